@@ -1,0 +1,94 @@
+"""Every error that dirindex raises on purpose, and the exit code that each one ends a command with.
+
+DirIndexError                     70  a bug, when nothing more precise is raised
+├── UsageError                     2  the request cannot be meant: a bad argument, a path that is not there
+│   ├── ConfigError                2  the configuration has mistakes, all of them listed
+│   └── OverlapError               2  a directory lies inside or around a tracked one
+├── NotIndexedError                1  the file or directory is not in the index
+├── UnavailableError               3  something that is needed cannot be used now
+│   ├── ProviderError              3  the embedding provider is away, refuses, or answers nonsense
+│   ├── StoreError                 3  SQLite or the vector store cannot be read or written
+│   ├── IndexMismatchError         3  the index was built by another model, chunking or version
+│   └── RootUnavailableError       3  a tracked directory is missing, unreadable or suddenly empty
+├── LockedError                    4  another run holds the write lock
+└── ExtractionError                –  one file could not be read as text; collected, never ends a run
+    └── SkipFileError              –  one file holds nothing to index, for a reason with a name
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from directory_indexer.records import SkipReason
+
+
+class DirIndexError(Exception):
+    """Say what happened, to which path or value, and in `hint` what to do next."""
+
+    exit_code: ClassVar[int] = 70
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(DirIndexError):
+    """The request cannot be meant."""
+
+    exit_code = 2
+
+
+class ConfigError(UsageError):
+    """The configuration has mistakes; the message lists every one with its key."""
+
+
+class OverlapError(UsageError):
+    """A directory lies inside or around a tracked one."""
+
+
+class NotIndexedError(DirIndexError):
+    """The file or directory is not in the index."""
+
+    exit_code = 1
+
+
+class UnavailableError(DirIndexError):
+    """Something that is needed cannot be used now."""
+
+    exit_code = 3
+
+
+class ProviderError(UnavailableError):
+    """The embedding provider is away, refuses, or answers nonsense."""
+
+
+class StoreError(UnavailableError):
+    """SQLite or the vector store cannot be read or written."""
+
+
+class IndexMismatchError(UnavailableError):
+    """The index was built by another model, chunking or version."""
+
+
+class RootUnavailableError(UnavailableError):
+    """A tracked directory is missing, unreadable or suddenly empty."""
+
+
+class LockedError(DirIndexError):
+    """Another run holds the write lock."""
+
+    exit_code = 4
+
+
+class ExtractionError(DirIndexError):
+    """One file could not be read as text."""
+
+
+class SkipFileError(ExtractionError):
+    """One file holds nothing to index, for a reason with a name."""
+
+    def __init__(self, reason: SkipReason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason

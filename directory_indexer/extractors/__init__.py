@@ -1,0 +1,1 @@
+"""What turns the bytes of a file into a document, by kind of file."""
