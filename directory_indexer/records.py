@@ -104,6 +104,14 @@ class FileFailure:
 
 
 @dataclass(frozen=True, slots=True)
+class IgnoredPath:
+    """A file or directory that a rule excludes, and the rule as the user would write it, with where it stands."""
+
+    path: FilePath
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
 class Listing:
     """One directory of a walk.
 
@@ -113,7 +121,7 @@ class Listing:
     directory: FilePath
     files: tuple[SourceFile, ...] = ()
     skipped: tuple[SkippedFile, ...] = ()
-    n_ignored: int = 0
+    ignored: tuple[IgnoredPath, ...] = ()
     failure: FileFailure | None = None
 
 
@@ -214,3 +222,204 @@ class VectorHit:
 
     chunk_id: ChunkId
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """What is looked for, and where.
+
+    `scope` holds directories or files, of which a hit must lie in one; `globs` and `kinds` likewise, where given.
+    `modified_since` is in seconds since the epoch.
+    """
+
+    query: str
+    mode: SearchMode = SearchMode.HYBRID
+    limit: int = 10
+    scope: tuple[FilePath, ...] = ()
+    kinds: tuple[str, ...] = ()
+    globs: tuple[str, ...] = ()
+    modified_since: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The part of a chunk that matched, with the (start, end) characters of the matching words in it."""
+
+    text: str
+    start_line: int
+    end_line: int
+    marks: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a hit stands where it does: its rank (from 1) and score in each list, and what moved it."""
+
+    keyword_rank: int | None = None
+    keyword_score: float | None = None
+    semantic_rank: int | None = None
+    semantic_score: float | None = None
+    signals: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One passage of an answer. `score` lies between 0 and 1 and means the same from query to query."""
+
+    path: FilePath
+    kind: str
+    title: str
+    score: float
+    chunk_id: ChunkId
+    ordinal: int
+    start_line: int
+    end_line: int
+    page: int | None
+    heading: str
+    text: str
+    excerpt: Excerpt
+    n_more_in_file: int = 0
+    explanation: Explanation = field(default_factory=Explanation)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """An answer: the hits, best first, and what a reader must know to trust them.
+
+    `degraded` holds sentences on what could not be used; `is_weak` says that nothing good was found.
+    """
+
+    request: SearchRequest
+    hits: tuple[Hit, ...]
+    degraded: tuple[str, ...] = ()
+    is_truncated: bool = False
+    is_weak: bool = False
+
+
+class Phase(StrEnum):
+    """What an index run is doing."""
+
+    WAITING = "waiting"
+    WALKING = "walking"
+    READING = "reading"
+    EMBEDDING = "embedding"
+    MERGING = "merging"
+    DONE = "done"
+
+
+class Outcome(StrEnum):
+    """How an index run ended."""
+
+    COMPLETED = "completed"
+    INTERRUPTED = "interrupted"
+    OUT_OF_TIME = "out of time"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """How far an index run is; totals are 0 while they are not known."""
+
+    phase: Phase
+    files_done: int = 0
+    files_total: int = 0
+    bytes_done: int = 0
+    bytes_total: int = 0
+    chunks_done: int = 0
+    chunks_total: int = 0
+    n_failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One index run as all processes see it; times are seconds since the epoch."""
+
+    id: int
+    pid: int
+    host: str
+    command: str
+    started_at: float
+    heartbeat_at: float
+    progress: RunProgress
+    outcome: Outcome | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What an index run did. Files seen = added + changed + moved + unchanged + skipped + failed."""
+
+    outcome: Outcome
+    seconds: float
+    n_added: int = 0
+    n_changed: int = 0
+    n_moved: int = 0
+    n_unchanged: int = 0
+    n_removed: int = 0
+    n_ignored: int = 0
+    skipped: tuple[tuple[SkipReason, int], ...] = ()
+    failures: tuple[FileFailure, ...] = ()
+    n_chunks: int = 0
+    n_embedded: int = 0
+    n_reused: int = 0
+    n_pending: int = 0
+    n_bytes: int = 0
+
+    @property
+    def n_skipped(self) -> int:
+        """Count the files that were seen and left out for a reason."""
+        return sum(count for _, count in self.skipped)
+
+    @property
+    def n_failed(self) -> int:
+        """Count the files and directories that could not be processed."""
+        return len(self.failures)
+
+    @property
+    def n_seen(self) -> int:
+        """Count every file that the walk met and no rule excludes."""
+        return self.n_added + self.n_changed + self.n_moved + self.n_unchanged + self.n_skipped + self.n_failed
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryStatus:
+    """One tracked directory: what of it is searchable by words (`n_chunks`) and by meaning (`n_embedded`)."""
+
+    path: FilePath
+    is_available: bool
+    completed_at: float | None
+    n_files: int
+    n_bytes: int
+    n_chunks: int
+    n_embedded: int
+    skipped: tuple[tuple[SkipReason, int], ...]
+    n_failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class StatusReport:
+    """The whole index at a glance."""
+
+    directories: tuple[DirectoryStatus, ...]
+    failures: tuple[FileFailure, ...]
+    space: EmbeddingSpace | None
+    n_database_bytes: int
+    n_vector_bytes: int
+    running: RunRecord | None
+    last_run: RunRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """The indexed text of a file, or a part of it, as `get` gives it."""
+
+    path: FilePath
+    kind: str
+    title: str
+    text: str
+    start_line: int
+    end_line: int
+    n_lines: int
+    n_chunks: int
+    chunks: tuple[Chunk, ...]
+    has_changed: bool
