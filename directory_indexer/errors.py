@@ -3,7 +3,8 @@
 DirIndexError                     70  a bug, when nothing more precise is raised
 ├── UsageError                     2  the request cannot be meant: a bad argument, a path that is not there
 │   ├── ConfigError                2  the configuration has mistakes, all of them listed
-│   └── OverlapError               2  a directory lies inside or around a tracked one
+│   ├── OverlapError               2  a directory lies inside or around a tracked one
+│   └── ConsentNeededError         2  the run would redo or take much, and was not told that it may
 ├── NotIndexedError                1  the file or directory is not in the index
 ├── UnavailableError               3  something that is needed cannot be used now
 │   ├── ProviderError              3  the embedding provider is away, refuses, or answers nonsense
@@ -46,6 +47,10 @@ class ConfigError(UsageError):
 
 class OverlapError(UsageError):
     """A directory lies inside or around a tracked one."""
+
+
+class ConsentNeededError(UsageError):
+    """The run would redo or take much, and was not told that it may."""
 
 
 class NotIndexedError(DirIndexError):

@@ -197,6 +197,63 @@ class EmbeddingSpace:
     query_prefix: str = ""
 
 
+class FileState(StrEnum):
+    """What the index holds of a file that a run met."""
+
+    INDEXED = "indexed"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+
+
+class KnownFile(NamedTuple):
+    """What the index knows of a file that an earlier run met.
+
+    `checked_ns` is when its stamp was taken: a file that was modified just before may have changed again since.
+    `recipe` names the way it was extracted and chunked. A tuple for the same reason as `SourceFile`.
+    """
+
+    size: int
+    mtime_ns: int
+    checked_ns: int
+    hash: ContentHash | None
+    recipe: int
+    state: FileState
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedChunk:
+    """A chunk as the index holds it, with what is known of its file."""
+
+    id: int
+    chunk_id: ChunkId
+    path: FilePath
+    kind: str
+    title: str
+    mtime_ns: int
+    chunk: Chunk
+
+
+@dataclass(frozen=True, slots=True)
+class PendingChunk:
+    """A chunk that is searchable by words and waits for its vector."""
+
+    id: int
+    chunk_id: ChunkId
+    text_hash: ContentHash
+    embedding_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedChunk:
+    """A chunk's vector, as float32 values in native byte order."""
+
+    id: int
+    chunk_id: ChunkId
+    text_hash: ContentHash
+    vector: bytes = field(repr=False)
+
+
 class SearchMode(StrEnum):
     """Which lists of results a search draws on."""
 
@@ -364,6 +421,7 @@ class IndexReport:
     n_reused: int = 0
     n_pending: int = 0
     n_bytes: int = 0
+    unavailable_roots: tuple[FilePath, ...] = ()
 
     @property
     def n_skipped(self) -> int:

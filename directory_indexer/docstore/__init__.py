@@ -1,0 +1,122 @@
+"""The truth about files, texts and runs, in one SQLite database.
+
+Readers get a `Snapshot`: everything read through it belongs to one moment. Writers get a `Transaction`: all of it
+happens or nothing. Only a holder of the write lock opens transactions; readers never wait for them (WAL).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from typing import TYPE_CHECKING
+
+from directory_indexer.docstore.schema import SCHEMA_VERSION, migrate, version_of
+from directory_indexer.docstore.snapshot import Snapshot
+from directory_indexer.docstore.transaction import Transaction
+from directory_indexer.errors import StoreError
+from directory_indexer.lock import write_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["DocStore", "Snapshot", "Transaction"]
+
+_BUSY_SECONDS = 60.0
+"""Transactions are short and their writers hold a lock of ours, so only a stopped process can make one wait so long."""
+
+
+class DocStore:
+    """The SQLite database at `path`; created, private to the user, when it is first opened.
+
+    Raises:
+        StoreError: from the constructor and every method, when the database cannot be opened, read or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with _translated_errors(path):
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with contextlib.closing(self._connect()) as connection:
+                version = version_of(connection)
+            if version < SCHEMA_VERSION:
+                self._create()
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """Read a state of the index that no writer can change meanwhile."""
+        with _translated_errors(self.path), contextlib.closing(self._connect()) as connection:
+            connection.execute("BEGIN")
+            yield Snapshot(connection)
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Write a batch: committed and on disk when the block ends, undone when it raises."""
+        with _translated_errors(self.path), contextlib.closing(self._connect()) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield Transaction(connection)
+            connection.execute("COMMIT")
+
+    def checkpoint(self) -> None:
+        """Move what the write-ahead log holds into the database and empty the log, as far as readers allow."""
+        with _translated_errors(self.path), contextlib.closing(self._connect()) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def integrity_problems(self) -> tuple[str, ...]:
+        """Let SQLite check every page and index; empty when all is well."""
+        with _translated_errors(self.path), contextlib.closing(self._connect()) as connection:
+            found = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
+        return tuple(line for line in found if line != "ok")
+
+    def size_bytes(self) -> int:
+        """Add up the database and its write-ahead log on disk."""
+        files = (self.path, self.path.with_name(self.path.name + "-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def _create(self) -> None:
+        with (
+            write_lock(self.path.with_name(self.path.name + ".schema-lock"), wait=True),
+            contextlib.closing(self._connect()) as connection,
+        ):
+            connection.execute("PRAGMA journal_mode = WAL")
+            migrate(connection)
+
+    def _connect(self) -> sqlite3.Connection:
+        if not self.path.exists():
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
+        connection.execute("PRAGMA foreign_keys = ON")
+        # A published generation of vectors must not be named by a commit that a power cut takes back.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        return connection
+
+
+@contextlib.contextmanager
+def _translated_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreError(f"{path}: {error}", hint=_hint(error)) from error
+    except OSError as error:
+        if error.filename is None or os.fspath(error.filename) != os.fspath(path):
+            raise
+        raise StoreError(f"{path}: {error.strerror}", hint="choose another place with --data-dir") from error
+
+
+def _hint(error: sqlite3.Error) -> str:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    return _HINTS.get(code, "dirindex doctor checks the index")
+
+
+_REBUILD = "dirindex doctor --repair sets the damaged database aside and builds the index again"
+_HINTS = {
+    sqlite3.SQLITE_FULL: "free some disk space and run the same command again: nothing that was written is lost",
+    sqlite3.SQLITE_READONLY: "make the index directory writable, or choose another one with --data-dir",
+    sqlite3.SQLITE_CANTOPEN: "make the index directory readable and writable, or choose another with --data-dir",
+    sqlite3.SQLITE_IOERR: "the disk reported an error: check it, then run dirindex doctor",
+    sqlite3.SQLITE_BUSY: "another process has stopped in the middle of a write: dirindex status shows which",
+    sqlite3.SQLITE_CORRUPT: _REBUILD,
+    sqlite3.SQLITE_NOTADB: _REBUILD,
+}

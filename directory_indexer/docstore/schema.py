@@ -1,0 +1,122 @@
+"""The tables of the index, and how an older index becomes a newer one.
+
+Small columns and texts lie in tables of their own: a scan over chunks then reads a hundred rows a page instead of
+three. The full-text table keeps no text; what it was given is computed again from `chunk_texts` when a row leaves it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from directory_indexer.analyzer import FTS_COLUMNS, FTS_TOKENIZE
+from directory_indexer.errors import StoreError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+SCHEMA_VERSION = 1
+
+FTS_TABLE = f"CREATE VIRTUAL TABLE chunks_fts USING fts5({', '.join(FTS_COLUMNS)}, content='', tokenize=\"{FTS_TOKENIZE}\")"
+
+_TABLES = f"""
+CREATE TABLE meta (
+    key   TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE directories (
+    id           INTEGER PRIMARY KEY,
+    path         TEXT NOT NULL UNIQUE,
+    added_at     REAL NOT NULL,
+    completed_at REAL
+);
+CREATE TABLE files (
+    id           INTEGER PRIMARY KEY,
+    directory_id INTEGER NOT NULL REFERENCES directories (id) ON DELETE CASCADE,
+    path         TEXT NOT NULL UNIQUE,
+    state        TEXT NOT NULL CHECK (state IN ('indexed', 'skipped', 'failed')),
+    size         INTEGER NOT NULL,
+    mtime_ns     INTEGER NOT NULL,
+    checked_ns   INTEGER NOT NULL,
+    hash         BLOB,
+    recipe       INTEGER NOT NULL,
+    kind         TEXT NOT NULL DEFAULT '',
+    title        TEXT NOT NULL DEFAULT '',
+    reason       TEXT NOT NULL DEFAULT '',
+    detail       TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX files_by_directory ON files (directory_id, state);
+CREATE TABLE chunks (
+    id          INTEGER PRIMARY KEY,
+    file_id     INTEGER NOT NULL REFERENCES files (id),
+    ordinal     INTEGER NOT NULL,
+    chunk_id    BLOB NOT NULL UNIQUE,
+    text_hash   BLOB NOT NULL,
+    is_embedded INTEGER NOT NULL DEFAULT 0,
+    n_tokens    INTEGER NOT NULL,
+    start_char  INTEGER NOT NULL,
+    end_char    INTEGER NOT NULL,
+    start_line  INTEGER NOT NULL,
+    end_line    INTEGER NOT NULL,
+    page        INTEGER,
+    heading     TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX chunks_by_file ON chunks (file_id, ordinal);
+CREATE INDEX chunks_by_text ON chunks (text_hash);
+CREATE INDEX chunks_to_embed ON chunks (id) WHERE is_embedded = 0;
+CREATE TABLE chunk_texts (
+    id   INTEGER PRIMARY KEY REFERENCES chunks (id),
+    text TEXT NOT NULL
+);
+{FTS_TABLE};
+CREATE TABLE pending_vectors (
+    chunk_id  BLOB PRIMARY KEY,
+    text_hash BLOB NOT NULL,
+    vector    BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE stale_points (
+    chunk_id  BLOB PRIMARY KEY,
+    text_hash BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE runs (
+    id           INTEGER PRIMARY KEY,
+    pid          INTEGER NOT NULL,
+    host         TEXT NOT NULL,
+    command      TEXT NOT NULL,
+    started_at   REAL NOT NULL,
+    heartbeat_at REAL NOT NULL,
+    phase        TEXT NOT NULL,
+    files_done   INTEGER NOT NULL DEFAULT 0,
+    files_total  INTEGER NOT NULL DEFAULT 0,
+    bytes_done   INTEGER NOT NULL DEFAULT 0,
+    bytes_total  INTEGER NOT NULL DEFAULT 0,
+    chunks_done  INTEGER NOT NULL DEFAULT 0,
+    chunks_total INTEGER NOT NULL DEFAULT 0,
+    n_failed     INTEGER NOT NULL DEFAULT 0,
+    outcome      TEXT,
+    message      TEXT NOT NULL DEFAULT ''
+);
+"""
+
+_MIGRATIONS: dict[int, str] = {1: _TABLES}
+"""What to run, in one transaction, to come to each version from the one before."""
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """Read the schema version of an open database; 0 means that it is new.
+
+    Raises:
+        StoreError: a newer dirindex made this index.
+    """
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > SCHEMA_VERSION:
+        raise StoreError(
+            f"the index was made by a newer dirindex (schema {version}, this one knows {SCHEMA_VERSION})",
+            hint="upgrade dirindex, or choose another directory with --data-dir",
+        )
+    return version
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the database to the current schema; called under a lock, it does nothing when it is current."""
+    for version in range(version_of(connection) + 1, SCHEMA_VERSION + 1):
+        connection.executescript(f"BEGIN IMMEDIATE; {_MIGRATIONS[version]} PRAGMA user_version = {version}; COMMIT;")

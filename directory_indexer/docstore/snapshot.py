@@ -1,0 +1,354 @@
+"""Questions to one moment of the index."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from typing import TYPE_CHECKING
+
+from directory_indexer.analyzer import FTS_WEIGHTS
+from directory_indexer.records import (
+    Chunk,
+    ChunkId,
+    ContentHash,
+    DirectoryStatus,
+    FileFailure,
+    FilePath,
+    IndexedChunk,
+    KnownFile,
+    Outcome,
+    PendingChunk,
+    Phase,
+    RunProgress,
+    RunRecord,
+    SkipReason,
+    Stage,
+    VectorPoint,
+    embedding_text,
+    os_path,
+)
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator, Sequence
+
+_CHUNK_COLUMNS = """
+    c.id, c.chunk_id, f.path, f.kind, f.title, f.mtime_ns,
+    c.ordinal, t.text, c.n_tokens, c.start_char, c.end_char, c.start_line, c.end_line, c.page, c.heading
+"""
+_CHUNK_TABLES = "chunks c JOIN chunk_texts t ON t.id = c.id JOIN files f ON f.id = c.file_id"
+_BM25 = f"bm25(chunks_fts, {', '.join(map(str, FTS_WEIGHTS))})"
+
+
+class Snapshot:
+    """One moment of the index; every method reads the same state."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    # Directories and files
+
+    def directories(self) -> dict[FilePath, int]:
+        """List the tracked directories with their ids, sorted by path."""
+        rows = self._connection.execute("SELECT path, id FROM directories ORDER BY path")
+        return {FilePath(path): directory_id for path, directory_id in rows}
+
+    def known_files(self, directory_id: int) -> dict[FilePath, KnownFile]:
+        """Load what is known of every file of a tracked directory."""
+        rows = self._connection.execute(
+            "SELECT path, size, mtime_ns, checked_ns, hash, recipe, state, reason FROM files WHERE directory_id = ?",
+            (directory_id,),
+        )
+        return {row[0]: KnownFile._make(row[1:]) for row in rows}
+
+    def known_file(self, path: FilePath) -> KnownFile | None:
+        """Look up one file; None when the index has not met it."""
+        row = self._connection.execute(
+            "SELECT size, mtime_ns, checked_ns, hash, recipe, state, reason FROM files WHERE path = ?", (path,)
+        ).fetchone()
+        return row and KnownFile._make(row)
+
+    def file_heading(self, path: FilePath) -> tuple[str, str] | None:
+        """Give kind and title of a file that has text in the index; None for any other."""
+        row = self._connection.execute(
+            "SELECT kind, title FROM files f WHERE path = ? AND EXISTS (SELECT 1 FROM chunks WHERE file_id = f.id)",
+            (path,),
+        ).fetchone()
+        return row and (row[0], row[1])
+
+    def files_in_scope(self, condition: str, arguments: Sequence[object]) -> list[tuple[int, FilePath]]:
+        """List id and path of the files with text for which an SQL condition over `files f` holds."""
+        rows = self._connection.execute(f"SELECT f.id, f.path FROM files f WHERE {condition}", arguments)  # noqa: S608 - the condition is made of constants
+        return [(file_id, FilePath(path)) for file_id, path in rows]
+
+    # Chunks
+
+    def chunks_of(self, path: FilePath) -> list[IndexedChunk]:
+        """Give all chunks of a file in their order; empty when the file has no text in the index."""
+        rows = self._connection.execute(
+            f"SELECT {_CHUNK_COLUMNS} FROM {_CHUNK_TABLES} WHERE f.path = ? ORDER BY c.ordinal",  # noqa: S608
+            (path,),
+        )
+        return [_indexed_chunk(row) for row in rows]
+
+    def chunks(self, chunk_ids: Iterable[ChunkId]) -> dict[ChunkId, IndexedChunk]:
+        """Give those of the chunks that exist now; the others belong to texts that are gone."""
+        found: dict[ChunkId, IndexedChunk] = {}
+        for batch in _batches([uuid.UUID(chunk_id).bytes for chunk_id in chunk_ids]):
+            rows = self._connection.execute(
+                f"SELECT {_CHUNK_COLUMNS} FROM {_CHUNK_TABLES} WHERE c.chunk_id IN ({_marks(batch)})",  # noqa: S608
+                batch,
+            )
+            found.update((chunk.chunk_id, chunk) for chunk in map(_indexed_chunk, rows))
+        return found
+
+    def chunks_with_ids(self, ids: Sequence[int]) -> dict[int, IndexedChunk]:
+        """Give chunks by their row ids."""
+        found: dict[int, IndexedChunk] = {}
+        for batch in _batches(ids):
+            rows = self._connection.execute(
+                f"SELECT {_CHUNK_COLUMNS} FROM {_CHUNK_TABLES} WHERE c.id IN ({_marks(batch)})",  # noqa: S608
+                batch,
+            )
+            found.update((chunk.id, chunk) for chunk in map(_indexed_chunk, rows))
+        return found
+
+    def current_points(self, chunk_ids: Sequence[ChunkId], file_ids: frozenset[int] | None) -> set[ChunkId]:
+        """Tell which points of the generation are vectors of texts that are in the index now.
+
+        If files are given, the text must belong to one of them. A chunk with a pending vector does not count: its
+        point may stem from another text that had the same place.
+        """
+        current: set[ChunkId] = set()
+        for batch in _batches([uuid.UUID(chunk_id).bytes for chunk_id in chunk_ids]):
+            rows = self._connection.execute(
+                f"""SELECT chunk_id, file_id FROM chunks c WHERE chunk_id IN ({_marks(batch)}) AND is_embedded = 1
+                    AND NOT EXISTS (SELECT 1 FROM pending_vectors p WHERE p.chunk_id = c.chunk_id)""",  # noqa: S608
+                batch,
+            )
+            current.update(_chunk_id(row[0]) for row in rows if file_ids is None or row[1] in file_ids)
+        return current
+
+    def keyword_matches(self, expression: str, *, file_ids_json: str | None, limit: int) -> list[tuple[int, float]]:
+        """Rank chunks by BM25 for an FTS5 expression: (row id, score), best first, higher is better.
+
+        `file_ids_json` is a JSON array of the files that a hit may come from.
+        """
+        scope = ""
+        arguments: list[object] = [expression]
+        if file_ids_json is not None:
+            scope = "AND (SELECT file_id FROM chunks WHERE id = chunks_fts.rowid) IN (SELECT value FROM json_each(?))"
+            arguments.append(file_ids_json)
+        rows = self._connection.execute(
+            f"SELECT rowid, -{_BM25} AS score FROM chunks_fts WHERE chunks_fts MATCH ? {scope}"  # noqa: S608
+            " ORDER BY score DESC, rowid LIMIT ?",
+            [*arguments, limit],
+        )
+        return [(row[0], row[1]) for row in rows]
+
+    # Vectors
+
+    def generation(self) -> int:
+        """Name the generation of the vector store that belongs to this moment."""
+        return int(self.meta("generation") or 0)
+
+    def pending_vectors(self) -> list[tuple[ChunkId, int, bytes]]:
+        """Give the vectors that no generation holds yet, with the ids of their files."""
+        rows = self._connection.execute(
+            """SELECT p.chunk_id, c.file_id, p.vector FROM pending_vectors p
+               JOIN chunks c ON c.chunk_id = p.chunk_id WHERE c.is_embedded = 1"""
+        )
+        return [(_chunk_id(chunk_id), file_id, vector) for chunk_id, file_id, vector in rows]
+
+    def count_pending_vectors(self) -> int:
+        """Count the vectors that no generation holds yet."""
+        return self._count("SELECT count(*) FROM pending_vectors")
+
+    def count_stale_points(self) -> int:
+        """Count the points of the generation that belong to texts that are gone."""
+        return self._count("SELECT count(*) FROM stale_points")
+
+    def pending_points(self) -> Iterator[VectorPoint]:
+        """Give the vectors that no generation holds yet as the vector store wants them."""
+        rows = self._connection.execute(
+            """SELECT p.chunk_id, f.path, d.path, p.vector FROM pending_vectors p
+               JOIN chunks c ON c.chunk_id = p.chunk_id JOIN files f ON f.id = c.file_id
+               JOIN directories d ON d.id = f.directory_id WHERE c.is_embedded = 1"""
+        )
+        for chunk_id, path, directory, vector in rows:
+            yield VectorPoint(_chunk_id(chunk_id), path, _parents(path, directory), vector)
+
+    def stale_points(self) -> list[ChunkId]:
+        """List the points of the generation that belong to texts that are gone."""
+        return [_chunk_id(row[0]) for row in self._connection.execute("SELECT chunk_id FROM stale_points")]
+
+    def chunks_to_embed(self, *, after: int, limit: int) -> list[PendingChunk]:
+        """List chunks without a vector in the order of their row ids, from beyond `after`."""
+        rows = self._connection.execute(
+            f"SELECT {_CHUNK_COLUMNS}, c.text_hash FROM {_CHUNK_TABLES}"  # noqa: S608
+            " WHERE c.is_embedded = 0 AND c.id > ? ORDER BY c.id LIMIT ?",
+            (after, limit),
+        )
+        return [_pending_chunk(_indexed_chunk(row), row[-1]) for row in rows]
+
+    def count_chunks_to_embed(self) -> int:
+        """Count the chunks without a vector."""
+        return self._count("SELECT count(*) FROM chunks WHERE is_embedded = 0")
+
+    def embedded_twins(self, text_hashes: Sequence[ContentHash]) -> dict[ContentHash, ChunkId]:
+        """Find, for texts, a chunk in the generation that was embedded from the very same text."""
+        twins: dict[ContentHash, ChunkId] = {}
+        for batch in _batches(text_hashes):
+            marks = _marks(batch)
+            rows = self._connection.execute(
+                f"""SELECT text_hash, chunk_id FROM stale_points WHERE text_hash IN ({marks})
+                    UNION ALL SELECT text_hash, chunk_id FROM chunks
+                    WHERE is_embedded = 1 AND text_hash IN ({marks})""",  # noqa: S608
+                [*batch, *batch],
+            )
+            twins.update((digest, _chunk_id(chunk_id)) for digest, chunk_id in rows)
+        return twins
+
+    def pending_twins(self, text_hashes: Sequence[ContentHash]) -> dict[ContentHash, bytes]:
+        """Find, for texts, vectors of the very same text that no generation holds yet."""
+        twins: dict[ContentHash, bytes] = {}
+        for batch in _batches(text_hashes):
+            rows = self._connection.execute(
+                f"SELECT text_hash, vector FROM pending_vectors WHERE text_hash IN ({_marks(batch)})",  # noqa: S608
+                batch,
+            )
+            twins.update(rows)
+        return twins
+
+    def embedded_chunk_ids(self) -> set[ChunkId]:
+        """Give every chunk whose vector the current generation must hold."""
+        rows = self._connection.execute(
+            "SELECT chunk_id FROM chunks WHERE is_embedded = 1 EXCEPT SELECT chunk_id FROM pending_vectors"
+        )
+        return {_chunk_id(row[0]) for row in rows}
+
+    # State
+
+    def meta(self, key: str) -> str | None:
+        """Read a remembered value."""
+        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row and str(row[0])
+
+    def directory_statuses(self) -> tuple[DirectoryStatus, ...]:
+        """Sum up every tracked directory."""
+        rows = self._connection.execute("SELECT id, path, completed_at FROM directories ORDER BY path").fetchall()
+        return tuple(self._directory_status(*row) for row in rows)
+
+    def failures(self, *, within: FilePath | None, limit: int) -> tuple[FileFailure, ...]:
+        """List the files and directories that the last run could not process."""
+        condition, arguments = within_condition(within)
+        rows = self._connection.execute(
+            f"SELECT path, reason, detail FROM files f WHERE state = 'failed' AND {condition} ORDER BY path LIMIT ?",  # noqa: S608
+            [*arguments, limit],
+        )
+        return tuple(FileFailure(FilePath(path), Stage(reason), detail) for path, reason, detail in rows)
+
+    def skipped_files(self, *, within: FilePath | None, limit: int) -> tuple[tuple[FilePath, SkipReason, str], ...]:
+        """List the files that were left out, with reason and detail."""
+        condition, arguments = within_condition(within)
+        rows = self._connection.execute(
+            f"SELECT path, reason, detail FROM files f WHERE state = 'skipped' AND {condition} ORDER BY path LIMIT ?",  # noqa: S608
+            [*arguments, limit],
+        )
+        return tuple((FilePath(path), SkipReason(reason), detail) for path, reason, detail in rows)
+
+    def latest_runs(self, limit: int) -> tuple[RunRecord, ...]:
+        """List the newest runs, newest first."""
+        rows = self._connection.execute(
+            """SELECT id, pid, host, command, started_at, heartbeat_at, phase, files_done, files_total, bytes_done,
+                      bytes_total, chunks_done, chunks_total, n_failed, outcome, message
+               FROM runs ORDER BY id DESC LIMIT ?""",
+            (limit,),
+        )
+        return tuple(_run_record(row) for row in rows)
+
+    def _directory_status(self, directory_id: int, path: FilePath, completed_at: float | None) -> DirectoryStatus:
+        n_files, n_bytes = self._connection.execute(
+            "SELECT count(*), coalesce(sum(size), 0) FROM files WHERE directory_id = ? AND state = 'indexed'",
+            (directory_id,),
+        ).fetchone()
+        n_chunks, n_embedded = self._connection.execute(
+            """SELECT count(*), coalesce(sum(c.is_embedded), 0)
+               FROM files f JOIN chunks c ON c.file_id = f.id WHERE f.directory_id = ?""",
+            (directory_id,),
+        ).fetchone()
+        skipped = self._connection.execute(
+            """SELECT reason, count(*) FROM files WHERE directory_id = ? AND state = 'skipped'
+               GROUP BY reason ORDER BY count(*) DESC, reason""",
+            (directory_id,),
+        ).fetchall()
+        return DirectoryStatus(
+            path=path,
+            is_available=os.path.isdir(os_path(path)),
+            completed_at=completed_at,
+            n_files=n_files,
+            n_bytes=n_bytes,
+            n_chunks=n_chunks,
+            n_embedded=n_embedded,
+            skipped=tuple((SkipReason(reason), count) for reason, count in skipped),
+            n_failed=self._count(
+                "SELECT count(*) FROM files WHERE directory_id = ? AND state = 'failed'", (directory_id,)
+            ),
+        )
+
+    def _count(self, query: str, arguments: Sequence[object] = ()) -> int:
+        return int(self._connection.execute(query, arguments).fetchone()[0])
+
+
+def within_condition(path: FilePath | None) -> tuple[str, list[object]]:
+    """Make the SQL condition over `files f` for a file, or for everything below a directory."""
+    if path is None:
+        return "1", []
+    first = f"{path.rstrip(os.sep)}{os.sep}"
+    return "(f.path = ? OR (f.path >= ? AND f.path < ?))", [path, first, first[:-1] + chr(ord(os.sep) + 1)]
+
+
+def _indexed_chunk(row: Sequence[object]) -> IndexedChunk:
+    id_, chunk_id, path, kind, title, mtime_ns = row[:6]
+    chunk = Chunk(*row[6:15])  # type: ignore[arg-type]  # the columns stand in the order of the fields
+    return IndexedChunk(id_, _chunk_id(chunk_id), FilePath(path), kind, title, mtime_ns, chunk)  # type: ignore[arg-type]
+
+
+def _pending_chunk(stored: IndexedChunk, text_hash: object) -> PendingChunk:
+    return PendingChunk(stored.id, stored.chunk_id, ContentHash(text_hash), embedding_text(stored.chunk))  # type: ignore[arg-type]
+
+
+def _run_record(row: Sequence[object]) -> RunRecord:
+    id_, pid, host, command, started_at, heartbeat_at, phase, *counts = row[:14]
+    progress = RunProgress(Phase(phase), *counts)  # type: ignore[arg-type]
+    outcome = Outcome(row[14]) if row[14] else None
+    return RunRecord(id_, pid, host, command, started_at, heartbeat_at, progress, outcome, row[15])  # type: ignore[arg-type]
+
+
+def _parents(path: str, directory: str) -> tuple[FilePath, ...]:
+    parents = [FilePath(directory)]
+    end = path.find(os.sep, len(directory.rstrip(os.sep)) + 1)
+    while end != -1:
+        parents.append(FilePath(path[:end]))
+        end = path.find(os.sep, end + 1)
+    return tuple(parents)
+
+
+def _chunk_id(raw: bytes) -> ChunkId:
+    return ChunkId(str(uuid.UUID(bytes=raw)))
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ",".join("?" * len(values))
+
+
+def _batches(values: Iterable[object], size: int = 500) -> Iterator[list[object]]:
+    """Cut values into lists that fit SQLite's limit of bound parameters twice over."""
+    batch: list[object] = []
+    for value in values:
+        batch.append(value)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -1,0 +1,261 @@
+"""One batch of writes to the index: all of it happens, or nothing.
+
+The invariant it guards: a chunk, its text and its full-text row come and go together, and a vector whose chunk goes
+is remembered as stale, with the hash of its text, until the vector store has dropped it.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import TYPE_CHECKING
+
+from directory_indexer.analyzer import FTS_COLUMNS, index_fields
+from directory_indexer.docstore.schema import FTS_TABLE
+from directory_indexer.records import FileState, chunk_id, content_hash, embedding_text
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Sequence
+
+    from directory_indexer.records import (
+        Chunk,
+        EmbeddedChunk,
+        FileFailure,
+        FilePath,
+        Outcome,
+        ParsedFile,
+        RunProgress,
+        SkippedFile,
+        SourceFile,
+    )
+
+_RUNS_KEPT = 100
+_ADD_FTS = f"INSERT INTO chunks_fts (rowid, {', '.join(FTS_COLUMNS)}) VALUES (?{', ?' * len(FTS_COLUMNS)})"
+_DELETE_FTS = (
+    f"INSERT INTO chunks_fts (chunks_fts, rowid, {', '.join(FTS_COLUMNS)})"
+    f" VALUES ('delete', ?{', ?' * len(FTS_COLUMNS)})"
+)
+_UPSERT_FILE = """
+    INSERT INTO files (directory_id, path, state, size, mtime_ns, checked_ns, hash, recipe, kind, title, reason, detail)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (path) DO UPDATE SET
+        directory_id = excluded.directory_id, state = excluded.state, size = excluded.size,
+        mtime_ns = excluded.mtime_ns, checked_ns = excluded.checked_ns, hash = excluded.hash,
+        recipe = excluded.recipe, kind = excluded.kind, title = excluded.title, reason = excluded.reason, detail = excluded.detail
+    RETURNING id
+"""
+
+
+class Transaction:
+    """A batch of writes; see the invariant of the module."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    # Directories
+
+    def add_directory(self, path: FilePath) -> int:
+        """Track a directory and give its id; a tracked one keeps its own."""
+        self._connection.execute(
+            "INSERT INTO directories (path, added_at) VALUES (?, ?) ON CONFLICT DO NOTHING", (path, time.time())
+        )
+        return int(self._connection.execute("SELECT id FROM directories WHERE path = ?", (path,)).fetchone()[0])
+
+    def complete_directory(self, directory_id: int) -> None:
+        """Note that a run has gone through all of a directory."""
+        self._connection.execute("UPDATE directories SET completed_at = ? WHERE id = ?", (time.time(), directory_id))
+
+    def remove_directory(self, directory_id: int) -> None:
+        """Stop tracking a directory whose files are gone from the index."""
+        self._connection.execute("DELETE FROM directories WHERE id = ?", (directory_id,))
+
+    # Files
+
+    def put_file(self, directory_id: int, parsed: ParsedFile, *, recipe: int) -> None:
+        """Put a file in, in the place of what the index held of it."""
+        source = parsed.source
+        self._remove_chunks_of(source.path)
+        file_id = self._put_row(
+            (directory_id, source.path, FileState.INDEXED, source.size, source.mtime_ns, time.time_ns(), parsed.hash)
+            + (recipe, parsed.kind, parsed.title, "", "")
+        )
+        self._add_chunks(file_id, parsed)
+
+    def put_skipped(self, directory_id: int, skipped: SkippedFile, *, recipe: int) -> None:
+        """Note why a file is left out; what the index held of it goes."""
+        self._remove_chunks_of(skipped.path)
+        self._put_row(
+            (directory_id, skipped.path, FileState.SKIPPED, skipped.size, skipped.mtime_ns, time.time_ns(), None)
+            + (recipe, "", "", skipped.reason, skipped.detail)
+        )
+
+    def put_failure(self, directory_id: int, failure: FileFailure) -> None:
+        """Note why a file could not be processed; its text from an earlier run stays until there is a newer one."""
+        self._connection.execute(
+            """INSERT INTO files (directory_id, path, state, size, mtime_ns, checked_ns, recipe, reason, detail)
+               VALUES (?, ?, 'failed', 0, 0, 0, 0, ?, ?)
+               ON CONFLICT (path) DO UPDATE SET
+                   state = 'failed', size = 0, mtime_ns = 0, reason = excluded.reason, detail = excluded.detail""",
+            (directory_id, failure.path, failure.stage, failure.message),
+        )
+
+    def renew_stamps(self, sources: Iterable[SourceFile]) -> None:
+        """Note new stamps of files whose bytes are what the index holds."""
+        now = time.time_ns()
+        self._connection.executemany(
+            """UPDATE files SET size = ?, mtime_ns = ?, checked_ns = ?, state = 'indexed', reason = '', detail = ''
+               WHERE path = ?""",
+            [(source.size, source.mtime_ns, now, source.path) for source in sources],
+        )
+
+    def remove_files(self, paths: Iterable[FilePath]) -> None:
+        """Take files out of the index."""
+        for path in paths:
+            self._remove_chunks_of(path)
+            self._connection.execute("DELETE FROM files WHERE path = ?", (path,))
+
+    # Vectors
+
+    def put_vectors(self, embedded: Sequence[EmbeddedChunk]) -> None:
+        """Make chunks searchable by meaning."""
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO pending_vectors (chunk_id, text_hash, vector) VALUES (?, ?, ?)",
+            [(uuid.UUID(chunk.chunk_id).bytes, chunk.text_hash, chunk.vector) for chunk in embedded],
+        )
+        self._connection.executemany(
+            "UPDATE chunks SET is_embedded = 1 WHERE id = ?", [(chunk.id,) for chunk in embedded]
+        )
+
+    def publish_generation(self, generation: int) -> None:
+        """Name the generation that holds every vector written so far."""
+        self.set_meta("generation", str(generation))
+        self._connection.execute("DELETE FROM pending_vectors")
+        self._connection.execute("DELETE FROM stale_points")
+
+    def forget_vectors(self) -> None:
+        """Let every chunk wait for its vector again, and start over with no generation."""
+        self.publish_generation(0)
+        self._connection.execute("UPDATE chunks SET is_embedded = 0 WHERE is_embedded = 1")
+
+    def forget_vectors_of(self, chunk_ids: Iterable[str]) -> None:
+        """Let chunks wait for their vectors again."""
+        self._connection.executemany(
+            "UPDATE chunks SET is_embedded = 0 WHERE chunk_id = ?",
+            [(uuid.UUID(lost).bytes,) for lost in chunk_ids],
+        )
+
+    def add_stale_points(self, chunk_ids: Iterable[str]) -> None:
+        """Note points that the vector store should not hold."""
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO stale_points (chunk_id, text_hash) VALUES (?, x'')",
+            [(uuid.UUID(unknown).bytes,) for unknown in chunk_ids],
+        )
+
+    # Words
+
+    def rebuild_words(self) -> None:
+        """Compute the full-text index again from the texts."""
+        self._connection.execute("DROP TABLE chunks_fts")
+        self._connection.execute(FTS_TABLE)
+        rows = self._connection.execute(
+            """SELECT c.id, t.text, c.heading, f.title, f.path FROM chunks c
+               JOIN chunk_texts t ON t.id = c.id JOIN files f ON f.id = c.file_id ORDER BY c.id"""
+        )
+        self._connection.executemany(_ADD_FTS, map(_fts_row, rows))
+
+    # Runs and remembered values
+
+    def start_run(self, *, pid: int, host: str, command: str) -> int:
+        """Record a run that begins; runs of processes that died are closed, old ones dropped."""
+        now = time.time()
+        self._connection.execute(
+            "UPDATE runs SET outcome = 'interrupted', message = 'the process ended' WHERE outcome IS NULL"
+        )
+        cursor = self._connection.execute(
+            "INSERT INTO runs (pid, host, command, started_at, heartbeat_at, phase) VALUES (?, ?, ?, ?, ?, 'walking')",
+            (pid, host, command, now, now),
+        )
+        run_id = int(cursor.lastrowid or 0)
+        self._connection.execute("DELETE FROM runs WHERE id <= ?", (run_id - _RUNS_KEPT,))
+        return run_id
+
+    def update_run(self, run_id: int, progress: RunProgress) -> None:
+        """Tell other processes how far a run is."""
+        self._connection.execute(
+            """UPDATE runs SET heartbeat_at = ?, phase = ?, files_done = ?, files_total = ?, bytes_done = ?,
+                   bytes_total = ?, chunks_done = ?, chunks_total = ?, n_failed = ? WHERE id = ?""",
+            (time.time(), progress.phase.value, progress.files_done, progress.files_total, progress.bytes_done)
+            + (progress.bytes_total, progress.chunks_done, progress.chunks_total, progress.n_failed, run_id),
+        )
+
+    def finish_run(self, run_id: int, outcome: Outcome, message: str) -> None:
+        """Record how a run ended."""
+        self._connection.execute(
+            "UPDATE runs SET heartbeat_at = ?, phase = 'done', outcome = ?, message = ? WHERE id = ?",
+            (time.time(), outcome.value, message, run_id),
+        )
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Remember a value."""
+        self._connection.execute(
+            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, value)
+        )
+
+    def _put_row(self, values: Sequence[object]) -> int:
+        return int(self._connection.execute(_UPSERT_FILE, values).fetchone()[0])
+
+    def _add_chunks(self, file_id: int, parsed: ParsedFile) -> None:
+        first = int(self._connection.execute("SELECT coalesce(max(id), 0) + 1 FROM chunks").fetchone()[0])
+        numbered = list(enumerate(parsed.chunks, first))
+        self._connection.executemany(
+            """INSERT INTO chunks (id, file_id, chunk_id, text_hash, ordinal, n_tokens, start_char, end_char,
+                   start_line, end_line, page, heading) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            [(id_, file_id, *_chunk_values(parsed, chunk)) for id_, chunk in numbered],
+        )
+        self._connection.executemany(
+            "INSERT INTO chunk_texts (id, text) VALUES (?, ?)", [(id_, chunk.text) for id_, chunk in numbered]
+        )
+        self._connection.executemany(
+            _ADD_FTS,
+            [_fts_row((id_, chunk.text, chunk.heading, parsed.title, parsed.source.path)) for id_, chunk in numbered],
+        )
+
+    def _remove_chunks_of(self, path: FilePath) -> None:
+        rows = self._connection.execute(
+            """SELECT c.id, t.text, c.heading, f.title, f.path FROM files f JOIN chunks c ON c.file_id = f.id
+               JOIN chunk_texts t ON t.id = c.id WHERE f.path = ?""",
+            (path,),
+        ).fetchall()
+        if not rows:
+            return
+        ids = [(row[0],) for row in rows]
+        self._connection.executemany(_DELETE_FTS, map(_fts_row, rows))
+        self._connection.executemany(
+            """INSERT OR IGNORE INTO stale_points (chunk_id, text_hash)
+               SELECT chunk_id, text_hash FROM chunks c WHERE id = ? AND is_embedded = 1
+               AND NOT EXISTS (SELECT 1 FROM pending_vectors p WHERE p.chunk_id = c.chunk_id)""",
+            ids,
+        )
+        self._connection.executemany("DELETE FROM chunk_texts WHERE id = ?", ids)
+        self._connection.executemany("DELETE FROM chunks WHERE id = ?", ids)
+
+
+def _chunk_values(parsed: ParsedFile, chunk: Chunk) -> tuple[object, ...]:
+    return (
+        uuid.UUID(chunk_id(parsed.source.path, parsed.hash, chunk.ordinal)).bytes,
+        content_hash(embedding_text(chunk).encode()),
+        chunk.ordinal,
+        chunk.n_tokens,
+        chunk.start_char,
+        chunk.end_char,
+        chunk.start_line,
+        chunk.end_line,
+        chunk.page,
+        chunk.heading,
+    )
+
+
+def _fts_row(row: Sequence[object]) -> tuple[object, ...]:
+    id_, text, heading, title, path = row
+    return (id_, *index_fields(text=str(text), heading=str(heading), title=str(title), path=str(path)))
