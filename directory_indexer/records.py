@@ -115,14 +115,15 @@ class IgnoredPath:
 class Listing:
     """One directory of a walk.
 
-    `failure` is set when the directory could not be read: then nothing below it may be taken for deleted.
+    `failures` name the directory itself when it could not be read, or entries of it: nothing at or below such a path
+    may be taken for deleted.
     """
 
     directory: FilePath
     files: tuple[SourceFile, ...] = ()
     skipped: tuple[SkippedFile, ...] = ()
     ignored: tuple[IgnoredPath, ...] = ()
-    failure: FileFailure | None = None
+    failures: tuple[FileFailure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
