@@ -1,0 +1,128 @@
+"""How text becomes words: what the full-text index stores of a chunk, and how the same words are found again.
+
+SQLite's own `unicode61` tokenizer does the work for plain text; here is only what it cannot know: the parts of
+camelCase names, languages without spaces, and spellings that people take for the same.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Final
+
+ANALYZER_VERSION: Final = 1
+"""Changes whenever `index_fields` gives other words for the same text: the index must then be filled again."""
+
+FTS_COLUMNS: Final = ("text", "parts", "heading", "title", "path")
+FTS_TOKENIZE: Final = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
+FTS_WEIGHTS: Final = (1.0, 0.7, 2.0, 2.0, 1.0)
+"""What a word weighs in bm25(), one number for each of `FTS_COLUMNS`."""
+
+
+def index_fields(*, text: str, heading: str, title: str, path: str) -> tuple[str, ...]:
+    """Give the values of `FTS_COLUMNS` for one chunk; the same input gives the same values in every process.
+
+    `path` is the path below the tracked directory, with the name of the file.
+    """
+    everything = f"{text}\n{heading}\n{title}\n{path}"
+    parts = " ".join(sorted({*_hump_parts(everything), *_transliterations(everything)}))
+    return fold(text), parts, fold(heading), fold(title), fold(path)
+
+
+def fold(text: str) -> str:
+    """Give the text in the spelling that is indexed, all but lower case and Latin accents, which SQLite folds."""
+    if text.isascii():
+        return text
+    composed = unicodedata.normalize("NFKC", text).casefold().translate(_SPELLINGS)
+    return _UNSPACED.sub(_spaced_pairs, composed)
+
+
+def words(text: str) -> list[str]:
+    """Cut text into words exactly as the index does."""
+    folded = fold(text).lower()
+    if not folded.isascii():
+        folded = _without_accents(folded)
+    return _WORD.findall(folded)
+
+
+@lru_cache(maxsize=1 << 14)
+def name_parts(name: str) -> tuple[str, ...]:
+    """Split a camelCase name into its parts in lower case; nothing when it is one part."""
+    found = _HUMPS.findall(name)
+    return tuple(part.lower() for part in found) if len(found) > 1 else ()
+
+
+def transliterated(word: str) -> str:
+    """Write the umlauts of a word as two letters, as in Mueller."""
+    return word.translate(_UMLAUTS)
+
+
+def is_stop_word(word: str) -> bool:
+    """Tell whether a word says nothing about what a text is about."""
+    return word in _STOP_WORDS
+
+
+def _hump_parts(text: str) -> set[str]:
+    parts: set[str] = set()
+    for found in _CAPITALISED.finditer(text):
+        start = found.start()
+        while start and text[start - 1] in _LOWER:
+            start -= 1
+        name = text[start : found.end()]
+        if not (name.isupper() or name[1:].islower()):
+            parts.update(name_parts(name))
+    return parts
+
+
+def _transliterations(text: str) -> list[str]:
+    if text.isascii() or not _UMLAUT.search(text):
+        return []
+    composed = unicodedata.normalize("NFKC", text)
+    return [transliterated(word.casefold()) for word in _UMLAUT_WORD.findall(composed)]
+
+
+def _spaced_pairs(run: re.Match[str]) -> str:
+    letters = run[0]
+    return " " + " ".join([letters[at : at + 2] for at in range(len(letters))]) + " "
+
+
+def _without_accents(folded: str) -> str:
+    decomposed = unicodedata.normalize("NFD", folded)
+    return unicodedata.normalize("NFC", _ACCENT.sub("", decomposed))
+
+
+_LOWER: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_CAPITALISED: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
+_HUMPS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_UMLAUT: Final = re.compile("[äöüÄÖÜåÅøØæÆ\u0308\u030a]")
+_UMLAUT_WORD: Final = re.compile(r"\w*[äöüÄÖÜåÅøØæÆ]\w*")
+_UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae"})
+_WORD: Final = re.compile(r"[^\W_]+(?:[\u0300-\u036f\u0900-\u0dff]+[^\W_]*)*")
+_ACCENT: Final = re.compile("(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+")
+_UNSPACED: Final = re.compile(
+    "["
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1000-\u109f\u1780-\u17ff"  # Burmese, Khmer
+    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+    "\uac00-\ud7af"  # Korean, whose endings are glued to the word
+    "]+"
+)
+_SPELLINGS: Final = str.maketrans(
+    {
+        "ı": "i", "ł": "l", "đ": "d", "ø": "o", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ħ": "h", "ё": "е",
+        "أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "ـ": None,
+        **dict.fromkeys(map(chr, (0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))),
+        **dict.fromkeys(map(chr, (*range(0x64B, 0x660), 0x670, *range(0x591, 0x5BE)))),
+    }
+)  # fmt: skip
+_STOP_WORDS: Final = frozenset(
+    """
+    a about an and any are as at be been being but by can could did do does doing for from had has have how i if in into
+    is it its me my no not of on or our shall should so such than that the their them then there these they this those
+    to too us was we were what when where which while who whom whose why will with would you your
+    aber als am an auch auf aus bei bin bis das dass dem den der des die durch ein eine einem einen einer eines er es
+    fur hat hatte ich im in ist kann mit nach nicht noch nur oder sein sich sie sind so uber um und von vor war waren
+    warum was welche welcher welches wenn wer werden wie wieviel wird wo wurde wurden zu zum zur
+    """.split()
+)
