@@ -63,6 +63,12 @@ class DocStore:
         with _translated_errors(self.path), contextlib.closing(self._connect()) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
+    def compact(self) -> None:
+        """Write the database anew without what was removed from it, so that nothing of it stays on disk."""
+        with _translated_errors(self.path), contextlib.closing(self._connect()) as connection:
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def integrity_problems(self) -> tuple[str, ...]:
         """Let SQLite check every page and index; empty when all is well."""
         with _translated_errors(self.path), contextlib.closing(self._connect()) as connection:

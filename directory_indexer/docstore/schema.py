@@ -68,6 +68,7 @@ CREATE TABLE chunk_texts (
     text TEXT NOT NULL
 );
 {FTS_TABLE};
+CREATE VIRTUAL TABLE chunks_vocab USING fts5vocab(chunks_fts, row);
 CREATE TABLE pending_vectors (
     chunk_id  BLOB PRIMARY KEY,
     text_hash BLOB NOT NULL,

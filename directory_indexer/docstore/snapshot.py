@@ -146,6 +146,29 @@ class Snapshot:
         )
         return [(row[0], row[1]) for row in rows]
 
+    # The vocabulary, as `query.plan_match` asks for it
+
+    @property
+    def n_chunks(self) -> int:
+        """Count the chunks."""
+        return self._count("SELECT count(*) FROM chunks")
+
+    def counts(self, terms: Sequence[str]) -> dict[str, int]:
+        """Tell in how many chunks each of these words occurs; words that do not occur are left out."""
+        rows = self._connection.execute(
+            f"SELECT term, doc FROM chunks_vocab WHERE term IN ({_marks(terms)})",  # noqa: S608
+            list(terms),
+        )
+        return {term: n_documents for term, n_documents in rows}
+
+    def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
+        """Give words that begin with `prefix`, in their order, with the number of chunks they occur in."""
+        rows = self._connection.execute(
+            "SELECT term, doc FROM chunks_vocab WHERE term >= ? AND term < ? LIMIT ?",
+            (prefix, prefix + chr(0x10FFFF), limit),
+        )
+        return [(term, n_documents) for term, n_documents in rows]
+
     # Vectors
 
     def generation(self) -> int:

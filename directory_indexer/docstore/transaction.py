@@ -6,6 +6,7 @@ is remembered as stale, with the hash of its text, until the vector store has dr
 
 from __future__ import annotations
 
+import os
 import time
 import uuid
 from typing import TYPE_CHECKING
@@ -36,6 +37,10 @@ _DELETE_FTS = (
     f"INSERT INTO chunks_fts (chunks_fts, rowid, {', '.join(FTS_COLUMNS)})"
     f" VALUES ('delete', ?{', ?' * len(FTS_COLUMNS)})"
 )
+_FTS_SOURCES = """
+    c.id, t.text, c.heading, f.title, f.path, d.path FROM files f JOIN chunks c ON c.file_id = f.id
+    JOIN chunk_texts t ON t.id = c.id JOIN directories d ON d.id = f.directory_id
+"""
 _UPSERT_FILE = """
     INSERT INTO files (directory_id, path, state, size, mtime_ns, checked_ns, hash, recipe, kind, title, reason, detail)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -159,8 +164,7 @@ class Transaction:
         self._connection.execute("DROP TABLE chunks_fts")
         self._connection.execute(FTS_TABLE)
         rows = self._connection.execute(
-            """SELECT c.id, t.text, c.heading, f.title, f.path FROM chunks c
-               JOIN chunk_texts t ON t.id = c.id JOIN files f ON f.id = c.file_id ORDER BY c.id"""
+            f"SELECT {_FTS_SOURCES} ORDER BY c.id"  # noqa: S608 - made of constants
         )
         self._connection.executemany(_ADD_FTS, map(_fts_row, rows))
 
@@ -216,15 +220,17 @@ class Transaction:
         self._connection.executemany(
             "INSERT INTO chunk_texts (id, text) VALUES (?, ?)", [(id_, chunk.text) for id_, chunk in numbered]
         )
+        directory = self._connection.execute(
+            "SELECT d.path FROM directories d JOIN files f ON f.directory_id = d.id WHERE f.id = ?", (file_id,)
+        ).fetchone()[0]
+        file = (parsed.title, parsed.source.path, directory)
         self._connection.executemany(
-            _ADD_FTS,
-            [_fts_row((id_, chunk.text, chunk.heading, parsed.title, parsed.source.path)) for id_, chunk in numbered],
+            _ADD_FTS, [_fts_row((id_, chunk.text, chunk.heading, *file)) for id_, chunk in numbered]
         )
 
     def _remove_chunks_of(self, path: FilePath) -> None:
         rows = self._connection.execute(
-            """SELECT c.id, t.text, c.heading, f.title, f.path FROM files f JOIN chunks c ON c.file_id = f.id
-               JOIN chunk_texts t ON t.id = c.id WHERE f.path = ?""",
+            f"SELECT {_FTS_SOURCES} WHERE f.path = ?",  # noqa: S608 - made of constants
             (path,),
         ).fetchall()
         if not rows:
@@ -257,5 +263,6 @@ def _chunk_values(parsed: ParsedFile, chunk: Chunk) -> tuple[object, ...]:
 
 
 def _fts_row(row: Sequence[object]) -> tuple[object, ...]:
-    id_, text, heading, title, path = row
-    return (id_, *index_fields(text=str(text), heading=str(heading), title=str(title), path=str(path)))
+    id_, text, heading, title, path, directory = row
+    below = str(path)[len(str(directory)) :].lstrip(os.sep)
+    return (id_, *index_fields(text=str(text), heading=str(heading), title=str(title), path=below))

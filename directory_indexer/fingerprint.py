@@ -1,0 +1,48 @@
+"""What built an index: when it differs from what would build it now, something must be done again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+from directory_indexer.records import content_hash
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """The ways of embedding, chunking, extracting and analysing, each as text that changes with it."""
+
+    embedding: str
+    chunking: str
+    extraction: str
+    analysis: str
+
+    @property
+    def recipe(self) -> int:
+        """Number the way from a file to its chunks, to be stored with each file."""
+        return int.from_bytes(content_hash(f"{self.chunking}\0{self.extraction}".encode())[:6], "big")
+
+    def differences(self, built: Fingerprint) -> tuple[str, ...]:
+        """Say what has to be done again because the index was built in another way."""
+        return tuple(
+            f"{work} ({name} was {getattr(built, name)}, is {getattr(self, name)})"
+            for name, work in _WORK.items()
+            if getattr(built, name) != getattr(self, name)
+        )
+
+    def to_json(self) -> str:
+        """Write the fingerprint as it is remembered in the index."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Fingerprint:
+        """Read a remembered fingerprint."""
+        return cls(**json.loads(text))
+
+
+_WORK = {
+    "embedding": "embed every text again",
+    "chunking": "read and chunk every file again",
+    "extraction": "read every file again",
+}
+"""What a difference costs. Analysis is missing: full-text rows are filled again from the stored texts at once."""

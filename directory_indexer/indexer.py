@@ -1,0 +1,237 @@
+"""Index runs: which directories are tracked, what may be done to them, and one run at a time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from directory_indexer.errors import (
+    ConsentNeededError,
+    NotIndexedError,
+    OverlapError,
+    RootUnavailableError,
+    UsageError,
+)
+from directory_indexer.fingerprint import Fingerprint
+from directory_indexer.lock import write_lock
+from directory_indexer.planner import Plan, plan
+from directory_indexer.records import FileFailure, FilePath, Phase, RunProgress, Stage, file_path, os_path
+from directory_indexer.runs import recorded_run
+from directory_indexer.updater import Updater
+from directory_indexer.walker import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from directory_indexer.docstore import DocStore
+    from directory_indexer.parsing import ParsePolicy
+    from directory_indexer.records import IndexReport, Outcome
+    from directory_indexer.runs import Run
+    from directory_indexer.vectorizer import Vectorizer
+    from directory_indexer.walker import WalkPolicy
+
+BYTES_PER_TEXT_BYTE = 3
+"""What an index takes on disk for a byte of text: measured on source code and prose, rounded up."""
+
+_DISK_SHARE = 0.8
+_REMOVE_BATCH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPolicy:
+    """What is indexed and in which way; a batch of `batch_files` is committed at a time."""
+
+    walk: WalkPolicy
+    parse: ParsePolicy
+    fingerprint: Fingerprint
+    batch_files: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """How one run behaves; `has_consent` lets it redo what another model or version made, and fill the disk."""
+
+    read_everything: bool = False
+    has_consent: bool = False
+    wait: bool = True
+
+
+class Indexer:
+    """The writing side of the index of one data directory."""
+
+    def __init__(self, *, docstore: DocStore, vectorizer: Vectorizer, policy: IndexPolicy, lock_path: Path) -> None:
+        self._docstore = docstore
+        self._vectorizer = vectorizer
+        self._policy = policy
+        self._lock_path = lock_path
+
+    def index(
+        self,
+        paths: Sequence[str],
+        *,
+        options: IndexOptions,
+        listener: Callable[[RunProgress], None],
+        stop_reason: Callable[[], Outcome | None],
+    ) -> IndexReport:
+        """Bring the directories at `paths`, or with none all tracked ones, up to date.
+
+        Raises:
+            UsageError: a path is no directory, or nothing is tracked.
+            OverlapError: a path lies inside or around a tracked directory.
+            ConsentNeededError: much would be redone or written, and the options do not allow it.
+            LockedError: another run holds the lock and the options say not to wait.
+        """
+        started = time.monotonic()
+        with write_lock(self._lock_path, wait=options.wait, on_wait=lambda: listener(RunProgress(Phase.WAITING))):
+            roots = self._roots(paths)
+            self._adopt_fingerprint(has_consent=options.has_consent)
+            command = " ".join(["index", *map(os_path, roots)])
+            with recorded_run(self._docstore, command=command, listener=listener, stop_reason=stop_reason) as run:
+                updater = self._updater(run)
+                self._update(updater, roots, options)
+                outcome = run.outcome
+            self._docstore.checkpoint()
+            return updater.tally.report(outcome, seconds=time.monotonic() - started)
+
+    def plans(self, paths: Sequence[str]) -> list[Plan]:
+        """Tell what `index` would do, without doing or locking anything."""
+        return [self._plan(root, read_everything=False) for root in self._roots(paths)]
+
+    def forget(self, path: str) -> int:
+        """Stop tracking a directory and remove what was indexed for it; tell how many files that were.
+
+        Raises:
+            NotIndexedError: the directory is not tracked.
+        """
+        root = _resolved(path)
+        with write_lock(self._lock_path, wait=True):
+            with self._docstore.snapshot() as snapshot:
+                tracked = snapshot.directories()
+                if root not in tracked:
+                    raise NotIndexedError(f"{os_path(root)} is not tracked", hint=_tracked_hint(tracked))
+                known = snapshot.known_files(tracked[root])
+            self._remove(list(known))
+            with self._docstore.transaction() as transaction:
+                transaction.remove_directory(tracked[root])
+            self._vectorizer.merge(at_least=1)
+            self._docstore.compact()
+        return sum(file.hash is not None for file in known.values())
+
+    def _update(self, updater: Updater, roots: Sequence[FilePath], options: IndexOptions) -> None:
+        plans: list[Plan] = []
+        for root in roots:
+            try:
+                plans.append(self._plan(root, read_everything=options.read_everything))
+            except RootUnavailableError as error:
+                updater.tally.unavailable_roots.append(root)
+                updater.tally.failures.append(FileFailure(root, Stage.WALK, error.message))
+        self._require_space(plans, has_consent=options.has_consent)
+        updater.update_words([(self._track(plan.directory), plan) for plan in plans])
+        updater.update_meaning()
+
+    def _updater(self, run: Run) -> Updater:
+        return Updater(
+            docstore=self._docstore,
+            vectorizer=self._vectorizer,
+            policy=self._policy.parse,
+            recipe=self._policy.fingerprint.recipe,
+            batch_files=self._policy.batch_files,
+            run=run,
+        )
+
+    def _plan(self, root: FilePath, *, read_everything: bool) -> Plan:
+        with self._docstore.snapshot() as snapshot:
+            directory_id = snapshot.directories().get(root)
+            known = {} if directory_id is None else snapshot.known_files(directory_id)
+        listings = walk(root, self._policy.walk)
+        return plan(
+            root, listings, known, recipe=self._policy.fingerprint.recipe, read_everything=read_everything
+        )
+
+    def _track(self, root: FilePath) -> int:
+        with self._docstore.transaction() as transaction:
+            return transaction.add_directory(root)
+
+    def _remove(self, paths: Sequence[FilePath]) -> None:
+        for start in range(0, len(paths), _REMOVE_BATCH):
+            with self._docstore.transaction() as transaction:
+                transaction.remove_files(paths[start : start + _REMOVE_BATCH])
+
+    def _roots(self, paths: Sequence[str]) -> list[FilePath]:
+        with self._docstore.snapshot() as snapshot:
+            tracked = snapshot.directories()
+        if not paths and not tracked:
+            raise UsageError("no directory is tracked yet", hint="dirindex index PATH adds one")
+        roots = list(dict.fromkeys(map(_resolved, paths))) or list(tracked)
+        for root in roots:
+            _require_directory(root, tracked)
+            _require_no_overlap(root, [*tracked, *roots])
+        return roots
+
+    def _adopt_fingerprint(self, *, has_consent: bool) -> None:
+        now = self._policy.fingerprint
+        with self._docstore.snapshot() as snapshot:
+            stored = snapshot.meta("fingerprint")
+        built = Fingerprint.from_json(stored) if stored else now
+        differences = now.differences(built)
+        if differences and not has_consent:
+            raise ConsentNeededError(
+                f"the index was built in another way; this run would {'; '.join(differences)}",
+                hint="add --yes to do it; until then searches answer from what is there",
+            )
+        with self._docstore.transaction() as transaction:
+            if built.analysis != now.analysis:
+                transaction.rebuild_words()
+            if built.embedding != now.embedding:
+                transaction.forget_vectors()
+            transaction.set_meta("fingerprint", now.to_json())
+
+    def _require_space(self, plans: Sequence[Plan], *, has_consent: bool) -> None:
+        needed = BYTES_PER_TEXT_BYTE * sum(plan.n_bytes for plan in plans)
+        free = shutil.disk_usage(self._docstore.path.parent).free
+        if needed > _DISK_SHARE * free and not has_consent:
+            raise ConsentNeededError(
+                f"the index may take {needed / 1e9:.1f} GB, and {self._docstore.path.parent} has {free / 1e9:.1f} GB free",
+                hint="add --yes to start all the same, or choose another place with --data-dir",
+            )
+
+
+def _resolved(path: str) -> FilePath:
+    return file_path(os.path.realpath(os.path.expanduser(path)))
+
+
+def _require_directory(root: FilePath, tracked: Mapping[FilePath, int]) -> None:
+    path = os_path(root)
+    if root in tracked or os.path.isdir(path):
+        return
+    if os.path.exists(path):
+        raise UsageError(
+            f"{path} is a file; directories are indexed", hint=f"dirindex index {os.path.dirname(path)}"
+        )
+    raise UsageError(f"{path} does not exist", hint="check the path; nothing was changed")
+
+
+def _require_no_overlap(root: FilePath, others: Sequence[FilePath]) -> None:
+    for other in others:
+        if other != root and _lies_in(root, other):
+            raise OverlapError(
+                f"{os_path(root)} lies in {os_path(other)}, which is tracked as a whole",
+                hint=f"dirindex index {os_path(other)}",
+            )
+        if other != root and _lies_in(other, root):
+            raise OverlapError(
+                f"{os_path(root)} holds {os_path(other)}, which is tracked by itself",
+                hint=f"dirindex forget {os_path(other)}, then dirindex index {os_path(root)}",
+            )
+
+
+def _lies_in(path: FilePath, directory: FilePath) -> bool:
+    return path.startswith(directory.rstrip(os.sep) + os.sep)
+
+
+def _tracked_hint(tracked: Mapping[FilePath, int]) -> str:
+    return f"tracked are: {', '.join(map(os_path, tracked))}" if tracked else "no directory is tracked"

@@ -1,0 +1,83 @@
+"""One index run as others see it: its row in the index, kept alive while it works, and how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import time
+from typing import TYPE_CHECKING
+
+from directory_indexer.records import Outcome, Phase, RunProgress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from directory_indexer.docstore import DocStore
+
+_HEARTBEAT_SECONDS = 0.5
+
+
+class Run:
+    """Tell the user and other processes how far a run is, and the run when to stop."""
+
+    def __init__(
+        self,
+        *,
+        run_id: int,
+        docstore: DocStore,
+        listener: Callable[[RunProgress], None],
+        stop_reason: Callable[[], Outcome | None],
+    ) -> None:
+        self._run_id = run_id
+        self._docstore = docstore
+        self._listener = listener
+        self._stop_reason = stop_reason
+        self._written_at = 0.0
+
+    @property
+    def outcome(self) -> Outcome:
+        """Tell how the run would end if it ended now."""
+        return self._stop_reason() or Outcome.COMPLETED
+
+    @property
+    def must_stop(self) -> bool:
+        """Tell whether the run should end after the batch in hand."""
+        return self._stop_reason() is not None
+
+    def report(self, progress: RunProgress) -> None:
+        """Show progress; other processes see it at most twice a second."""
+        self._listener(progress)
+        now = time.monotonic()
+        if now - self._written_at >= _HEARTBEAT_SECONDS:
+            self._written_at = now
+            with self._docstore.transaction() as transaction:
+                transaction.update_run(self._run_id, progress)
+
+
+@contextlib.contextmanager
+def recorded_run(
+    docstore: DocStore,
+    *,
+    command: str,
+    listener: Callable[[RunProgress], None],
+    stop_reason: Callable[[], Outcome | None],
+) -> Iterator[Run]:
+    """Record a run from its start to its end; an exception is its end too."""
+    with docstore.transaction() as transaction:
+        run_id = transaction.start_run(pid=os.getpid(), host=socket.gethostname(), command=command)
+    run = Run(run_id=run_id, docstore=docstore, listener=listener, stop_reason=stop_reason)
+    outcome, message = Outcome.FAILED, ""
+    try:
+        run.report(RunProgress(Phase.WALKING))
+        yield run
+        outcome = run.outcome
+    except KeyboardInterrupt:
+        outcome = Outcome.INTERRUPTED
+        raise
+    except Exception as error:
+        message = str(error)
+        raise
+    finally:
+        with docstore.transaction() as transaction:
+            transaction.finish_run(run_id, outcome, message)

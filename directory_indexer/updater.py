@@ -1,0 +1,218 @@
+"""Carries out plans: what is gone leaves, what is new or changed becomes searchable by words, then by meaning.
+
+Everything is committed in batches, each of which leaves the index consistent, so that a run can be stopped or killed
+anywhere and the next one goes on where it ended.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from directory_indexer.parsing import UnchangedFile, parse_all
+from directory_indexer.records import (
+    FileFailure,
+    IndexReport,
+    ParsedFile,
+    Phase,
+    RunProgress,
+    SkippedFile,
+)
+from directory_indexer.vectorizer import KEEP_PENDING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from directory_indexer.docstore import DocStore, Transaction
+    from directory_indexer.parsing import ParseOutcome, ParsePolicy
+    from directory_indexer.planner import Plan
+    from directory_indexer.records import ContentHash, FilePath, Outcome, SkipReason
+    from directory_indexer.runs import Run
+    from directory_indexer.vectorizer import Vectorizer
+
+_BATCH_CHUNKS = 512
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a run has done so far."""
+
+    n_added: int = 0
+    n_changed: int = 0
+    n_moved: int = 0
+    n_unchanged: int = 0
+    n_removed: int = 0
+    n_ignored: int = 0
+    n_chunks: int = 0
+    n_embedded: int = 0
+    n_reused: int = 0
+    n_pending: int = 0
+    n_bytes: int = 0
+    skipped: Counter[SkipReason] = field(default_factory=Counter)
+    failures: list[FileFailure] = field(default_factory=list)
+    unavailable_roots: list[FilePath] = field(default_factory=list)
+
+    def report(self, outcome: Outcome, *, seconds: float) -> IndexReport:
+        """Sum up the run."""
+        return IndexReport(
+            outcome=outcome,
+            seconds=seconds,
+            n_added=self.n_added,
+            n_changed=self.n_changed,
+            n_moved=self.n_moved,
+            n_unchanged=self.n_unchanged,
+            n_removed=self.n_removed - self.n_moved,
+            n_ignored=self.n_ignored,
+            skipped=tuple(self.skipped.most_common()),
+            failures=tuple(self.failures),
+            n_chunks=self.n_chunks,
+            n_embedded=self.n_embedded,
+            n_reused=self.n_reused,
+            n_pending=self.n_pending,
+            n_bytes=self.n_bytes,
+            unavailable_roots=tuple(self.unavailable_roots),
+        )
+
+
+class Updater:
+    """Carry out the plans of one run; the caller holds the write lock."""
+
+    def __init__(
+        self, *, docstore: DocStore, vectorizer: Vectorizer, policy: ParsePolicy, recipe: int, batch_files: int, run: Run
+    ) -> None:
+        self._docstore = docstore
+        self._vectorizer = vectorizer
+        self._policy = policy
+        self._recipe = recipe
+        self._batch_files = batch_files
+        self._run = run
+        self._progress = RunProgress(Phase.READING)
+        self.tally = Tally()
+
+    def update_words(self, plans: Sequence[tuple[int, Plan]]) -> None:
+        """Apply plans, each with the id of its directory, until all files are searchable by words."""
+        for directory_id, plan in plans:
+            self._apply_walk(directory_id, plan)
+        self._read([(directory_id, plan) for directory_id, plan in plans if plan.requests])
+        for directory_id, plan in plans:
+            if not self._run.must_stop:
+                with self._docstore.transaction() as transaction:
+                    transaction.complete_directory(directory_id)
+
+    def update_meaning(self) -> None:
+        """Embed what waits, until all is searchable by meaning or the run must stop."""
+        with self._docstore.snapshot() as snapshot:
+            total = snapshot.count_chunks_to_embed()
+        self._progress = replace(self._progress, phase=Phase.EMBEDDING, chunks_total=total)
+        if total and not self._run.must_stop:
+            self._embed()
+        self._run.report(replace(self._progress, phase=Phase.MERGING))
+        self._vectorizer.merge(at_least=KEEP_PENDING)
+        self.tally.n_pending = total - self._progress.chunks_done
+
+    def _apply_walk(self, directory_id: int, plan: Plan) -> None:
+        self.tally.n_unchanged += plan.n_unchanged
+        self.tally.n_ignored += len(plan.ignored)
+        self.tally.n_removed += len(plan.removed)
+        self.tally.skipped += plan.skip_counts
+        self.tally.failures += plan.failures
+        gone = [*plan.removed, *plan.resolved]
+        for start in range(0, len(gone), self._batch_files):
+            with self._docstore.transaction() as transaction:
+                transaction.remove_files(gone[start : start + self._batch_files])
+        if plan.skipped or plan.failures:
+            with self._docstore.transaction() as transaction:
+                for skipped in plan.skipped:
+                    transaction.put_skipped(directory_id, skipped, recipe=self._recipe)
+                for failure in plan.failures:
+                    transaction.put_failure(directory_id, failure)
+
+    def _read(self, plans: Sequence[tuple[int, Plan]]) -> None:
+        requests = [request for _, plan in plans for request in plan.requests]
+        directory_ids = {request.source.path: id_ for id_, plan in plans for request in plan.requests}
+        gone = Counter(digest for _, plan in plans for digest in plan.removed_hashes)
+        known = {request.source.path for request in requests if request.is_known}
+        self._progress = RunProgress(
+            Phase.READING,
+            files_total=len(requests),
+            bytes_total=sum(request.source.size for request in requests),
+            n_failed=len(self.tally.failures),
+        )
+        batch: list[ParseOutcome] = []
+        for outcome in parse_all(requests, self._policy):
+            batch.append(outcome)
+            self._count(outcome, gone, is_known=outcome_path(outcome) in known)
+            if len(batch) >= self._batch_files or _n_chunks(batch) >= _BATCH_CHUNKS:
+                self._commit(batch, directory_ids)
+                batch = []
+            if self._run.must_stop:
+                break
+        self._commit(batch, directory_ids)
+
+    def _count(self, outcome: ParseOutcome, gone: Counter[ContentHash], *, is_known: bool) -> None:
+        match outcome:
+            case UnchangedFile():
+                self.tally.n_unchanged += 1
+            case SkippedFile():
+                self.tally.skipped[outcome.reason] += 1
+            case FileFailure():
+                self.tally.failures.append(outcome)
+            case ParsedFile():
+                self.tally.n_chunks += len(outcome.chunks)
+                self.tally.n_bytes += outcome.source.size
+                if is_known:
+                    self.tally.n_changed += 1
+                elif gone[outcome.hash]:
+                    gone[outcome.hash] -= 1
+                    self.tally.n_moved += 1
+                else:
+                    self.tally.n_added += 1
+        self._progress = replace(
+            self._progress,
+            files_done=self._progress.files_done + 1,
+            bytes_done=self._progress.bytes_done + _n_bytes(outcome),
+            n_failed=len(self.tally.failures),
+        )
+
+    def _commit(self, batch: Sequence[ParseOutcome], directory_ids: dict[FilePath, int]) -> None:
+        if batch:
+            with self._docstore.transaction() as transaction:
+                for outcome in batch:
+                    self._put(transaction, directory_ids[outcome_path(outcome)], outcome)
+        self._run.report(self._progress)
+
+    def _put(self, transaction: Transaction, directory_id: int, outcome: ParseOutcome) -> None:
+        match outcome:
+            case ParsedFile():
+                transaction.put_file(directory_id, outcome, recipe=self._recipe)
+            case SkippedFile():
+                transaction.put_skipped(directory_id, outcome, recipe=self._recipe)
+            case FileFailure():
+                transaction.put_failure(directory_id, outcome)
+            case UnchangedFile():
+                transaction.renew_stamps([outcome.source])
+
+    def _embed(self) -> None:
+        self._run.report(self._progress)
+        for n_embedded, n_reused in self._vectorizer.embed_pending():
+            self.tally.n_embedded += n_embedded
+            self.tally.n_reused += n_reused
+            done = self._progress.chunks_done + n_embedded + n_reused
+            self._progress = replace(self._progress, chunks_done=done)
+            self._run.report(self._progress)
+            if self._run.must_stop:
+                break
+
+
+def outcome_path(outcome: ParseOutcome) -> FilePath:
+    """Tell which file an outcome is about."""
+    return outcome.path if isinstance(outcome, SkippedFile | FileFailure) else outcome.source.path
+
+
+def _n_chunks(batch: Sequence[ParseOutcome]) -> int:
+    return sum(len(outcome.chunks) for outcome in batch if isinstance(outcome, ParsedFile))
+
+
+def _n_bytes(outcome: ParseOutcome) -> int:
+    return outcome.source.size if isinstance(outcome, ParsedFile | UnchangedFile) else getattr(outcome, "size", 0)

@@ -1,0 +1,90 @@
+"""Gives chunks their vectors: finds those that were embedded before, embeds the rest, and merges what is new.
+
+New vectors go to SQLite batch by batch, where searches see them at once and a kill cannot take them; now and then
+they move to the vector store, which takes longer to publish but searches faster.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from directory_indexer.records import EmbeddedChunk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from directory_indexer.docstore import DocStore
+    from directory_indexer.embedders import Embedder
+    from directory_indexer.records import ContentHash, PendingChunk
+    from directory_indexer.vectorstore import VectorStore
+
+BATCH_CHUNKS = 128
+"""One to four seconds of embedding on two cores: the most that a kill can cost."""
+
+MERGE_AT = 8192
+"""Pending vectors are searched one by one: 8192 cost a cold search about 10 ms, and a merge about a second."""
+
+KEEP_PENDING = 1024
+"""At the end of a run so few vectors stay pending: an edited file then costs one small transaction."""
+
+
+class Vectorizer:
+    """Bring the vectors of one index up to date; the caller holds the write lock."""
+
+    def __init__(self, *, docstore: DocStore, vectorstore: VectorStore, embedder: Embedder) -> None:
+        self._docstore = docstore
+        self._vectorstore = vectorstore
+        self._embedder = embedder
+
+    def embed_pending(self) -> Iterator[tuple[int, int]]:
+        """Embed what waits, a batch at a step; each step yields how many vectors were made and how many reused.
+
+        Raises:
+            ProviderError: the embedder cannot answer; the batches before are kept.
+        """
+        after = 0
+        while batch := self._next_batch(after):
+            after = batch[-1].id
+            reused = self._known_vectors(batch)
+            fresh = self._embed([chunk for chunk in batch if chunk.text_hash not in reused])
+            vectors = reused | fresh
+            with self._docstore.transaction() as transaction:
+                transaction.put_vectors([_embedded(chunk, vectors[chunk.text_hash]) for chunk in batch])
+            yield len(fresh), len(batch) - len(fresh)
+            self.merge(at_least=MERGE_AT)
+
+    def merge(self, *, at_least: int) -> None:
+        """Move pending vectors into the vector store when there are enough of them, or of stale points."""
+        with self._docstore.snapshot() as snapshot:
+            if snapshot.count_pending_vectors() + snapshot.count_stale_points() < max(at_least, 1):
+                return
+            generation = self._vectorstore.merge(
+                snapshot.generation(), deletes=snapshot.stale_points(), upserts=snapshot.pending_points()
+            )
+        with self._docstore.transaction() as transaction:
+            transaction.publish_generation(generation)
+        self._vectorstore.discard_others(generation)
+
+    def _next_batch(self, after: int) -> list[PendingChunk]:
+        with self._docstore.snapshot() as snapshot:
+            return snapshot.chunks_to_embed(after=after, limit=BATCH_CHUNKS)
+
+    def _known_vectors(self, batch: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
+        hashes = list({chunk.text_hash for chunk in batch})
+        with self._docstore.snapshot() as snapshot:
+            known = snapshot.pending_twins(hashes)
+            twins = snapshot.embedded_twins([digest for digest in hashes if digest not in known])
+            generation = snapshot.generation()
+        stored = self._vectorstore.vectors(generation, list(twins.values())) if twins else {}
+        return known | {digest: stored[twin].tobytes() for digest, twin in twins.items() if twin in stored}
+
+    def _embed(self, chunks: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
+        texts = {chunk.text_hash: chunk.embedding_text for chunk in chunks}
+        vectors = self._embedder.embed_documents(list(texts.values()))
+        return {digest: vector.astype(np.float32).tobytes() for digest, vector in zip(texts, vectors, strict=True)}
+
+
+def _embedded(chunk: PendingChunk, vector: bytes) -> EmbeddedChunk:
+    return EmbeddedChunk(chunk.id, chunk.chunk_id, chunk.text_hash, vector)
