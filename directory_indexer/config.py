@@ -1,0 +1,234 @@
+"""The configuration as the rest of the program gets it: merged, checked as a whole, with the origin of every value.
+
+Precedence: option, environment, file, default. All mistakes are reported at once, and no message shows the key of a
+service.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import json
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import SecretStr, ValidationError
+
+from directory_indexer.errors import ConfigError
+from directory_indexer.setting_sources import (
+    KEYS,
+    SECTIONS,
+    Setting,
+    Source,
+    Value,
+    absolute,
+    accepts,
+    settings_in_environment,
+    settings_in_file,
+    variable_of,
+)
+from directory_indexer.settings import PROVIDERS, Config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pydantic_core import ErrorDetails
+
+_WORDS = {
+    "bool_type": "must be true or false",
+    "greater_than_equal": "must be at least {ge}",
+    "int_from_float": "must be a whole number",
+    "int_type": "must be a whole number",
+    "is_instance_of": "must be a path",
+    "less_than_equal": "must be at most {le}",
+    "literal_error": "must be {expected}",
+    "string_too_short": "must not be empty",
+    "string_type": "must be text",
+    "too_short": "must not be empty",
+    "tuple_type": "must be a list of texts",
+}
+_LONGEST_SHOWN = 60
+_OPEN_TO_OTHERS = 0o077
+_ONLY_FOR_A_SERVICE = ("endpoint", "api_key", "query_prefix", "document_prefix", "dimensions")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedConfig:
+    """The checked configuration, and how it came about.
+
+    `file` is the file that was read, if there was one. `settings` holds every key for showing: paths are text, and
+    the key of a service is asterisks.
+    """
+
+    config: Config
+    data_dir: Path
+    file: Path | None
+    settings: tuple[Setting[object], ...]
+    warnings: tuple[str, ...]
+
+
+def load_config(*, file: Path | None, data_dir: Path | None, environ: Mapping[str, str]) -> LoadedConfig:
+    """Read and check the configuration; `file` and `data_dir` are options of the command line.
+
+    Raises:
+        ConfigError: with every mistake, its key and where it stands.
+    """
+    directory = data_directory(data_dir=data_dir, environ=environ)
+    location = config_location(file=file, data_dir=data_dir, environ=environ)
+    in_file = settings_in_file(location.value, environ)
+    if in_file is None and location.source != Source.DEFAULT:
+        raise ConfigError(f"'{location.value}' does not exist ({location.where})", hint="run `dirindex config init`")
+    given = {setting.key: setting for setting in (*(in_file or ()), *settings_in_environment(environ))}
+    mistakes = [_unknown(setting) for setting in given.values() if setting.key not in KEYS]
+    chosen = {key: setting for key, setting in given.items() if key in KEYS}
+    mistakes += _take_keys_from_files(chosen)
+    settings = _with_defaults(chosen, directory.value)
+    config = _checked(settings, mistakes)
+    return LoadedConfig(
+        config=config,
+        data_dir=directory.value,
+        file=None if in_file is None else location.value,
+        settings=(_shown(location), _shown(directory), *_effective(config, settings)),
+        warnings=(*_exposed(settings), *_unused(config, settings)),
+    )
+
+
+def data_directory(*, data_dir: Path | None, environ: Mapping[str, str]) -> Setting[Path]:
+    """Find the directory that everything lies in by default."""
+    if data_dir is not None:
+        return Setting("data_dir", absolute(str(data_dir), environ), Source.OPTION, "--data-dir")
+    if named := environ.get("DIRINDEX_DATA_DIR"):
+        return Setting("data_dir", absolute(named, environ), Source.ENVIRONMENT, "DIRINDEX_DATA_DIR")
+    return Setting("data_dir", absolute("~/.directory-indexer", environ))
+
+
+def config_location(*, file: Path | None, data_dir: Path | None, environ: Mapping[str, str]) -> Setting[Path]:
+    """Find where the configuration file is, or would be."""
+    if file is not None:
+        return Setting("config_file", absolute(str(file), environ), Source.OPTION, "--config")
+    if named := environ.get("DIRINDEX_CONFIG"):
+        return Setting("config_file", absolute(named, environ), Source.ENVIRONMENT, "DIRINDEX_CONFIG")
+    return Setting("config_file", data_directory(data_dir=data_dir, environ=environ).value / "config.json")
+
+
+def _unknown(setting: Setting[object]) -> str:
+    if setting.key in SECTIONS:
+        return f"{setting.key}: must be an object that holds keys ({setting.where})"
+    name = setting.key.rpartition(".")[2]
+    namesakes = [key for key in KEYS if key.rpartition(".")[2] == name]
+    close = difflib.get_close_matches(
+        setting.key, namesakes or [*KEYS, *SECTIONS], n=1, cutoff=0.0 if namesakes else 0.6
+    )
+    spelled = [variable_of(key) if setting.source == Source.ENVIRONMENT else key for key in close]
+    advice = "".join(f"; did you mean '{key}'?" for key in spelled)
+    return f"{setting.key}: there is no such key{advice} ({setting.where})"
+
+
+def _take_keys_from_files(chosen: dict[str, Setting[object]]) -> Iterator[str]:
+    """Replace `api_key` by what `api_key_file` holds, unless the key stands in a stronger place; yield mistakes."""
+    for name in [name for name in chosen if name.endswith("api_key_file")]:
+        in_file, key_name = chosen[name], name.removesuffix("_file")
+        key = chosen.get(key_name)
+        if not isinstance(in_file.value, Path):
+            continue
+        if key is None or key.value is None or (key.source, in_file.source) == (Source.FILE, Source.ENVIRONMENT):
+            try:
+                content = in_file.value.read_text(encoding="utf-8-sig").strip()
+                chosen[key_name] = Setting(key_name, SecretStr(content), Source.FILE, str(in_file.value))
+            except OSError as error:
+                yield f"{name}: '{in_file.value}' cannot be read: {error.strerror} ({in_file.where})"
+        elif key.source == in_file.source:
+            yield f"{name}: give either this or {key_name}, not both ({in_file.where})"
+
+
+def _with_defaults(chosen: dict[str, Setting[object]], directory: Path) -> dict[str, Setting[object]]:
+    """Add the defaults that depend on the data directory and on the provider."""
+    provider = chosen.get("embedding.provider", Setting("", "embedded")).value
+    usual = PROVIDERS.get(str(provider), PROVIDERS["embedded"])
+    defaults: dict[str, object] = {
+        "storage.sqlite_path": directory / "data.db",
+        "storage.qdrant.path": directory / "qdrant",
+        "embedding.provider": "embedded",
+        "embedding.model": usual.model,
+        "embedding.endpoint": usual.endpoint,
+    }
+    given = {key: setting for key, setting in chosen.items() if key not in defaults or setting.value is not None}
+    return {key: Setting(key, value) for key, value in defaults.items()} | given
+
+
+def _checked(settings: Mapping[str, Setting[object]], mistakes: list[str]) -> Config:
+    try:
+        config = Config.model_validate(_nested(settings))
+    except ValidationError as error:
+        mistakes = mistakes + [_mistake(details, settings) for details in error.errors(include_url=False)]
+    # Raised outside of the handler, because pydantic's error carries every value, keys of services among them.
+    if mistakes:
+        raise ConfigError("\n  ".join(["the configuration has mistakes", *mistakes]))
+    return config
+
+
+def _nested(settings: Mapping[str, Setting[object]]) -> dict[str, object]:
+    tree: dict[str, object] = {}
+    for key, setting in settings.items():
+        *sections, name = key.split(".")
+        branch = tree
+        for section in sections:
+            branch = branch.setdefault(section, {})  # type: ignore[assignment]
+        branch[name] = setting.value
+    return tree
+
+
+def _mistake(details: ErrorDetails, settings: Mapping[str, Setting[object]]) -> str:
+    location = [str(part) for part in details["loc"]]
+    key = next(key for n in range(len(location), 0, -1) if (key := ".".join(location[:n])) in KEYS)
+    known_words = _WORDS.get(details["type"])
+    words = known_words.format(**details.get("ctx", {})) if known_words else details["msg"]
+    where = settings.get(key, Setting(key, None)).where
+    return f"{'.'.join(location)}: {words}{_not_this(key, details['input'])} ({where})"
+
+
+def _not_this(key: str, value: object) -> str:
+    if accepts(key, SecretStr) or "@" in str(value):  # a URL may hold a password
+        return ""
+    text = json.dumps(value, default=str)
+    return f", not {text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + '…'}"
+
+
+def _effective(config: Config, settings: Mapping[str, Setting[object]]) -> Iterator[Setting[object]]:
+    for key in KEYS:
+        value = functools.reduce(getattr, key.split("."), config)
+        setting = settings.get(key, Setting(key, None))
+        yield _shown(Setting(key, value, setting.source, setting.origin))
+
+
+def _shown(setting: Setting[Value]) -> Setting[object]:
+    is_plain = isinstance(setting.value, str | int | tuple | None)
+    value: object = setting.value if is_plain else str(setting.value)
+    return Setting(setting.key, value, setting.source, setting.origin)
+
+
+def _exposed(settings: Mapping[str, Setting[object]]) -> Iterator[str]:
+    """Warn about files that hold the key of a service and that others can read."""
+    files = {
+        Path(setting.origin)
+        for setting in settings.values()
+        if setting.source == Source.FILE and isinstance(setting.value, SecretStr)
+    }
+    for file in sorted(files):
+        if os.name == "posix" and stat.S_IMODE(file.stat().st_mode) & _OPEN_TO_OTHERS:
+            yield f"'{file}' holds the key of a service and others can read it; run: chmod 600 '{file}'"
+
+
+def _unused(config: Config, settings: Mapping[str, Setting[object]]) -> Iterator[str]:
+    """Warn about settings that have no effect beside others."""
+    unused: list[str] = []
+    if config.embedding.provider == "embedded":
+        unused += [f"embedding.{name}" for name in _ONLY_FOR_A_SERVICE]
+    if config.storage.qdrant.endpoint is None:
+        unused += ["storage.qdrant.api_key"]
+    for setting in (settings[key] for key in unused if key in settings):
+        if setting.value is not None:
+            yield f"{setting.key} has no effect with the embedded engine ({setting.where})"

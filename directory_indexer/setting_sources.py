@@ -1,0 +1,171 @@
+"""The places that settings come from: the configuration file and the environment.
+
+The keys of services are wrapped as soon as they are read, and the value of an unknown key is dropped, for it may be a
+misspelt key of a service. Paths become absolute here: those in a file relative to it, all others to the working
+directory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, SecretStr
+
+from directory_indexer.errors import ConfigError
+from directory_indexer.jsonc import parse_jsonc
+from directory_indexer.settings import Config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pydantic.fields import FieldInfo
+
+Value = TypeVar("Value")
+
+_PREFIX = "DIRINDEX_"
+_FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+_WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")
+
+
+class Source(StrEnum):
+    """Where a setting can come from, strongest first."""
+
+    OPTION = "option"
+    ENVIRONMENT = "environment"
+    FILE = "file"
+    DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Generic[Value]):
+    """One key with its value and where it came from; `origin` is the name of the option, variable or file."""
+
+    key: str
+    value: Value
+    source: Source = Source.DEFAULT
+    origin: str = ""
+
+    @property
+    def where(self) -> str:
+        """Say where the value came from."""
+        return f"{self.source} {self.origin}".rstrip()
+
+
+def _keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _keys(field.annotation, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", field
+
+
+KEYS = dict(_keys(Config))
+"""Every key, as it is written in messages, with what is known of it."""
+
+SECTIONS = frozenset(key.rpartition(".")[0] for key in KEYS)
+"""The keys that hold other keys."""
+
+
+def accepts(key: str, kind: type) -> bool:
+    """Tell whether the values of a key may be of a type."""
+    annotation = KEYS[key].annotation
+    return kind in (annotation, get_origin(annotation), *get_args(annotation))
+
+
+def settings_in_file(path: Path, environ: Mapping[str, str]) -> tuple[Setting[object], ...] | None:
+    """Read a configuration file; None when there is no such file.
+
+    Raises:
+        ConfigError: the file cannot be read, or holds no JSON object.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigError(f"'{path}' cannot be read: {error.strerror}") from error
+    return tuple(
+        Setting(key, _typed(key, value, environ, base=path.parent), Source.FILE, str(path))
+        for key, value in _leaves(_parsed(content, path))
+    )
+
+
+def settings_in_environment(environ: Mapping[str, str]) -> tuple[Setting[object], ...]:
+    """Read the variables that stand for keys; an empty one counts as not set, and `null` as the default."""
+    return tuple(
+        Setting(key, _typed(key, _from_text(key, text), environ), Source.ENVIRONMENT, variable)
+        for variable, text in sorted(environ.items())
+        if text and (key := _key_of(variable))
+    )
+
+
+def variable_of(key: str) -> str:
+    """Name the environment variable that stands for a key."""
+    return _PREFIX + key.upper().replace(".", "__")
+
+
+def absolute(path: str, environ: Mapping[str, str], *, base: Path | None = None) -> Path:
+    """Make a path absolute, with `~` as the home directory that the environment names."""
+    if path == "~" or path.startswith(("~/", f"~{os.sep}")):
+        path = (environ.get("USERPROFILE" if os.name == "nt" else "HOME") or str(Path.home())) + path[1:]
+    return Path(base or "", path).absolute()
+
+
+def _parsed(content: bytes, path: Path) -> dict[str, object]:
+    try:
+        tree = parse_jsonc(content.decode("utf-8-sig"))
+    except json.JSONDecodeError as error:
+        mistake = (
+            f"line {error.lineno}, column {error.colno}: {error.msg[:1].lower()}{error.msg[1:].removesuffix(' at')}"
+        )
+    except UnicodeDecodeError as error:
+        mistake = f"byte {error.start}: not UTF-8"
+    else:
+        if isinstance(tree, dict):
+            return tree
+        mistake = "must hold one JSON object"
+    # Raised outside of the handlers: their errors carry the text of the file, which may hold the key of a service.
+    raise ConfigError(f"'{path}': {mistake}")
+
+
+def _leaves(tree: dict[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in tree.items():
+        key = prefix + name
+        if key in SECTIONS and isinstance(value, dict):
+            yield from _leaves(value, f"{key}.")
+        else:
+            yield key, value
+
+
+def _key_of(variable: str) -> str | None:
+    name = variable.removeprefix(_PREFIX)
+    is_setting = name != variable and ("__" in name or name.partition("_")[0].lower() in SECTIONS)
+    return name.lower().replace("__", ".") if is_setting else None
+
+
+def _from_text(key: str, text: str) -> object:
+    if key not in KEYS or text == "null":
+        return None
+    if accepts(key, bool):
+        return _FLAGS.get(text.lower(), text)
+    if accepts(key, int):
+        return int(text) if _WHOLE_NUMBER.fullmatch(text) else text
+    if accepts(key, tuple):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return text
+
+
+def _typed(key: str, value: object, environ: Mapping[str, str], *, base: Path | None = None) -> object:
+    if key not in KEYS:
+        return None
+    if isinstance(value, str) and accepts(key, SecretStr):
+        return SecretStr(value)
+    if isinstance(value, str) and value and accepts(key, Path):
+        return absolute(value, environ, base=base)
+    return value
