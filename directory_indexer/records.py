@@ -482,3 +482,34 @@ class FileText:
     n_chunks: int
     chunks: tuple[Chunk, ...]
     has_changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSummary:
+    """What an answer was drawn from; `is_running` says that a run is changing it."""
+
+    n_directories: int
+    n_files: int
+    n_chunks: int
+    n_embedded: int
+    is_running: bool
+    completed_at: float | None
+
+
+class Verdict(StrEnum):
+    """What a check of the doctor came to."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+    REPAIRED = "repaired"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was checked, what was found, and what to do about it."""
+
+    check: str
+    verdict: Verdict
+    message: str
+    hint: str = ""
