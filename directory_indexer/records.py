@@ -83,6 +83,16 @@ class SourceFile(NamedTuple):
     mtime_ns: int
 
 
+def source_file(path: FilePath) -> SourceFile:
+    """Stamp a file outside of a walk.
+
+    Raises:
+        OSError: the file is not there or its directory cannot be read.
+    """
+    status = os.stat(os_path(path))
+    return SourceFile(path, status.st_size, status.st_mtime_ns)
+
+
 @dataclass(frozen=True, slots=True)
 class SkippedFile:
     """A file that was seen and left out, with the reason and, where it helps, the rule or number behind it."""
@@ -151,6 +161,15 @@ class Document:
     title: str = ""
     sections: tuple[Section, ...] = ()
 
+    @property
+    def page_starts(self) -> tuple[int, ...]:
+        """Give the character at which each page begins; a page without text begins where the next one does."""
+        starts: list[int] = []
+        for section in self.sections:
+            while section.page is not None and len(starts) < section.page:
+                starts.append(section.start)
+        return tuple(starts)
+
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
@@ -178,13 +197,14 @@ def embedding_text(chunk: Chunk) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
-    """A file that was read and cut into chunks, as it was at `size`, `mtime_ns` and `hash`."""
+    """A file that was read and cut into chunks, as it was at the stamp of `source` and at `hash`."""
 
     source: SourceFile
     hash: ContentHash
     kind: str
     title: str
     chunks: tuple[Chunk, ...]
+    page_starts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

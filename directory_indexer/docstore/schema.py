@@ -41,6 +41,7 @@ CREATE TABLE files (
     recipe       INTEGER NOT NULL,
     kind         TEXT NOT NULL DEFAULT '',
     title        TEXT NOT NULL DEFAULT '',
+    page_starts  TEXT NOT NULL DEFAULT '',
     reason       TEXT NOT NULL DEFAULT '',
     detail       TEXT NOT NULL DEFAULT ''
 );

@@ -15,6 +15,7 @@ from directory_indexer.records import (
     FileFailure,
     FilePath,
     IndexedChunk,
+    IndexSummary,
     KnownFile,
     Outcome,
     PendingChunk,
@@ -68,13 +69,16 @@ class Snapshot:
         ).fetchone()
         return row and KnownFile._make(row)
 
-    def file_heading(self, path: FilePath) -> tuple[str, str] | None:
-        """Give kind and title of a file that has text in the index; None for any other."""
-        row = self._connection.execute(
-            "SELECT kind, title FROM files f WHERE path = ? AND EXISTS (SELECT 1 FROM chunks WHERE file_id = f.id)",
-            (path,),
-        ).fetchone()
-        return row and (row[0], row[1])
+    def page_starts(self, path: FilePath) -> tuple[int, ...]:
+        """Give the character at which each page of a file begins; empty when it has no pages."""
+        row = self._connection.execute("SELECT page_starts FROM files WHERE path = ?", (path,)).fetchone()
+        return tuple(map(int, row[0].split())) if row else ()
+
+    def holds(self, path: FilePath) -> bool:
+        """Tell whether a path is tracked, or lies in or around what is."""
+        condition, arguments = within_condition(path)
+        query = f"SELECT EXISTS (SELECT 1 FROM files f WHERE {condition})"  # noqa: S608 - made of constants
+        return bool(self._count(query, arguments)) or path in self.directories()
 
     def files_in_scope(self, condition: str, arguments: Sequence[object]) -> list[tuple[int, FilePath]]:
         """List id and path of the files with text for which an SQL condition over `files f` holds."""
@@ -102,17 +106,6 @@ class Snapshot:
             found.update((chunk.chunk_id, chunk) for chunk in map(_indexed_chunk, rows))
         return found
 
-    def chunks_with_ids(self, ids: Sequence[int]) -> dict[int, IndexedChunk]:
-        """Give chunks by their row ids."""
-        found: dict[int, IndexedChunk] = {}
-        for batch in _batches(ids):
-            rows = self._connection.execute(
-                f"SELECT {_CHUNK_COLUMNS} FROM {_CHUNK_TABLES} WHERE c.id IN ({_marks(batch)})",  # noqa: S608
-                batch,
-            )
-            found.update((chunk.id, chunk) for chunk in map(_indexed_chunk, rows))
-        return found
-
     def current_points(self, chunk_ids: Sequence[ChunkId], file_ids: frozenset[int] | None) -> set[ChunkId]:
         """Tell which points of the generation are vectors of texts that are in the index now.
 
@@ -129,8 +122,10 @@ class Snapshot:
             current.update(_chunk_id(row[0]) for row in rows if file_ids is None or row[1] in file_ids)
         return current
 
-    def keyword_matches(self, expression: str, *, file_ids_json: str | None, limit: int) -> list[tuple[int, float]]:
-        """Rank chunks by BM25 for an FTS5 expression: (row id, score), best first, higher is better.
+    def keyword_matches(
+        self, expression: str, *, file_ids_json: str | None, limit: int
+    ) -> list[tuple[ChunkId, float]]:
+        """Rank chunks by BM25 for an FTS5 expression, best first; a higher score is better.
 
         `file_ids_json` is a JSON array of the files that a hit may come from.
         """
@@ -140,11 +135,13 @@ class Snapshot:
             scope = "AND (SELECT file_id FROM chunks WHERE id = chunks_fts.rowid) IN (SELECT value FROM json_each(?))"
             arguments.append(file_ids_json)
         rows = self._connection.execute(
-            f"SELECT rowid, -{_BM25} AS score FROM chunks_fts WHERE chunks_fts MATCH ? {scope}"  # noqa: S608
-            " ORDER BY score DESC, rowid LIMIT ?",
+            f"""SELECT c.chunk_id, m.score FROM (
+                    SELECT rowid AS id, -{_BM25} AS score FROM chunks_fts WHERE chunks_fts MATCH ? {scope}
+                    ORDER BY score DESC, rowid LIMIT ?
+                ) m JOIN chunks c ON c.id = m.id ORDER BY m.score DESC, c.id""",  # noqa: S608
             [*arguments, limit],
         )
-        return [(row[0], row[1]) for row in rows]
+        return [(_chunk_id(chunk_id), score) for chunk_id, score in rows]
 
     # The vocabulary, as `query.plan_match` asks for it
 
@@ -182,6 +179,18 @@ class Snapshot:
                JOIN chunks c ON c.chunk_id = p.chunk_id WHERE c.is_embedded = 1"""
         )
         return [(_chunk_id(chunk_id), file_id, vector) for chunk_id, file_id, vector in rows]
+
+    def pending_vectors_of(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, bytes]:
+        """Give those of the chunks' vectors that no generation holds yet."""
+        found: dict[ChunkId, bytes] = {}
+        for batch in _batches([uuid.UUID(chunk_id).bytes for chunk_id in chunk_ids]):
+            rows = self._connection.execute(
+                f"""SELECT p.chunk_id, p.vector FROM pending_vectors p JOIN chunks c ON c.chunk_id = p.chunk_id
+                    WHERE c.is_embedded = 1 AND p.chunk_id IN ({_marks(batch)})""",  # noqa: S608
+                batch,
+            )
+            found.update((_chunk_id(chunk_id), vector) for chunk_id, vector in rows)
+        return found
 
     def count_pending_vectors(self) -> int:
         """Count the vectors that no generation holds yet."""
@@ -256,6 +265,24 @@ class Snapshot:
         """Read a remembered value."""
         row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return row and str(row[0])
+
+    def summary(self) -> IndexSummary:
+        """Sum up what an answer is drawn from."""
+        n_chunks = self.n_chunks
+        directories = self._connection.execute("SELECT count(*), min(coalesce(completed_at, 0)) FROM directories")
+        n_directories, completed_at = directories.fetchone()
+        return IndexSummary(
+            n_directories=n_directories,
+            n_files=self._count("SELECT count(*) FROM files WHERE state = 'indexed'"),
+            n_chunks=n_chunks,
+            n_embedded=n_chunks - self.count_chunks_to_embed(),
+            is_running=self._count("SELECT count(*) FROM runs WHERE outcome IS NULL") > 0,
+            completed_at=completed_at or None,
+        )
+
+    def count_words_rows(self) -> int:
+        """Count the rows of the full-text index, which must be as many as there are chunks."""
+        return self._count("SELECT count(*) FROM chunks_fts_docsize")
 
     def directory_statuses(self) -> tuple[DirectoryStatus, ...]:
         """Sum up every tracked directory."""

@@ -42,12 +42,14 @@ _FTS_SOURCES = """
     JOIN chunk_texts t ON t.id = c.id JOIN directories d ON d.id = f.directory_id
 """
 _UPSERT_FILE = """
-    INSERT INTO files (directory_id, path, state, size, mtime_ns, checked_ns, hash, recipe, kind, title, reason, detail)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO files (directory_id, path, state, size, mtime_ns, checked_ns, hash, recipe, kind, title, page_starts,
+                       reason, detail)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (path) DO UPDATE SET
         directory_id = excluded.directory_id, state = excluded.state, size = excluded.size,
         mtime_ns = excluded.mtime_ns, checked_ns = excluded.checked_ns, hash = excluded.hash,
-        recipe = excluded.recipe, kind = excluded.kind, title = excluded.title, reason = excluded.reason, detail = excluded.detail
+        recipe = excluded.recipe, kind = excluded.kind, title = excluded.title,
+        page_starts = excluded.page_starts, reason = excluded.reason, detail = excluded.detail
     RETURNING id
 """
 
@@ -83,7 +85,7 @@ class Transaction:
         self._remove_chunks_of(source.path)
         file_id = self._put_row(
             (directory_id, source.path, FileState.INDEXED, source.size, source.mtime_ns, time.time_ns(), parsed.hash)
-            + (recipe, parsed.kind, parsed.title, "", "")
+            + (recipe, parsed.kind, parsed.title, " ".join(map(str, parsed.page_starts)), "", "")
         )
         self._add_chunks(file_id, parsed)
 
@@ -92,7 +94,7 @@ class Transaction:
         self._remove_chunks_of(skipped.path)
         self._put_row(
             (directory_id, skipped.path, FileState.SKIPPED, skipped.size, skipped.mtime_ns, time.time_ns(), None)
-            + (recipe, "", "", skipped.reason, skipped.detail)
+            + (recipe, "", "", "", skipped.reason, skipped.detail)
         )
 
     def put_failure(self, directory_id: int, failure: FileFailure) -> None:

@@ -1,0 +1,183 @@
+"""Checks that an index is whole and its parts agree, and mends what they lack from the texts in SQLite."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import time
+from typing import TYPE_CHECKING
+
+from directory_indexer.errors import ProviderError, StoreError
+from directory_indexer.lock import write_lock
+from directory_indexer.records import Finding, Verdict, os_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from directory_indexer.docstore import DocStore, Snapshot
+    from directory_indexer.embedders import Embedder
+    from directory_indexer.records import ChunkId
+    from directory_indexer.vectorizer import Vectorizer
+    from directory_indexer.vectorstore import VectorStore
+
+_FREE_BYTES = 500_000_000
+_REPAIR = "dirindex doctor --repair mends it"
+
+
+class Doctor:
+    """Check one index, and with `repair` mend it under the write lock."""
+
+    def __init__(
+        self,
+        *,
+        docstore: DocStore,
+        vectorstore: VectorStore,
+        vectorizer: Vectorizer,
+        embedder: Callable[[], Embedder],
+        lock_path: Path,
+    ) -> None:
+        self._docstore = docstore
+        self._vectorstore = vectorstore
+        self._vectorizer = vectorizer
+        self._embedder = embedder
+        self._lock_path = lock_path
+
+    def check(self) -> Iterator[Finding]:
+        """Look at everything, change nothing."""
+        yield self._permissions()
+        yield self._space()
+        yield self._database()
+        with self._docstore.snapshot() as snapshot:
+            yield from _directories(snapshot)
+            yield _words(snapshot)
+            yield self._vectors(snapshot)
+            yield _coverage(snapshot)
+        yield self._provider()
+
+    def repair(self) -> Iterator[Finding]:
+        """Mend what can be mended, then look at everything.
+
+        Raises:
+            LockedError: an index run is going on; it mends much by itself.
+        """
+        with write_lock(self._lock_path, wait=False):
+            self._repair_permissions()
+            with self._docstore.snapshot() as snapshot:
+                words = _words(snapshot)
+                lost, unknown = self._disagreement(snapshot)
+            if words.verdict is not Verdict.OK:
+                with self._docstore.transaction() as transaction:
+                    transaction.rebuild_words()
+                yield Finding("words", Verdict.REPAIRED, "the full-text index was built again from the stored texts")
+            if lost is None or lost or unknown:
+                yield self._repair_vectors(lost, unknown)
+            for _ in self._vectorizer.embed_pending():
+                pass
+            self._vectorizer.merge(at_least=1)
+        yield from self.check()
+
+    def _repair_vectors(self, lost: set[ChunkId] | None, unknown: set[ChunkId]) -> Finding:
+        with self._docstore.transaction() as transaction:
+            if lost is None:
+                transaction.forget_vectors()
+            else:
+                transaction.forget_vectors_of(lost)
+                transaction.add_stale_points(unknown)
+        what = "all vectors" if lost is None else f"{len(lost)} lost vectors"
+        return Finding("vectors", Verdict.REPAIRED, f"{what} made again, {len(unknown)} unknown ones removed")
+
+    def _permissions(self) -> Finding:
+        open_to_others = [path for path in self._private_paths() if _is_open(path)]
+        if open_to_others:
+            names = ", ".join(map(str, open_to_others))
+            return Finding("permissions", Verdict.WARNING, f"others can read {names}", _REPAIR)
+        return Finding("permissions", Verdict.OK, f"{self._docstore.path.parent} is private")
+
+    def _repair_permissions(self) -> None:
+        for path in self._private_paths():
+            if _is_open(path):
+                path.chmod(0o700 if path.is_dir() else 0o600)
+
+    def _private_paths(self) -> list[Path]:
+        directory = self._docstore.path.parent
+        return [path for path in (directory, *directory.glob("*")) if path.exists()]
+
+    def _space(self) -> Finding:
+        free = shutil.disk_usage(self._docstore.path.parent).free
+        message = f"{free / 1e9:.1f} GB free for the index"
+        if free < _FREE_BYTES:
+            return Finding("disk", Verdict.WARNING, message, "free some disk space")
+        return Finding("disk", Verdict.OK, message)
+
+    def _database(self) -> Finding:
+        problems = self._docstore.integrity_problems()
+        if problems:
+            return Finding("database", Verdict.PROBLEM, "; ".join(problems[:3]), "dirindex doctor --rebuild starts anew")
+        return Finding("database", Verdict.OK, f"{self._docstore.path} is whole")
+
+    def _vectors(self, snapshot: Snapshot) -> Finding:
+        lost, unknown = self._disagreement(snapshot)
+        if lost is None:
+            return Finding("vectors", Verdict.PROBLEM, "the vectors cannot be read", _REPAIR)
+        if lost or unknown:
+            message = f"{len(lost)} vectors are lost, {len(unknown)} belong to nothing"
+            return Finding("vectors", Verdict.PROBLEM, message, _REPAIR)
+        count = len(snapshot.embedded_chunk_ids()) + snapshot.count_pending_vectors()
+        return Finding("vectors", Verdict.OK, f"{count} vectors agree with the database")
+
+    def _disagreement(self, snapshot: Snapshot) -> tuple[set[ChunkId] | None, set[ChunkId]]:
+        """Compare both stores: vectors that should be there (None: cannot be read), and that should not."""
+        generation = snapshot.generation()
+        expected = snapshot.embedded_chunk_ids()
+        try:
+            stored = set(self._vectorstore.ids(generation)) if generation else set()
+        except StoreError:
+            return None, set()
+        return expected - stored, stored - expected - set(snapshot.stale_points())
+
+    def _provider(self) -> Finding:
+        started = time.monotonic()
+        try:
+            embedder = self._embedder()
+            vector = embedder.embed_query("is anybody there?")
+        except ProviderError as error:
+            return Finding("provider", Verdict.PROBLEM, error.message, error.hint or "")
+        space = embedder.space
+        seconds = time.monotonic() - started
+        name = f"{space.provider}/{space.model}"
+        return Finding("provider", Verdict.OK, f"{name} answers in {seconds:.2f} s with {vector.size} dimensions")
+
+
+def _directories(snapshot: Snapshot) -> Iterator[Finding]:
+    for directory in snapshot.directories():
+        path = os_path(directory)
+        if os.path.isdir(path) and os.access(path, os.R_OK | os.X_OK):
+            yield Finding("directory", Verdict.OK, f"{path} can be read")
+        else:
+            yield Finding(
+                "directory",
+                Verdict.WARNING,
+                f"{path} cannot be read; what was indexed of it stays searchable",
+                f"mount it again, or: dirindex forget {path}",
+            )
+
+
+def _words(snapshot: Snapshot) -> Finding:
+    n_rows, n_chunks = snapshot.count_words_rows(), snapshot.n_chunks
+    if n_rows != n_chunks:
+        message = f"the full-text index has {n_rows} rows for {n_chunks} chunks"
+        return Finding("words", Verdict.PROBLEM, message, _REPAIR)
+    return Finding("words", Verdict.OK, f"{n_chunks} chunks are searchable by words")
+
+
+def _coverage(snapshot: Snapshot) -> Finding:
+    waiting = snapshot.count_chunks_to_embed()
+    if waiting:
+        return Finding("meaning", Verdict.WARNING, f"{waiting} chunks wait for their vectors", "dirindex index")
+    return Finding("meaning", Verdict.OK, "every chunk is searchable by meaning")
+
+
+def _is_open(path: Path) -> bool:
+    return os.name == "posix" and bool(stat.S_IMODE(path.stat().st_mode) & 0o077)

@@ -1,0 +1,91 @@
+"""The chunks nearest to a vector: those of the published generation and those not yet merged into it, as one list."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from directory_indexer.errors import StoreError
+from directory_indexer.records import VectorHit
+from directory_indexer.vectorstore import GenerationGoneError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from directory_indexer.docstore import DocStore, Snapshot
+    from directory_indexer.records import ChunkId
+    from directory_indexer.scope import Scope
+    from directory_indexer.vectorstore import VectorStore
+
+_ATTEMPTS = 10
+_GROWTH = 4
+
+Answer = TypeVar("Answer")
+
+
+class Nearest:
+    """Exact at every moment: what was deleted is left out, what was just written is in."""
+
+    def __init__(self, *, docstore: DocStore, vectorstore: VectorStore) -> None:
+        self._docstore = docstore
+        self._vectorstore = vectorstore
+
+    def retrying(self, ask: Callable[[Snapshot], Answer]) -> Answer:
+        """Ask a question of one moment; of a newer one when its generation of vectors is gone by then.
+
+        Raises:
+            StoreError: the generation that SQLite names is not there, however often it is looked for.
+        """
+        for _ in range(_ATTEMPTS):
+            try:
+                with self._docstore.snapshot() as snapshot:
+                    return ask(snapshot)
+            except GenerationGoneError as error:
+                gone = error
+        raise StoreError(
+            f"the vectors of the index are not there: {gone.message}",
+            hint="dirindex doctor --repair builds them again from the stored texts",
+        ) from gone
+
+    def chunks(
+        self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope, limit: int
+    ) -> list[VectorHit]:
+        """Give the `limit` nearest chunks in the scope, or all there are, nearest first."""
+        found = self._in_generation(snapshot, vector, scope=scope, limit=limit)
+        found += self._pending(snapshot, vector, scope=scope)
+        return heapq.nlargest(limit, found, key=lambda hit: (hit.score, hit.chunk_id))
+
+    def vectors(self, snapshot: Snapshot, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
+        """Give the vectors of those chunks that have one."""
+        pending = snapshot.pending_vectors_of(chunk_ids)
+        rest = [chunk_id for chunk_id in chunk_ids if chunk_id not in pending]
+        current = snapshot.current_points(rest, None)
+        stored = self._vectorstore.vectors(snapshot.generation(), sorted(current)) if current else {}
+        return stored | {chunk_id: np.frombuffer(raw, np.float32) for chunk_id, raw in pending.items()}
+
+    def _in_generation(
+        self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope, limit: int
+    ) -> list[VectorHit]:
+        generation = snapshot.generation()
+        asked = limit
+        while generation:
+            hits = self._vectorstore.search(generation, vector, scope=scope.vectors, limit=asked)
+            current = snapshot.current_points([hit.chunk_id for hit in hits], scope.file_ids)
+            valid = [hit for hit in hits if hit.chunk_id in current]
+            if len(valid) >= limit or len(hits) < asked:
+                return valid
+            asked *= _GROWTH
+        return []
+
+    def _pending(self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope) -> list[VectorHit]:
+        rows = snapshot.pending_vectors()
+        if scope.file_ids is not None:
+            rows = [row for row in rows if row[1] in scope.file_ids]
+        if not rows:
+            return []
+        matrix = np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(len(rows), -1)
+        return [VectorHit(row[0], float(score)) for row, score in zip(rows, matrix @ vector, strict=True)]

@@ -1,0 +1,175 @@
+"""Searches: candidates by words and by meaning within the scope, ranked, and shown with the part that matched.
+
+Filters are applied before the best candidates are chosen, so as many hits are given as are asked for while there are
+as many. What the vector store returns counts only if SQLite knows it: a hit is never a text that is gone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from directory_indexer.errors import IndexMismatchError, NotIndexedError, ProviderError
+from directory_indexer.excerpts import excerpt
+from directory_indexer.fingerprint import Fingerprint
+from directory_indexer.query import parse_query, plan_match
+from directory_indexer.ranking import DEPTH, Candidate, rank
+from directory_indexer.records import Hit, SearchMode, SearchResult, os_path
+from directory_indexer.scope import resolve_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from directory_indexer.docstore import DocStore, Snapshot
+    from directory_indexer.embedders import Embedder
+    from directory_indexer.nearest import Nearest
+    from directory_indexer.query import MatchPlan, Query
+    from directory_indexer.ranking import Ranked
+    from directory_indexer.records import ChunkId, FilePath, IndexedChunk, SearchRequest
+    from directory_indexer.scope import Scope
+
+EXCERPT_CHARS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class _Lists:
+    """The two lists of candidates, each with its scores, and what kept one of them from being there."""
+
+    by_words: dict[ChunkId, float]
+    by_meaning: dict[ChunkId, float]
+    degraded: tuple[str, ...]
+
+
+class Searcher:
+    """The reading side of an index; takes no lock, and any number of threads may share it."""
+
+    def __init__(
+        self, *, docstore: DocStore, nearest: Nearest, embedder: Callable[[], Embedder], fingerprint: Fingerprint
+    ) -> None:
+        self._docstore = docstore
+        self._nearest = nearest
+        self._embedder = embedder
+        self._fingerprint = fingerprint
+
+    def search(self, request: SearchRequest) -> SearchResult:
+        """Answer a request.
+
+        Raises:
+            NotIndexedError: nothing is indexed, or nothing where the request looks.
+            ProviderError: the mode is semantic and the embedder cannot answer.
+            IndexMismatchError: the mode is semantic and the vectors stem from another model.
+        """
+        query = parse_query(request.query)
+        return self._nearest.retrying(lambda snapshot: self._search(snapshot, request, query))
+
+    def _search(self, snapshot: Snapshot, request: SearchRequest, query: Query) -> SearchResult:
+        require_indexed(snapshot, request.scope)
+        plan = plan_match(query, snapshot)
+        scope = resolve_scope(snapshot, request, query)
+        lists = self._lists(snapshot, request.mode, plan, scope)
+        chunks = snapshot.chunks({*lists.by_words, *lists.by_meaning})
+        candidates = [_candidate(chunk, lists) for chunk in chunks.values()]
+        ranking = rank(plan, candidates, limit=request.limit)
+        return SearchResult(
+            request=request,
+            hits=tuple(_hit(chunks[ranked.chunk_id], ranked, plan) for ranked in ranking.hits),
+            degraded=lists.degraded,
+            is_truncated=len(ranking.hits) >= request.limit,
+            is_weak=ranking.is_weak,
+        )
+
+    def _lists(self, snapshot: Snapshot, mode: SearchMode, plan: MatchPlan, scope: Scope) -> _Lists:
+        by_words = {} if mode is SearchMode.SEMANTIC else _by_words(snapshot, plan, scope)
+        by_meaning: dict[ChunkId, float] = {}
+        degraded: tuple[str, ...] = ()
+        if mode is not SearchMode.KEYWORD and plan.query.meaning:
+            try:
+                by_meaning = self._by_meaning(snapshot, plan, scope)
+                degraded = _coverage(snapshot)
+            except (ProviderError, IndexMismatchError) as error:
+                if mode is SearchMode.SEMANTIC:
+                    raise
+                degraded = (f"answered by words alone: {error.message}",)
+        return _Lists(by_words, by_meaning, degraded)
+
+    def _by_meaning(self, snapshot: Snapshot, plan: MatchPlan, scope: Scope) -> dict[ChunkId, float]:
+        require_same_space(snapshot, self._fingerprint)
+        vector = self._embedder().embed_query(plan.query.meaning)
+        found = self._nearest.chunks(snapshot, vector, scope=scope, limit=DEPTH)
+        return {hit.chunk_id: hit.score for hit in found}
+
+
+def require_indexed(snapshot: Snapshot, scope: tuple[FilePath, ...]) -> None:
+    """Refuse to answer "nothing" where nothing was ever indexed.
+
+    Raises:
+        NotIndexedError: no directory is tracked, or none that has to do with the scope.
+    """
+    tracked = snapshot.directories()
+    if not tracked:
+        raise NotIndexedError("nothing is indexed yet", hint="dirindex index PATH adds a directory")
+    for path in scope:
+        if not snapshot.holds(path):
+            names = ", ".join(map(os_path, tracked))
+            raise NotIndexedError(f"nothing is indexed at {os_path(path)}", hint=f"indexed directories: {names}")
+
+
+def require_same_space(snapshot: Snapshot, fingerprint: Fingerprint) -> None:
+    """Refuse to compare vectors of different models.
+
+    Raises:
+        IndexMismatchError: the index was embedded in another way than a query would be now.
+    """
+    stored = snapshot.meta("fingerprint")
+    built = Fingerprint.from_json(stored) if stored else fingerprint
+    if built.embedding != fingerprint.embedding:
+        raise IndexMismatchError(
+            f"the index was embedded with {built.embedding}, the configuration says {fingerprint.embedding}",
+            hint="dirindex index --yes embeds everything again",
+        )
+
+
+def _by_words(snapshot: Snapshot, plan: MatchPlan, scope: Scope) -> dict[ChunkId, float]:
+    if plan.expression is None:
+        return {}
+    return dict(snapshot.keyword_matches(plan.expression, file_ids_json=scope.file_ids_json, limit=DEPTH))
+
+
+def _coverage(snapshot: Snapshot) -> tuple[str, ...]:
+    waiting = snapshot.count_chunks_to_embed()
+    if not waiting:
+        return ()
+    return (f"{waiting} of {snapshot.n_chunks} chunks are not embedded yet: they are found by words alone",)
+
+
+def _candidate(stored: IndexedChunk, lists: _Lists) -> Candidate:
+    return Candidate(
+        chunk_id=stored.chunk_id,
+        path=stored.path,
+        kind=stored.kind,
+        title=stored.title,
+        heading=stored.chunk.heading,
+        text=stored.chunk.text,
+        keyword_score=lists.by_words.get(stored.chunk_id),
+        semantic_score=lists.by_meaning.get(stored.chunk_id),
+    )
+
+
+def _hit(stored: IndexedChunk, ranked: Ranked, plan: MatchPlan) -> Hit:
+    chunk = stored.chunk
+    return Hit(
+        path=stored.path,
+        kind=stored.kind,
+        title=stored.title,
+        score=ranked.score,
+        chunk_id=stored.chunk_id,
+        ordinal=chunk.ordinal,
+        start_line=chunk.start_line,
+        end_line=chunk.end_line,
+        page=chunk.page,
+        heading=chunk.heading,
+        text=chunk.text,
+        excerpt=excerpt(chunk.text, plan, start_line=chunk.start_line, max_chars=EXCERPT_CHARS),
+        n_more_in_file=ranked.n_more_in_file,
+        explanation=ranked.explanation,
+    )

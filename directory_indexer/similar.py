@@ -1,0 +1,135 @@
+"""Files like a given one: those that hold the passages nearest to its own."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from directory_indexer.errors import UsageError
+from directory_indexer.parsing import ParseRequest, parse
+from directory_indexer.records import (
+    Excerpt,
+    Explanation,
+    FileFailure,
+    Hit,
+    ParsedFile,
+    SearchRequest,
+    SearchResult,
+    SkippedFile,
+    embedding_text,
+    os_path,
+    source_file,
+)
+from directory_indexer.query import parse_query
+from directory_indexer.scope import resolve_scope
+from directory_indexer.searcher import EXCERPT_CHARS, require_indexed, require_same_space
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from directory_indexer.docstore import Snapshot
+    from directory_indexer.embedders import Embedder
+    from directory_indexer.fingerprint import Fingerprint
+    from directory_indexer.nearest import Nearest
+    from directory_indexer.parsing import ParsePolicy
+    from directory_indexer.records import ChunkId, FilePath, VectorHit
+
+MAX_PASSAGES = 16
+"""So many passages, evenly spread, stand for a file: more of them cost time and change the order little."""
+
+_NEIGHBOURS = 50
+
+_Value = TypeVar("_Value")
+
+
+class SimilarFiles:
+    """Find files like a given one, which need not be indexed itself."""
+
+    def __init__(
+        self, *, nearest: Nearest, embedder: Callable[[], Embedder], parse_policy: ParsePolicy, fingerprint: Fingerprint
+    ) -> None:
+        self._nearest = nearest
+        self._embedder = embedder
+        self._parse_policy = parse_policy
+        self._fingerprint = fingerprint
+
+    def find(self, path: FilePath, *, within: tuple[FilePath, ...], limit: int) -> SearchResult:
+        """Rank files by how near their passages are to those of the file at `path`, on average over its passages.
+
+        Raises:
+            UsageError: the file is neither indexed nor readable as text.
+            NotIndexedError: nothing is indexed where the request looks.
+            IndexMismatchError: the vectors of the index stem from another model.
+        """
+        request = SearchRequest(query=os_path(path), scope=within, limit=limit)
+        return self._nearest.retrying(lambda snapshot: self._find(snapshot, path, request))
+
+    def _find(self, snapshot: Snapshot, path: FilePath, request: SearchRequest) -> SearchResult:
+        require_indexed(snapshot, request.scope)
+        require_same_space(snapshot, self._fingerprint)
+        passages = self._passages(snapshot, path)
+        scope = resolve_scope(snapshot, request, parse_query(""))
+        found = [self._nearest.chunks(snapshot, one, scope=scope, limit=_NEIGHBOURS) for one in passages]
+        hits = _ranked_files(snapshot, found, exclude=path)
+        return SearchResult(request, tuple(hits[: request.limit]), is_truncated=len(hits) > request.limit)
+
+    def _passages(self, snapshot: Snapshot, path: FilePath) -> Sequence[NDArray[np.float32]]:
+        known = self._nearest.vectors(snapshot, [one.chunk_id for one in snapshot.chunks_of(path)])
+        if known:
+            return _spread(list(known.values()))
+        outcome = parse(ParseRequest(source_file(path), None), self._parse_policy)
+        match outcome:
+            case ParsedFile():
+                texts = [embedding_text(chunk) for chunk in _spread(outcome.chunks)]
+                return list(self._embedder().embed_documents(texts))
+            case SkippedFile():
+                raise UsageError(f"{os_path(path)} holds no text to compare: {outcome.reason} {outcome.detail}".strip())
+            case FileFailure():
+                raise UsageError(f"{os_path(path)} cannot be read: {outcome.message}")
+        raise UsageError(f"{os_path(path)} cannot be compared")
+
+
+def _ranked_files(snapshot: Snapshot, found: Sequence[Sequence[VectorHit]], *, exclude: FilePath) -> list[Hit]:
+    chunks = snapshot.chunks({hit.chunk_id for hits in found for hit in hits})
+    totals: dict[FilePath, float] = defaultdict(float)
+    best: dict[FilePath, tuple[float, ChunkId]] = {}
+    for hits in found:
+        nearest: dict[FilePath, float] = {}
+        for hit in hits:
+            path = chunks[hit.chunk_id].path
+            nearest[path] = max(hit.score, nearest.get(path, 0.0))
+            best[path] = max((hit.score, hit.chunk_id), best.get(path, (0.0, hit.chunk_id)))
+        for path, score in nearest.items():
+            totals[path] += score
+    ranked = sorted(((-total / len(found), path) for path, total in totals.items() if path != exclude))
+    return [_hit(snapshot, best[path][1], score=-negative) for negative, path in ranked]
+
+
+def _hit(snapshot: Snapshot, chunk_id: ChunkId, *, score: float) -> Hit:
+    stored = snapshot.chunks([chunk_id])[chunk_id]
+    chunk = stored.chunk
+    shown = chunk.text[:EXCERPT_CHARS].rstrip()
+    return Hit(
+        path=stored.path,
+        kind=stored.kind,
+        title=stored.title,
+        score=min(max(score, 0.0), 1.0),
+        chunk_id=chunk_id,
+        ordinal=chunk.ordinal,
+        start_line=chunk.start_line,
+        end_line=chunk.end_line,
+        page=chunk.page,
+        heading=chunk.heading,
+        text=chunk.text,
+        excerpt=Excerpt(shown, chunk.start_line, chunk.start_line + shown.count("\n")),
+        explanation=Explanation(semantic_score=score),
+    )
+
+
+def _spread(values: Sequence[_Value]) -> Sequence[_Value]:
+    step = max(len(values) / MAX_PASSAGES, 1.0)
+    return [values[int(at * step)] for at in range(min(len(values), MAX_PASSAGES))]

@@ -1,0 +1,102 @@
+"""Gives back the indexed text of a file, whole or in part, put together from its chunks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from directory_indexer.errors import NotIndexedError, UsageError
+from directory_indexer.records import FileText, os_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from directory_indexer.docstore import Snapshot
+    from directory_indexer.records import Chunk, FilePath
+
+
+class Unit(StrEnum):
+    """What a selection counts."""
+
+    LINES = "lines"
+    CHUNKS = "chunks"
+    PAGES = "pages"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A part of a file, counted from 1, both ends included; an end beyond the file means the end of the file."""
+
+    unit: Unit
+    first: int
+    last: int
+
+
+def read_text(snapshot: Snapshot, path: FilePath, selection: Selection | None, *, has_changed: bool) -> FileText:
+    """Give the text of a file as it was indexed.
+
+    Raises:
+        NotIndexedError: the index holds no text of the file.
+        UsageError: the selection lies beyond the file, or counts pages in a file that has none.
+    """
+    stored = snapshot.chunks_of(path)
+    if not stored:
+        raise NotIndexedError(f"the index holds no text of {os_path(path)}", hint=_reason(snapshot, path))
+    chunks = [one.chunk for one in stored]
+    whole = joined(chunks)
+    start, end = _characters(whole, chunks, snapshot.page_starts(path), selection, path)
+    selected = [chunk for chunk in chunks if chunk.start_char < end and chunk.end_char > start]
+    text = whole[start:end]
+    start_line = whole.count("\n", 0, start) + 1
+    return FileText(
+        path=path,
+        kind=stored[0].kind,
+        title=stored[0].title,
+        text=text,
+        start_line=start_line,
+        end_line=start_line + text.removesuffix("\n").count("\n"),
+        n_lines=whole.removesuffix("\n").count("\n") + 1,
+        n_chunks=len(chunks),
+        chunks=tuple(selected),
+        has_changed=has_changed,
+    )
+
+
+def joined(chunks: Sequence[Chunk]) -> str:
+    """Put the chunks of a file together; what neighbours share appears once."""
+    parts: list[str] = []
+    end = 0
+    for chunk in chunks:
+        parts.append(chunk.text[max(end - chunk.start_char, 0) :])
+        end = max(end, chunk.end_char)
+    return "".join(parts)
+
+
+def _characters(
+    whole: str, chunks: Sequence[Chunk], page_starts: Sequence[int], selection: Selection | None, path: FilePath
+) -> tuple[int, int]:
+    if selection is None:
+        return 0, len(whole)
+    match selection.unit:
+        case Unit.LINES:
+            starts = [0, *(at + 1 for at, sign in enumerate(whole[:-1]) if sign == "\n")]
+        case Unit.CHUNKS:
+            starts = [chunk.start_char for chunk in chunks]
+        case Unit.PAGES:
+            starts = list(page_starts)
+    if not 1 <= selection.first <= len(starts) or selection.last < selection.first:
+        size = f"{len(starts)} {selection.unit}" if starts else f"no {selection.unit}"
+        raise UsageError(
+            f"{os_path(path)} has {size}; asked for were {selection.unit} {selection.first} to {selection.last}"
+        )
+    if selection.unit is Unit.CHUNKS:
+        return starts[selection.first - 1], chunks[min(selection.last, len(chunks)) - 1].end_char
+    return starts[selection.first - 1], [*starts, len(whole)][min(selection.last, len(starts))]
+
+
+def _reason(snapshot: Snapshot, path: FilePath) -> str:
+    known = snapshot.known_file(path)
+    if known is None:
+        return "dirindex status lists the indexed directories"
+    return f"it was {known.state}: {known.reason}"
