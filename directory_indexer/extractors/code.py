@@ -1,0 +1,234 @@
+"""How source code becomes a document whose sections are its definitions, whatever the language.
+
+All work is done on the UTF-8 bytes that tree-sitter speaks of; only the finished section starts become characters.
+Nothing recurses and nothing scans a line twice, so deep nesting and 10 MB on one line cost what their size costs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import time
+from bisect import bisect_left
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from tree_sitter import Language, Parser, Query, QueryCursor
+
+from directory_indexer.extractors.grammars import GRAMMARS
+from directory_indexer.records import Document, Section
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tree_sitter import Node, Point
+
+CODE_KINDS: frozenset[str] = frozenset(GRAMMARS)
+"""The kinds of file that `extract_code` can read."""
+
+# Ordinary code parses at 1 to 4 MB a second; what takes longer is generated, or broken in a way that is not worth it.
+_MAX_SECONDS = 15.0
+_MAX_DEPTH = 8
+_MAX_NAME = 100
+_MAX_GAP = 200
+_MAX_LEADS = 500
+# The parser asks anew for every word that a query compares, so larger pieces would mostly be copied in vain.
+_READ_BYTES = 4096
+
+_INDENTATION = re.compile(rb"[ \t]*")
+_BLANK_LINE = re.compile(rb"\n[ \t\r]*\n[ \t]*\Z")
+_COMMENT = rb"(?:[ \t;]*(?://|#|--|/\*)[^\n]{0,200})?"
+_REST_OF_LINE = re.compile(rb"[ \t\r;,)\]}]{0,50}" + _COMMENT + rb"[ \t\r]*(?:\n|\Z)")
+_SCRAP = re.compile(
+    rb"(?:[)\]}]" + _COMMENT + rb"|\b(?:end|endif|fi|done|esac)\b" + _COMMENT + rb"|[^\w\x80-\xff])*+"
+)
+
+
+
+class _Definition(NamedTuple):
+    start: int
+    end: int
+    names: tuple[str, ...]
+
+
+class _Lead(NamedTuple):
+    start: int
+    end: int
+
+
+class _Part(NamedTuple):
+    """A section in bytes."""
+
+    start: int
+    headings: tuple[str, ...]
+
+
+class _Open(NamedTuple):
+    """A definition that has begun and not ended, with the end of its first line and its symbol path."""
+
+    definition: _Definition
+    line_end: int
+    headings: tuple[str, ...]
+
+
+def extract_code(text: str, kind: str, *, seconds: float = _MAX_SECONDS) -> Document:
+    """Cut source code into its definitions; where parsing takes longer than `seconds`, leave it in one piece."""
+    source = text.encode("utf-8", "replace")
+    try:
+        definitions, leads = _marks(source, kind, deadline=time.monotonic() + seconds)
+    except TimeoutError:
+        return Document(text, kind)
+    parts = _without_scraps(source, list(_parts(source, definitions, leads)))
+    return Document(text, kind, sections=tuple(_in_characters(parts, source, text)))
+
+
+@cache
+def _language(kind: str) -> tuple[Language, Query]:
+    grammar = GRAMMARS[kind]
+    language = Language(getattr(importlib.import_module(grammar.module), grammar.function)())
+    return language, Query(language, grammar.query)
+
+
+def _marks(source: bytes, kind: str, *, deadline: float) -> tuple[list[_Definition], list[_Lead]]:
+    definitions: list[_Definition] = []
+    leads: list[_Lead] = []
+    for captures in _matches(source, kind, deadline):
+        if "lead" in captures:
+            leads.append(_Lead(*captures["lead"][0].byte_range))
+        elif names := _names(source, captures):
+            start, end = captures.get("definition", captures.get("binding", []))[0].byte_range
+            if "definition" in captures or source.find(b"\n", start, end - 1) >= 0:
+                definitions.append(_Definition(start, end, names))
+    return _outermost_first(definitions), sorted(leads)
+
+
+def _outermost_first(definitions: list[_Definition]) -> list[_Definition]:
+    """Sort by place, and keep the first of several names that a query found for one stretch."""
+    by_stretch = {definition[:2]: definition for definition in reversed(definitions)}
+    return sorted(by_stretch.values(), key=lambda definition: (definition.start, -definition.end))
+
+
+def _matches(source: bytes, kind: str, deadline: float) -> list[dict[str, list[Node]]]:
+    language, query = _language(kind)
+
+    def is_late(*_: object) -> bool:
+        return time.monotonic() > deadline
+
+    def read(start: int, _: Point) -> bytes:
+        return source[start : start + _READ_BYTES]
+
+    try:
+        tree = Parser(language).parse(read, progress_callback=is_late)
+    except ValueError as error:
+        raise TimeoutError from error
+    # Without a progress callback, which crashes the process in tree-sitter 0.26.1; a query takes a tenth of parsing.
+    return [captures for _, captures in QueryCursor(query).matches(tree.root_node)]
+
+
+def _names(source: bytes, captures: dict[str, list[Node]]) -> tuple[str, ...]:
+    own = " ".join(filter(None, (_label(source, node) for node in captures["name"])))
+    return (*(_label(source, node) for node in captures.get("owner", ())), own) if own else ()
+
+
+def _label(source: bytes, node: Node) -> str:
+    start, end = node.byte_range
+    return " ".join(source[start : min(end, start + 4 * _MAX_NAME)].decode("utf-8", "ignore").split())[:_MAX_NAME]
+
+
+def _parts(source: bytes, definitions: Iterable[_Definition], leads: list[_Lead]) -> Iterator[_Part]:
+    """Give a part for each definition, and one for what goes on around it when it has ended."""
+    stack: list[_Open] = []
+    floor = 0
+    yield _Part(0, ())
+    for definition in definitions:
+        while stack and stack[-1].definition.end <= definition.start:
+            floor = _end(source, stack.pop().definition.end, before=definition.start)
+            yield _Part(floor, _headings(stack))
+        if len(stack) == _MAX_DEPTH or (stack and _is_part_of(definition, stack[-1])):
+            continue
+        line_end = source.find(b"\n", definition.start) % (len(source) + 1)
+        stack.append(_Open(definition, line_end, (*_headings(stack), *definition.names)))
+        start = _start(source, definition.start, floor, leads)
+        yield _Part(start, _headings(stack))
+        floor = start + 1
+    while stack:
+        floor = _end(source, stack.pop().definition.end, before=len(source))
+        yield _Part(floor, _headings(stack))
+
+
+def _headings(stack: list[_Open]) -> tuple[str, ...]:
+    return stack[-1].headings if stack else ()
+
+
+def _is_part_of(inner: _Definition, outer: _Open) -> bool:
+    """Tell whether it is no section: on one line with the outer, or the same thing, as in `const store = class store {`."""
+    return inner.end <= outer.line_end or (inner.names == outer.definition.names and inner.start <= outer.line_end)
+
+
+def _end(source: bytes, end: int, *, before: int) -> int:
+    """Move the end of a definition behind what closes its last line, unless another one begins there."""
+    rest = _REST_OF_LINE.match(source, end)
+    return rest.end() if rest and rest.end() <= before else end
+
+
+def _start(source: bytes, start: int, floor: int, leads: list[_Lead]) -> int:
+    """Move the start of a definition over its line and over the comments and attributes directly above it."""
+    line = _line_start(source, start, floor)
+    if line is None:
+        return start
+    first = below = line
+    indentation = _indentation(source, line)
+    above = bisect_left(leads, (start,))
+    for lead in reversed(leads[max(0, above - _MAX_LEADS) : above]):
+        if lead.start < floor or not _touch(source, lead.end, below):
+            break
+        below = lead.start
+        line = _line_start(source, below, floor)
+        if line is not None and _indentation(source, line) == below - line == indentation:
+            first = below = line
+    return first
+
+
+def _line_start(source: bytes, position: int, floor: int) -> int | None:
+    """Find where the line begins, unless that is before `floor`."""
+    newline = source.rfind(b"\n", floor, position)
+    if newline >= 0:
+        return newline + 1
+    return floor if floor == 0 or source[floor - 1 : floor] == b"\n" else None
+
+
+def _indentation(source: bytes, line: int) -> int:
+    found = _INDENTATION.match(source, line)
+    return found.end() - line if found else 0
+
+
+def _touch(source: bytes, end: int, start: int) -> bool:
+    """Tell whether at most one blank line lies between; some grammars count the end of the line to the comment above."""
+    if source[end - 1 : end] == b"\n":
+        end -= 1
+    return end <= start <= end + _MAX_GAP and not source[end:start].strip() and source.count(b"\n", end, start) <= 2
+
+
+def _without_scraps(source: bytes, parts: list[_Part]) -> list[_Part]:
+    """Leave out parts that hold nothing but closing brackets, and beginnings of what only goes on."""
+    kept: list[_Part] = []
+    for part, following in pairwise((*parts, _Part(len(source), ()))):
+        is_continued = kept and kept[-1].headings == part.headings and not _after_blank_line(source, part.start)
+        if not is_continued and not _SCRAP.fullmatch(source, part.start, following.start):
+            kept.append(part if kept else part._replace(start=0))
+    return kept
+
+
+def _after_blank_line(source: bytes, start: int) -> bool:
+    return _BLANK_LINE.search(source, max(0, start - _MAX_GAP), start) is not None
+
+
+def _in_characters(parts: list[_Part], source: bytes, text: str) -> Iterator[Section]:
+    """Turn byte offsets into character offsets; one pass, and none at all where they are the same."""
+    n_bytes = n_characters = 0
+    for part in parts:
+        n_new = part.start - n_bytes
+        n_characters += n_new if len(source) == len(text) else len(source[n_bytes : part.start].decode())
+        n_bytes = part.start
+        yield Section(n_characters, part.headings)
