@@ -1,0 +1,50 @@
+"""Stand-ins for what is slow or far away, which keep the promises of the real thing."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from directory_indexer.records import EmbeddingSpace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+@dataclass
+class FakeEmbedder:
+    """Texts that share words are near each other: each word adds to one of a few dimensions, chosen by its hash.
+
+    `embedded` holds every document text it was given, in order, for tests on what is embedded and what is not.
+    """
+
+    dimensions: int = 64
+    embedded: list[str] = field(default_factory=list)
+
+    @property
+    def space(self) -> EmbeddingSpace:
+        return EmbeddingSpace(provider="fake", model="bag-of-words", dimensions=self.dimensions)
+
+    @property
+    def max_tokens(self) -> int:
+        return 512
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.embedded.extend(texts)
+        return np.array([self.embed_query(text) for text in texts], np.float32).reshape(-1, self.dimensions)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        # A little everywhere, so that a text without words has a direction too.
+        vector = np.full(self.dimensions, 0.01, np.float32)
+        for word in re.findall(r"\w+", text.lower()):
+            vector[zlib.crc32(word.encode("utf-8", "replace")) % self.dimensions] += 1
+        return vector / np.linalg.norm(vector)
+
+    def close(self) -> None:
+        """Hold nothing, so give back nothing."""

@@ -1,0 +1,63 @@
+"""Counting by look-up agrees with the tokenizer of the model on every string."""
+
+from __future__ import annotations
+
+import string
+from functools import cache
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from directory_indexer.embedders.model_files import MODEL_DIRECTORY
+from directory_indexer.embedders.wordpiece import END_TOKEN, START_TOKEN, count_tokens, token_ids
+
+CODE = st.text(string.ascii_letters + string.digits + string.punctuation + " \t\r\n\x0b\x0c\x1c\x7f\0", max_size=200)
+WORDS = st.lists(
+    st.sampled_from(["naïve", "Straße", "漢字かな", "ΣΊΣΥΦΟΣ", "a" * 101, "é" * 120, "[SEP]", "\ufffd", "ﬁn"])
+)
+ANY = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
+STRANGE = st.text(
+    st.sampled_from("aB1_.\u0301\u0e33\u3042\uac00\u1100\u200d\ufeff\x85\u2028\xa0漢。é€\U0001f600\uf900\ufa6e ")
+)
+
+
+@cache
+def tokenizer() -> Tokenizer:
+    tokenizer = Tokenizer.from_file(str(MODEL_DIRECTORY / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    tokenizer.encode_special_tokens = True
+    return tokenizer
+
+
+@given(st.one_of(CODE, ANY, STRANGE, WORDS.map(" ".join), WORDS.map("".join)))
+@example("")
+@example("a\x00b \x1c c\x85d")
+def test_the_count_is_the_tokenizers(text: str) -> None:
+    assert count_tokens(text) == len(tokenizer().encode(text, add_special_tokens=False).ids)
+
+
+@given(st.one_of(CODE, ANY, STRANGE))
+def test_what_is_counted_is_what_the_model_reads_between_its_marks(text: str) -> None:
+    ids = token_ids(text, limit=1000)
+
+    assert len(ids) == count_tokens(text) + 2
+    assert (ids[0], ids[-1]) == (START_TOKEN, END_TOKEN)
+
+
+@given(st.lists(st.one_of(CODE, ANY, STRANGE), max_size=5))
+def test_lines_count_as_much_as_the_text_they_make(lines: list[str]) -> None:
+    assert count_tokens("\n".join(lines)) == sum(map(count_tokens, lines))
+
+
+@given(st.text(st.characters(), max_size=50))
+def test_lone_surrogates_count_as_what_the_model_reads_in_their_place(text: str) -> None:
+    assert count_tokens(text) == count_tokens(text.encode("utf-8", "replace").decode("utf-8"))
+
+
+@given(ANY, st.integers(min_value=0, max_value=5))
+def test_no_more_than_the_limit_is_read(text: str, limit: int) -> None:
+    ids = token_ids(text, limit=limit)
+
+    assert len(ids) == min(count_tokens(text), limit) + 2
