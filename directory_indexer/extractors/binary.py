@@ -1,0 +1,146 @@
+"""What bytes that are no text are: recognised by their content, for a name that a person understands.
+
+Whether bytes are text is decided in `decoding`, by what they hold; a signature alone decides nothing here, because
+a note may well begin with "BM25" or "PK".
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+UNKNOWN: Final = "unknown binary format"
+
+
+def describe(content: bytes) -> str:
+    """Name what binary content is, as well as its first bytes tell."""
+    if content.startswith(_PREFIXES):
+        name = next(name for prefix, name in _SIGNATURES if content.startswith(prefix))
+        return _describe_container(name, content)
+    return next((name for offset, mark, name in _INNER_SIGNATURES if content.startswith(mark, offset)), UNKNOWN)
+
+
+def _describe_container(name: str, content: bytes) -> str:
+    inner = next((inner for mark, inner in _CONTAINED.get(name, ()) if mark in content[:4096]), None)
+    return inner or name
+
+
+_ZIP: Final = "ZIP archive"
+_OLE: Final = "Microsoft Office document or other OLE file"
+_RIFF: Final = "RIFF media"
+
+_SIGNATURES: Final[tuple[tuple[bytes, str], ...]] = (
+    (b"\x89PNG\r\n", "PNG image"),
+    (b"\xff\xd8\xff", "JPEG image"),
+    (b"GIF8", "GIF image"),
+    (b"II*\0", "TIFF image"),
+    (b"MM\0*", "TIFF image"),
+    (b"8BPS", "Photoshop image"),
+    (b"\0\0\1\0", "icon"),
+    (b"icns", "icon"),
+    (b"BM", "BMP image"),
+    (b"\0\0\0\x0cJXL ", "JPEG XL image"),
+    (b"\xff\x0a", "JPEG XL image"),
+    (b"\0\0\0\x0cjP  ", "JPEG 2000 image"),
+    (b"v/1\1", "OpenEXR image"),
+    (b"%PDF-", "PDF document"),
+    (b"PK\3\4", _ZIP),
+    (b"PK\5\6", _ZIP),
+    (b"\x1f\x8b", "gzip archive"),
+    (b"BZh", "bzip2 archive"),
+    (b"\xfd7zXZ\0", "xz archive"),
+    (b"\x28\xb5\x2f\xfd", "Zstandard archive"),
+    (b"\x04\x22\x4d\x18", "LZ4 archive"),
+    (b"7z\xbc\xaf\x27\x1c", "7-Zip archive"),
+    (b"Rar!\x1a\7", "RAR archive"),
+    (b"!<arch>\n", "static library or Debian package"),
+    (b"xar!", "macOS package"),
+    (b"\xed\xab\xee\xdb", "RPM package"),
+    (b"MSCF", "cabinet archive"),
+    (b"hsqs", "SquashFS image"),
+    (b"\x7fELF", "ELF executable or library"),
+    (b"MZ", "Windows executable or library"),
+    (b"\xfe\xed\xfa\xce", "Mach-O executable or library"),
+    (b"\xfe\xed\xfa\xcf", "Mach-O executable or library"),
+    (b"\xce\xfa\xed\xfe", "Mach-O executable or library"),
+    (b"\xcf\xfa\xed\xfe", "Mach-O executable or library"),
+    (b"\xca\xfe\xba\xbe\0\0\0\2", "Mach-O universal binary"),
+    (b"\xca\xfe\xba\xbe", "Java class"),
+    (b"\0asm", "WebAssembly module"),
+    (b"dex\n", "Android executable"),
+    (b"BC\xc0\xde", "LLVM bitcode"),
+    (b"\x1bLua", "compiled Lua"),
+    (b"SQLite format 3\0", "SQLite database"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", _OLE),
+    (b"ID3", "MP3 audio"),
+    (b"fLaC", "FLAC audio"),
+    (b"OggS", "Ogg media"),
+    (b"MThd", "MIDI music"),
+    (b"RIFF", _RIFF),
+    (b"\x1aE\xdf\xa3", "Matroska or WebM video"),
+    (b"FLV\1", "Flash video"),
+    (b"\0\0\1\xba", "MPEG video"),
+    (b"\0\0\1\xb3", "MPEG video"),
+    (b"\x30\x26\xb2\x75\x8e\x66\xcf\x11", "Windows Media"),
+    (b"wOFF", "web font"),
+    (b"wOF2", "web font"),
+    (b"OTTO", "OpenType font"),
+    (b"\0\1\0\0\0", "TrueType font"),
+    (b"ttcf", "font collection"),
+    (b"\x93NUMPY", "NumPy array"),
+    (b"\x89HDF\r\n", "HDF5 data"),
+    (b"CDF\1", "NetCDF data"),
+    (b"CDF\2", "NetCDF data"),
+    (b"PAR1", "Parquet data"),
+    (b"ARROW1", "Arrow data"),
+    (b"Obj\1", "Avro data"),
+    (b"ORC", "ORC data"),
+    (b"GGUF", "model weights (GGUF)"),
+    (b"ggml", "model weights (GGML)"),
+    (b"\x80\2", "Python pickle"),
+    (b"\x80\3", "Python pickle"),
+    (b"\x80\4\x95", "Python pickle"),
+    (b"\x80\5\x95", "Python pickle"),
+    (b"\xde\x12\4\x95", "gettext catalogue"),
+    (b"\x95\4\x12\xde", "gettext catalogue"),
+    (b"DIRC", "git index"),
+    (b"PACK\0\0", "git pack"),
+    (b"\xfftOc", "git pack index"),
+    (b"\0\0\0\1Bud1", "macOS folder settings"),
+    (b"bplist0", "binary property list"),
+    (b"regf", "Windows registry hive"),
+    (b"L\0\0\0\1\x14\2", "Windows shortcut"),
+    (b"KDMV", "virtual disk"),
+    (b"QFI\xfb", "virtual disk"),
+    (b"\x99\1", "PGP key or message"),
+)
+
+_INNER_SIGNATURES: Final[tuple[tuple[int, bytes, str], ...]] = (
+    (4, b"ftypavif", "AVIF image"),
+    (4, b"ftyphei", "HEIC image"),
+    (4, b"ftypmif1", "HEIC image"),
+    (4, b"ftypM4A", "MP4 audio"),
+    (4, b"ftyp", "MP4 or QuickTime video"),
+    (4, b"moov", "MP4 or QuickTime video"),
+    (8, b'{"', "model weights (safetensors)"),
+    (2, b"\r\n", "compiled Python"),
+    (34, b"LP", "embedded web font"),
+    (128, b"DICM", "DICOM image"),
+    (257, b"ustar", "tar archive"),
+    (32769, b"CD001", "disc image"),
+)
+
+_CONTAINED: Final[dict[str, tuple[tuple[bytes, str], ...]]] = {
+    _ZIP: (
+        (b"mimetypeapplication/epub+zip", "EPUB book"),
+        (b"mimetypeapplication/vnd.oasis.opendocument", "OpenDocument file"),
+        (b"[Content_Types].xml", "Microsoft Office document"),
+        (b"word/", "Microsoft Office document"),
+        (b"xl/", "Microsoft Office document"),
+        (b"AndroidManifest.xml", "Android package"),
+        (b"META-INF/MANIFEST.MF", "Java archive"),
+        (b"/data.pkl", "model weights (PyTorch)"),
+    ),
+    _RIFF: ((b"WEBP", "WebP image"), (b"WAVE", "WAV audio"), (b"AVI ", "AVI video")),
+}
+
+_PREFIXES: Final = tuple(prefix for prefix, _ in _SIGNATURES)

@@ -1,0 +1,150 @@
+"""Which kind a file is: the name that picks its extractor and that people give to `--type`.
+
+A name decides before content, for it is what the author says; content decides where names are shared or say nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from directory_indexer.extractors.kind_table import ALIASES, CODE, DATA, DOCS, FILE_NAMES, INERT_SUFFIXES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from directory_indexer.records import FilePath
+
+PLAIN: Final = "text"
+
+GROUPS: Final[dict[str, frozenset[str]]] = {
+    "code": frozenset(CODE),
+    "docs": frozenset(DOCS),
+    "data": frozenset(DATA),
+}
+
+
+def kind_of(path: FilePath, head: bytes) -> str:
+    """Name the kind of a file by its name and its first kilobytes; "text" when nothing more precise is known."""
+    name = _DIRECTORY.sub("", path).lower()
+    if _is_pdf(name, head):
+        return "pdf"
+    # UTF-16 differs from ASCII by NULs, which no rule below needs.
+    ascii_head = head.replace(b"\0", b"") if b"\0" in head else head
+    return _kind_by_name(name, ascii_head) or _kind_by_content(ascii_head.removeprefix(b"\xef\xbb\xbf")) or PLAIN
+
+
+def kind_for_alias(alias: str) -> str | None:
+    """Find the kind that a person means by `py`, `.md`, `C++` or `markdown`; None when no kind is called that."""
+    return _KINDS_BY_ALIAS.get(alias.lower().removeprefix("."))
+
+
+def _is_pdf(name: str, head: bytes) -> bool:
+    # The header may stand anywhere in the first 1024 bytes; without the suffix only the very start is trusted.
+    return head.startswith(b"%PDF-") or (name.endswith(".pdf") and b"%PDF-" in head[:1024])
+
+
+def _kind_by_name(name: str, head: bytes) -> str | None:
+    return _kind_by_bare_name(_without_inert_suffixes(name), head) or _kind_by_bare_name(name, head)
+
+
+def _kind_by_bare_name(name: str, head: bytes) -> str | None:
+    if kind := _KINDS_BY_NAME.get(name):
+        return kind
+    stem, _, suffix = name.rpartition(".")
+    if not stem:
+        return None
+    if rule := _SHARED_SUFFIXES.get(suffix):
+        return rule(head)
+    return _KINDS_BY_SUFFIX.get(suffix) or _KINDS_BY_FIRST_NAME.get(name.partition(".")[0])
+
+
+def _without_inert_suffixes(name: str) -> str:
+    name = name.rstrip("~")
+    while True:
+        stem, _, suffix = name.rpartition(".")
+        if not stem or suffix not in INERT_SUFFIXES:
+            return name
+        name = stem
+
+
+def _kind_by_content(head: bytes) -> str | None:
+    if head.startswith(b"#!"):
+        return _kind_by_shebang(head)
+    if mode := _EMACS_MODE.search(head[:1024]) or _VIM_FILETYPE.search(head):
+        return kind_for_alias(mode[1].decode("ascii"))
+    return next((kind for kind, pattern in _CONTENT_RULES if pattern.match(head)), None)
+
+
+def _kind_by_shebang(head: bytes) -> str | None:
+    words = head[2:].split(b"\n", 1)[0].decode("latin-1").split()
+    programs = [word.rpartition("/")[2] for word in words if not word.startswith("-") and "=" not in word]
+    if programs and programs[0] == "env":
+        programs = programs[1:]
+    return kind_for_alias(programs[0].rstrip("0123456789.-")) if programs else None
+
+
+def _kind_of_h(head: bytes) -> str:
+    if _OBJC.search(head):
+        return "objc"
+    return "cpp" if _CPP.search(head) else "c"
+
+
+def _kind_of_m(head: bytes) -> str:
+    return "objc" if _OBJC.search(head) or head.lstrip().startswith((b"//", b"/*")) else "matlab"
+
+
+def _kind_of_ts(head: bytes) -> str:
+    # Qt Linguist keeps translations in XML files with this suffix.
+    return "xml" if head.lstrip().startswith((b"<?xml", b"<!DOCTYPE TS")) else "typescript"
+
+
+def _kind_of_pl(head: bytes) -> str:
+    return "prolog" if re.search(rb"^:-\s|^\w+\(.*\)\s*:-", head, re.MULTILINE) else "perl"
+
+
+def _kind_of_v(head: bytes) -> str:
+    return (
+        "coq" if re.search(rb"^(?:Require|From|Theorem|Lemma|Inductive|Section)\b", head, re.MULTILINE) else "verilog"
+    )
+
+
+_DIRECTORY: Final = re.compile(r"^.*[/\\]", re.DOTALL)
+_OBJC: Final = re.compile(rb"^\s*(?:#import\b|@(?:interface|implementation|protocol|import|class)\b)", re.MULTILINE)
+_CPP: Final = re.compile(
+    rb"^\s*(?:class|namespace|template|using|constexpr|public:|private:|protected:)\b|\bstd::"
+    rb"|^\s*#\s*include\s*<[a-z_]+>|\bextern \"C\+\+\"",
+    re.MULTILINE,
+)
+_EMACS_MODE: Final = re.compile(rb"-\*-\s*(?:.*?\bmode:\s*)?([\w+#-]+)\s*(?:;[^\n]*)?-\*-")
+_VIM_FILETYPE: Final = re.compile(rb"\b(?:vim?|ex):[^\n]{0,200}?\b(?:ft|filetype|syntax)=(\w+)")
+
+_CONTENT_RULES: Final[tuple[tuple[str, re.Pattern[bytes]], ...]] = (
+    ("html", re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype html|<html)\b", re.IGNORECASE)),
+    ("svg", re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^>]*-->\s*)?(?:<!DOCTYPE svg[^>]*>\s*)?<svg\b")),
+    ("xml", re.compile(rb"\s*<\?xml\b")),
+    ("man", re.compile(rb"(?:[.']\\\"[^\n]*\n|\s*\n)*\.(?:TH|Dd|SH)\s")),
+    ("diff", re.compile(rb"diff --git |Index: |--- [^\n]+\n\+\+\+ ")),
+    ("json", re.compile(rb"\s*[{\[]\s*(?:\{\s*)?\"(?:[^\"\\\n]|\\.)*\"\s*:")),
+    ("php", re.compile(rb"\s*<\?php\b")),
+)
+
+_SHARED_SUFFIXES: Final[dict[str, Callable[[bytes], str]]] = {
+    "h": _kind_of_h,
+    "m": _kind_of_m,
+    "ts": _kind_of_ts,
+    "pl": _kind_of_pl,
+    "v": _kind_of_v,
+}
+
+
+def _by_word(*tables: dict[str, str]) -> dict[str, str]:
+    return {word: kind for table in tables for kind, words in table.items() for word in words.split()}
+
+
+_KINDS_BY_NAME: Final = _by_word(FILE_NAMES)
+_KINDS_BY_FIRST_NAME: Final = {name: _KINDS_BY_NAME[name] for name in ("containerfile", "dockerfile", "makefile")}
+_KINDS_BY_SUFFIX: Final = _by_word(CODE, DOCS, DATA)
+_KINDS_BY_ALIAS: Final = (
+    _KINDS_BY_SUFFIX | _by_word(ALIASES) | {kind: kind for group in GROUPS.values() for kind in group} | {"h": "c"}
+)

@@ -1,0 +1,42 @@
+"""How the headings of a document become its sections."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from directory_indexer.records import Section
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MAX_TITLE_CHARACTERS: Final = 200
+"""A heading goes into every chunk below it, so a hostile one must not multiply."""
+
+
+class Heading(NamedTuple):
+    """A heading that begins at character `start` of the text; level 1 is the outermost."""
+
+    start: int
+    level: int
+    title: str
+
+
+def sections_of(headings: Iterable[Heading]) -> tuple[Section, ...]:
+    """Give every heading a section that knows the headings around it; what precedes the first has a section too."""
+    sections = [Section(0)]
+    path: list[Heading] = []
+    for heading in headings:
+        while path and path[-1].level >= heading.level:
+            path.pop()
+        path.append(heading)
+        section = Section(heading.start, tuple(outer.title for outer in path))
+        if section.start == sections[-1].start:
+            sections[-1] = section
+        else:
+            sections.append(section)
+    return tuple(sections)
+
+
+def one_line(title: str) -> str:
+    """Put a title on one line of bounded length."""
+    return " ".join(title[: 2 * _MAX_TITLE_CHARACTERS].split())[:_MAX_TITLE_CHARACTERS]

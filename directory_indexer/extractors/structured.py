@@ -1,0 +1,93 @@
+"""Files of keys and rows: JSON, YAML, TOML, INI and CSV stay as they are, and their keys head their parts.
+
+Keys are found line by line, without parsing: line numbers stay exact, comments and broken files do no harm, and
+nothing in a hostile file is expanded, nested or built.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from directory_indexer.extractors.outline import Heading, one_line, sections_of
+from directory_indexer.records import Document, Section
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+def extract_json(text: str, kind: str) -> Document:
+    """Head the parts of a formatted JSON text with its keys, two levels deep."""
+    return Document(text, kind, sections=_key_sections(_keys(text, _JSON_KEY)))
+
+
+def extract_yaml(text: str, kind: str) -> Document:
+    """Head the parts of a YAML text with its keys, two levels deep."""
+    return Document(text, kind, sections=_key_sections(_keys(text, _YAML_KEY)))
+
+
+def extract_tables(text: str, kind: str) -> Document:
+    """Head the parts of a TOML or INI text with the names of their tables."""
+    headings = (Heading(found.start(), 1, one_line(found[1])) for found in _TABLE.finditer(text))
+    return Document(text, kind, sections=sections_of(headings))
+
+
+def extract_rows(text: str, kind: str) -> Document:
+    """Head the rows of a CSV or TSV text with the names of its columns, where the first line holds names."""
+    end = text.find("\n", 0, _MAX_HEADER) + 1
+    columns = [column.strip(" \"'") for column in _DELIMITER.split(text[: max(end - 1, 0)])]
+    if len(columns) == 1 or not all(map(_is_name, columns)):
+        return Document(text, kind)
+    return Document(text, kind, sections=(Section(0), Section(end, (one_line(", ".join(columns)),))))
+
+
+class _Key(NamedTuple):
+    start: int
+    indent: int
+    name: str
+    has_parts: bool
+
+
+def _keys(text: str, pattern: re.Pattern[str]) -> Iterator[_Key]:
+    for found in pattern.finditer(text):
+        name = one_line(found["quoted"] or found["bare"])
+        yield _Key(found.start(), len(found["indent"]), name, found["opening"] is not None)
+
+
+def _key_sections(keys: Iterable[_Key]) -> tuple[Section, ...]:
+    """Give each key of the first two levels that has parts a section; a plain value stays with the key around it."""
+    sections = [Section(0)]
+    outer: _Key | None = None
+    inner_indent = 0
+    for key in keys:
+        if outer is None or key.indent <= outer.indent:
+            outer, inner_indent = key, 0
+            path: tuple[str, ...] = (key.name,) if key.has_parts else ()
+        elif outer.has_parts and key.indent <= (inner_indent or key.indent):
+            inner_indent = key.indent
+            path = (outer.name, key.name) if key.has_parts else (outer.name,)
+        else:
+            continue
+        if path != sections[-1].headings:
+            sections.append(Section(key.start, path))
+    return tuple(sections[1:] if len(sections) > 1 and sections[1].start == 0 else sections)
+
+
+def _is_name(column: str) -> bool:
+    return bool(column) and not _NUMBER.fullmatch(column)
+
+
+_MAX_HEADER: Final = 2_000
+_JSON_KEY: Final = re.compile(
+    r"^(?P<indent>[ \t]*+)(?:\"(?P<quoted>(?:[^\"\\\n]|\\.){1,200})\"|(?P<bare>[A-Za-z_$][\w$]{0,200}))"
+    r"[ \t]*:[ \t]*(?P<opening>(?:[\[{][ \t]*)?$)?",
+    re.MULTILINE,
+)
+_YAML_KEY: Final = re.compile(
+    r"^(?P<indent>[ ]*+)(?:[\"'](?P<quoted>[^\"'\n]{1,200})[\"']|(?P<bare>[^\s#\"'{\[:&*!|>%@`-][^:#\n]{0,200}?))"
+    r"[ \t]*:(?=[ \t\n]|\Z)(?P<opening>[ \t]*(?:[&!]\S+[ \t]*)?(?:#[^\n]*)?$)?",
+    re.MULTILINE,
+)
+_TABLE: Final = re.compile(r"^\[{1,2}[ \t]*([^\[\]\n]{1,200}?)[ \t]*\]{1,2}[ \t]*(?:[#;][^\n]*)?$", re.MULTILINE)
+_DELIMITER: Final = re.compile(r"[,;\t|]")
+_NUMBER: Final = re.compile(r"[-+]?[\d.,:/ %-]+")
