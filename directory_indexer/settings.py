@@ -133,7 +133,9 @@ class MonitoringConfig(_Section):
     file_watching: bool = Field(
         default=False, description="let dirindex serve watch the directories and index what changes"
     )
-    batch_size: int = Field(default=100, ge=1, le=100_000, description="how many changed files start a run at once")
+    batch_size: int = Field(
+        default=100, ge=1, le=100_000, description="how many files are committed to the index at a time"
+    )
 
 
 class Config(_Section):

@@ -1,0 +1,174 @@
+"""Answers as lines: hits with the words that matched, rows that `grep` and `awk` like, and the text of a file."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from directory_indexer.records import Excerpt, os_path
+from directory_indexer.render.printable import file_uri, printable, single_line
+from directory_indexer.render.quantities import count
+from directory_indexer.render.spans import Line, Span, Style, line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from directory_indexer.records import Explanation, FilePath, FileText, Hit, SearchResult
+    from directory_indexer.render.printable import PathStyle
+
+_INDENT = 6
+_TAB = " " * 4
+
+
+class View(StrEnum):
+    """How much of each hit is shown."""
+
+    PASSAGES = "passages"
+    FILES = "files"
+    FULL = "full"
+
+
+def search_lines(
+    result: SearchResult, *, paths: PathStyle, view: View = View.PASSAGES, explain: bool = False
+) -> Iterator[Line]:
+    """Show hits to a person: score, place that can be clicked, and what matched."""
+    for number, hit in enumerate(_one_a_file(result.hits) if view is View.FILES else result.hits):
+        if number and view is not View.FILES:
+            yield line()
+        yield _headline(hit, paths, view)
+        if view is not View.FILES:
+            shown = _whole_passage(hit) if view is View.FULL else hit.excerpt
+            yield from (Line(spans, _INDENT) for spans in _marked_lines(shown))
+            if hit.n_more_in_file:
+                more = count(hit.n_more_in_file, "more passage")
+                yield line(Span(f"{more} in this file", Style.NOTE), indent=_INDENT)
+        if explain:
+            yield line(Span(_explained(hit.explanation), Style.NOTE), indent=_INDENT)
+
+
+def search_rows(result: SearchResult, *, view: View = View.PASSAGES, explain: bool = False) -> str:
+    """Write hits for a pipe, with absolute paths and nothing shortened.
+
+    A hit is one row of fields with tabs between them: place, score, heading, excerpt, and why if asked. With
+    `View.FILES` it is the path alone; with `View.FULL` each line of the passage has its place before it, as `grep -n`
+    writes it.
+    """
+    if view is View.FILES:
+        rows = [_path(hit) for hit in _one_a_file(result.hits)]
+    elif view is View.FULL:
+        rows = [row for hit in result.hits for row in _numbered(hit)]
+    else:
+        rows = ["\t".join(_fields(hit, explain=explain)) for hit in result.hits]
+    return "".join(f"{row}\n" for row in rows)
+
+
+def search_notes(result: SearchResult) -> tuple[str, ...]:
+    """Say what a reader must know to trust an answer; for the error output."""
+    if not result.hits:
+        return (*result.degraded, "nothing found")
+    return (
+        (*result.degraded, "nothing matches well; this is the nearest there is") if result.is_weak else result.degraded
+    )
+
+
+def get_text(file_text: FileText, *, for_terminal: bool) -> str:
+    """Give the text of a file: exactly in a pipe, and without anything that moves the cursor on a terminal."""
+    if not for_terminal:
+        return file_text.text
+    return "".join(f"{printable(row)}\n" for row in file_text.text.split("\n"))
+
+
+def get_notes(file_text: FileText, *, paths: PathStyle) -> tuple[str, ...]:
+    """Say what part of a file was given, and whether it is still the same; for the error output."""
+    path = printable(paths.shown(file_text.path))
+    part = f"{path}: lines {file_text.start_line}-{file_text.end_line} of {file_text.n_lines}"
+    is_whole = file_text.start_line <= 1 and file_text.end_line >= file_text.n_lines
+    changed = f"{path} has changed since it was indexed; this is the text as it was then"
+    return (*(() if is_whole else (part,)), *((changed,) if file_text.has_changed else ()))
+
+
+def _headline(hit: Hit, paths: PathStyle, view: View) -> Line:
+    place = "" if view is View.FILES else f":{hit.excerpt.start_line}"
+    where = hit.title if view is View.FILES else _heading(hit)
+    return line(
+        Span(f"{hit.score:.2f}  ", Style.NUMBER),
+        Span(paths.shown(hit.path) + place, Style.PATH, file_uri(hit.path, page=hit.page)),
+        Span(f"  {where}" if where else "", Style.PLACE),
+    )
+
+
+def _heading(hit: Hit) -> str:
+    page = f"page {hit.page}" if hit.page else ""
+    return " · ".join(part for part in (page, hit.heading or hit.title) if part)
+
+
+def _one_a_file(hits: Sequence[Hit]) -> list[Hit]:
+    first: dict[FilePath, Hit] = {}
+    for hit in hits:
+        first.setdefault(hit.path, hit)
+    return list(first.values())
+
+
+def _whole_passage(hit: Hit) -> Excerpt:
+    offset = hit.text.find(hit.excerpt.text)
+    marks = tuple((start + offset, end + offset) for start, end in hit.excerpt.marks) if offset >= 0 else ()
+    return Excerpt(hit.text, hit.start_line, hit.end_line, marks)
+
+
+def _marked_lines(excerpt: Excerpt) -> list[tuple[Span, ...]]:
+    """Cut an excerpt into lines of spans, without the indentation that all of them share."""
+    rows: list[list[Span]] = [[]]
+    for span in _marked(excerpt):
+        first, *others = span.text.replace("\r\n", "\n").replace("\t", _TAB).split("\n")
+        rows[-1].append(span._replace(text=first))
+        rows += [[span._replace(text=other)] for other in others]
+    while len(rows) > 1 and not _joined(rows[-1]).strip():
+        rows.pop()
+    width = min((len(text) - len(text.lstrip(" ")) for row in rows if (text := _joined(row)).strip()), default=0)
+    return [(row[0]._replace(text=row[0].text[width:]), *row[1:]) for row in rows if row]
+
+
+def _marked(excerpt: Excerpt) -> Iterator[Span]:
+    end_before = 0
+    for start, end in sorted(excerpt.marks):
+        if start >= end_before:
+            yield Span(excerpt.text[end_before:start])
+            yield Span(excerpt.text[start:end], Style.MATCH)
+            end_before = end
+    yield Span(excerpt.text[end_before:])
+
+
+def _joined(row: Sequence[Span]) -> str:
+    return "".join(span.text for span in row)
+
+
+def _explained(explanation: Explanation) -> str:
+    parts = [
+        _ranked("words", explanation.keyword_rank, explanation.keyword_score),
+        _ranked("meaning", explanation.semantic_rank, explanation.semantic_score),
+        *(f"{name} {value:+.2f}" for name, value in explanation.signals),
+    ]
+    return "; ".join(parts)
+
+
+def _ranked(kind: str, rank: int | None, score: float | None) -> str:
+    return f"not found by {kind}" if rank is None else f"by {kind} no. {rank} ({score or 0:.2f})"
+
+
+def _path(hit: Hit) -> str:
+    return single_line(os_path(hit.path))
+
+
+def _fields(hit: Hit, *, explain: bool) -> Iterator[str]:
+    yield f"{_path(hit)}:{hit.excerpt.start_line}"
+    yield f"{hit.score:.2f}"
+    yield single_line(_heading(hit))
+    yield single_line(" ".join(hit.excerpt.text.split()))
+    if explain:
+        yield single_line(_explained(hit.explanation))
+
+
+def _numbered(hit: Hit) -> Iterator[str]:
+    for number, text in enumerate(hit.text.removesuffix("\n").split("\n"), hit.start_line):
+        tabs_kept = "\t".join(single_line(part) for part in text.removesuffix("\r").split("\t"))
+        yield f"{_path(hit)}:{number}:{tabs_kept}"

@@ -1,0 +1,80 @@
+"""What may be shown of names and texts that others wrote: nothing that moves a cursor or turns text around.
+
+A hostile file name can hold escape sequences, line breaks and marks that reverse the direction of writing. On a
+terminal all of them are shown as escapes, as Python writes them. In a pipe only what would break or forge a line is
+replaced, and JSON is exact.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote_from_bytes
+
+from directory_indexer.records import os_path
+
+if TYPE_CHECKING:
+    from directory_indexer.records import FilePath
+
+_CONTROLS = "\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029"
+_DIRECTION_MARKS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_INVISIBLE = "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
+_UNDECODED = "\ud800-\udfff"
+_BYTE_OFFSET = 0xDC00
+_UNDECODED_BYTES = range(_BYTE_OFFSET + 0x80, _BYTE_OFFSET + 0x100)
+"""How Python keeps bytes of file names that are no UTF-8."""
+_NOT_FOR_TERMINALS = re.compile(f"[{_CONTROLS}{_DIRECTION_MARKS}{_INVISIBLE}{_UNDECODED}]")
+_NOT_FOR_LINES = re.compile(f"[{_CONTROLS}\t]")
+
+
+def printable(text: str) -> str:
+    """Show on a terminal what is not printable as an escape; tabs stay."""
+    return _NOT_FOR_TERMINALS.sub(_escape, text)
+
+
+def single_line(text: str) -> str:
+    """Keep a text on its line and in its column, and otherwise as it is."""
+    return _NOT_FOR_LINES.sub(_escape, text)
+
+
+@dataclass(frozen=True, slots=True)
+class PathStyle:
+    """How paths are shown: shortened with regard to these directories, or absolute where there are none."""
+
+    working_directory: str = ""
+    home: str = ""
+
+    def shown(self, path: FilePath) -> str:
+        """Give the shortest way to write a path."""
+        exact = os_path(path)
+        below_work = _below(exact, self.working_directory)
+        below_home = _below(exact, self.home)
+        from_home = None if below_home is None else f"~{os.sep}{below_home}".rstrip(os.sep)
+        return min(filter(None, (below_work, from_home, exact)), key=len)
+
+
+def file_uri(path: FilePath, *, page: int | None = None) -> str:
+    """Make the link that opens a file, at a page where it has pages."""
+    location = os.fsencode(os_path(path)).replace(os.sep.encode(), b"/")
+    slash = "" if location.startswith(b"/") else "/"
+    fragment = f"#page={page}" if page else ""
+    return f"file://{slash}{quote_from_bytes(location)}{fragment}"
+
+
+def _below(path: str, directory: str) -> str | None:
+    """Give the rest of a path below a directory; None when it lies elsewhere."""
+    if not directory:
+        return None
+    start = directory.rstrip(os.sep) + os.sep
+    if path == directory:
+        return ""
+    return path[len(start) :] if path.startswith(start) else None
+
+
+def _escape(found: re.Match[str]) -> str:
+    character = found[0]
+    if ord(character) in _UNDECODED_BYTES:
+        return f"\\x{ord(character) - _BYTE_OFFSET:02x}"
+    return character.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,137 @@
+"""How far a run is and how long it still takes, in words; and the plain lines that a log gets of it."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from directory_indexer.records import Phase
+from directory_indexer.render.quantities import count, duration, percent, size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from directory_indexer.records import RunProgress
+
+_WINDOW_SECONDS = 15.0
+_SETTLED_SECONDS = 2.0
+_LINE_SECONDS = 10.0
+_LINE_SHARE = 0.1
+
+
+class Work(NamedTuple):
+    """What a phase has done, of how much: bytes while it reads, chunks while it embeds, otherwise files."""
+
+    done: int
+    total: int
+
+    @property
+    def share(self) -> float:
+        """Give the share that is done, 0 while the total is not known."""
+        return min(self.done / self.total, 1.0) if self.total else 0.0
+
+
+class Pace(NamedTuple):
+    """How fast work is done, in units a second, and how long the rest of the phase takes; None while unknown."""
+
+    per_second: float | None = None
+    seconds_left: float | None = None
+
+
+def work_of(progress: RunProgress) -> Work:
+    """Tell which of the counts the phase is measured by."""
+    if progress.phase is Phase.READING:
+        return Work(progress.bytes_done, progress.bytes_total)
+    if progress.phase is Phase.EMBEDDING:
+        return Work(progress.chunks_done, progress.chunks_total)
+    return Work(progress.files_done, progress.files_total)
+
+
+class PaceMeter:
+    """Measures the pace of a phase over the last seconds, so that a slow file shows and a fast start is forgotten."""
+
+    def __init__(self) -> None:
+        self._phase: Phase | None = None
+        self._samples: deque[tuple[float, int]] = deque()
+
+    def observe(self, progress: RunProgress, *, at: float) -> Pace:
+        """Take in how far the run is at a time in seconds, and tell its pace."""
+        work = work_of(progress)
+        if progress.phase is not self._phase:
+            self._phase = progress.phase
+            self._samples.clear()
+        self._samples.append((at, work.done))
+        while len(self._samples) > 2 and self._samples[1][0] <= at - _WINDOW_SECONDS:  # noqa: PLR2004 - a pace needs two
+            self._samples.popleft()
+        return self._pace(work)
+
+    def _pace(self, work: Work) -> Pace:
+        (first_at, first_done), (last_at, last_done) = self._samples[0], self._samples[-1]
+        seconds, done = last_at - first_at, last_done - first_done
+        if seconds < _SETTLED_SECONDS or done <= 0:
+            return Pace()
+        per_second = done / seconds
+        return Pace(per_second, (work.total - work.done) / per_second if work.total else None)
+
+
+def headline(progress: RunProgress, pace: Pace) -> str:
+    """Say how far a phase is and how long it still takes."""
+    work = work_of(progress)
+    parts = [percent(work.done, work.total)] if work.total else []
+    if pace.seconds_left is not None:
+        parts.append(f"{_whole_seconds(pace.seconds_left)} left")
+    return ", ".join(parts)
+
+
+def details(progress: RunProgress, pace: Pace) -> str:
+    """Say how much a phase has done, how fast, and what failed."""
+    return ", ".join(_details(progress, pace))
+
+
+class ProgressLines:
+    """Writes a line about a run now and then, and none about a short one."""
+
+    def __init__(self, write: Callable[[str], None], *, clock: Callable[[], float]) -> None:
+        self._write = write
+        self._clock = clock
+        self._meter = PaceMeter()
+        self._phase: Phase | None = None
+        self._written_at = clock()
+        self._written_share = 0.0
+
+    def __call__(self, progress: RunProgress) -> None:
+        """Take in how far the run is."""
+        now, share = self._clock(), work_of(progress).share
+        pace = self._meter.observe(progress, at=now)
+        if progress.phase is not self._phase:
+            self._phase, self._written_share = progress.phase, 0.0
+        silent = now - self._written_at
+        has_advanced = share - self._written_share >= _LINE_SHARE
+        if silent >= _LINE_SECONDS or (has_advanced and silent >= _SETTLED_SECONDS):
+            self._written_at, self._written_share = now, share
+            parts = (headline(progress, pace), details(progress, pace))
+            self._write(f"{progress.phase}: {', '.join(part for part in parts if part)}")
+
+
+def _whole_seconds(seconds: float) -> str:
+    whole = math.ceil(seconds)
+    return f"{whole} s" if whole < _LINE_SECONDS else duration(whole)
+
+
+def _details(progress: RunProgress, pace: Pace) -> Iterator[str]:
+    if progress.phase is Phase.WAITING:
+        yield "another run is writing the index"
+    elif progress.phase is Phase.EMBEDDING:
+        yield f"{progress.chunks_done:,} of {count(progress.chunks_total, 'passage')}"
+        if pace.per_second:
+            yield f"{pace.per_second:,.0f}/s" if pace.per_second >= 1 else f"{pace.per_second * 60:,.0f}/min"
+    else:
+        total = f" of {progress.files_total:,}" if progress.files_total else ""
+        yield f"{progress.files_done:,}{total} files"
+    if progress.phase is Phase.READING:
+        yield f"{size(progress.bytes_done)} of {size(progress.bytes_total)}"
+        if pace.per_second:
+            yield f"{size(pace.per_second)}/s"
+    if progress.n_failed:
+        yield f"{progress.n_failed:,} failed"

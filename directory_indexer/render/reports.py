@@ -1,0 +1,224 @@
+"""Reports as lines: what a run did or would do, how the index stands, what a check-up found, what is configured."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from directory_indexer.records import Outcome, Phase, Verdict
+from directory_indexer.render.quantities import ago, count, duration, percent, size
+from directory_indexer.render.spans import Line, Span, Style, line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from directory_indexer.config import LoadedConfig
+    from directory_indexer.planner import Plan
+    from directory_indexer.records import (
+        DirectoryStatus,
+        FileFailure,
+        Finding,
+        IndexReport,
+        RunRecord,
+        SkipReason,
+        StatusReport,
+    )
+    from directory_indexer.render.printable import PathStyle
+    from directory_indexer.setting_sources import Setting
+
+_FEW = 5
+_FACT_WIDTH = 10
+_WIDEST_VALUE = 40
+_SILENT_SECONDS = 60
+_ENDINGS = {
+    Outcome.COMPLETED: "done",
+    Outcome.INTERRUPTED: "stopped; the next run goes on from here",
+    Outcome.OUT_OF_TIME: "out of time; the next run goes on from here",
+    Outcome.FAILED: "failed",
+}
+_VERDICTS = {
+    Verdict.OK: ("ok", Style.GOOD),
+    Verdict.REPAIRED: ("repaired", Style.GOOD),
+    Verdict.WARNING: ("warning", Style.WARNING),
+    Verdict.PROBLEM: ("problem", Style.PROBLEM),
+}
+
+
+def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False) -> Iterator[Line]:
+    """Sum up a run, so that every file that was seen is accounted for."""
+    ending = Style.GOOD if report.outcome is Outcome.COMPLETED else Style.WARNING
+    yield line(Span(_ENDINGS[report.outcome], ending), f" in {duration(report.seconds)}, {size(report.n_bytes)} read")
+    kinds = {
+        "added": report.n_added,
+        "changed": report.n_changed,
+        "moved": report.n_moved,
+        "unchanged": report.n_unchanged,
+        "skipped": report.n_skipped,
+        "failed": report.n_failed,
+    }
+    yield _fact("files", f"{report.n_seen:,} seen = {_listed(kinds, ' + ')}")
+    yield _fact("removed", count(report.n_removed, "file"))
+    yield _fact("ignored", f"{report.n_ignored:,} by rules")
+    yield _fact("passages", f"{report.n_chunks:,} written")
+    vectors = {"computed": report.n_embedded, "reused": report.n_reused, "waiting": report.n_pending}
+    yield _fact("vectors", _listed(vectors, ", "))
+    yield from _skips(report.skipped)
+    for root in report.unavailable_roots:
+        yield _fact("missing", Span(paths.shown(root), Style.PATH), style=Style.PROBLEM)
+    yield from _failures(report.failures, report.n_failed, paths=paths, verbose=verbose)
+
+
+def plan_lines(plans: Sequence[Plan], *, paths: PathStyle, verbose: bool = False) -> Iterator[Line]:
+    """Show what a run would do; `verbose` names every file and the rule that leaves one out."""
+    for plan in plans:
+        yield line(Span(paths.shown(plan.directory), Style.PATH))
+        kinds = {
+            f"to read ({size(plan.n_bytes)})": len(plan.requests),
+            "unchanged": plan.n_unchanged,
+            "skipped": plan.skip_counts.total(),
+            "failed": len(plan.failures),
+        }
+        yield _fact("files", f"{sum(kinds.values()):,} seen = {_listed(kinds, ' + ')}")
+        yield _fact("removed", count(len(plan.removed), "file"))
+        yield _fact("ignored", f"{len(plan.ignored):,} by rules")
+        yield from _planned(plan, paths=paths, verbose=verbose)
+    yield line(Span("nothing was written", Style.NOTE))
+
+
+def status_lines(report: StatusReport, *, now: float, paths: PathStyle, verbose: bool = False) -> Iterator[Line]:
+    """Show the index at a glance: what is searchable by words and by meaning, and what is not and why."""
+    yield from _directory_table(report.directories, now=now, paths=paths)
+    skipped: Counter[SkipReason] = Counter()
+    for directory in report.directories:
+        skipped.update(dict(directory.skipped))
+    n_failed = sum(directory.n_failed for directory in report.directories)
+    if report.directories:
+        yield line()
+    yield from _skips(skipped.most_common())
+    yield from _failures(report.failures, n_failed, paths=paths, verbose=verbose)
+    yield _fact("model", _model(report))
+    yield _fact("on disk", f"{size(report.n_database_bytes)} of texts, {size(report.n_vector_bytes)} of vectors")
+    if report.running:
+        yield _fact("running", _running(report.running, now=now))
+    if report.last_run and report.last_run != report.running:
+        yield _fact("last run", _ended(report.last_run, now=now))
+
+
+def doctor_lines(findings: Sequence[Finding]) -> Iterator[Line]:
+    """Show what was checked, what was found, and what to do about it."""
+    for finding in findings:
+        word, style = _VERDICTS[finding.verdict]
+        yield _fact(word, f"{finding.check}: {finding.message}", style=style)
+        if finding.hint:
+            yield line(Span(finding.hint, Style.NOTE), indent=_FACT_WIDTH)
+
+
+def config_lines(loaded: LoadedConfig) -> Iterator[Line]:
+    """Show every key with its value and where that came from."""
+    values = [_value(setting) for setting in loaded.settings]
+    key_width = max(len(setting.key) for setting in loaded.settings) + len("  ")
+    value_width = min(max(map(len, values)), _WIDEST_VALUE)
+    for setting, value in zip(loaded.settings, values, strict=True):
+        where = setting.where if setting.key != "config_file" or loaded.file else f"{setting.where}, does not exist"
+        yield line(value.ljust(value_width), Span(f"  {where}", Style.NOTE), indent=key_width, head=setting.key)
+
+
+def _listed(kinds: Mapping[str, int], separator: str) -> str:
+    return separator.join(f"{n:,} {kind}" for kind, n in kinds.items() if n) or "none"
+
+
+def _planned(plan: Plan, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
+    changes = [
+        *(("read", request.source.path, "") for request in plan.requests),
+        *(("remove", path, "") for path in plan.removed),
+        *(("fail", failure.path, failure.message) for failure in plan.failures),
+    ]
+    if verbose:
+        changes += [("skip", skipped.path, f"{skipped.reason} {skipped.detail}") for skipped in plan.skipped]
+        changes += [("ignore", ignored.path, ignored.rule) for ignored in plan.ignored]
+    shown = changes if verbose else changes[:_FEW]
+    for verb, path, reason in shown:
+        yield _fact(verb, Span(paths.shown(path), Style.PATH), Span(f"  {reason}", Style.NOTE))
+    yield from _left_out(len(changes) - len(shown))
+
+
+def _directory_table(directories: Sequence[DirectoryStatus], *, now: float, paths: PathStyle) -> Iterator[Line]:
+    if not directories:
+        yield line("no directory is indexed; add one: dirindex index PATH")
+        return
+    rows = [("words", "meaning", "files", "size", "indexed"), *(_cells(one, now=now) for one in directories)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    places = [Span("directory", Style.NOTE), *(Span(paths.shown(one.path), Style.PATH) for one in directories)]
+    missing = [False, *(not one.is_available for one in directories)]
+    for row, place, is_missing in zip(rows, places, missing, strict=True):
+        cells = "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        style = Style.NOTE if row is rows[0] else Style.PLAIN
+        yield line(Span(f"{cells}  ", style), place, Span("  not available" if is_missing else "", Style.PROBLEM))
+
+
+def _cells(directory: DirectoryStatus, *, now: float) -> tuple[str, str, str, str, str]:
+    return (
+        percent(directory.n_files, directory.n_files + directory.n_failed),
+        percent(directory.n_embedded, directory.n_chunks),
+        f"{directory.n_files:,}",
+        size(directory.n_bytes),
+        "never" if directory.completed_at is None else ago(directory.completed_at, now=now),
+    )
+
+
+def _skips(skipped: Iterable[tuple[SkipReason, int]]) -> Iterator[Line]:
+    kinds = {str(reason): n for reason, n in skipped}
+    if kinds:
+        yield _fact("skipped", _listed(kinds, ", "))
+
+
+def _failures(failures: Sequence[FileFailure], n_failed: int, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
+    if not n_failed:
+        return
+    yield _fact("failed", f"{n_failed:,}, tried again by the next run", style=Style.PROBLEM)
+    shown = failures if verbose else failures[:_FEW]
+    for failure in shown:
+        place = Span(paths.shown(failure.path), Style.PATH)
+        yield line(place, f"  {failure.stage}: {failure.message}", indent=_FACT_WIDTH)
+    yield from _left_out(n_failed - len(shown))
+
+
+def _left_out(n: int) -> Iterator[Line]:
+    if n > 0:
+        yield line(Span(f"and {n:,} more; --verbose names more of them", Style.NOTE), indent=_FACT_WIDTH)
+
+
+def _fact(name: str, *words: Span | str, style: Style = Style.NOTE) -> Line:
+    return line(*words, indent=_FACT_WIDTH, head=Span(name, style))
+
+
+def _model(report: StatusReport) -> str:
+    space = report.space
+    return f"{space.model} ({space.provider}, {space.dimensions} dimensions)" if space else "none yet"
+
+
+def _running(run: RunRecord, *, now: float) -> str:
+    progress = run.progress
+    done, total, noun = (
+        (progress.chunks_done, progress.chunks_total, "passages")
+        if progress.phase is Phase.EMBEDDING
+        else (progress.files_done, progress.files_total, "files")
+    )
+    far = f", {done:,} of {total:,} {noun} ({percent(done, total)})" if total else ""
+    silent = now - run.heartbeat_at
+    silence = f"; no sign of life for {duration(silent)}" if silent > _SILENT_SECONDS else ""
+    return f"{progress.phase}{far}, started {ago(run.started_at, now=now)} (process {run.pid} on {run.host}){silence}"
+
+
+def _ended(run: RunRecord, *, now: float) -> str:
+    ending = _ENDINGS[run.outcome] if run.outcome else "stopped without a word"
+    reason = f": {run.message}" if run.message else ""
+    return f"{ending}{reason}, {ago(run.heartbeat_at, now=now)}"
+
+
+def _value(setting: Setting[object]) -> str:
+    if setting.value is None:
+        return "-"
+    if isinstance(setting.value, bool):
+        return str(setting.value).lower()
+    return ", ".join(setting.value) if isinstance(setting.value, tuple) else str(setting.value)

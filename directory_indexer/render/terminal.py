@@ -1,0 +1,124 @@
+"""The terminal: lines with colour and links, and the live display of a run. The only module that imports rich.
+
+The sixteen colours that every terminal has in its own light or dark scheme are used, and none carries a meaning that
+the words do not.
+"""
+
+from __future__ import annotations
+
+import io
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.style import Style as RichStyle
+from rich.table import Table
+from rich.text import Text
+
+from directory_indexer.records import Phase, RunProgress
+from directory_indexer.render.printable import printable
+from directory_indexer.render.progress import Pace, PaceMeter, details, headline, work_of
+from directory_indexer.render.spans import Style
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from directory_indexer.render.spans import Line, Span
+
+_STYLES = {
+    Style.PLAIN: RichStyle(),
+    Style.PATH: RichStyle(color="magenta"),
+    Style.MATCH: RichStyle(color="red", bold=True),
+    Style.PLACE: RichStyle(color="cyan"),
+    Style.NUMBER: RichStyle(color="green"),
+    Style.NOTE: RichStyle(dim=True),
+    Style.GOOD: RichStyle(color="green"),
+    Style.WARNING: RichStyle(color="yellow", bold=True),
+    Style.PROBLEM: RichStyle(color="red", bold=True),
+}
+_REFRESHES_A_SECOND = 5
+_LEAST_WIDTH = 20
+_TAB_SIZE = 4
+
+
+def styled(lines: Iterable[Line], *, width: int, environ: Mapping[str, str]) -> str:
+    """Write lines for a terminal; what is too long and indented goes on below its indentation."""
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        width=width,
+        force_terminal=True,
+        color_system="standard",
+        no_color=bool(environ.get("NO_COLOR")),
+        legacy_windows=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+    for line in lines:
+        head, body = _text(line.head), _text(*line.spans)
+        if not line.indent:
+            # The terminal wraps it, so that a path can be copied and clicked as a whole.
+            console.print(body, soft_wrap=True)
+            continue
+        for part in body.wrap(console, max(width - line.indent, _LEAST_WIDTH)) or [body]:
+            head.pad_right(line.indent - head.cell_len)
+            console.print(head.append_text(part), soft_wrap=True)
+            head = Text()
+    return out.getvalue()
+
+
+@contextmanager
+def live_progress(stream: TextIO, *, clock: Callable[[], float]) -> Iterator[Callable[[RunProgress], None]]:
+    """Show a run on a terminal while it goes on; what is yielded takes in how far it is."""
+    display = _Display(clock)
+    console = Console(file=stream, force_terminal=True, highlight=False)
+    with Live(
+        get_renderable=display.renderable,
+        console=console,
+        transient=True,
+        refresh_per_second=_REFRESHES_A_SECOND,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ):
+        yield display.update
+
+
+def progress_display(progress: RunProgress, pace: Pace, *, at: float) -> Group:
+    """Draw a run: its phase with a bar that moves, and below it what was done."""
+    work = work_of(progress)
+    grid = Table.grid(padding=(0, 1), expand=True)
+    grid.add_column(width=max(len(phase) for phase in Phase))
+    grid.add_column(ratio=1)
+    grid.add_column(justify="right", no_wrap=True, min_width=len("100 %, 59 min 59 s left"))
+    bar = ProgressBar(total=work.total or None, completed=work.done, pulse=not work.total, animation_time=at)
+    grid.add_row(Text(progress.phase), bar, Text(headline(progress, pace)))
+    return Group(grid, Text(details(progress, pace), style=_STYLES[Style.NOTE], no_wrap=True, overflow="ellipsis"))
+
+
+class _Display:
+    """What the live display shows: rich asks for it from a thread of its own."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._meter = PaceMeter()
+        self._shown = (RunProgress(Phase.WAITING), Pace())
+
+    def update(self, progress: RunProgress) -> None:
+        self._shown = (progress, self._meter.observe(progress, at=self._clock()))
+
+    def renderable(self) -> Group:
+        progress, pace = self._shown
+        return progress_display(progress, pace, at=self._clock())
+
+
+def _text(*spans: Span) -> Text:
+    text = Text.assemble(*((printable(span.text), _style(span)) for span in spans), tab_size=_TAB_SIZE)
+    text.rstrip()
+    return text
+
+
+def _style(span: Span) -> RichStyle:
+    return _STYLES[span.style] + RichStyle(link=span.link) if span.link else _STYLES[span.style]
