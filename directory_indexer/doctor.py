@@ -8,7 +8,7 @@ import stat
 import time
 from typing import TYPE_CHECKING
 
-from directory_indexer.errors import ProviderError, StoreError
+from directory_indexer.errors import CorruptIndexError, ProviderError, StoreError
 from directory_indexer.lock import write_lock
 from directory_indexer.records import Finding, Verdict, os_path
 
@@ -61,8 +61,10 @@ class Doctor:
 
         Raises:
             LockedError: an index run is going on; it mends much by itself.
+            CorruptIndexError: the database is damaged and must be set aside.
         """
         with write_lock(self._lock_path, wait=False):
+            self._docstore.require_integrity()
             self._repair_permissions()
             with self._docstore.snapshot() as snapshot:
                 words = _words(snapshot)
@@ -112,9 +114,10 @@ class Doctor:
         return Finding("disk", Verdict.OK, message)
 
     def _database(self) -> Finding:
-        problems = self._docstore.integrity_problems()
-        if problems:
-            return Finding("database", Verdict.PROBLEM, "; ".join(problems[:3]), "dirindex doctor --rebuild starts anew")
+        try:
+            self._docstore.require_integrity()
+        except CorruptIndexError as error:
+            return Finding("database", Verdict.PROBLEM, error.message, error.hint or "")
         return Finding("database", Verdict.OK, f"{self._docstore.path} is whole")
 
     def _vectors(self, snapshot: Snapshot) -> Finding:

@@ -9,6 +9,7 @@ DirIndexError                     70  a bug, when nothing more precise is raised
 ├── UnavailableError               3  something that is needed cannot be used now
 │   ├── ProviderError              3  the embedding provider is away, refuses, or answers nonsense
 │   ├── StoreError                 3  SQLite or the vector store cannot be read or written
+│   │   └── CorruptIndexError      3  the database is damaged and has to be built again
 │   ├── IndexMismatchError         3  the index was built by another model, chunking or version
 │   └── RootUnavailableError       3  a tracked directory is missing, unreadable or suddenly empty
 ├── LockedError                    4  another run holds the write lock
@@ -71,6 +72,10 @@ class ProviderError(UnavailableError):
 
 class StoreError(UnavailableError):
     """SQLite or the vector store cannot be read or written."""
+
+
+class CorruptIndexError(StoreError):
+    """The database is damaged and has to be built again."""
 
 
 class IndexMismatchError(UnavailableError):

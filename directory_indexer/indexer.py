@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from directory_indexer.errors import (
     ConsentNeededError,
+    LockedError,
     NotIndexedError,
     OverlapError,
     RootUnavailableError,
@@ -86,7 +87,13 @@ class Indexer:
             LockedError: another run holds the lock and the options say not to wait.
         """
         started = time.monotonic()
-        with write_lock(self._lock_path, wait=options.wait, on_wait=lambda: listener(RunProgress(Phase.WAITING))):
+
+        def while_waiting() -> None:
+            listener(RunProgress(Phase.WAITING))
+            if stop_reason() is not None:
+                raise LockedError("another run is still writing to the index", hint="dirindex status shows which")
+
+        with write_lock(self._lock_path, wait=options.wait, on_wait=while_waiting):
             roots = self._roots(paths)
             self._adopt_fingerprint(has_consent=options.has_consent)
             command = " ".join(["index", *map(os_path, roots)])
@@ -96,6 +103,10 @@ class Indexer:
                 outcome = run.outcome
             self._docstore.checkpoint()
             return updater.tally.report(outcome, seconds=time.monotonic() - started)
+
+    def tracked(self, paths: Sequence[str]) -> list[FilePath]:
+        """Give the tracked directories at `paths`; with none, all of them."""
+        return self._roots(paths)
 
     def plans(self, paths: Sequence[str]) -> list[Plan]:
         """Tell what `index` would do, without doing or locking anything."""

@@ -40,12 +40,14 @@ Two seconds is the coarsest modification time of a file system in use (FAT).
 class Plan:
     """What to do in one directory.
 
-    `requests` are files to read, `skipped` those to be noted anew, `removed` those to take out of the index;
-    `removed_hashes` tell a moved file from a new one. `skip_counts` covers noted and known skips.
+    `requests` are files to read, and `changed` those of them that the index knows. `skipped` are to be noted anew;
+    `skip_counts` covers those and the ones noted before. `removed` leave the index, and their hashes tell a moved
+    file from a new one; `resolved` are failures and skips of files that are gone.
     """
 
     directory: FilePath
     requests: tuple[ParseRequest, ...]
+    changed: frozenset[FilePath]
     skipped: tuple[SkippedFile, ...]
     failures: tuple[FileFailure, ...]
     removed: tuple[FilePath, ...]
@@ -90,6 +92,7 @@ class _Comparison:
         self.read_everything = read_everything
         self.had_text = any(file.hash for file in known.values())
         self.requests: list[ParseRequest] = []
+        self.changed: set[FilePath] = set()
         self.skipped: list[SkippedFile] = []
         self.failures: list[FileFailure] = []
         self.ignored: list[IgnoredPath] = []
@@ -116,6 +119,8 @@ class _Comparison:
             else:
                 self.skip_counts[SkipReason(known.reason)] += 1
         else:
+            if known.hash:
+                self.changed.add(source.path)
             is_comparable = known.recipe == self.recipe and not self.read_everything
             self.requests.append(ParseRequest(source, known.hash if is_comparable else None))
 
@@ -157,6 +162,7 @@ class _Comparison:
         return Plan(
             directory=directory,
             requests=tuple(self.requests),
+            changed=frozenset(self.changed),
             skipped=tuple(self.skipped),
             failures=tuple(self.failures),
             removed=tuple(with_text),

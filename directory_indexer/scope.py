@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pathspec
 
 from directory_indexer.docstore.snapshot import within_condition
-from directory_indexer.extractors.kinds import kinds_named
+from directory_indexer.extractors.kinds import GROUPS, kind_for_alias
 from directory_indexer.records import os_path
 from directory_indexer.vectorstore import VectorScope
 
@@ -66,11 +66,19 @@ def _condition(request: SearchRequest, query: Query) -> tuple[str, list[object]]
         add(" OR ".join(clause for clause, _ in within), [value for _, values in within for value in values])
     for names, negation in ((request.kinds, ""), (query.required.kinds, ""), (query.forbidden.kinds, "NOT")):
         if names:
-            kinds = sorted(kinds_named(names))
+            kinds = sorted(_kinds_named(names))
             add(f"f.kind {negation} IN ({', '.join('?' * len(kinds))})", kinds)
     if request.modified_since is not None:
         add("f.mtime_ns >= ?", [int(request.modified_since * 1e9)])
     return " AND ".join(f"({clause})" for clause in clauses) or "1", arguments
+
+
+def _kinds_named(names: Iterable[str]) -> set[str]:
+    """Find the kinds that people mean by `py`, `markdown` or `code`; an unknown name stands for itself."""
+    kinds: set[str] = set()
+    for name in names:
+        kinds |= GROUPS.get(name.lower()) or {kind_for_alias(name) or name}
+    return kinds
 
 
 def _path_test(request: SearchRequest, query: Query) -> Callable[[str], bool] | None:

@@ -132,7 +132,7 @@ class Updater:
         requests = [request for _, plan in plans for request in plan.requests]
         directory_ids = {request.source.path: id_ for id_, plan in plans for request in plan.requests}
         gone = Counter(digest for _, plan in plans for digest in plan.removed_hashes)
-        known = {request.source.path for request in requests if request.is_known}
+        changed = frozenset().union(*(plan.changed for _, plan in plans))
         self._progress = RunProgress(
             Phase.READING,
             files_total=len(requests),
@@ -140,14 +140,12 @@ class Updater:
             n_failed=len(self.tally.failures),
         )
         batch: list[ParseOutcome] = []
-        for outcome in parse_all(requests, self._policy):
+        for outcome in parse_all(requests, self._policy, must_stop=lambda: self._run.must_stop):
             batch.append(outcome)
-            self._count(outcome, gone, is_known=outcome_path(outcome) in known)
+            self._count(outcome, gone, is_known=outcome_path(outcome) in changed)
             if len(batch) >= self._batch_files or _n_chunks(batch) >= _BATCH_CHUNKS:
                 self._commit(batch, directory_ids)
                 batch = []
-            if self._run.must_stop:
-                break
         self._commit(batch, directory_ids)
 
     def _count(self, outcome: ParseOutcome, gone: Counter[ContentHash], *, is_known: bool) -> None:

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from directory_indexer.records import EmbeddedChunk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from directory_indexer.docstore import DocStore
     from directory_indexer.embedders import Embedder
@@ -33,7 +31,7 @@ KEEP_PENDING = 1024
 class Vectorizer:
     """Bring the vectors of one index up to date; the caller holds the write lock."""
 
-    def __init__(self, *, docstore: DocStore, vectorstore: VectorStore, embedder: Embedder) -> None:
+    def __init__(self, *, docstore: DocStore, vectorstore: VectorStore, embedder: Callable[[], Embedder]) -> None:
         self._docstore = docstore
         self._vectorstore = vectorstore
         self._embedder = embedder
@@ -81,9 +79,11 @@ class Vectorizer:
         return known | {digest: stored[twin].tobytes() for digest, twin in twins.items() if twin in stored}
 
     def _embed(self, chunks: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
+        if not chunks:
+            return {}
         texts = {chunk.text_hash: chunk.embedding_text for chunk in chunks}
-        vectors = self._embedder.embed_documents(list(texts.values()))
-        return {digest: vector.astype(np.float32).tobytes() for digest, vector in zip(texts, vectors, strict=True)}
+        vectors = self._embedder().embed_documents(list(texts.values()))
+        return {digest: vector.tobytes() for digest, vector in zip(texts, vectors, strict=True)}
 
 
 def _embedded(chunk: PendingChunk, vector: bytes) -> EmbeddedChunk:

@@ -9,19 +9,20 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import time
 from typing import TYPE_CHECKING
 
 from directory_indexer.docstore.schema import SCHEMA_VERSION, migrate, version_of
 from directory_indexer.docstore.snapshot import Snapshot
 from directory_indexer.docstore.transaction import Transaction
-from directory_indexer.errors import StoreError
+from directory_indexer.errors import CorruptIndexError, StoreError
 from directory_indexer.lock import write_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["DocStore", "Snapshot", "Transaction"]
+__all__ = ["DocStore", "Snapshot", "Transaction", "set_aside"]
 
 _BUSY_SECONDS = 60.0
 """Transactions are short and their writers hold a lock of ours, so only a stopped process can make one wait so long."""
@@ -69,11 +70,16 @@ class DocStore:
             connection.execute("VACUUM")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def integrity_problems(self) -> tuple[str, ...]:
-        """Let SQLite check every page and index; empty when all is well."""
+    def require_integrity(self) -> None:
+        """Let SQLite check every page and index.
+
+        Raises:
+            CorruptIndexError: the database is damaged; the message says how.
+        """
         with _translated_errors(self.path), contextlib.closing(self._connect()) as connection:
-            found = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
-        return tuple(line for line in found if line != "ok")
+            found = [row[0] for row in connection.execute("PRAGMA integrity_check(3)")]
+        if found != ["ok"]:
+            raise CorruptIndexError(f"{self.path}: {'; '.join(found)}", hint=_REBUILD)
 
     def size_bytes(self) -> int:
         """Add up the database and its write-ahead log on disk."""
@@ -99,24 +105,30 @@ class DocStore:
         return connection
 
 
+def set_aside(path: Path) -> Path:
+    """Rename a damaged database, so that a new one can take its place; tell its new name."""
+    damaged = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    return path.rename(damaged)
+
+
 @contextlib.contextmanager
 def _translated_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise StoreError(f"{path}: {error}", hint=_hint(error)) from error
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        raise _ERRORS.get(code, StoreError)(f"{path}: {error}", hint=_HINTS.get(code, _CHECK)) from error
     except OSError as error:
         if error.filename is None or os.fspath(error.filename) != os.fspath(path):
             raise
         raise StoreError(f"{path}: {error.strerror}", hint="choose another place with --data-dir") from error
 
 
-def _hint(error: sqlite3.Error) -> str:
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    return _HINTS.get(code, "dirindex doctor checks the index")
-
-
+_CHECK = "dirindex doctor checks the index"
 _REBUILD = "dirindex doctor --repair sets the damaged database aside and builds the index again"
+_ERRORS = {sqlite3.SQLITE_CORRUPT: CorruptIndexError, sqlite3.SQLITE_NOTADB: CorruptIndexError}
 _HINTS = {
     sqlite3.SQLITE_FULL: "free some disk space and run the same command again: nothing that was written is lost",
     sqlite3.SQLITE_READONLY: "make the index directory writable, or choose another one with --data-dir",

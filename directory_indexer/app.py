@@ -1,0 +1,284 @@
+"""The composition root: builds the parts of dirindex from the configuration, each when it is first needed.
+
+Imports stand where a part is built: a search by words must not pay half a second of processor time for the
+libraries of the embedder, and `status` none for the parsers.
+"""
+
+# ruff: noqa: PLC0415 - see above
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from directory_indexer.docstore import DocStore, set_aside
+from directory_indexer.errors import CorruptIndexError, NotIndexedError
+from directory_indexer.fingerprint import Fingerprint
+from directory_indexer.records import FilePath, Finding, StatusReport, Verdict, file_path, os_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from directory_indexer.config import LoadedConfig
+    from directory_indexer.docstore import Snapshot
+    from directory_indexer.doctor import Doctor
+    from directory_indexer.embedders import Embedder
+    from directory_indexer.indexer import Indexer
+    from directory_indexer.nearest import Nearest
+    from directory_indexer.parsing import ParsePolicy
+    from directory_indexer.records import FileText, IndexSummary
+    from directory_indexer.searcher import Searcher
+    from directory_indexer.similar import SimilarFiles
+    from directory_indexer.texts import Selection
+    from directory_indexer.vectorizer import Vectorizer
+    from directory_indexer.vectorstore import VectorStore
+
+_LISTED = 1000
+
+
+class App:
+    """One index with everything that works on it; threads may share it."""
+
+    def __init__(self, loaded: LoadedConfig) -> None:
+        self.loaded = loaded
+        self._config = loaded.config
+        self._embedder_lock = threading.Lock()
+        self._embedder: Embedder | None = None
+
+    # What commands and tools call
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """Answer searches."""
+        from directory_indexer.searcher import Searcher
+
+        return Searcher(
+            docstore=self.docstore, nearest=self._nearest, embedder=self.embedder, fingerprint=self.fingerprint
+        )
+
+    @cached_property
+    def similar_files(self) -> SimilarFiles:
+        """Find files like a given one."""
+        from directory_indexer.similar import SimilarFiles
+
+        return SimilarFiles(
+            nearest=self._nearest,
+            embedder=self.embedder,
+            parse_policy=self._parse_policy,
+            fingerprint=self.fingerprint,
+        )
+
+    @cached_property
+    def indexer(self) -> Indexer:
+        """Run index runs."""
+        from directory_indexer.indexer import Indexer, IndexPolicy
+        from directory_indexer.walker import WalkPolicy
+
+        indexing = self._config.indexing
+        walk_policy = WalkPolicy(
+            ignore_patterns=indexing.ignore_patterns,
+            respect_gitignore=indexing.respect_gitignore,
+            include_hidden=indexing.include_hidden,
+            include_secrets=indexing.include_secrets,
+            follow_symlinks=indexing.follow_symlinks,
+            max_file_size=indexing.max_file_size,
+        )
+        policy = IndexPolicy(
+            walk_policy, self._parse_policy, self.fingerprint, batch_files=self._config.monitoring.batch_size
+        )
+        return Indexer(
+            docstore=self.docstore, vectorizer=self._vectorizer, policy=policy, lock_path=self._lock_path
+        )
+
+    def check(self) -> Iterator[Finding]:
+        """Look whether the index is whole, its parts agree, and the embedder answers."""
+        try:
+            yield from self._doctor().check()
+        except CorruptIndexError as error:
+            yield Finding("database", Verdict.PROBLEM, error.message, error.hint or "")
+
+    def repair(self) -> Iterator[Finding]:
+        """Mend the index; a damaged database is set aside, and what was tracked must be indexed again.
+
+        Raises:
+            LockedError: an index run is going on.
+        """
+        try:
+            yield from self._doctor().repair()
+        except CorruptIndexError as error:
+            damaged = set_aside(self._config.storage.sqlite_path)
+            self._vectorstore.discard_others(0)
+            message = f"{error.message}; it was set aside as {damaged}"
+            yield Finding("database", Verdict.REPAIRED, message, "dirindex index PATH builds a new one")
+
+    def _doctor(self) -> Doctor:
+        from directory_indexer.doctor import Doctor
+
+        return Doctor(
+            docstore=self.docstore,
+            vectorstore=self._vectorstore,
+            vectorizer=self._vectorizer,
+            embedder=self.embedder,
+            lock_path=self._lock_path,
+        )
+
+    def read_text(self, path: FilePath, selection: Selection | None) -> FileText:
+        """Give the indexed text of a file, or a part of it.
+
+        Raises:
+            NotIndexedError: the index holds no text of the file.
+            UsageError: the selection lies beyond the file.
+        """
+        from directory_indexer.texts import read_text
+
+        with self.docstore.snapshot() as snapshot:
+            return read_text(snapshot, path, selection, has_changed=_has_changed(snapshot, path))
+
+    def status(self, within: FilePath | None) -> StatusReport:
+        """Sum up the index, or the tracked directory that a path lies in.
+
+        Raises:
+            NotIndexedError: the path lies in no tracked directory.
+        """
+        with self.docstore.snapshot() as snapshot:
+            directories = snapshot.directory_statuses()
+            if within is not None:
+                directories = tuple(one for one in directories if _holds(one.path, within))
+                if not directories:
+                    raise NotIndexedError(f"{os_path(within)} is not tracked", hint="dirindex status shows what is")
+            runs = snapshot.latest_runs(1)
+            running = runs[0] if runs and runs[0].outcome is None and self._is_locked() else None
+            return StatusReport(
+                directories=directories,
+                failures=snapshot.failures(within=within, limit=_LISTED),
+                space=None,
+                n_database_bytes=self.docstore.size_bytes(),
+                n_vector_bytes=self._vectorstore.size_bytes(),
+                running=running,
+                last_run=runs[0] if runs else None,
+            )
+
+    def summary(self) -> IndexSummary:
+        """Tell what answers are drawn from now."""
+        with self.docstore.snapshot() as snapshot:
+            return snapshot.summary()
+
+    def embedder(self) -> Embedder:
+        """Give the configured embedder, loaded at the first call.
+
+        Raises:
+            ProviderError: it cannot be loaded or reached.
+        """
+        from directory_indexer.embedders.embedded import EmbeddedEmbedder
+
+        with self._embedder_lock:
+            if self._embedder is None:
+                self._embedder = EmbeddedEmbedder()
+            return self._embedder
+
+    def close(self) -> None:
+        """Give back files and memory."""
+        if self._embedder is not None:
+            self._embedder.close()
+        if "_vectorstore" in self.__dict__:
+            self._vectorstore.close()
+
+    # The parts
+
+    @cached_property
+    def docstore(self) -> DocStore:
+        """Open the database."""
+        return DocStore(self._config.storage.sqlite_path)
+
+    @cached_property
+    def fingerprint(self) -> Fingerprint:
+        """Tell what would build the index now."""
+        from directory_indexer.analyzer import ANALYZER_VERSION
+        from directory_indexer.chunker import CHUNKER_VERSION
+        from directory_indexer.extractors import EXTRACTOR_VERSION
+
+        embedding, indexing = self._config.embedding, self._config.indexing
+        return Fingerprint(
+            embedding=f"{embedding.provider}/{embedding.model}",
+            chunking=f"{indexing.chunk_size}/{indexing.overlap} tokens, version {CHUNKER_VERSION}",
+            extraction=f"version {EXTRACTOR_VERSION}",
+            analysis=f"version {ANALYZER_VERSION}",
+        )
+
+    @cached_property
+    def _nearest(self) -> Nearest:
+        from directory_indexer.nearest import Nearest
+
+        return Nearest(docstore=self.docstore, vectorstore=self._vectorstore)
+
+    @cached_property
+    def _vectorizer(self) -> Vectorizer:
+        from directory_indexer.vectorizer import Vectorizer
+
+        return Vectorizer(docstore=self.docstore, vectorstore=self._vectorstore, embedder=self.embedder)
+
+    @cached_property
+    def _vectorstore(self) -> VectorStore:
+        from directory_indexer.embedders.embedded import DIMENSIONS
+        from directory_indexer.vectorstore import VectorStore
+
+        qdrant = self._config.storage.qdrant
+        return VectorStore(path=qdrant.path, collection=qdrant.collection, dimensions=DIMENSIONS)
+
+    @cached_property
+    def _parse_policy(self) -> ParsePolicy:
+        from directory_indexer.chunker import ChunkPolicy
+        from directory_indexer.embedders.wordpiece import count_tokens
+        from directory_indexer.parsing import ParsePolicy
+        from directory_indexer.workers import WorkerLimits
+
+        indexing = self._config.indexing
+        n_workers = min(indexing.concurrency, os.cpu_count() or 1)
+        return ParsePolicy(
+            max_file_size=indexing.max_file_size,
+            include_secrets=indexing.include_secrets,
+            chunking=ChunkPolicy(size=indexing.chunk_size, overlap=indexing.overlap),
+            count_tokens=count_tokens,
+            limits=WorkerLimits(n_workers=n_workers),
+        )
+
+    @property
+    def _lock_path(self) -> Path:
+        return self._config.storage.sqlite_path.with_name("write.lock")
+
+    def _is_locked(self) -> bool:
+        from directory_indexer.lock import is_locked
+
+        return is_locked(self._lock_path)
+
+
+@contextlib.contextmanager
+def open_app(loaded: LoadedConfig) -> Iterator[App]:
+    """Give an app that is closed at the end."""
+    app = App(loaded)
+    try:
+        yield app
+    finally:
+        app.close()
+
+
+def resolved_path(path: str) -> FilePath:
+    """Make a path that a person typed absolute, with `~` and symbolic links resolved."""
+    return file_path(os.path.realpath(os.path.expanduser(path)))
+
+
+def _has_changed(snapshot: Snapshot, path: FilePath) -> bool:
+    known = snapshot.known_file(path)
+    try:
+        status = os.stat(os_path(path))
+    except OSError:
+        return True
+    return known is None or (status.st_size, status.st_mtime_ns) != (known.size, known.mtime_ns)
+
+
+def _holds(directory: FilePath, path: FilePath) -> bool:
+    return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)

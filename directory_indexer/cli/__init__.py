@@ -1,0 +1,56 @@
+"""The command `dirindex`: runs a command and decides how the process ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from typing import NoReturn
+
+from directory_indexer.cli.commands import cli
+from directory_indexer.cli.output import Output
+from directory_indexer.errors import DirIndexError
+
+__all__ = ["cli", "main"]
+
+_BUG = 70
+_INTERRUPTED = 130
+
+
+def main() -> NoReturn:
+    """Run the command line and exit with its code."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.exit(_exit_code())
+
+
+def _exit_code() -> int:
+    try:
+        cli()
+    except DirIndexError as error:
+        Output(quiet=False, verbose=False, as_json=False).error(error)
+        return error.exit_code
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; nothing more can be written, not even by the interpreter's exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except SystemExit as end:
+        return int(end.code or 0)
+    except Exception as error:  # noqa: BLE001 - the one place where a bug becomes an exit code
+        return _report_bug(error)
+    return 0
+
+
+def _report_bug(error: Exception) -> int:
+    text = "".join(traceback.format_exception(error))
+    log = os.path.expanduser(os.path.join(os.environ.get("DIRINDEX_DATA_DIR", "~/.directory-indexer"), "dirindex.log"))
+    try:
+        with open(os.open(log, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "a", encoding="utf-8") as file:
+            file.write(text)
+        where = f"the traceback is in {log}"
+    except OSError:
+        where = text
+    sys.stderr.write(f"dirindex: this is a bug ({type(error).__name__}: {error}); {where}\n")
+    return _BUG

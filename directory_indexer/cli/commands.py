@@ -1,0 +1,402 @@
+"""The commands: options become records, one call does the work, and what comes back is rendered.
+
+What a command needs is imported inside it, so that `--help` and completion load no model, no parser and no store.
+"""
+
+# ruff: noqa: PLC0415, PLR0913, FBT002 - see above; each option of a command is a parameter of its function
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from directory_indexer import __version__
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, first_and_last, since
+from directory_indexer.cli.output import Output
+from directory_indexer.records import SearchMode, SearchRequest
+from directory_indexer.render.spans import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from directory_indexer.app import App
+    from directory_indexer.indexer import IndexOptions
+    from directory_indexer.records import FilePath, IndexReport, SearchResult
+    from directory_indexer.render.answers import View
+    from directory_indexer.signals import StopSwitch
+    from directory_indexer.texts import Selection
+
+_NOTHING_FOUND = 1
+_SOME_FAILED = 1
+_UNAVAILABLE = 3
+_INTERRUPTED = 130
+_DEFAULT_LIMIT = 10
+
+cli = typer.Typer(
+    name="dirindex",
+    help="Find passages in your own directories by meaning and by words.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+config_cli = typer.Typer(help="Show the configuration, or start a configuration file.", rich_markup_mode=None)
+cli.add_typer(config_cli, name="config")
+
+
+@cli.callback()
+def dirindex(
+    version: Annotated[bool, typer.Option("--version", "-V", is_eager=True, help="Show the version.")] = False,
+) -> None:
+    """Find passages in your own directories by meaning and by words."""
+    if version:
+        Output(quiet=False, verbose=False, as_json=False).data(f"dirindex {__version__}")
+        raise typer.Exit
+
+
+@cli.command()
+def index(
+    paths: Annotated[list[Path] | None, typer.Argument(help="Directories; none: all that are tracked.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Read every file again, changed or not.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Stay, and index what changes.")] = False,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait while another run writes, or leave.")] = True,
+    max_seconds: Annotated[float | None, typer.Option(help="Stop after so long; the next run goes on.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Redo and write as much as it takes, without asking.")] = False,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add directories to the index, or bring tracked ones up to date."""
+    from directory_indexer.indexer import IndexOptions
+    from directory_indexer.render import json_pages, reports
+    from directory_indexer.signals import StopSwitch
+
+    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    wanted = [os.fspath(path) for path in paths or ()]
+    with _app(config, data_dir, output) as app:
+        if dry_run:
+            plans = app.indexer.plans(wanted)
+            if as_json:
+                output.data(json_pages.plan_json(plans))
+            else:
+                output.lines(reports.plan_lines(plans, paths=output.paths, verbose=verbose))
+            return
+        options = IndexOptions(read_everything=force, has_consent=yes or force, wait=wait)
+        switch = StopSwitch(max_seconds=max_seconds)
+        report = _run(app, wanted, options, switch, output)
+        if as_json:
+            output.data(json_pages.index_json(report))
+        elif not quiet:
+            output.lines(reports.index_lines(report, paths=output.paths, verbose=verbose))
+        if watch:
+            _watch(app, wanted, switch, output)
+    raise typer.Exit(_index_exit_code(report))
+
+
+@cli.command()
+def search(
+    query: Annotated[str, typer.Argument(help='Words, "a phrase", -without, path:, type:, heading:, or a question.')],
+    path: Annotated[Path | None, typer.Argument(help="Directory or file to search in.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, max=1000, help=f"How many hits [{_DEFAULT_LIMIT}].")
+    ] = None,
+    mode: Annotated[SearchMode, typer.Option("--mode", "-m", help="By meaning, by words, or both.")] = SearchMode.HYBRID,
+    kind: Annotated[list[str] | None, typer.Option("--type", "-t", help="Only files of this kind: python, md, pdf …")] = None,
+    glob: Annotated[list[str] | None, typer.Option("--glob", "-g", help="Only files that match, as in .gitignore.")] = None,
+    modified: Annotated[str | None, typer.Option("--since", help="Only files modified since: 7d, 2w, 2026-01-31.")] = None,
+    files: Annotated[bool, typer.Option("--files", "-l", help="One line a file.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="The whole chunk, not an excerpt.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Say why each hit stands where it does.")] = False,
+    cursor: Annotated[int, typer.Option("--cursor", min=0, help="Go on where the last page ended.")] = 0,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find passages by meaning and by words, best first."""
+    from directory_indexer.app import resolved_path
+    from directory_indexer.render.answers import View
+
+    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    request = SearchRequest(
+        query=query,
+        mode=mode,
+        limit=cursor + (limit or _DEFAULT_LIMIT),
+        scope=(resolved_path(os.fspath(path)),) if path else (),
+        kinds=tuple(kind or ()),
+        globs=tuple(glob or ()),
+        modified_since=since(modified),
+    )
+    view = View.FILES if files else View.FULL if full else View.PASSAGES
+    with _app(config, data_dir, output) as app:
+        result = app.searcher.search(request)
+        _show(app, result, output, view=view, explain=explain, first=cursor)
+    is_found = len(result.hits) > cursor and (limit is not None or not result.is_weak)
+    raise typer.Exit(0 if is_found else _NOTHING_FOUND)
+
+
+@cli.command()
+def similar(
+    file: Annotated[Path, typer.Argument(help="File to compare with; it need not be indexed.")],
+    path: Annotated[Path | None, typer.Argument(help="Directory to search in.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many files.")] = _DEFAULT_LIMIT,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find files like this one."""
+    from directory_indexer.app import resolved_path
+    from directory_indexer.render.answers import View
+
+    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    with _app(config, data_dir, output) as app:
+        within = (resolved_path(os.fspath(path)),) if path else ()
+        result = app.similar_files.find(resolved_path(os.fspath(file)), within=within, limit=limit)
+        _show(app, result, output, view=View.FILES, explain=False, first=0)
+    raise typer.Exit(0 if result.hits else _NOTHING_FOUND)
+
+
+@cli.command()
+def get(
+    file: Annotated[Path, typer.Argument(help="An indexed file.")],
+    chunks: Annotated[str | None, typer.Option("--chunks", metavar="N-M", help="Only these chunks.")] = None,
+    lines: Annotated[str | None, typer.Option("--lines", metavar="N-M", help="Only these lines.")] = None,
+    pages: Annotated[str | None, typer.Option("--pages", metavar="N-M", help="Only these pages.")] = None,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print the indexed text of a file, or a part of it."""
+    from directory_indexer.app import resolved_path
+    from directory_indexer.render import answers, json_pages
+
+    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    selection = _selection(chunks=chunks, lines=lines, pages=pages)
+    with _app(config, data_dir, output) as app:
+        text = app.read_text(resolved_path(os.fspath(file)), selection)
+    if as_json:
+        output.data(json_pages.get_json(text))
+    else:
+        output.data(answers.get_text(text, for_terminal=output.is_terminal))
+        output.notes(answers.get_notes(text, paths=output.paths))
+
+
+@cli.command()
+def status(
+    path: Annotated[Path | None, typer.Argument(help="Only the directory that this lies in.")] = None,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what is indexed, by words and by meaning, and what was left out and why."""
+    import time
+
+    from directory_indexer.app import resolved_path
+    from directory_indexer.render import json_pages, reports
+
+    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    with _app(config, data_dir, output) as app:
+        report = app.status(resolved_path(os.fspath(path)) if path else None)
+    if as_json:
+        output.data(json_pages.status_json(report))
+    else:
+        output.lines(reports.status_lines(report, now=time.time(), paths=output.paths, verbose=verbose))
+
+
+@cli.command()
+def forget(
+    path: Annotated[Path, typer.Argument(help="A tracked directory.")],
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+) -> None:
+    """Stop tracking a directory, and remove what was indexed for it; its files stay as they are."""
+    import json
+
+    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    with _app(config, data_dir, output) as app:
+        n_files = app.indexer.forget(os.fspath(path))
+    if as_json:
+        output.data(json.dumps({"path": os.path.realpath(path), "files": n_files}))
+    else:
+        output.notes([f"{path} is no longer tracked; {n_files:,} files removed from the index"])
+
+
+@cli.command()
+def doctor(
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check configuration, embedding, both stores and whether they agree."""
+    from directory_indexer.records import Verdict
+    from directory_indexer.render import json_pages, reports
+
+    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    with _app(config, data_dir, output) as app:
+        findings = list(app.repair() if repair else app.check())
+    if as_json:
+        output.data(json_pages.doctor_json(findings))
+    else:
+        output.lines(reports.doctor_lines(findings))
+    raise typer.Exit(_UNAVAILABLE if any(one.verdict is Verdict.PROBLEM for one in findings) else 0)
+
+
+@cli.command()
+def serve(
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Serve the index to assistants over MCP, on standard input and output."""
+    from directory_indexer.server import serve_stdio
+
+    output = Output(quiet=quiet, verbose=verbose, as_json=False)
+    with _app(config, data_dir, output) as app:
+        serve_stdio(app)
+
+
+@config_cli.callback(invoke_without_command=True)
+def show_config(
+    context: typer.Context,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show every value of the configuration and where it comes from."""
+    from directory_indexer.config import load_config
+    from directory_indexer.render import json_pages, reports
+
+    if context.invoked_subcommand:
+        return
+    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    loaded = load_config(file=config, data_dir=data_dir, environ=os.environ)
+    if as_json:
+        output.data(json_pages.config_json(loaded))
+    else:
+        output.lines(reports.config_lines(loaded))
+    output.notes(loaded.warnings)
+
+
+@config_cli.command("init")
+def init_config(config: ConfigFile = None, data_dir: DataDir = None, quiet: Quiet = False) -> None:
+    """Write a configuration file in which every key is explained."""
+    from directory_indexer.config import config_location
+    from directory_indexer.config_example import write_example
+
+    path = config_location(file=config, data_dir=data_dir, environ=os.environ).value
+    write_example(path)
+    Output(quiet=quiet, verbose=False, as_json=False).notes([f"{path} written; every line of it is a comment"])
+
+
+@contextlib.contextmanager
+def _app(config: Path | None, data_dir: Path | None, output: Output) -> Iterator[App]:
+    from directory_indexer.app import open_app
+    from directory_indexer.config import load_config
+
+    loaded = load_config(file=config, data_dir=data_dir, environ=os.environ)
+    output.notes(loaded.warnings)
+    with open_app(loaded) as app:
+        yield app
+
+
+def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, output: Output) -> IndexReport:
+    import dataclasses
+
+    from directory_indexer.errors import ConsentNeededError
+
+    try:
+        with output.progress() as listener:
+            return app.indexer.index(paths, options=options, listener=listener, stop_reason=switch.reason)
+    except ConsentNeededError as error:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()) or not typer.confirm(f"{error.message}. Do it?", err=True):
+            raise
+    consenting = dataclasses.replace(options, has_consent=True)
+    with output.progress() as listener:
+        return app.indexer.index(paths, options=consenting, listener=listener, stop_reason=switch.reason)
+
+
+def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> None:
+    from directory_indexer.indexer import IndexOptions
+    from directory_indexer.records import os_path
+    from directory_indexer.render import reports
+    from directory_indexer.watcher import watch
+
+    def update(touched: Sequence[FilePath]) -> None:
+        report = app.indexer.index(
+            [os_path(root) for root in touched],
+            options=IndexOptions(),
+            listener=lambda progress: None,
+            stop_reason=switch.reason,
+        )
+        output.notes([plain(reports.index_lines(report, paths=output.paths)).rstrip()])
+
+    roots = app.indexer.tracked(paths)
+    output.notes([f"watching {', '.join(map(os_path, roots))}; ^C ends it"])
+    watch(roots, update, stop_reason=switch.reason)
+
+
+def _index_exit_code(report: IndexReport) -> int:
+    from directory_indexer.records import Outcome
+
+    if report.outcome is Outcome.INTERRUPTED:
+        return _INTERRUPTED
+    if report.unavailable_roots:
+        return _UNAVAILABLE
+    return _SOME_FAILED if report.failures else 0
+
+
+def _show(app: App, result: SearchResult, output: Output, *, view: View, explain: bool, first: int) -> None:
+    import dataclasses
+
+    from directory_indexer.render import answers, json_pages
+    from directory_indexer.render.answers import View
+
+    shown = dataclasses.replace(result, hits=result.hits[first:])
+    if output.as_json:
+        page = json_pages.search_json(
+            result, index=app.summary(), first=first, full=view is View.FULL, explain=explain
+        )
+        output.data(page)
+    elif output.is_terminal:
+        output.lines(answers.search_lines(shown, paths=output.paths, view=view, explain=explain))
+    else:
+        output.data(answers.search_rows(shown, view=view, explain=explain))
+    if not output.as_json:
+        output.notes(answers.search_notes(shown))
+
+
+def _selection(*, chunks: str | None, lines: str | None, pages: str | None) -> Selection | None:
+    from directory_indexer.errors import UsageError
+    from directory_indexer.texts import Selection, Unit
+
+    given = [(unit, text) for unit, text in ((Unit.CHUNKS, chunks), (Unit.LINES, lines), (Unit.PAGES, pages)) if text]
+    if not given:
+        return None
+    if len(given) > 1:
+        raise UsageError("give one of --chunks, --lines and --pages, not several")
+    unit, text = given[0]
+    return Selection(unit, *first_and_last(text, f"--{unit}"))

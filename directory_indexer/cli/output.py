@@ -1,0 +1,86 @@
+"""Where a command writes: data to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from directory_indexer.render.printable import PathStyle, printable
+from directory_indexer.render.spans import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from directory_indexer.errors import DirIndexError
+    from directory_indexer.records import RunProgress
+    from directory_indexer.render.spans import Line
+
+
+class Output:
+    """What one command shows, and how much of it."""
+
+    def __init__(self, *, quiet: bool, verbose: bool, as_json: bool) -> None:
+        self.quiet = quiet
+        self.verbose = verbose
+        self.as_json = as_json
+        self.is_terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+    @property
+    def paths(self) -> PathStyle:
+        """Shorten paths for a person; in a pipe they are absolute."""
+        if not self.is_terminal:
+            return PathStyle()
+        return PathStyle(working_directory=_working_directory(), home=os.path.expanduser("~"))
+
+    def lines(self, lines: Iterable[Line]) -> None:
+        """Write lines to standard output, in colour on a terminal."""
+        if self.is_terminal:
+            from directory_indexer.render.terminal import styled  # noqa: PLC0415 - rich is for terminals only
+
+            self.data(styled(lines, width=shutil.get_terminal_size().columns, environ=os.environ))
+        else:
+            self.data(plain(lines))
+
+    def data(self, text: str) -> None:
+        """Write to standard output as it is, ended by a line end."""
+        sys.stdout.write(text if text.endswith("\n") or not text else f"{text}\n")
+        sys.stdout.flush()
+
+    def notes(self, notes: Iterable[str]) -> None:
+        """Say something beside the data, on standard error."""
+        if not self.quiet:
+            for note in notes:
+                sys.stderr.write(f"{note}\n")
+            sys.stderr.flush()
+
+    def error(self, error: DirIndexError) -> None:
+        """Say what went wrong and what to do."""
+        sys.stderr.write(f"dirindex: {printable(error.message)}\n")
+        if error.hint:
+            sys.stderr.write(f"  {printable(error.hint)}\n")
+
+    @contextlib.contextmanager
+    def progress(self) -> Iterator[Callable[[RunProgress], None]]:
+        """Show a run on standard error: live on a terminal, otherwise as a line now and then."""
+        if self.quiet:
+            yield lambda progress: None
+        elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+            from directory_indexer.render.terminal import live_progress  # noqa: PLC0415 - rich is for terminals only
+
+            with live_progress(sys.stderr, clock=time.monotonic) as listener:
+                yield listener
+        else:
+            from directory_indexer.render.progress import ProgressLines  # noqa: PLC0415
+
+            yield ProgressLines(lambda text: self.notes([text]), clock=time.monotonic)
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ""

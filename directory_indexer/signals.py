@@ -1,0 +1,38 @@
+"""When a run should stop: a signal came, or its time is up."""
+
+from __future__ import annotations
+
+import signal
+import time
+from typing import TYPE_CHECKING
+
+from directory_indexer.records import Outcome
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class StopSwitch:
+    """Turn the first SIGINT or SIGTERM into a request to stop after the batch in hand; a second one interrupts."""
+
+    def __init__(self, *, max_seconds: float | None) -> None:
+        self._deadline = None if max_seconds is None else time.monotonic() + max_seconds
+        self._was_interrupted = False
+        for number in _SIGNALS:
+            signal.signal(number, self._interrupt)
+
+    def reason(self) -> Outcome | None:
+        """Tell why the run should stop now, if it should."""
+        if self._was_interrupted:
+            return Outcome.INTERRUPTED
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            return Outcome.OUT_OF_TIME
+        return None
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        if self._was_interrupted:
+            raise KeyboardInterrupt
+        self._was_interrupted = True

@@ -1,0 +1,38 @@
+"""What holds for every test: no network, no home directory, and a place of its own for data."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = socket.socket.connect
+
+    def only_this_machine(self: socket.socket, address: Any) -> None:
+        if self.family in {socket.AF_INET, socket.AF_INET6} and address[0] not in {"127.0.0.1", "::1", "localhost"}:
+            _refuse(f"a test connects to {address}")
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", only_this_machine)
+
+
+@pytest.fixture(autouse=True)
+def home_directory(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give each test an empty home directory, and check that nothing was left in it."""
+    home = tmp_path_factory.mktemp("home")
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(home))
+    for name in ("XDG_CONFIG_HOME", "DIRINDEX_CONFIG", "DIRINDEX_DATA_DIR", "GIT_CONFIG_GLOBAL"):
+        monkeypatch.delenv(name, raising=False)
+    return home
+
+
+def _refuse(message: str) -> NoReturn:
+    raise AssertionError(message)

@@ -1,0 +1,266 @@
+"""Every change to a directory ends in exactly the index that a fresh run would build."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from directory_indexer.errors import ConsentNeededError, NotIndexedError, OverlapError, UsageError
+from directory_indexer.fingerprint import Fingerprint
+from directory_indexer.indexer import IndexOptions
+from directory_indexer.records import Outcome, SkipReason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Index
+
+    Fresh = Callable[[Index], dict[str, object]]
+
+KEYS = "Rotate the signing keys every ninety days.\n\nThe old key stays valid for a week.\n"
+SOUP = "Boil the carrots with ginger.\n\nServe the soup hot.\n"
+
+
+def test_what_is_indexed_is_found_by_words_and_by_meaning(index: Index) -> None:
+    index.write("ops/keys.md", KEYS)
+    index.write("kitchen/soup.md", SOUP)
+    report = index.run()
+    assert (report.n_added, report.n_failed, report.n_pending) == (2, 0, 0)
+    assert index.names("rotate keys", mode="keyword") == ["ops/keys.md"]
+    assert index.names("rotate signing keys", mode="semantic")[0] == "ops/keys.md"
+    assert index.names("carrots soup")[0] == "kitchen/soup.md"
+
+
+def test_a_second_run_reads_and_embeds_nothing(index: Index, fresh: Fresh) -> None:
+    path = index.write("keys.md", KEYS)
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    index.run()
+    report = index.run()
+    assert (report.n_unchanged, report.n_chunks, report.n_bytes) == (1, 0, 0)
+    assert index.embedder.embedded == []
+    assert index.contents() == fresh(index)
+
+
+def test_a_changed_file_is_replaced_as_a_whole(index: Index, fresh: Fresh) -> None:
+    index.write("keys.md", KEYS)
+    index.run()
+    index.write("keys.md", SOUP)
+    assert index.run().n_changed == 1
+    assert index.names("rotate signing keys", mode="keyword") == []
+    assert index.names("carrots", mode="keyword") == ["keys.md"]
+    assert index.contents() == fresh(index)
+
+
+def test_a_change_within_the_same_stamp_is_noticed(index: Index) -> None:
+    path = index.write("keys.md", "alpha " * 5)
+    stamp = path.stat().st_mtime_ns
+    index.run()
+    path.write_text("gamma " * 5, encoding="utf-8")
+    os.utime(path, ns=(stamp, stamp))
+    assert index.run().n_changed == 1
+    assert index.names("gamma", mode="keyword") == ["keys.md"]
+
+
+def test_a_touched_file_is_read_but_not_embedded_again(index: Index) -> None:
+    path = index.write("keys.md", KEYS)
+    index.run()
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    report = index.run()
+    assert (report.n_unchanged, report.n_changed) == (1, 0)
+    assert index.embedder.embedded == []
+
+
+def test_a_moved_file_keeps_its_vectors(index: Index, fresh: Fresh) -> None:
+    path = index.write("keys.md", KEYS)
+    index.run()
+    (index.root / "new").mkdir()
+    path.rename(index.root / "new" / "rotation.md")
+    report = index.run()
+    assert (report.n_moved, report.n_added, report.n_removed) == (1, 0, 0)
+    assert index.embedder.embedded == []
+    assert index.names("rotate keys") == ["new/rotation.md"]
+    assert index.contents() == fresh(index)
+
+
+def test_a_moved_directory_is_not_embedded_again_after_a_merge(index: Index, fresh: Fresh) -> None:
+    for number in range(12):
+        index.write(f"old/note{number}.md", f"note number {number} about subject{number}\n")
+    index.run()
+    index.vectorizer.merge(at_least=1)
+    (index.root / "old").rename(index.root / "new")
+    report = index.run()
+    assert (report.n_moved, report.n_reused, report.n_embedded) == (12, 12, 0)
+    assert index.contents() == fresh(index)
+
+
+def test_a_deleted_file_is_gone_from_both_lists(index: Index, fresh: Fresh) -> None:
+    index.write("soup.md", SOUP)
+    path = index.write("keys.md", KEYS)
+    index.run()
+    index.vectorizer.merge(at_least=1)
+    path.unlink()
+    assert index.run().n_removed == 1
+    assert "keys.md" not in index.names("rotate the signing keys")
+    assert index.contents() == fresh(index)
+
+
+def test_two_equal_files_are_two_files(index: Index) -> None:
+    index.write("a.md", KEYS)
+    index.write("b.md", KEYS)
+    report = index.run()
+    assert len(index.embedder.embedded) == len(set(index.embedder.embedded))
+    assert report.n_embedded + report.n_reused == report.n_chunks
+    (index.root / "a.md").unlink()
+    index.run()
+    assert index.names("rotate keys") == ["b.md"]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", SkipReason.EMPTY),
+        (b"\x7fELF" + bytes(range(256)) * 4, SkipReason.BINARY),
+        (b"x" * 200_000, SkipReason.TOO_LARGE),
+    ],
+)
+def test_a_file_that_can_no_longer_be_indexed_leaves_the_index(
+    index: Index, fresh: Fresh, content: bytes, reason: SkipReason
+) -> None:
+    path = index.write("keys", KEYS)
+    index.run()
+    path.write_bytes(content)
+    assert dict(index.run().skipped) == {reason: 1}
+    assert index.names("rotate keys") == []
+    assert index.contents() == fresh(index)
+
+
+def test_a_skipped_file_stays_skipped_and_counted(index: Index) -> None:
+    path = index.root / "program"
+    path.write_bytes(b"\x7fELF" + bytes(range(256)) * 4)
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    first, second = index.run(), index.run()
+    assert first.skipped == second.skipped == ((SkipReason.BINARY, 1),)
+    assert first.n_seen == second.n_seen == 1
+
+
+def test_a_file_that_is_ignored_from_now_on_leaves_the_index(index: Index, fresh: Fresh) -> None:
+    index.write("keys.md", KEYS)
+    index.write("notes/soup.md", SOUP)
+    index.run()
+    index.write(".dirindexignore", "notes/\n")
+    report = index.run()
+    assert (report.n_removed, report.n_ignored) == (1, 2)
+    assert index.names("carrots") == ["keys.md"]
+    assert index.contents() == fresh(index)
+
+
+def test_unchanged_chunks_of_an_edited_file_are_not_embedded_again(index: Index, fresh: Fresh) -> None:
+    functions = [f"def function_{n}(value):\n" + f"    value += {n}\n" * 20 + "    return value\n\n\n" for n in range(30)]
+    index.write("module.py", "".join(functions))
+    index.run()
+    functions[7] = functions[7].replace("return value", "return value * 2")
+    index.write("module.py", "".join(functions))
+    report = index.run()
+    assert 1 <= report.n_embedded <= 2
+    assert report.n_embedded + report.n_reused == report.n_chunks
+    assert index.contents() == fresh(index)
+
+
+def test_an_empty_root_that_was_full_is_an_error_not_a_deletion(index: Index) -> None:
+    path = index.write("keys.md", KEYS)
+    index.run()
+    path.unlink()
+    report = index.run()
+    assert report.unavailable_roots == (index.root.as_posix(),)
+    assert index.names("rotate keys") == ["keys.md"]
+
+
+def test_a_missing_root_is_an_error_not_a_deletion(index: Index) -> None:
+    index.write("keys.md", KEYS)
+    index.run()
+    index.root.rename(index.root.with_name("elsewhere"))
+    report = index.run()
+    assert report.unavailable_roots
+    assert report.n_failed == 1
+    assert index.names("rotate keys") == ["keys.md"]
+
+
+def test_one_missing_root_does_not_keep_others_from_being_updated(index: Index, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    index.write("keys.md", KEYS)
+    index.run(index.root, other)
+    shutil.rmtree(index.root)
+    (other / "soup.md").write_text(SOUP, encoding="utf-8")
+    report = index.indexer.index([], options=IndexOptions(), listener=lambda progress: None, stop_reason=lambda: None)
+    assert (report.n_added, len(report.unavailable_roots)) == (1, 1)
+
+
+def test_forget_removes_everything_of_a_directory(index: Index) -> None:
+    index.write("keys.md", KEYS)
+    index.run()
+    assert index.indexer.forget(str(index.root)) == 1
+    with pytest.raises(NotIndexedError, match="nothing is indexed"):
+        index.search("rotate keys")
+    assert KEYS.split()[2].encode() not in index.docstore.path.read_bytes()
+    with index.docstore.snapshot() as snapshot:
+        assert index.vectorstore.count(snapshot.generation()) == 0
+
+
+def test_a_run_that_is_stopped_goes_on_where_it_ended(index: Index, fresh: Fresh) -> None:
+    for number in range(40):
+        index.write(f"note{number}.md", f"note number {number} about subject{number}\n")
+    calls = iter(range(1000))
+    report = index.run(stop_reason=lambda: Outcome.INTERRUPTED if next(calls) > 8 else None)
+    assert report.outcome is Outcome.INTERRUPTED
+    assert index.contents() != fresh(index)
+    assert index.run().outcome is Outcome.COMPLETED
+    assert index.contents() == fresh(index)
+
+
+def test_another_way_of_chunking_is_asked_about_and_then_read_again(index: Index) -> None:
+    index.write("keys.md", KEYS)
+    index.run()
+    index.fingerprint = Fingerprint(embedding="fake/bag-of-words", chunking="32/4", extraction="1", analysis="1")
+    with pytest.raises(ConsentNeededError, match="chunk every file again"):
+        index.run()
+    assert index.run(options=IndexOptions(has_consent=True)).n_changed == 1
+    assert index.run().n_changed == 0
+
+
+def test_other_words_are_filled_in_without_reading_files(index: Index) -> None:
+    index.write("keys.md", KEYS)
+    index.run()
+    index.fingerprint = Fingerprint(embedding="fake/bag-of-words", chunking="64/8", extraction="1", analysis="2")
+    report = index.run()
+    assert report.n_changed == 0
+    assert index.names("rotate keys", mode="keyword") == ["keys.md"]
+
+
+def test_overlapping_directories_are_refused_with_what_to_run(index: Index) -> None:
+    index.write("notes/keys.md", KEYS)
+    index.run()
+    with pytest.raises(OverlapError, match="lies in"):
+        index.run(index.root / "notes")
+    with pytest.raises(OverlapError, match="holds"):
+        index.run(index.root.parent)
+
+
+def test_a_file_or_nothing_is_no_directory(index: Index) -> None:
+    path = index.write("keys.md", KEYS)
+    with pytest.raises(UsageError, match="is a file"):
+        index.run(path)
+    with pytest.raises(UsageError, match="does not exist"):
+        index.run(index.root / "nowhere")
+
+
+def test_the_summary_accounts_for_every_file(index: Index) -> None:
+    index.write("keys.md", KEYS)
+    index.write("empty.md", "")
+    (index.root / "link.md").symlink_to("keys.md")
+    report = index.run()
+    assert (report.n_seen, report.n_added, report.n_skipped) == (3, 1, 2)
