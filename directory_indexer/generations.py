@@ -1,0 +1,215 @@
+"""Numbered directories that never change once they are published, and are kept for as long as somebody reads them.
+
+A generation is written as a draft that nobody reads, made durable, and renamed into place. So a crash leaves only
+drafts, and generations that nothing refers to yet; the next writer discards both. One process writes at a time, which
+is the caller's part; any number read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from directory_indexer.errors import StoreError
+from directory_indexer.lock import HeldLock, try_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_GENERATION_NAME = re.compile(r"generation-(\d+)(?:\.lock)?")
+_CONTENTS = "contents.json"
+_BLOCK = bytes(1 << 16)
+_HINT = "dirindex doctor --repair builds the vectors again from the stored texts"
+
+
+class HeldGeneration(NamedTuple):
+    """A published generation that is not discarded before it is released."""
+
+    path: Path
+    lock: HeldLock
+
+    def release(self) -> None:
+        """Let the generation be discarded."""
+        self.lock.release()
+
+
+class Generations:
+    """The generations in one directory, which need not exist yet."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def hold(self, number: int) -> HeldGeneration | None:
+        """Keep a generation while it is read; None when it has been discarded.
+
+        Raises:
+            StoreError: files of the generation are missing or have another length than they were published with.
+        """
+        if not self._directory.is_dir():
+            return None
+        lock = try_lock(self._lock_path(number), exclusive=False)
+        if lock is None:
+            return None
+        held = HeldGeneration(self._path(number), lock)
+        try:
+            if held.path.is_dir():
+                _check(held.path)
+                return held
+        except BaseException:
+            held.release()
+            raise
+        held.release()
+        return None
+
+    @contextlib.contextmanager
+    def draft(self, base: int, *, linked: frozenset[str]) -> Iterator[Path]:
+        """Give a directory to work in, with the files of generation `base` unless that is 0; it is gone afterwards.
+
+        Files whose names are in `linked` may only be read or replaced: they are those of the base itself, where the
+        file system can do that.
+
+        Raises:
+            StoreError: the base is not there or damaged.
+        """
+        for directory in (self._directory.parent, self._directory):
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix="draft-", dir=self._directory))
+        try:
+            if base:
+                _clone(self._path(base), draft, linked)
+            yield draft
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
+    def publish(self, draft: Path) -> int:
+        """Make a draft durable and give it the next number, which no generation on disk has."""
+        _seal(draft)
+        number = max(self._numbers(), default=0) + 1
+        draft.rename(self._path(number))
+        _sync_directory(self._directory)
+        return number
+
+    def discard_others(self, number: int) -> None:
+        """Remove drafts that were left behind, and the generations but one that nobody reads."""
+        for draft in self._directory.glob("draft-*"):
+            shutil.rmtree(draft, ignore_errors=True)
+        for other in self._numbers() - {number}:
+            self._discard(other)
+
+    def size_bytes(self) -> int:
+        """Measure what all of it takes on disk, files that generations share counted once."""
+        sizes: dict[tuple[int, int], int] = {}
+        for path in self._directory.rglob("*"):
+            with contextlib.suppress(FileNotFoundError):
+                status = path.lstat()
+                sizes[status.st_dev, status.st_ino] = _allocated_bytes(status)
+        return sum(sizes.values())
+
+    def _discard(self, number: int) -> None:
+        lock_path = self._lock_path(number)
+        lock = try_lock(lock_path, exclusive=True)
+        if lock is None:
+            return
+        # Windows removes nothing that anybody has open, be it a virus scanner; the next writer tries again.
+        with lock, contextlib.suppress(OSError):
+            path = self._path(number)
+            if path.exists():
+                # A reader who comes too late must find nothing rather than half of it.
+                doomed = path.rename(self._directory / f"draft-discarded-{number}")
+                shutil.rmtree(doomed, ignore_errors=True)
+            lock_path.unlink()
+
+    def _numbers(self) -> set[int]:
+        names = (_GENERATION_NAME.fullmatch(path.name) for path in self._directory.glob("generation-*"))
+        return {int(name[1]) for name in names if name}
+
+    def _path(self, number: int) -> Path:
+        return self._directory / f"generation-{number}"
+
+    def _lock_path(self, number: int) -> Path:
+        return self._directory / f"generation-{number}.lock"
+
+
+def _clone(base: Path, draft: Path, linked: frozenset[str]) -> None:
+    for name in _check(base):
+        source, target = base / name, draft / name
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if source.name not in linked or not _link(source, target):
+            _copy(source, target)
+
+
+def _link(source: Path, target: Path) -> bool:
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        return False
+    return True
+
+
+def _copy(source: Path, target: Path) -> None:
+    # Files are allocated in large pages, most of them empty; runs of zeros stay holes.
+    with source.open("rb", buffering=0) as reader, target.open("wb", buffering=0) as writer:
+        while block := reader.read(len(_BLOCK)):
+            if block == _BLOCK[: len(block)]:
+                writer.seek(len(block), os.SEEK_CUR)
+            else:
+                writer.write(block)
+        writer.truncate()
+
+
+def _seal(draft: Path) -> None:
+    paths = list(draft.rglob("*"))
+    directories = [draft, *(path for path in paths if path.is_dir())]
+    files = [path for path in paths if path.is_file()]
+    contents = {path.relative_to(draft).as_posix(): path.stat().st_size for path in files}
+    contents_path = draft / _CONTENTS
+    contents_path.write_text(json.dumps(contents), encoding="utf-8")
+    for path in (*files, contents_path):
+        path.chmod(0o600)
+        _sync_file(path)
+    for path in directories:
+        path.chmod(0o700)
+        _sync_directory(path)
+
+
+def _check(generation: Path) -> dict[str, int]:
+    """Give the files of a generation, all of which are there.
+
+    The engine opens some damaged directories without complaint, with fewer vectors than they held.
+    """
+    try:
+        contents: dict[str, int] = json.loads((generation / _CONTENTS).read_bytes())
+        damaged = [name for name, size in contents.items() if (generation / name).stat().st_size != size]
+    except (OSError, ValueError) as error:
+        raise StoreError(f"the vectors in '{generation}' are damaged: {error}", hint=_HINT) from error
+    if damaged:
+        raise StoreError(f"the vectors in '{generation}' are damaged: {damaged[0]} is cut short", hint=_HINT)
+    return contents
+
+
+def _sync_file(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync_directory(path: Path) -> None:
+    if os.name == "nt":  # Windows opens no directories, and needs not
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _allocated_bytes(status: os.stat_result) -> int:
+    return status.st_blocks * 512 if hasattr(status, "st_blocks") else status.st_size

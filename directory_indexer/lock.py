@@ -1,0 +1,148 @@
+"""Locks on files that the operating system keeps, and drops when the process that holds them ends, however it ends.
+
+On POSIX they are `flock` locks, which belong to one opening of the file. Those of `lockf` belong to the process: two
+threads would not exclude each other, and closing any other descriptor of the file would drop them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Self
+
+from directory_indexer.errors import LockedError, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+if sys.platform == "win32":
+    import portalocker
+else:
+    import fcntl
+
+_POLL_SECONDS = 0.1
+
+_BRIEF_ATTEMPTS = 4
+_BRIEF_SECONDS = 0.01
+"""Whoever does not wait still outlasts an `is_locked` of another process, which holds the lock for microseconds."""
+
+_held: set[int] = set()
+
+
+class HeldLock:
+    """A lock that this process holds until it is released, or until the process ends."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        _held.add(descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def release(self) -> None:
+        """Give the lock back; doing it twice is harmless."""
+        if self._descriptor in _held:
+            _held.remove(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+@contextlib.contextmanager
+def write_lock(path: Path, *, wait: bool, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+    """Be the only one, among all processes and threads, that holds the lock of a file; the file is made if need be.
+
+    While it waits, it calls `on_wait` about ten times a second, which may raise to give up.
+
+    Raises:
+        LockedError: another holds the lock, and `wait` is false.
+        StoreError: the file cannot be opened or locked.
+    """
+    with _acquire(path, wait=wait, on_wait=on_wait):
+        yield
+
+
+def is_locked(path: Path) -> bool:
+    """Tell whether somebody holds the write lock of a file now."""
+    if not path.exists():
+        return False
+    lock = try_lock(path, exclusive=False)
+    if lock is None:
+        return True
+    lock.release()
+    return False
+
+
+def try_lock(path: Path, *, exclusive: bool) -> HeldLock | None:
+    """Take the lock of a file, alone or with others who share it, or give None when it cannot be had at once.
+
+    Raises:
+        OSError: the file cannot be opened or made, or its file system knows no locks.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        is_mine = _try_lock(descriptor, exclusive=exclusive)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    if is_mine:
+        return HeldLock(descriptor)
+    os.close(descriptor)
+    return None
+
+
+def _acquire(path: Path, *, wait: bool, on_wait: Callable[[], None] | None) -> HeldLock:
+    n_attempts = 0
+    while (lock := _try_write_lock(path)) is None:
+        n_attempts += 1
+        if wait:
+            if on_wait is not None:
+                on_wait()
+        elif n_attempts == _BRIEF_ATTEMPTS:
+            raise LockedError("another run is writing to the index", hint="dirindex status shows which; or use --wait")
+        time.sleep(_POLL_SECONDS if wait else _BRIEF_SECONDS)
+    return lock
+
+
+def _try_write_lock(path: Path) -> HeldLock | None:
+    try:
+        return try_lock(path, exclusive=True)
+    except OSError as error:
+        raise StoreError(
+            f"cannot lock '{path}': {error.strerror or error}", hint="choose another place with --data-dir"
+        ) from error
+
+
+if sys.platform == "win32":
+
+    def _try_lock(descriptor: int, *, exclusive: bool) -> bool:
+        kind = portalocker.LockFlags.EXCLUSIVE if exclusive else portalocker.LockFlags.SHARED
+        try:
+            portalocker.lock(descriptor, kind | portalocker.LockFlags.NON_BLOCKING)
+        except portalocker.AlreadyLocked:
+            return False
+        except portalocker.LockException as error:
+            raise OSError(str(error)) from error
+        return True
+
+else:
+
+    def _try_lock(descriptor: int, *, exclusive: bool) -> bool:
+        try:
+            fcntl.flock(descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _leave_locks_to_parent() -> None:
+        # A forked child shares the descriptors: outliving a killed parent, it would keep its locks.
+        for descriptor in _held:
+            os.close(descriptor)
+        _held.clear()
+
+    os.register_at_fork(after_in_child=_leave_locks_to_parent)
