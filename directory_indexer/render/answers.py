@@ -75,7 +75,8 @@ def get_text(file_text: FileText, *, for_terminal: bool) -> str:
     """Give the text of a file: exactly in a pipe, and without anything that moves the cursor on a terminal."""
     if not for_terminal:
         return file_text.text
-    return "".join(f"{printable(row)}\n" for row in file_text.text.split("\n"))
+    rows = file_text.text.removesuffix("\n").split("\n")
+    return "".join(printable(row.removesuffix("\r")) + "\n" for row in rows)
 
 
 def get_notes(file_text: FileText, *, paths: PathStyle) -> tuple[str, ...]:

@@ -74,7 +74,8 @@ def summary_object(index: IndexSummary) -> JsonObject:
 def plan_counts(plan: Plan) -> dict[str, int]:
     """Count what a run would do in one directory."""
     kinds = {
-        "to_read": len(plan.requests),
+        "added": len(plan.requests) - len(plan.changed),
+        "changed": len(plan.changed),
         "unchanged": plan.n_unchanged,
         "skipped": plan.skip_counts.total(),
         "failed": len(plan.failures),
@@ -86,9 +87,10 @@ def plan_counts(plan: Plan) -> dict[str, int]:
 def plan_changes(plan: Plan) -> Iterator[JsonObject]:
     """Describe what a run would do, path by path."""
     for request in plan.requests:
-        yield {"path": os_path(request.source.path), "action": "read", "reason": None}
-    for path in plan.removed:
-        yield {"path": os_path(path), "action": "remove", "reason": None}
+        path = request.source.path
+        yield {"path": os_path(path), "action": "update" if path in plan.changed else "add", "reason": None}
+    for removed in plan.removed:
+        yield {"path": os_path(removed), "action": "remove", "reason": None}
     for failure in plan.failures:
         yield {"path": os_path(failure.path), "action": "fail", "reason": failure.message}
     for skipped in plan.skipped:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 PAGE_BYTES = 200_000
 """So large is a page at most: what a program reads at once, and no terminal is flooded by."""
 
+_RESERVED_BYTES = 64  # for a longer line number, cursor or option than an empty page has
 _MOST_BYTES_A_CHARACTER = len(json.dumps("\U0001f600")) - len('""')
 
 
@@ -65,7 +66,7 @@ def search_json(
         "next_cursor": None,
         "index": summary_object(index),
     }
-    n_shown = _n_fitting(hits, page_bytes - len(_text(page)), at_least=1)
+    n_shown = _n_fitting(hits, _room(page, page_bytes), at_least=1)
     is_truncated = n_shown < len(hits) or result.is_truncated
     next_cursor = str(first + n_shown) if is_truncated else None
     return _text(page | {"hits": hits[:n_shown], "truncated": is_truncated, "next_cursor": next_cursor})
@@ -76,7 +77,7 @@ def get_json(file_text: FileText, *, page_bytes: int = PAGE_BYTES) -> str:
     page: JsonObject = {
         "path": os_path(file_text.path),
         "kind": file_text.kind,
-        "title": file_text.title,
+        "title": file_text.title or None,
         "text": "",
         "start_line": file_text.start_line,
         "end_line": file_text.end_line,
@@ -86,7 +87,7 @@ def get_json(file_text: FileText, *, page_bytes: int = PAGE_BYTES) -> str:
         "truncated": False,
         "next": None,
     }
-    text, last_line, following = _text_that_fits(file_text, page_bytes - len(_text(page)))
+    text, last_line, following = _text_that_fits(file_text, _room(page, page_bytes))
     return _text(page | {"text": text, "end_line": last_line, "truncated": following is not None, "next": following})
 
 
@@ -182,6 +183,10 @@ def _text(page: Mapping[str, object]) -> str:
     return json.dumps(page)
 
 
+def _room(empty_page: JsonObject, page_bytes: int) -> int:
+    return page_bytes - len(_text(empty_page)) - _RESERVED_BYTES
+
+
 def _n_fitting(items: Iterable[object], n_bytes: int, *, at_least: int = 0) -> int:
     n_fitting = 0
     for item in items:
@@ -193,7 +198,7 @@ def _n_fitting(items: Iterable[object], n_bytes: int, *, at_least: int = 0) -> i
 
 
 def _with_list(page: JsonObject, name: str, items: Sequence[object], *, n_all: int, page_bytes: int) -> str:
-    n_fitting = _n_fitting(items, page_bytes - len(_text({**page, name: [], "truncated": False})))
+    n_fitting = _n_fitting(items, _room({**page, name: [], "truncated": False}, page_bytes))
     return _text({**page, name: items[:n_fitting], "truncated": n_fitting < n_all})
 
 

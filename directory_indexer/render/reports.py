@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from directory_indexer.records import (
         DirectoryStatus,
         FileFailure,
+        FilePath,
         Finding,
         IndexReport,
         RunRecord,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from directory_indexer.setting_sources import Setting
 
 _FEW = 5
-_FACT_WIDTH = 10
+_FACT_WIDTH = 11
 _WIDEST_VALUE = 40
 _SILENT_SECONDS = 60
 _ENDINGS = {
@@ -73,13 +74,15 @@ def plan_lines(plans: Sequence[Plan], *, paths: PathStyle, verbose: bool = False
     for plan in plans:
         yield line(Span(paths.shown(plan.directory), Style.PATH))
         kinds = {
-            f"to read ({size(plan.n_bytes)})": len(plan.requests),
+            "new": len(plan.requests) - len(plan.changed),
+            "changed": len(plan.changed),
             "unchanged": plan.n_unchanged,
             "skipped": plan.skip_counts.total(),
             "failed": len(plan.failures),
         }
         yield _fact("files", f"{sum(kinds.values()):,} seen = {_listed(kinds, ' + ')}")
-        yield _fact("removed", count(len(plan.removed), "file"))
+        yield _fact("to read", f"{count(len(plan.requests), 'file')}, {size(plan.n_bytes)}")
+        yield _fact("to remove", count(len(plan.removed), "file"))
         yield _fact("ignored", f"{len(plan.ignored):,} by rules")
         yield from _planned(plan, paths=paths, verbose=verbose)
     yield line(Span("nothing was written", Style.NOTE))
@@ -129,7 +132,7 @@ def _listed(kinds: Mapping[str, int], separator: str) -> str:
 
 def _planned(plan: Plan, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
     changes = [
-        *(("read", request.source.path, "") for request in plan.requests),
+        *((_verb(plan, request.source.path), request.source.path, "") for request in plan.requests),
         *(("remove", path, "") for path in plan.removed),
         *(("fail", failure.path, failure.message) for failure in plan.failures),
     ]
@@ -140,6 +143,10 @@ def _planned(plan: Plan, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
     for verb, path, reason in shown:
         yield _fact(verb, Span(paths.shown(path), Style.PATH), Span(f"  {reason}", Style.NOTE))
     yield from _left_out(len(changes) - len(shown))
+
+
+def _verb(plan: Plan, path: FilePath) -> str:
+    return "update" if path in plan.changed else "add"
 
 
 def _directory_table(directories: Sequence[DirectoryStatus], *, now: float, paths: PathStyle) -> Iterator[Line]:

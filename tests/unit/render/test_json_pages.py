@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from directory_indexer.errors import ConfigError
+from directory_indexer.records import Chunk, FileFailure, FileText, Hit, IndexReport, SearchResult, Stage, file_path
+from directory_indexer.render.json_pages import (
+    PAGE_BYTES,
+    config_json,
+    doctor_json,
+    error_json,
+    get_json,
+    index_json,
+    plan_json,
+    search_json,
+    status_json,
+)
+
+if TYPE_CHECKING:
+    from directory_indexer.config import LoadedConfig
+    from directory_indexer.planner import Plan
+    from directory_indexer.records import Finding, IndexSummary, StatusReport
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "json.md"
+
+
+def many(hit: Hit, n_hits: int) -> tuple[Hit, ...]:
+    return tuple(replace(hit, path=file_path(f"/n/{n}.md")) for n in range(n_hits))
+
+
+def text_of(n_lines: int, line: str = "word " * 20) -> FileText:
+    lines = [f"{n} {line}" for n in range(1, n_lines + 1)]
+    starts = [sum(len(one) + 1 for one in lines[:n]) for n in range(n_lines)]
+    chunks = tuple(
+        Chunk(n, f"{one}\n", 1, start, start + len(one) + 1, n + 1, n + 1)
+        for n, (one, start) in enumerate(zip(lines, starts, strict=True))
+    )
+    text = "".join(chunk.text for chunk in chunks)
+    return FileText(file_path("/n/a.txt"), "text", "", text, 1, n_lines, n_lines, n_lines, chunks, has_changed=False)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="paths of POSIX")
+def test_the_documentation_shows_what_is_written(  # noqa: PLR0913, PLR0917 - each is one shape
+    result: SearchResult,
+    summary: IndexSummary,
+    file_text: FileText,
+    index_report: IndexReport,
+    plans: list[Plan],
+    status_report: StatusReport,
+    findings: tuple[Finding, ...],
+    loaded: LoadedConfig,
+) -> None:
+    produced = {
+        "search": search_json(result, index=summary, full=True, explain=True),
+        "get": get_json(file_text),
+        "index": index_json(index_report),
+        "index --dry-run": plan_json(plans),
+        "status": status_json(replace(status_report, directories=status_report.directories[:1], last_run=None)),
+        "doctor": doctor_json(findings),
+        "config": config_json(replace(loaded, settings=loaded.settings[1:2])),
+        "errors": error_json(ConfigError("'/n/c.json' does not exist", hint="run `dirindex config init`")),
+    }
+    sections = re.findall(
+        r"^## `?([^`\n]+)`?.*?^```json\n(.*?)^```", DOCUMENT.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    documented = {name: json.loads(example) for name, example in sections}
+    assert documented == {name: json.loads(page) for name, page in produced.items()}
+
+
+def test_every_key_of_the_examples_is_explained() -> None:
+    for section in DOCUMENT.read_text("utf-8").split("\n## ")[1:]:
+        _, example, explanation = re.split(r"```(?:json)?\n", section)
+        mentioned = set(re.findall(r"`(\w+)`", explanation))
+        assert [key for key in json.loads(example) if key not in mentioned] == []
+
+
+def test_a_path_that_is_no_unicode_and_an_excerpt_with_escapes_are_exact(
+    result: SearchResult, hit: Hit, summary: IndexSummary
+) -> None:
+    excerpt = replace(hit.excerpt, text="\x1b[2J\n\u202e")
+    odd = replace(hit, path=file_path("/srv/caf\udce9\n"), excerpt=excerpt)
+    page = search_json(replace(result, hits=(odd,)), index=summary)
+    assert page.isascii()
+    assert page.isprintable()
+    (shown,) = json.loads(page)["hits"]
+    assert (shown["path"], shown["excerpt"]) == ("/srv/caf\udce9\n", "\x1b[2J\n\u202e")
+
+
+def test_text_and_reasons_come_only_when_asked_for(result: SearchResult, summary: IndexSummary) -> None:
+    (shown,) = json.loads(search_json(result, index=summary))["hits"]
+    assert not {"text", "explanation"} & set(shown)
+
+
+def test_hits_that_do_not_fit_are_left_out_whole_and_the_cursor_leads_on(
+    result: SearchResult, hit: Hit, summary: IndexSummary
+) -> None:
+    whole = replace(result, hits=many(hit, 30))
+    paths: list[str] = []
+    cursor = "0"
+    n_pages = 0
+    while cursor is not None:
+        text = search_json(whole, index=summary, first=int(cursor), page_bytes=5000)
+        page = json.loads(text)
+        assert len(text) <= 5000
+        assert page["truncated"] == (page["next_cursor"] is not None)
+        paths += [shown["path"] for shown in page["hits"]]
+        cursor = page["next_cursor"]
+        n_pages += 1
+    assert paths == [f"/n/{n}.md" for n in range(30)]
+    assert n_pages > 2
+
+
+def test_a_page_holds_at_least_one_hit(result: SearchResult, summary: IndexSummary) -> None:
+    assert len(json.loads(search_json(result, index=summary, page_bytes=10))["hits"]) == 1
+
+
+def test_an_answer_cut_off_by_its_limit_says_where_the_rest_begins(
+    result: SearchResult, hit: Hit, summary: IndexSummary
+) -> None:
+    limited = replace(result, hits=many(hit, 10), is_truncated=True)
+    page = json.loads(search_json(limited, index=summary, first=5))
+    assert (len(page["hits"]), page["truncated"], page["next_cursor"]) == (5, True, "10")
+
+
+def test_a_text_that_does_not_fit_ends_with_a_line_and_names_the_lines_that_follow() -> None:
+    whole = text_of(100)
+    page = json.loads(get_json(whole, page_bytes=3000))
+    assert len(get_json(whole, page_bytes=3000)) <= 3000
+    assert page["truncated"]
+    assert whole.text.startswith(page["text"])
+    assert page["text"].count("\n") == page["end_line"]
+    assert page["next"] == f"--lines {page['end_line'] + 1}-100"
+
+
+def test_a_text_that_fits_is_whole() -> None:
+    page = json.loads(get_json(text_of(100)))
+    assert (page["text"], page["truncated"], page["next"]) == (text_of(100).text, False, None)
+
+
+@pytest.mark.parametrize("character", ["x", "é", "\U0001f600", '"'])
+def test_of_a_line_that_is_too_long_the_chunks_lead_on_and_nothing_is_lost(character: str) -> None:
+    chunks = tuple(Chunk(n, character * 100, 1, n * 100, n * 100 + 100, 1, 1) for n in range(50))
+    text = "".join(chunk.text for chunk in chunks)
+    whole = FileText(file_path("/n/min.js"), "javascript", "", text, 1, 1, 1, 50, chunks, has_changed=False)
+    page = json.loads(get_json(whole, page_bytes=3000))
+    assert len(get_json(whole, page_bytes=3000)) <= 3000
+    first = int(re.fullmatch(r"--chunks (\d+)-50", page["next"])[1])  # type: ignore[index]
+    assert page["text"] + text[len(page["text"]) :] == text
+    assert (first - 1) * 100 <= len(page["text"]) < first * 100
+
+
+def test_failures_that_do_not_fit_are_counted_all_the_same(index_report: IndexReport) -> None:
+    failures = tuple(FileFailure(file_path(f"/n/{n}"), Stage.READ, "vanished") for n in range(10_000))
+    text = index_json(replace(index_report, failures=failures))
+    page = json.loads(text)
+    assert len(text) <= PAGE_BYTES
+    assert page["failed"] == 10_000
+    assert page["truncated"]
+    assert 1000 < len(page["failures"]) < 10_000
+
+
+def test_failures_that_the_report_itself_left_out_are_told(status_report: StatusReport) -> None:
+    directory = replace(status_report.directories[0], n_failed=2)
+    page = json.loads(status_json(replace(status_report, directories=(directory,))))
+    assert (page["failed"], len(page["failures"]), page["truncated"]) == (2, 1, True)
+
+
+def test_the_counts_of_a_run_add_up(index_report: IndexReport, plans: list[Plan]) -> None:
+    for page in (index_json(index_report), plan_json(plans)):
+        counts: dict[str, Any] = json.loads(page)
+        parts = ("added", "changed", "moved", "unchanged", "skipped", "failed")
+        assert counts["files"] == sum(counts.get(part, 0) for part in parts)
+
+
+def test_an_empty_index_has_counts_of_zero(status_report: StatusReport) -> None:
+    empty = replace(status_report, directories=(), failures=(), space=None, running=None, last_run=None)
+    page = json.loads(status_json(empty))
+    assert [page[name] for name in ("files", "chunks", "embedded", "failed", "skipped")] == [0] * 5
+    assert (page["model"], page["running"], page["last_run"], page["truncated"]) == (None, None, None, False)
+
+
+def test_the_key_of_a_service_is_not_in_the_json(loaded: LoadedConfig) -> None:
+    page = config_json(loaded)
+    assert json.loads(page)["settings"]["embedding.api_key"]["value"] == "**********"
+    assert '"secret"' not in page

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from directory_indexer.records import Phase, RunProgress
+from directory_indexer.render.progress import Pace, PaceMeter, ProgressLines, details, headline, work_of
+
+MIB = 1024 * 1024
+
+
+def reading(n_bytes: int, **more: int) -> RunProgress:
+    return RunProgress(Phase.READING, bytes_done=n_bytes, bytes_total=100 * MIB, **more)
+
+
+def written(*steps: tuple[float, RunProgress]) -> list[str]:
+    lines: list[str] = []
+    now = 0.0
+    show = ProgressLines(lines.append, clock=lambda: now)
+    for now, progress in steps:  # noqa: B007 - the clock reads it
+        show(progress)
+    return lines
+
+
+def test_a_large_file_moves_the_display_while_it_is_read() -> None:
+    before, after = reading(10 * MIB, files_done=0, files_total=1), reading(11 * MIB, files_done=0, files_total=1)
+    assert work_of(after).share > work_of(before).share
+
+
+def test_the_time_left_follows_from_bytes_while_reading_and_from_chunks_while_embedding() -> None:
+    meter = PaceMeter()
+    meter.observe(reading(0), at=0)
+    assert meter.observe(reading(50 * MIB), at=10) == Pace(5 * MIB, 10)
+    meter.observe(RunProgress(Phase.EMBEDDING, chunks_total=1000), at=11)
+    pace = meter.observe(RunProgress(Phase.EMBEDDING, chunks_done=100, chunks_total=1000), at=16)
+    assert pace == Pace(20, 45)
+
+
+def test_nothing_is_foretold_before_the_pace_has_settled_or_while_nothing_moves() -> None:
+    meter = PaceMeter()
+    meter.observe(reading(0), at=0)
+    assert meter.observe(reading(50 * MIB), at=1) == Pace()
+    stalled = PaceMeter()
+    stalled.observe(reading(5), at=0)
+    assert stalled.observe(reading(5), at=100) == Pace()
+
+
+def test_the_pace_is_that_of_the_last_seconds() -> None:
+    meter = PaceMeter()
+    meter.observe(reading(0), at=0)
+    meter.observe(reading(80 * MIB), at=10)
+    for second in range(11, 41):
+        pace = meter.observe(reading((80 + second // 4) * MIB), at=second)
+    assert pace.per_second is not None
+    assert pace.per_second < MIB
+
+
+def test_a_walk_has_no_total_and_no_time_left() -> None:
+    meter = PaceMeter()
+    meter.observe(RunProgress(Phase.WALKING), at=0)
+    progress = RunProgress(Phase.WALKING, files_done=500)
+    pace = meter.observe(progress, at=5)
+    assert (headline(progress, pace), details(progress, pace)) == ("", "500 files")
+
+
+def test_progress_is_said_in_words() -> None:
+    progress = reading(30 * MIB, files_done=1204, files_total=5600, n_failed=3)
+    pace = Pace(12 * MIB, 123.4)
+    assert headline(progress, pace) == "30 %, 2 min 4 s left"
+    assert details(progress, pace) == "1,204 of 5,600 files, 30 MiB of 100 MiB, 12 MiB/s, 3 failed"
+    embedding = RunProgress(Phase.EMBEDDING, chunks_done=10, chunks_total=20)
+    assert details(embedding, Pace(0.5, 20)) == "10 of 20 passages, 30/min"
+    assert headline(embedding, Pace(5, 1.2)) == "50 %, 2 s left"
+    assert details(RunProgress(Phase.WAITING), Pace()) == "another run is writing the index"
+
+
+def test_a_short_run_writes_no_line() -> None:
+    assert written((0.1, reading(0)), (0.5, reading(50 * MIB)), (1.5, reading(100 * MIB))) == []
+
+
+def test_a_long_run_writes_a_line_every_tenth_of_the_way_or_every_ten_seconds() -> None:
+    steps = [(float(second), reading(second * MIB)) for second in range(60)]
+    assert [line.partition(",")[0] for line in written(*steps)] == [f"reading: {n} %" for n in (10, 20, 30, 40, 50)]
+    slow = [(float(second), reading(second * 1000)) for second in range(60)]
+    assert len(written(*slow)) == 5
+    fast = [(second / 10, reading(second * 5 * MIB)) for second in range(21)]
+    assert len(written(*fast)) == 1
+
+
+def test_each_phase_begins_anew() -> None:
+    chunks = [(60.0 + n, RunProgress(Phase.EMBEDDING, chunks_done=n * 50, chunks_total=1000)) for n in range(4)]
+    lines = written((59.0, reading(99 * MIB)), *chunks)
+    assert [line.partition(":")[0] for line in lines] == ["reading", "embedding"]

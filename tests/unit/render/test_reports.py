@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from directory_indexer.records import FileFailure, IndexReport, Outcome, Stage, StatusReport, file_path
+from directory_indexer.render.printable import PathStyle
+from directory_indexer.render.reports import config_lines, doctor_lines, index_lines, plan_lines, status_lines
+from directory_indexer.render.spans import plain
+
+if TYPE_CHECKING:
+    from directory_indexer.config import LoadedConfig
+    from directory_indexer.planner import Plan
+    from directory_indexer.records import Finding
+
+AT_HOME = PathStyle("", "/home/ann")
+MANY = tuple(FileFailure(file_path(f"/home/ann/{n}"), Stage.READ, "vanished") for n in range(30))
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="paths of POSIX")
+
+
+def test_the_summary_of_a_run_adds_up(index_report: IndexReport) -> None:
+    assert plain(index_lines(index_report, paths=AT_HOME)).splitlines() == [
+        "done in 1 min 12 s, 118 MiB read",
+        "files      1,202 seen = 12 added + 3 changed + 1 moved + 1,180 unchanged + 5 skipped + 1 failed",
+        "removed    2 files",
+        "ignored    14 by rules",
+        "passages   420 written",
+        "vectors    300 computed, 100 reused, 20 waiting",
+        "skipped    3 binary, 2 too large",
+        "missing    /mnt/usb",
+        "failed     1, tried again by the next run",
+        "           ~/notes/scan.pdf  extract: page 3 cannot be read",
+    ]
+
+
+def test_a_run_without_anything_to_do_says_so() -> None:
+    report = IndexReport(Outcome.COMPLETED, 0.2, n_unchanged=4)
+    assert plain(index_lines(report, paths=AT_HOME)).splitlines()[1:] == [
+        "files      4 seen = 4 unchanged",
+        "removed    0 files",
+        "ignored    0 by rules",
+        "passages   0 written",
+        "vectors    none",
+    ]
+
+
+@pytest.mark.parametrize("outcome", [Outcome.INTERRUPTED, Outcome.OUT_OF_TIME])
+def test_a_run_that_stopped_early_says_that_the_next_one_goes_on(outcome: Outcome) -> None:
+    first = plain(index_lines(IndexReport(outcome, 60), paths=AT_HOME)).splitlines()[0]
+    assert "the next run goes on from here in 1 min 0 s" in first
+
+
+def test_of_many_failures_a_few_are_named_and_the_rest_counted(index_report: IndexReport) -> None:
+    report = replace(index_report, failures=MANY)
+    assert plain(index_lines(report, paths=AT_HOME)).endswith(
+        "~/4  read: vanished\n" + " " * 11 + "and 25 more; --verbose names more of them\n"
+    )
+    assert plain(index_lines(report, paths=AT_HOME, verbose=True)).endswith("~/29  read: vanished\n")
+
+
+def test_the_status_shows_coverage_skips_failures_sizes_and_runs(status_report: StatusReport, now: float) -> None:
+    assert plain(status_lines(status_report, now=now, paths=AT_HOME)).splitlines() == [
+        "words  meaning  files     size        indexed  directory",
+        " 99 %     21 %  1,200  8.6 MiB  5 minutes ago  ~/notes",
+        "    -        -      0      0 B          never  /mnt/usb  not available",
+        "",
+        "skipped    3 binary, 2 too large",
+        "failed     1, tried again by the next run",
+        "           ~/notes/scan.pdf  extract: page 3 cannot be read",
+        "model      all-MiniLM-L6-v2 (embedded, 384 dimensions)",
+        "on disk    32 MiB of texts, 11 MiB of vectors",
+        "running    embedding, 1,200 of 5,600 passages (21 %), started 2 minutes ago (process 4242 on box)",
+        "last run   out of time; the next run goes on from here, 2 hours ago",
+    ]
+
+
+def test_a_run_without_a_sign_of_life_is_told(status_report: StatusReport, now: float) -> None:
+    assert "no sign of life for 5 min 0 s" in plain(status_lines(status_report, now=now + 299, paths=AT_HOME))
+
+
+def test_a_run_that_goes_on_is_not_also_the_last_one(status_report: StatusReport, now: float) -> None:
+    shown = plain(status_lines(replace(status_report, last_run=status_report.running), now=now, paths=AT_HOME))
+    assert "running    " in shown
+    assert "last run" not in shown
+
+
+def test_an_empty_index_says_how_to_begin(status_report: StatusReport, now: float) -> None:
+    empty = replace(status_report, directories=(), failures=(), space=None, running=None, last_run=None)
+    assert plain(status_lines(empty, now=now, paths=AT_HOME)).splitlines()[0] == (
+        "no directory is indexed; add one: dirindex index PATH"
+    )
+
+
+def test_a_plan_adds_up_and_names_what_would_change(plans: list[Plan]) -> None:
+    assert plain(plan_lines(plans, paths=AT_HOME)).splitlines() == [
+        "~/notes",
+        "files      13 seen = 1 new + 1 changed + 7 unchanged + 3 skipped + 1 failed",
+        "to read    2 files, 3.0 KiB",
+        "to remove  1 file",
+        "ignored    1 by rules",
+        "add        ~/notes/new.md",
+        "update     ~/notes/changed.md",
+        "remove     ~/notes/old.md",
+        "fail       ~/notes/scan.pdf  page 3 cannot be read",
+        "nothing was written",
+    ]
+
+
+def test_a_verbose_plan_names_the_rule_that_leaves_a_file_out(plans: list[Plan]) -> None:
+    shown = plain(plan_lines(plans, paths=AT_HOME, verbose=True)).splitlines()
+    assert "skip       ~/notes/photo.jpg  binary" in shown
+    assert "ignore     ~/notes/.git  .git (ignore_patterns)" in shown
+
+
+def test_a_check_up_says_what_is_wrong_in_words_and_what_to_do(findings: tuple[Finding, ...]) -> None:
+    assert plain(doctor_lines(findings)).splitlines() == [
+        "ok         configuration: every key has its default",
+        "problem    vectors: 12 vectors belong to no text",
+        "           dirindex doctor --repair",
+    ]
+
+
+def test_the_configuration_shows_origins_and_hides_keys(loaded: LoadedConfig) -> None:
+    shown = plain(config_lines(loaded)).splitlines()
+    assert len(shown) == len(loaded.settings)
+    assert shown[0].split() == ["config_file", "/home/ann/index/config.json", "default,", "does", "not", "exist"]
+    assert shown[1].split() == ["data_dir", "/home/ann/index", "option", "--data-dir"]
+    assert ["embedding.api_key", "**********", "environment", "DIRINDEX_EMBEDDING__API_KEY"] in map(str.split, shown)
+    assert ["indexing.respect_gitignore", "true", "default"] in map(str.split, shown)

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import io
+import re
+
+from rich.cells import cell_len
+from rich.console import Console
+
+from directory_indexer.records import Phase, RunProgress
+from directory_indexer.render.progress import Pace
+from directory_indexer.render.spans import Span, Style, line
+from directory_indexer.render.terminal import live_progress, progress_display, styled
+
+_CODES = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\")
+
+
+def bare(text: str) -> list[str]:
+    return _CODES.sub("", text).splitlines()
+
+
+def test_styles_become_colours_and_links_open_files() -> None:
+    text = styled([line(Span("a.md", Style.PATH, "file:///a.md"), Span("x", Style.MATCH))], width=80, environ={})
+    assert "\x1b[1;31mx" in text
+    assert re.search(r"\x1b\]8;id=\d+;file:///a\.md\x1b\\", text)
+    assert bare(text) == ["a.mdx"]
+
+
+def test_no_color_leaves_no_colour_but_the_words_and_the_weight() -> None:
+    text = styled([line(Span("x", Style.MATCH), Span("y", Style.PATH))], width=80, environ={"NO_COLOR": "1"})
+    assert text == "\x1b[1mx\x1b[0my\n"
+
+
+def test_a_hostile_name_cannot_reach_the_terminal() -> None:
+    hostile = "\x1b[2J\x1b]0;owned\x07\u202e\n\x9b1m"
+    text = styled([line(Span(hostile, Style.PATH), indent=4, head=hostile)], width=200, environ={})
+    assert not set("".join(bare(text))) & set("\x1b\x07\u202e\x9b")
+    assert len(bare(text)) == 1
+
+
+def test_square_brackets_and_numbers_are_not_styled() -> None:
+    assert styled([line("[red]1[/red] :smile: 'a'")], width=80, environ={}) == "[red]1[/red] :smile: 'a'\n"
+
+
+def test_a_long_place_is_left_whole_and_a_long_text_goes_on_below_its_indentation() -> None:
+    path = "/".join(["directory"] * 12)
+    text = styled([line(Span(path, Style.PATH)), line("steam " * 20, indent=6, head="name")], width=40, environ={})
+    first, second, *others = bare(text)
+    assert first == path
+    assert second.startswith("name  steam")
+    assert others
+    assert all(row.startswith("      steam") and len(row) <= 40 for row in others)
+
+
+def test_wide_characters_fit_the_width() -> None:
+    rows = bare(styled([line("面包" * 40, indent=6)], width=40, environ={}))
+    assert len(rows) > 1
+    assert max(map(cell_len, rows)) <= 40
+
+
+def test_a_display_shows_phase_share_time_left_and_details() -> None:
+    out = io.StringIO()
+    progress = RunProgress(Phase.EMBEDDING, chunks_done=500, chunks_total=1000, n_failed=2)
+    Console(file=out, width=80).print(progress_display(progress, Pace(50, 10), at=0))
+    first, second = out.getvalue().splitlines()
+    assert first.startswith("embedding ")
+    assert first.endswith(" 50 %, 10 s left")
+    assert second.rstrip() == "500 of 1,000 passages, 50/s, 2 failed"
+
+
+def test_a_display_without_a_total_still_moves() -> None:
+    drawn = []
+    for at in (0.0, 0.5):
+        out = io.StringIO()
+        console = Console(file=out, width=80, force_terminal=True, color_system="standard")
+        console.print(progress_display(RunProgress(Phase.WALKING, files_done=7), Pace(), at=at))
+        drawn.append(out.getvalue())
+    assert drawn[0] != drawn[1]
+
+
+def test_the_live_display_leaves_nothing_behind() -> None:
+    out = io.StringIO()
+    with live_progress(out, clock=lambda: 0.0) as show:
+        show(RunProgress(Phase.READING, bytes_done=1, bytes_total=2))
+    assert "reading" in out.getvalue()
+    assert out.getvalue().rstrip("\n").endswith("\x1b[2K")
