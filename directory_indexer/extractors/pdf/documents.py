@@ -1,0 +1,76 @@
+"""Makes a document of the pages of a PDF: one text, with a section for every page and heading."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from directory_indexer.extractors.pdf.flow import flow
+from directory_indexer.extractors.pdf.headings import Heading, headings_by_outline, headings_by_typography
+from directory_indexer.extractors.pdf.pages import body_size, in_reading_order, is_larger, without_running_rows
+from directory_indexer.records import Document, Section
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from directory_indexer.extractors.pdf.flow import Flow
+    from directory_indexer.extractors.pdf.headings import OutlineEntry
+    from directory_indexer.extractors.pdf.pages import Page
+
+_MAX_TITLE = 200
+_MAX_TITLE_ROWS = 4
+_MIN_LETTERS = 3
+_NO_TITLE = re.compile(
+    r"(?:\S+\.\w{1,5}|microsoft (?:word|powerpoint) - .*|untitled.*|(?:no )?title|unknown|none|document\d*)?",
+    re.IGNORECASE,
+)
+
+
+def document_of(pages: Iterable[Page], *, outline: Sequence[OutlineEntry], title: str) -> Document:
+    """Put pages together; `title` is what the file says of itself, which is often nothing or a file name."""
+    body = without_running_rows([in_reading_order(page) for page in pages])
+    size = body_size(body)
+    text = flow(body)
+    if _NO_TITLE.fullmatch(title):
+        title = _printed_title(text, size)
+    headings = headings_by_outline(outline, text) or headings_by_typography(text, body_size=size)
+    return Document(text.text, "pdf", title[:_MAX_TITLE], tuple(_sections(text, _below(title, headings))))
+
+
+def _below(title: str, headings: Iterable[Heading]) -> Iterator[Heading]:
+    """Leave out the title of the document, which says nothing about where in it a passage stands."""
+    return (heading for heading in headings if heading.title.casefold() != title.casefold())
+
+
+def _printed_title(text: Flow, size: int) -> str:
+    first_page = [placed.row for placed in text.rows if placed.page == text.rows[0].page]
+    wordy = [row for row in first_page if sum(map(str.isalpha, row.text)) >= _MIN_LETTERS]
+    largest = max(wordy, key=lambda row: row.size, default=None)
+    if largest is None or not is_larger(largest, size):
+        return ""
+    runs = [list(rows) for is_largest, rows in groupby(first_page, lambda row: row.size == largest.size) if is_largest]
+    rows = next(rows for rows in runs if largest in rows)
+    return " ".join(row.text for row in rows[:_MAX_TITLE_ROWS])
+
+
+def _sections(text: Flow, headings: Iterable[Heading]) -> Iterator[Section]:
+    """Merge the starts of pages and headings; where several fall on one character, the last state counts."""
+    page_starts = {next(rows).start: page for page, rows in groupby(text.rows, lambda placed: placed.page)}
+    paths = _paths(headings)
+    page: int | None = None
+    path: tuple[str, ...] = ()
+    for start in sorted(page_starts | paths):
+        page, path = page_starts.get(start, page), paths.get(start, path)
+        yield Section(start, path, page)
+
+
+def _paths(headings: Iterable[Heading]) -> dict[int, tuple[str, ...]]:
+    paths: dict[int, tuple[str, ...]] = {}
+    open_headings: list[Heading] = []
+    for heading in headings:
+        while open_headings and open_headings[-1].level >= heading.level:
+            open_headings.pop()
+        open_headings.append(heading)
+        paths[heading.start] = tuple(opened.title for opened in open_headings)
+    return paths

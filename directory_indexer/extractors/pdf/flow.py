@@ -1,0 +1,118 @@
+"""Joins the rows of all pages into one text, in which a sentence that runs over the end of a page is one sentence."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from directory_indexer.extractors.pdf.pages import Page, Row
+
+IDEOGRAPHS = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""The characters, as in a pattern, of scripts that are written without spaces and broken anywhere."""
+
+_HYPHENS = "-\u2010\u00ad"
+_CLOSING = "\"')]}\u00bb\u201d\u2019\u203a\u300d\u300f\uff09"
+_ENDS_SENTENCE = tuple(".!?:\u2026\u3002\uff01\uff1f\uff1a")
+_SAME_SIZE = 0.06
+_WORDS = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_FIRST_WORD = re.compile(r"[^\W\d_]+")
+_IDEOGRAPH = re.compile(f"[{IDEOGRAPHS}\uff0c\u3001\uff1b]")
+_BROKEN_WORD = re.compile(rf"([^\W\d_]+)[{_HYPHENS}]$")
+
+
+class PlacedRow(NamedTuple):
+    """A row and the character of the text that it starts at."""
+
+    start: int
+    page: int
+    row: Row
+
+
+class Flow(NamedTuple):
+    """The text of a document and where its rows stand in it."""
+
+    text: str
+    rows: tuple[PlacedRow, ...]
+
+
+def flow(pages: Sequence[Page]) -> Flow:
+    """Join rows by a line feed and paragraphs by two; words that a hyphen breaks at the end of a row become whole."""
+    lines = [_Line(page.number, row) for page in pages for row in page.rows]
+    _join(lines)
+    pieces: list[str] = []
+    placed: list[PlacedRow] = []
+    start = 0
+    for line in lines:
+        text = line.text.rstrip("\u00ad")
+        if pieces and text:
+            pieces.append(line.separator)
+            start += len(line.separator)
+        placed.append(PlacedRow(start, line.page, line.row))
+        pieces.append(text)
+        start += len(text)
+    return Flow("".join(pieces), tuple(placed))
+
+
+class _Line:
+    """A row on its way into the text: what of it goes there, and what goes before it."""
+
+    __slots__ = ("page", "row", "separator", "text")
+
+    def __init__(self, page: int, row: Row) -> None:
+        self.page = page
+        self.row = row
+        self.text = row.text
+        self.separator = "\n\n"
+
+
+def _join(lines: Sequence[_Line]) -> None:
+    broken: list[tuple[_Line, _Line]] = []
+    for previous, line in pairwise(lines):
+        if _continues(previous, line):
+            line.separator = "\n"
+            if previous.text[-1] in _HYPHENS and line.text[0].islower():
+                broken.append((previous, line))
+            elif _is_broken_anywhere(previous.row, line.row):
+                line.separator = ""
+    vocabulary = _vocabulary(lines) if broken else frozenset()
+    for previous, line in broken:
+        _mend(previous, line, vocabulary)
+
+
+def _continues(previous: _Line, line: _Line) -> bool:
+    above, below = previous.row, line.row
+    is_next_page = previous.page != line.page
+    if not is_next_page and above.block == below.block:
+        return True
+    if above.text.rstrip(_CLOSING).endswith(_ENDS_SENTENCE) or not _look_alike(above, below):
+        return False
+    return is_next_page or below.bottom <= above.top or below.text[0].islower()
+
+
+def _look_alike(one: Row, other: Row) -> bool:
+    return one.is_bold == other.is_bold and abs(one.size - other.size) <= _SAME_SIZE * one.size
+
+
+def _is_broken_anywhere(above: Row, below: Row) -> bool:
+    is_full = above.right >= below.right - above.size
+    return is_full and bool(_IDEOGRAPH.match(above.text[-1]) and _IDEOGRAPH.match(below.text))
+
+
+def _vocabulary(lines: Iterable[_Line]) -> frozenset[str]:
+    words = {word for line in lines for word in _WORDS.findall(line.row.text)}
+    return frozenset(word.casefold() for word in words)
+
+
+def _mend(previous: _Line, line: _Line, vocabulary: frozenset[str]) -> None:
+    head, tail = _BROKEN_WORD.search(previous.text), _FIRST_WORD.match(line.text)
+    if head is None or tail is None:
+        return
+    whole, compound = (f"{head[1]}{hyphen}{tail[0]}".casefold() for hyphen in ("", "-"))
+    hyphen = "-" if whole not in vocabulary and compound in vocabulary else ""
+    rest = line.text.partition(" ")
+    previous.text = previous.text[:-1] + hyphen + rest[0]
+    line.text = rest[2]

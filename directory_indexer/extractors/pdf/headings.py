@@ -1,0 +1,120 @@
+"""Where the headings of a printed document stand: as its outline says or, without one, as its typography shows."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from directory_indexer.extractors.pdf.pages import is_larger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from directory_indexer.extractors.pdf.flow import Flow, PlacedRow
+
+_MAX_ROWS = 3
+_MAX_CHARS = 160
+_MAX_BOLD_CHARS = 60
+_MAX_LEVELS = 5
+_MAX_SHARE = 0.3
+_MIN_LETTERS = 3
+_STEP = 5
+_NOT_WORD = re.compile(r"[\W_]+")
+_NUMBERING = re.compile(r"(?:chapter|section|appendix|part)?\d*")
+_BROKEN_WORD = re.compile(r"(?<=[^\W\d_])[-\u2010\u00ad] (?=[^\W\d_])")
+_PAGE_AT_END = re.compile(r"\s\d{1,4}$")
+_ENDS_PROSE = tuple(".,;:\u3002\uff0c\uff1b\uff1a")
+
+
+class OutlineEntry(NamedTuple):
+    """An entry of the outline that a document brings along; levels and pages count from 1."""
+
+    level: int
+    title: str
+    page: int
+
+
+class Heading(NamedTuple):
+    """A heading, its level (1 is outermost) and the character that it starts at."""
+
+    start: int
+    level: int
+    title: str
+
+
+def headings_by_outline(outline: Iterable[OutlineEntry], flow: Flow) -> list[Heading]:
+    """Find each entry on its page by its words; one whose words are not there starts where the one before it does."""
+    rows_by_page: defaultdict[int, list[PlacedRow]] = defaultdict(list)
+    for placed in flow.rows:
+        rows_by_page[placed.page].append(placed)
+    pages = {page: _PageTitles(rows) for page, rows in rows_by_page.items()}
+    found = [
+        Heading(pages[entry.page].start_of(entry.title), entry.level, entry.title)
+        for entry in outline
+        if entry.page in pages
+    ]
+    return sorted(found, key=lambda heading: heading.start)
+
+
+class _PageTitles:
+    """The rows of one page, searched from top to bottom for the titles that the outline has for it."""
+
+    def __init__(self, rows: Sequence[PlacedRow]) -> None:
+        self._rows = rows
+        self._keys = [_key("".join(placed.row.text for placed in rows[i : i + _MAX_ROWS])) for i in range(len(rows))]
+        self._found = 0
+
+    def start_of(self, title: str) -> int:
+        key = _key(title)
+        places = [index for index in range(self._found, len(self._keys)) if key and self._keys[index].startswith(key)]
+        if places:
+            self._found = min(places, key=lambda index: len(_key(self._rows[index].row.text)) > len(key))
+        return self._rows[self._found].start
+
+
+def _key(text: str) -> str:
+    key = _NOT_WORD.sub("", text[:_MAX_CHARS]).casefold()
+    return _NUMBERING.sub("", key, count=1) or key
+
+
+def headings_by_typography(flow: Flow, *, body_size: int) -> list[Heading]:
+    """Take rows for headings that are clearly larger than the text, or bold and alone; none if too many would be."""
+    blocks = [list(rows) for _, rows in groupby(flow.rows, key=lambda placed: (placed.page, placed.row.block))]
+    candidates = [rows for block in blocks for rows in _candidates(block, body_size)]
+    n_chars = sum(len(placed.row.text) for rows in candidates for placed in rows)
+    if n_chars > _MAX_SHARE * len(flow.text):
+        return []
+    sizes = sorted({_rank(rows[0], body_size) for rows in candidates}, reverse=True)
+    levels = {size: min(index, _MAX_LEVELS) for index, size in enumerate(sizes, 1)}
+    return [Heading(rows[0].start, levels[_rank(rows[0], body_size)], _title(rows)) for rows in candidates]
+
+
+def _rank(placed: PlacedRow, body_size: int) -> int:
+    return placed.row.size // _STEP if is_larger(placed.row, body_size) else 0
+
+
+def _candidates(block: Sequence[PlacedRow], body_size: int) -> Iterator[list[PlacedRow]]:
+    for (rank, is_bold), group in groupby(block, key=lambda placed: (_rank(placed, body_size), placed.row.is_bold)):
+        rows = list(group)
+        is_alone = len(rows) == len(block)
+        if (rank or (is_bold and is_alone)) and _reads_as_heading(rows, is_large=bool(rank)):
+            yield rows
+
+
+def _reads_as_heading(rows: Sequence[PlacedRow], *, is_large: bool) -> bool:
+    text = _title(rows)
+    if len(rows) > _MAX_ROWS or len(text) > _MAX_CHARS or "…" in text:
+        return False
+    letters = sum(character.isalpha() for character in text)
+    is_wordy = letters >= _MIN_LETTERS and 2 * letters >= len(text)
+    return is_wordy and (is_large or not _reads_as_text(text))
+
+
+def _reads_as_text(text: str) -> bool:
+    return len(text) > _MAX_BOLD_CHARS or text.endswith(_ENDS_PROSE) or bool(_PAGE_AT_END.search(text))
+
+
+def _title(rows: Sequence[PlacedRow]) -> str:
+    return _BROKEN_WORD.sub("", " ".join(placed.row.text for placed in rows))

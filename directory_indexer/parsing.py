@@ -1,0 +1,173 @@
+"""Turns source files into chunks: reads, recognises secrets, extracts and cuts, one outcome for each file.
+
+A file can neither end a run nor hold it up. What is small is parsed here, for starting a process costs as much as a
+hundred small files; PDFs, large files and the bulk of a large job go to worker processes, whose time and memory are
+limited and whose death is the failure of one file.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, islice
+from pathlib import PurePath
+from typing import TYPE_CHECKING, TypeAlias
+
+from directory_indexer import chunker, extractors, ignore
+from directory_indexer.errors import ExtractionError, SkipFileError
+from directory_indexer.extractors.kinds import kind_of
+from directory_indexer.reading import FileContent, read
+from directory_indexer.records import (
+    FileFailure,
+    ParsedFile,
+    SkippedFile,
+    SkipReason,
+    Stage,
+    content_hash,
+)
+from directory_indexer.workers import Lost, Task, WorkerLimits, run_tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from directory_indexer.chunker import ChunkPolicy
+    from directory_indexer.records import ContentHash, Document, FilePath, SourceFile
+
+_HEAD_BYTES = 1 << 16
+_LIGHT_BYTES = 1 << 18
+_LIGHT_FILES = 100
+_ISOLATED_KINDS = frozenset({"pdf"})
+_FILES_PER_TASK = 32
+_BYTES_PER_TASK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ParsePolicy:
+    """How files become chunks. It travels to worker processes, so its functions are module-level ones."""
+
+    max_file_size: int
+    include_secrets: bool
+    chunking: ChunkPolicy
+    count_tokens: Callable[[str], int]
+    extract: Callable[[bytes, FilePath], Document] = extractors.extract
+    limits: WorkerLimits = field(default_factory=WorkerLimits)
+
+
+@dataclass(frozen=True, slots=True)
+class ParseRequest:
+    """A file to parse, unless its bytes still have the hash that is known."""
+
+    source: SourceFile
+    known_hash: ContentHash | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnchangedFile:
+    """A file whose stamp is another but whose bytes are those that are known."""
+
+    source: SourceFile
+    hash: ContentHash
+
+
+ParseOutcome: TypeAlias = ParsedFile | UnchangedFile | SkippedFile | FileFailure
+
+
+def parse_all(
+    requests: Iterable[ParseRequest], policy: ParsePolicy, *, must_stop: Callable[[], bool] = lambda: False
+) -> Iterator[ParseOutcome]:
+    """Parse files, and yield one outcome for each in the order that they are done; `must_stop` ends it early.
+
+    Raises:
+        UnavailableError: worker processes are needed and do not stay alive.
+    """
+    requests = iter(requests)
+    heavy: list[ParseRequest] = []
+    for request in islice(requests, _LIGHT_FILES):
+        if must_stop():
+            return
+        outcome = _parse_light(request, policy)
+        if outcome is None:
+            heavy.append(request)
+        else:
+            yield outcome
+    tasks = _tasks(chain(heavy, requests), policy.limits)
+    for request, result in run_tasks(partial(parse, policy=policy), tasks, limits=policy.limits, must_stop=must_stop):
+        is_lost = isinstance(result, Lost)
+        yield FileFailure(request.source.path, Stage.EXTRACT, result.message) if is_lost else result
+
+
+def parse(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome:
+    """Parse one file in this process, without any limit of time or memory; whatever goes wrong is the outcome."""
+    found = read(request.source, max_file_size=policy.max_file_size)
+    return _parse_content(found, request, policy) if isinstance(found, FileContent) else found
+
+
+def _parse_light(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | None:
+    if not _is_light(request):
+        return None
+    found = read(request.source, max_file_size=policy.max_file_size)
+    if not isinstance(found, FileContent):
+        return found
+    if kind_of(found.source.path, found.content[:_HEAD_BYTES]) in _ISOLATED_KINDS:
+        return None
+    return _parse_content(found, request, policy)
+
+
+def _is_light(request: ParseRequest) -> bool:
+    path, size, _ = request.source
+    return size <= _LIGHT_BYTES and PurePath(path).suffix.lower().removeprefix(".") not in _ISOLATED_KINDS
+
+
+def _parse_content(found: FileContent, request: ParseRequest, policy: ParsePolicy) -> ParseOutcome:
+    source = found.source
+    try:
+        return _parsed(found, request.known_hash, policy)
+    except SkipFileError as error:
+        return _skipped(source, error.reason, error.message)
+    except ExtractionError as error:
+        return FileFailure(source.path, Stage.EXTRACT, error.message)
+    except MemoryError:
+        return FileFailure(source.path, Stage.EXTRACT, "needs more memory than it may use")
+    except Exception as error:  # noqa: BLE001 - one bad file never stops a run
+        return FileFailure(source.path, Stage.EXTRACT, _where(error))
+
+
+def _parsed(found: FileContent, known_hash: ContentHash | None, policy: ParsePolicy) -> ParseOutcome:
+    source, content = found
+    of_content = content_hash(content)
+    if of_content == known_hash:
+        return UnchangedFile(source, of_content)
+    if not policy.include_secrets and (rule := ignore.has_secret_content(content[:_HEAD_BYTES])):
+        return _skipped(source, SkipReason.SECRET, rule)
+    document = policy.extract(content, source.path)
+    chunks = chunker.chunk(document, policy=policy.chunking, count_tokens=policy.count_tokens)
+    return ParsedFile(source, of_content, document.kind, document.title, chunks)
+
+
+def _skipped(source: SourceFile, reason: SkipReason, detail: str) -> SkippedFile:
+    return SkippedFile(source.path, reason, detail, size=source.size, mtime_ns=source.mtime_ns)
+
+
+def _where(error: Exception) -> str:
+    # The message of an unforeseen exception may quote the file; the place of the bug says as much.
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {PurePath(frame.filename).name}, line {frame.lineno}"
+
+
+def _tasks(requests: Iterable[ParseRequest], limits: WorkerLimits) -> Iterator[Task[ParseRequest]]:
+    """Gather small files into tasks, so that handing one over costs little; a large file is a task of its own."""
+    batch: list[ParseRequest] = []
+    n_bytes = 0
+    for request in requests:
+        size = request.source.size
+        if not _is_light(request):
+            yield Task((request,), limits.seconds_for(size))
+            continue
+        batch.append(request)
+        n_bytes += size
+        if len(batch) == _FILES_PER_TASK or n_bytes >= _BYTES_PER_TASK:
+            yield Task(tuple(batch), limits.seconds_for(n_bytes))
+            batch, n_bytes = [], 0
+    if batch:
+        yield Task(tuple(batch), limits.seconds_for(n_bytes))
