@@ -33,7 +33,10 @@ def tokenizer() -> Tokenizer:
 
 @given(st.one_of(CODE, ANY, STRANGE, WORDS.map(" ".join), WORDS.map("".join)))
 @example("")
-@example("a\x00b \x1c c\x85d")
+@example("wa\x0cter wa\x0bter wa\x1cter wa\x00ter wa\x7fter wa\x85ter")
+@example("ab" * 50)
+@example("ab" * 50 + "c")
+@example("é" * 100)
 def test_the_count_is_the_tokenizers(text: str) -> None:
     assert count_tokens(text) == len(tokenizer().encode(text, add_special_tokens=False).ids)
 
