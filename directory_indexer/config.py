@@ -136,10 +136,12 @@ def _take_keys_from_files(chosen: dict[str, Setting[object]]) -> Iterator[str]:
             continue
         if key is None or key.value is None or (key.source, in_file.source) == (Source.FILE, Source.ENVIRONMENT):
             try:
-                content = in_file.value.read_text(encoding="utf-8-sig").strip()
+                content = in_file.value.read_bytes().decode("utf-8-sig").strip()
                 chosen[key_name] = Setting(key_name, SecretStr(content), Source.FILE, str(in_file.value))
             except OSError as error:
                 yield f"{name}: '{in_file.value}' cannot be read: {error.strerror} ({in_file.where})"
+            except UnicodeDecodeError:
+                yield f"{name}: '{in_file.value}' is not UTF-8 ({in_file.where})"
         elif key.source == in_file.source:
             yield f"{name}: give either this or {key_name}, not both ({in_file.where})"
 

@@ -111,10 +111,21 @@ def variable_of(key: str) -> str:
 
 
 def absolute(path: str, environ: Mapping[str, str], *, base: Path | None = None) -> Path:
-    """Make a path absolute, with `~` as the home directory that the environment names."""
+    """Make a path absolute, with `~` as the home directory that the environment names.
+
+    Raises:
+        ConfigError: `~` is meant, and the system knows no home directory.
+    """
     if path == "~" or path.startswith(("~/", f"~{os.sep}")):
-        path = (environ.get("USERPROFILE" if os.name == "nt" else "HOME") or str(Path.home())) + path[1:]
+        path = _home(environ) + path[1:]
     return Path(base or "", path).absolute()
+
+
+def _home(environ: Mapping[str, str]) -> str:
+    try:
+        return environ.get("USERPROFILE" if os.name == "nt" else "HOME") or str(Path.home())
+    except RuntimeError as error:
+        raise ConfigError("there is no home directory", hint="set HOME, or name a directory: --data-dir") from error
 
 
 def _parsed(content: bytes, path: Path) -> dict[str, object]:

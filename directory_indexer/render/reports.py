@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from directory_indexer.config import LoadedConfig
+    from directory_indexer.errors import DirIndexError
     from directory_indexer.planner import Plan
     from directory_indexer.records import (
         DirectoryStatus,
@@ -124,6 +125,15 @@ def config_lines(loaded: LoadedConfig) -> Iterator[Line]:
     for setting, value in zip(loaded.settings, values, strict=True):
         where = setting.where if setting.key != "config_file" or loaded.file else f"{setting.where}, does not exist"
         yield line(value.ljust(value_width), Span(f"  {where}", Style.NOTE), indent=key_width, head=setting.key)
+
+
+def error_lines(error: DirIndexError) -> Iterator[Line]:
+    """Say what ended a command and what to do next; for the error output."""
+    first, *others = error.message.split("\n")
+    yield line(Span("error: ", Style.PROBLEM), first)
+    yield from (line(other) for other in others)
+    if error.hint:
+        yield line(Span("hint: ", Style.NOTE), error.hint)
 
 
 def _listed(kinds: Mapping[str, int], separator: str) -> str:

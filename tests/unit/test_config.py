@@ -115,6 +115,18 @@ def test_paths_in_the_file_are_relative_to_the_file(tmp_path: Path) -> None:
     assert storage.qdrant.path == tmp_path / "q"
 
 
+def test_without_a_home_directory_a_data_directory_must_be_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_home() -> Path:
+        raise RuntimeError
+
+    monkeypatch.setattr(Path, "home", no_home)
+    with pytest.raises(ConfigError, match="no home directory"):
+        load_config(file=None, data_dir=None, environ={})
+    assert load_config(file=None, data_dir=tmp_path, environ={}).data_dir == tmp_path
+
+
 @needs_posix
 def test_a_home_directory_that_is_not_valid_unicode_works(tmp_path: Path) -> None:
     loaded = load(tmp_path / "caf\udce9")
@@ -288,13 +300,16 @@ def test_a_key_file_that_is_missing_empty_or_beside_a_key_is_a_mistake(tmp_path:
     missing = {"api_key_file": "missing"}
     empty = {"api_key_file": "empty"}
     both = {"api_key_file": "empty", "api_key": SECRET}
+    (tmp_path / "binary").write_bytes(b"\xff\xfe" + SECRET.encode())
+    binary = {"api_key_file": "binary"}
     told = [
         mistakes(tmp_path, file=write(tmp_path / "c.json", {"embedding": {"provider": "openai", **keys}}))
-        for keys in (missing, empty, both)
+        for keys in (missing, empty, both, binary)
     ]
     assert "cannot be read: No such file" in told[0][0]
     assert "embedding.api_key: must not be empty" in told[1][0]
     assert "give either this or embedding.api_key, not both" in told[2][0]
+    assert "binary' is not UTF-8" in told[3][0]
 
 
 @needs_posix

@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from directory_indexer.errors import ConfigError
 from directory_indexer.records import FileFailure, IndexReport, Outcome, Stage, StatusReport, file_path
 from directory_indexer.render.printable import PathStyle
-from directory_indexer.render.reports import config_lines, doctor_lines, index_lines, plan_lines, status_lines
+from directory_indexer.render.reports import (
+    config_lines,
+    doctor_lines,
+    error_lines,
+    index_lines,
+    plan_lines,
+    status_lines,
+)
 from directory_indexer.render.spans import plain
 
 if TYPE_CHECKING:
@@ -130,3 +138,10 @@ def test_the_configuration_shows_origins_and_hides_keys(loaded: LoadedConfig) ->
     assert shown[1].split() == ["data_dir", "/home/ann/index", "option", "--data-dir"]
     assert ["embedding.api_key", "**********", "environment", "DIRINDEX_EMBEDDING__API_KEY"] in map(str.split, shown)
     assert ["indexing.respect_gitignore", "true", "default"] in map(str.split, shown)
+
+
+def test_an_error_says_what_happened_and_what_to_do() -> None:
+    error = ConfigError("the configuration has mistakes\n  a: \x1b[2J\n  b: wrong", hint="edit it")
+    assert plain(error_lines(error)) == (
+        "error: the configuration has mistakes\n  a: \\x1b[2J\n  b: wrong\nhint: edit it\n"
+    )
