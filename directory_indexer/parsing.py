@@ -51,6 +51,7 @@ class ParsePolicy:
     chunking: ChunkPolicy
     count_tokens: Callable[[str], int]
     extract: Callable[[bytes, FilePath], Document] = extractors.extract
+    follow_symlinks: bool = False
     limits: WorkerLimits = field(default_factory=WorkerLimits)
 
 
@@ -93,20 +94,19 @@ def parse_all(
             yield outcome
     tasks = _tasks(chain(heavy, requests), policy.limits)
     for request, result in run_tasks(partial(parse, policy=policy), tasks, limits=policy.limits, must_stop=must_stop):
-        is_lost = isinstance(result, Lost)
-        yield FileFailure(request.source.path, Stage.EXTRACT, result.message) if is_lost else result
+        yield FileFailure(request.source.path, Stage.EXTRACT, result.message) if isinstance(result, Lost) else result
 
 
 def parse(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome:
     """Parse one file in this process, without any limit of time or memory; whatever goes wrong is the outcome."""
-    found = read(request.source, max_file_size=policy.max_file_size)
+    found = _read(request, policy)
     return _parse_content(found, request, policy) if isinstance(found, FileContent) else found
 
 
 def _parse_light(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | None:
     if not _is_light(request):
         return None
-    found = read(request.source, max_file_size=policy.max_file_size)
+    found = _read(request, policy)
     if not isinstance(found, FileContent):
         return found
     if kind_of(found.source.path, found.content[:_HEAD_BYTES]) in _ISOLATED_KINDS:
@@ -117,6 +117,10 @@ def _parse_light(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | N
 def _is_light(request: ParseRequest) -> bool:
     path, size, _ = request.source
     return size <= _LIGHT_BYTES and PurePath(path).suffix.lower().removeprefix(".") not in _ISOLATED_KINDS
+
+
+def _read(request: ParseRequest, policy: ParsePolicy) -> FileContent | SkippedFile | FileFailure:
+    return read(request.source, max_file_size=policy.max_file_size, follow_symlinks=policy.follow_symlinks)
 
 
 def _parse_content(found: FileContent, request: ParseRequest, policy: ParsePolicy) -> ParseOutcome:

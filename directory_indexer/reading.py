@@ -14,9 +14,8 @@ from typing import NamedTuple
 from directory_indexer.records import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, os_path
 
 _TRIES = 3
-_FLAGS = os.O_RDONLY | sum(
-    getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY")
-)
+_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"))
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 _SKIPPED_ERRORS = {
     errno.ELOOP: SkipReason.SYMLINK,
@@ -33,11 +32,14 @@ class FileContent(NamedTuple):
     content: bytes
 
 
-def read(source: SourceFile, *, max_file_size: int) -> FileContent | SkippedFile | FileFailure:
+def read(
+    source: SourceFile, *, max_file_size: int, follow_symlinks: bool = False
+) -> FileContent | SkippedFile | FileFailure:
     """Read a file that the walk found, and say so when it is no longer what it was."""
+    flags = _FLAGS if follow_symlinks else _FLAGS | _NO_FOLLOW
     try:
         for _ in range(_TRIES):
-            found = _read_once(source, max_file_size)
+            found = _read_once(source, flags, max_file_size)
             if found is not None:
                 return found
     except FileNotFoundError:
@@ -49,8 +51,8 @@ def read(source: SourceFile, *, max_file_size: int) -> FileContent | SkippedFile
     return FileFailure(source.path, Stage.READ, "changes while it is read")
 
 
-def _read_once(source: SourceFile, max_file_size: int) -> FileContent | SkippedFile | None:
-    descriptor = os.open(os_path(source.path), _FLAGS)
+def _read_once(source: SourceFile, flags: int, max_file_size: int) -> FileContent | SkippedFile | None:
+    descriptor = os.open(os_path(source.path), flags)
     try:
         before = os.fstat(descriptor)
         now = SourceFile(source.path, before.st_size, before.st_mtime_ns)

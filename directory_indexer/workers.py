@@ -108,9 +108,7 @@ class _Crew(Generic[Item, Result]):
     def __exit__(self, *_: object) -> None:
         self._stop()
 
-    def work(
-        self, tasks: Iterator[Task[Item]], must_stop: Callable[[], bool]
-    ) -> Iterator[tuple[Item, Result | Lost]]:
+    def work(self, tasks: Iterator[Task[Item]], must_stop: Callable[[], bool]) -> Iterator[tuple[Item, Result | Lost]]:
         while not must_stop():
             self._hand_out(tasks)
             if not self._running:

@@ -37,6 +37,7 @@ MAX_CHARS = 64_000_000
 
 _MAX_OUTLINE = 20_000
 _TENTHS = 10.0
+_END_OF_OBJECT = b"endobj"
 _FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
 _FONT_NAME = re.compile(r'(?<="font":\{"name":").+?(?=","family":)')
 _BOLD = re.compile(r"bold|black|heavy|demi|CMBX|SFBX", re.IGNORECASE)
@@ -61,7 +62,6 @@ def extract_pdf(content: bytes) -> Document:
     Raises:
         SkipFileError: it needs a password, has no text, or has more pages or text than is read.
         ExtractionError: it is too damaged to be read.
-
     """
     with _lock:
         try:
@@ -74,7 +74,7 @@ def extract_pdf(content: bytes) -> Document:
 
 
 def _extract(content: bytes) -> Document:
-    with pymupdf.open(stream=content, filetype="pdf") as pdf:
+    with _opened(content) as pdf:
         if pdf.needs_pass:
             raise SkipFileError(SkipReason.ENCRYPTED, "needs a password")
         if pdf.page_count > MAX_PAGES:
@@ -83,6 +83,17 @@ def _extract(content: bytes) -> Document:
         if not any(character.isalnum() for page in pages for row in page.rows for character in row.text):
             raise _no_text(pdf)
         return document_of(pages, outline=_outline(pdf), title=_clean((pdf.metadata or {}).get("title") or ""))
+
+
+def _opened(content: bytes) -> pymupdf.Document:
+    try:
+        return pymupdf.open(stream=content, filetype="pdf")
+    except pymupdf.FileDataError:
+        # MuPDF gives a file up that ends in the midst of an object, though all before it may be sound.
+        whole, last, _ = content.rpartition(_END_OF_OBJECT)
+        if not last:
+            raise
+        return pymupdf.open(stream=whole + last, filetype="pdf")
 
 
 def _no_text(pdf: pymupdf.Document) -> ExtractionError:

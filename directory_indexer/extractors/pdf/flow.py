@@ -79,7 +79,7 @@ def _join(lines: Sequence[_Line]) -> None:
             elif _is_broken_anywhere(previous.row, line.row):
                 line.separator = ""
     vocabulary = _vocabulary(lines) if broken else frozenset()
-    for previous, line in broken:
+    for previous, line in reversed(broken):  # what is moved up may be moved up again
         _mend(previous, line, vocabulary)
 
 
