@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _GENERATION_NAME = re.compile(r"generation-(\d+)(?:\.lock)?")
 _CONTENTS = "contents.json"
 _BLOCK = bytes(1 << 16)
+_SPARE_BYTES = 64_000_000
 _HINT = "dirindex doctor --repair builds the vectors again from the stored texts"
 
 
@@ -75,10 +76,11 @@ class Generations:
         file system can do that.
 
         Raises:
-            StoreError: the base is not there or damaged.
+            StoreError: the base is not there or damaged, or the disk is too full.
         """
         for directory in (self._directory.parent, self._directory):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._require_space(base)
         draft = Path(tempfile.mkdtemp(prefix="draft-", dir=self._directory))
         try:
             if base:
@@ -104,12 +106,17 @@ class Generations:
 
     def size_bytes(self) -> int:
         """Measure what all of it takes on disk, files that generations share counted once."""
-        sizes: dict[tuple[int, int], int] = {}
-        for path in self._directory.rglob("*"):
-            with contextlib.suppress(FileNotFoundError):
-                status = path.lstat()
-                sizes[status.st_dev, status.st_ino] = _allocated_bytes(status)
-        return sum(sizes.values())
+        return _size_bytes(self._directory)
+
+    def _require_space(self, base: int) -> None:
+        # The engine writes through memory maps: on a full disk the system ends the process without a word.
+        needed = _SPARE_BYTES + 2 * _size_bytes(self._path(base))
+        free = shutil.disk_usage(self._directory).free
+        if free < needed:
+            raise StoreError(
+                f"'{self._directory}' has {free // 10**6} MB left, and merging vectors may take {needed // 10**6} MB",
+                hint="free some disk space",
+            )
 
     def _discard(self, number: int) -> None:
         lock_path = self._lock_path(number)
@@ -209,6 +216,15 @@ def _sync_directory(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _size_bytes(directory: Path) -> int:
+    sizes: dict[tuple[int, int], int] = {}
+    for path in directory.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            status = path.lstat()
+            sizes[status.st_dev, status.st_ino] = _allocated_bytes(status)
+    return sum(sizes.values())
 
 
 def _allocated_bytes(status: os.stat_result) -> int:

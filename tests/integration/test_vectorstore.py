@@ -1,0 +1,448 @@
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pytest
+from vectors import ROOT, Corpus, chunk_id, points, unit_vectors
+
+from directory_indexer.errors import StoreError
+from directory_indexer.records import ChunkId, FilePath, VectorPoint, file_path
+from directory_indexer.vectorstore import GenerationGoneError, VectorScope, VectorStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+DIMENSIONS = 32
+EVERYWHERE = VectorScope()
+
+SCOPES = {
+    "everything": EVERYWHERE,
+    "the root": VectorScope(directories=(FilePath(ROOT),)),
+    "a directory": VectorScope(directories=(FilePath(f"{ROOT}/d2"),)),
+    "what lies around a deep directory": VectorScope(directories=(FilePath(f"{ROOT}/d4/deep"),)),
+    "a deep directory": VectorScope(directories=(FilePath(f"{ROOT}/d4/deep/er/d3"),)),
+    "two directories": VectorScope(directories=(FilePath(f"{ROOT}/d1"), FilePath(f"{ROOT}/d5"))),
+    "a file": VectorScope(files=(FilePath(f"{ROOT}/d1/f13.md"),)),
+    "many files": VectorScope(files=tuple(point.file_path for point in points(range(0, 300, 7), dimensions=1))),
+    "a directory and a file elsewhere": VectorScope((FilePath(f"{ROOT}/d2"),), (FilePath(f"{ROOT}/d1/f13.md"),)),
+    "a directory whose name starts like another": VectorScope(directories=(FilePath(f"{ROOT}/d"),)),
+    "a file taken for a directory": VectorScope(directories=(FilePath(f"{ROOT}/d1/f13.md"),)),
+}
+
+
+@pytest.fixture
+def open_store(tmp_path: Path) -> Iterator[Callable[[], VectorStore]]:
+    stores: list[VectorStore] = []
+
+    def open_store() -> VectorStore:
+        stores.append(VectorStore(path=tmp_path / "qdrant", collection="chunks", dimensions=DIMENSIONS))
+        return stores[-1]
+
+    yield open_store
+    for store in stores:
+        store.close()
+
+
+@pytest.fixture
+def store(open_store: Callable[[], VectorStore]) -> VectorStore:
+    return open_store()
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    return tmp_path / "qdrant" / "chunks"
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[VectorStore, int]]:
+    store = VectorStore(path=tmp_path_factory.mktemp("few"), collection="chunks", dimensions=DIMENSIONS)
+    yield store, _merge(store, range(300))
+    store.close()
+
+
+class Quantized(NamedTuple):
+    """A store with so many vectors that the engine keeps codes of them, in parts and with later additions."""
+
+    store: VectorStore
+    generation: int
+    corpus: Corpus
+    directory: Path
+
+
+QUANTIZED_DIMENSIONS = 1024
+
+
+@pytest.fixture(scope="module")
+def quantized(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Quantized]:
+    path = tmp_path_factory.mktemp("quantized")
+    store = VectorStore(path=path, collection="chunks", dimensions=QUANTIZED_DIMENSIONS)
+    stored = points(range(5600), dimensions=QUANTIZED_DIMENSIONS)
+    generation = store.merge(0, deletes=(), upserts=stored[:5300])
+    generation = store.merge(generation, deletes=[chunk_id(number) for number in range(200)], upserts=stored[5300:])
+    directory = path / "chunks" / f"generation-{generation}"
+    assert list(directory.rglob("quantized.data")), "the engine did not make codes of so few vectors"
+    yield Quantized(store, generation, Corpus(stored[200:]), directory)
+    store.close()
+
+
+def _merge(store: VectorStore, numbers: range, *, onto: int = 0, deletes: range = range(0)) -> int:
+    upserts = points(numbers, dimensions=DIMENSIONS)
+    return store.merge(onto, deletes=[chunk_id(number) for number in deletes], upserts=upserts)
+
+
+def _query(number: int, *, dimensions: int = DIMENSIONS) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    vector: np.ndarray[tuple[int], np.dtype[np.float32]] = unit_vectors([number], dimensions=dimensions)[0]
+    return vector
+
+
+def _search(store: VectorStore, generation: int, number: int = 0) -> list[ChunkId]:
+    hits = store.search(generation, _query(number), scope=EVERYWHERE, limit=5)
+    return [hit.chunk_id for hit in hits]
+
+
+def _hashes(directory: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in directory.rglob("*")
+        if path.is_file()
+    }
+
+
+# Finding
+
+
+@pytest.mark.parametrize("scope", SCOPES.values(), ids=SCOPES)
+def test_a_search_finds_what_comparing_with_every_vector_in_scope_finds(
+    few: tuple[VectorStore, int], scope: VectorScope
+) -> None:
+    store, generation = few
+    corpus = Corpus(points(range(300), dimensions=DIMENSIONS))
+    for number in range(1000, 1010):
+        exact = corpus.scores(_query(number), scope=scope)
+        found = [hit.chunk_id for hit in store.search(generation, _query(number), scope=scope, limit=20)]
+        assert len(set(found)) == len(found)
+        # Half precision may swap what is equally near.
+        assert [exact[one] for one in found] == pytest.approx(list(exact.values())[:20], abs=1e-3)
+
+
+@pytest.mark.parametrize("scope", SCOPES.values(), ids=SCOPES)
+def test_codes_instead_of_vectors_lose_less_than_two_in_a_hundred_hits(
+    quantized: Quantized, scope: VectorScope
+) -> None:
+    n_expected = n_found = 0
+    for number in range(10_000, 10_015):
+        query = _query(number, dimensions=QUANTIZED_DIMENSIONS)
+        hits = quantized.store.search(quantized.generation, query, scope=scope, limit=10)
+        expected = list(quantized.corpus.scores(query, scope=scope))[:10]
+        assert len(hits) == len(expected)
+        n_expected += len(expected)
+        n_found += len({hit.chunk_id for hit in hits} & set(expected))
+    assert n_found >= 0.98 * n_expected
+
+
+def test_scores_are_cosines(quantized: Quantized) -> None:
+    query = _query(10_000, dimensions=QUANTIZED_DIMENSIONS)
+    exact = quantized.corpus.scores(query, scope=EVERYWHERE)
+    hits = quantized.store.search(quantized.generation, query, scope=EVERYWHERE, limit=50)
+    assert [hit.score for hit in hits] == pytest.approx([exact[hit.chunk_id] for hit in hits], abs=1e-3)
+    assert hits == sorted(hits, key=lambda hit: -hit.score)
+
+
+def test_names_that_are_no_unicode_can_be_a_scope(store: VectorStore) -> None:
+    odd = file_path(os.fsdecode(b"/home/caf\xe9"))
+    [point] = points([1], dimensions=DIMENSIONS)
+    upserts = [VectorPoint(point.chunk_id, FilePath(f"{odd}/a.md"), (odd,), point.vector)]
+    generation = store.merge(_merge(store, range(2, 20)), deletes=(), upserts=upserts)
+    hits = store.search(generation, _query(5), scope=VectorScope(directories=(odd,)), limit=5)
+    assert [hit.chunk_id for hit in hits] == [point.chunk_id]
+
+
+def test_the_empty_generation_answers_everything_with_nothing(store: VectorStore, tmp_path: Path) -> None:
+    assert store.search(0, _query(0), scope=EVERYWHERE, limit=5) == []
+    assert store.vectors(0, [chunk_id(1)]) == {}
+    assert list(store.ids(0)) == []
+    assert store.count(0) == 0
+    assert store.size_bytes() == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_threads_search_at_the_same_time(quantized: Quantized) -> None:
+    def search(number: int) -> bool:
+        query = _query(number, dimensions=QUANTIZED_DIMENSIONS)
+        hits = quantized.store.search(quantized.generation, query, scope=EVERYWHERE, limit=1)
+        return [hit.chunk_id for hit in hits] == [chunk_id(number)]
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(search, range(200, 260)))
+
+
+# Merging
+
+
+def test_merging_gives_what_building_anew_gives(store: VectorStore) -> None:
+    onto = _merge(store, range(300))
+    merged = _merge(store, range(250, 400), onto=onto, deletes=range(100))
+    fresh = _merge(store, range(100, 400))
+    ids = list(store.ids(merged))
+    assert sorted(ids) == sorted(store.ids(fresh)) == sorted(chunk_id(number) for number in range(100, 400))
+    assert store.count(merged) == 300
+    assert _bytes(store, merged, ids) == _bytes(store, fresh, ids)
+    for number in range(1000, 1010):
+        assert _search(store, merged, number) == _search(store, fresh, number)
+
+
+def test_merging_twice_is_merging_once(store: VectorStore) -> None:
+    once = _merge(store, range(50))
+    twice = _merge(store, range(50), onto=once)
+    ids = [chunk_id(number) for number in range(50)]
+    assert sorted(store.ids(twice)) == ids
+    assert _bytes(store, twice, ids) == _bytes(store, once, ids)
+
+
+def test_an_upsert_replaces_vector_and_place(store: VectorStore) -> None:
+    first, second = points([1, 2], dimensions=DIMENSIONS)
+    moved = VectorPoint(first.chunk_id, FilePath("/elsewhere/x"), (FilePath("/elsewhere"),), second.vector)
+    generation = store.merge(_merge(store, range(1, 2)), deletes=(), upserts=[moved])
+    assert store.search(generation, _query(2), scope=VectorScope((FilePath(ROOT),)), limit=5) == []
+    [hit] = store.search(generation, _query(2), scope=VectorScope((FilePath("/elsewhere"),)), limit=5)
+    assert hit.chunk_id == first.chunk_id
+    assert hit.score == pytest.approx(1, abs=1e-3)
+
+
+def test_what_is_deleted_and_upserted_at_once_is_there(store: VectorStore) -> None:
+    generation = _merge(store, range(5, 10), onto=_merge(store, range(10)), deletes=range(10))
+    assert sorted(store.ids(generation)) == [chunk_id(number) for number in range(5, 10)]
+
+
+def test_deleting_what_is_not_there_is_harmless(store: VectorStore) -> None:
+    generation = _merge(store, range(0), onto=_merge(store, range(3)), deletes=range(100, 110))
+    assert store.count(generation) == 3
+
+
+def test_vectors_come_back_to_half_precision(quantized: Quantized) -> None:
+    wanted = {point.chunk_id: np.frombuffer(point.vector, np.float32) for point in quantized.corpus.points[::100]}
+    vectors = quantized.store.vectors(quantized.generation, [*wanted, ChunkId(chunk_id(99_999))])
+    assert vectors.keys() == wanted.keys()
+    for key, vector in vectors.items():
+        assert vector.dtype == np.float32
+        assert vector == pytest.approx(wanted[key], abs=1e-3)
+
+
+def test_a_vector_that_is_stored_again_and_again_does_not_drift(store: VectorStore) -> None:
+    generation = _merge(store, range(200))
+    ids = [chunk_id(number) for number in range(200)]
+    before = _bytes(store, generation, ids)
+    for _ in range(3):
+        again = [
+            VectorPoint(point.chunk_id, point.file_path, point.parent_directories, vector)
+            for point, vector in zip(points(range(200), dimensions=DIMENSIONS), before, strict=True)
+        ]
+        generation = store.merge(generation, deletes=(), upserts=again)
+        after = _bytes(store, generation, ids)
+        assert np.frombuffer(b"".join(after), np.float32) == pytest.approx(
+            np.frombuffer(b"".join(before), np.float32), abs=3e-4
+        )
+
+
+def test_more_than_a_batch_is_merged_listed_and_read(store: VectorStore) -> None:
+    generation = _merge(store, range(2500))
+    generation = _merge(store, range(2500, 2600), onto=generation, deletes=range(1200))
+    ids = list(store.ids(generation))
+    assert sorted(ids) == [chunk_id(number) for number in range(1200, 2600)]
+    assert len(store.vectors(generation, ids)) == store.count(generation) == 1400
+
+
+# Generations
+
+
+def test_a_generation_answers_as_before_while_the_next_is_published(open_store: Callable[[], VectorStore]) -> None:
+    reader, writer = open_store(), open_store()
+    old = _merge(writer, range(10))
+    assert _search(reader, old, 3)[0] == chunk_id(3)
+    new = _merge(writer, range(10, 20), onto=old, deletes=range(10))
+    writer.discard_others(new)
+    assert sorted(reader.ids(old)) == [chunk_id(number) for number in range(10)]
+    assert _search(reader, old, 3)[0] == chunk_id(3)
+    assert sorted(reader.ids(new)) == [chunk_id(number) for number in range(10, 20)]
+
+
+def test_a_generation_is_kept_while_it_is_read_and_discarded_afterwards(
+    open_store: Callable[[], VectorStore], directory: Path
+) -> None:
+    reader, writer = open_store(), open_store()
+    old = _merge(writer, range(10))
+    reader.count(old)
+    new = _merge(writer, range(10, 20), onto=old)
+    writer.discard_others(new)
+    assert (directory / f"generation-{old}").is_dir()
+    reader.count(new)
+    writer.discard_others(new)
+    assert {path.name for path in directory.iterdir()} == {f"generation-{new}", f"generation-{new}.lock"}
+
+
+def test_a_discarded_generation_is_said_to_be_gone(open_store: Callable[[], VectorStore]) -> None:
+    writer = open_store()
+    old = _merge(writer, range(3))
+    new = _merge(writer, range(3), onto=old)
+    writer.discard_others(new)
+    reader = open_store()
+    for ask in (lambda: reader.count(old), lambda: next(reader.ids(old)), lambda: reader.vectors(old, [chunk_id(1)])):
+        with pytest.raises(GenerationGoneError):
+            ask()
+    with pytest.raises(GenerationGoneError):
+        _search(reader, old)
+    assert reader.count(new) == 3
+
+
+def test_a_generation_that_never_was_is_gone(store: VectorStore) -> None:
+    with pytest.raises(GenerationGoneError):
+        store.count(1)
+
+
+def test_starting_over_never_gives_a_number_that_somebody_may_have_open(open_store: Callable[[], VectorStore]) -> None:
+    reader, writer = open_store(), open_store()
+    old = _merge(writer, range(10))
+    assert reader.count(old) == 10
+    new = _merge(writer, range(3))
+    writer.discard_others(new)
+    assert reader.count(new) == 3
+
+
+def test_a_merge_changes_no_byte_of_its_base(quantized: Quantized) -> None:
+    before = _hashes(quantized.directory)
+    upserts = points(range(300, 2300), dimensions=QUANTIZED_DIMENSIONS)
+    deletes = [chunk_id(number) for number in range(2300, 4000)]
+    generation = quantized.store.merge(quantized.generation, deletes=deletes, upserts=upserts)
+    assert _hashes(quantized.directory) == before
+    again = quantized.store.merge(generation, deletes=deletes, upserts=upserts)
+    assert _hashes(quantized.directory) == before
+    assert quantized.store.count(again) == len(quantized.corpus.points) - len(deletes)
+    quantized.store.discard_others(quantized.generation)
+
+
+def test_opening_and_closing_change_no_byte(quantized: Quantized) -> None:
+    before = _hashes(quantized.directory)
+    for _ in range(3):
+        store = VectorStore(path=quantized.directory.parents[1], collection="chunks", dimensions=QUANTIZED_DIMENSIONS)
+        query = _query(300, dimensions=QUANTIZED_DIMENSIONS)
+        store.search(quantized.generation, query, scope=EVERYWHERE, limit=5)
+        store.close()
+    assert _hashes(quantized.directory) == before
+
+
+def test_generations_share_what_did_not_change(quantized: Quantized) -> None:
+    before = quantized.store.size_bytes()
+    generation = quantized.store.merge(quantized.generation, deletes=[chunk_id(300)], upserts=())
+    assert quantized.store.size_bytes() < 1.5 * before
+    assert generation != quantized.generation
+    quantized.store.discard_others(quantized.generation)
+
+
+def test_where_files_cannot_be_linked_they_are_copied(
+    open_store: Callable[[], VectorStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    store = open_store()
+    generation = _merge(store, range(10, 20), onto=_merge(store, range(10)), deletes=range(5))
+    assert sorted(store.ids(generation)) == [chunk_id(number) for number in range(5, 20)]
+    assert _search(store, generation, 12)[0] == chunk_id(12)
+
+
+# Accidents
+
+
+def test_a_failed_merge_leaves_nothing_behind(store: VectorStore, directory: Path) -> None:
+    generation = _merge(store, range(10))
+    before = {path.name for path in directory.iterdir()}
+
+    def fail() -> Iterator[VectorPoint]:
+        yield from points(range(10, 2000), dimensions=DIMENSIONS)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        store.merge(generation, deletes=[chunk_id(1)], upserts=fail())
+    assert {path.name for path in directory.iterdir()} == before
+    assert store.count(generation) == 10
+
+
+def test_what_a_crash_left_behind_is_removed(store: VectorStore, directory: Path) -> None:
+    published = _merge(store, range(10))
+    unpublished = _merge(store, range(20), onto=published)
+    shutil.copytree(directory / f"generation-{published}", directory / "draft-crashed")
+    (directory / "generation-7.lock").touch()
+    assert unpublished != published
+    store.discard_others(published)
+    store.count(published)
+    assert {path.name for path in directory.iterdir()} == {f"generation-{published}", f"generation-{published}.lock"}
+
+
+@pytest.mark.parametrize("name", ["matrix.dat", "quantized.data", "id_tracker.mappings", "version.info"])
+@pytest.mark.parametrize("remaining", [None, 0, 0.5], ids=["missing", "empty", "cut short"])
+def test_damage_is_an_error_that_says_how_to_mend_it(
+    quantized: Quantized, tmp_path: Path, name: str, remaining: float | None
+) -> None:
+    copy = tmp_path / "chunks" / quantized.directory.name
+    shutil.copytree(quantized.directory, copy, copy_function=os.link)
+    damaged = next(copy.rglob(name))
+    content = damaged.read_bytes()
+    damaged.unlink()
+    if remaining is not None:
+        damaged.write_bytes(content[: int(len(content) * remaining)])
+    store = VectorStore(path=tmp_path, collection="chunks", dimensions=QUANTIZED_DIMENSIONS)
+    with pytest.raises(StoreError, match="damaged") as caught:
+        store.count(quantized.generation)
+    assert not isinstance(caught.value, GenerationGoneError)
+    assert "dirindex doctor --repair" in str(caught.value.hint)
+    with pytest.raises(StoreError, match="damaged"):
+        store.merge(quantized.generation, deletes=(), upserts=())
+
+
+def test_garbage_in_a_file_is_an_error_that_says_how_to_mend_it(store: VectorStore, directory: Path) -> None:
+    generation = _merge(store, range(10))
+    config = next((directory / f"generation-{generation}").rglob("segment.json"))
+    config.write_bytes(bytes(config.stat().st_size))
+    with pytest.raises(StoreError) as caught:
+        store.count(generation)
+    assert "doctor --repair" in str(caught.value.hint)
+
+
+def test_a_merge_is_refused_when_the_disk_is_nearly_full(
+    store: VectorStore, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generation = _merge(store, range(10))
+    usage = shutil.disk_usage(directory)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=60_000_000))
+        with pytest.raises(StoreError, match="60 MB left"):
+            _merge(store, range(20), onto=generation)
+    assert store.count(generation) == 10
+
+
+def test_a_closed_store_opens_again(store: VectorStore) -> None:
+    generation = _merge(store, range(10))
+    assert store.count(generation) == 10
+    store.close()
+    store.close()
+    assert store.count(generation) == 10
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_nobody_else_can_read_vectors(store: VectorStore, tmp_path: Path) -> None:
+    _merge(store, range(20), onto=_merge(store, range(10)))
+    for path in (tmp_path / "qdrant", *(tmp_path / "qdrant").rglob("*")):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+
+
+def _bytes(store: VectorStore, generation: int, ids: list[ChunkId]) -> list[bytes]:
+    vectors = store.vectors(generation, ids)
+    return [vectors[one].tobytes() for one in ids]
