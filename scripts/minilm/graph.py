@@ -194,7 +194,8 @@ class _Graph:
         return self.constant(f"{name}.bias", self.weights[f"{name}.bias"])
 
     def normalized(self, hidden: str, name: str, output: str) -> str:
-        # SkipLayerNormalization would save the addition before it, and is 8 times slower in ONNX Runtime 1.31.
+        # Microseconds a layer at 256 tokens with ONNX Runtime 1.31: this and the addition before it 100,
+        # SkipLayerNormalization for both 540, the addition and simpler operators (mean, difference, root mean square) 145.
         inputs = [hidden, *(self.constant(part, self.weights[part]) for part in (f"{name}.weight", f"{name}.bias"))]
         return self.node("LayerNormalization", inputs, output, axis=-1, epsilon=EPSILON)
 
