@@ -32,6 +32,7 @@ _MAX_SECONDS = 15.0
 _MAX_DEPTH = 8
 _MAX_NAME = 100
 _MAX_GAP = 200
+_MAX_NEWLINES = 2
 _MAX_LEADS = 500
 # The parser asks anew for every word that a query compares, so larger pieces would mostly be copied in vain.
 _READ_BYTES = 4096
@@ -40,10 +41,7 @@ _INDENTATION = re.compile(rb"[ \t]*")
 _BLANK_LINE = re.compile(rb"\n[ \t\r]*\n[ \t]*\Z")
 _COMMENT = rb"(?:[ \t;]*(?://|#|--|/\*)[^\n]{0,200})?"
 _REST_OF_LINE = re.compile(rb"[ \t\r;,)\]}]{0,50}" + _COMMENT + rb"[ \t\r]*(?:\n|\Z)")
-_SCRAP = re.compile(
-    rb"(?:[)\]}]" + _COMMENT + rb"|\b(?:end|endif|fi|done|esac)\b" + _COMMENT + rb"|[^\w\x80-\xff])*+"
-)
-
+_SCRAP = re.compile(rb"(?:[)\]}]" + _COMMENT + rb"|\b(?:end|endif|fi|done|esac)\b" + _COMMENT + rb"|[^\w\x80-\xff])*+")
 
 
 class _Definition(NamedTuple):
@@ -74,7 +72,8 @@ class _Open(NamedTuple):
 
 def extract_code(text: str, kind: str, *, seconds: float = _MAX_SECONDS) -> Document:
     """Cut source code into its definitions; where parsing takes longer than `seconds`, leave it in one piece."""
-    source = text.encode("utf-8", "replace")
+    # A grammar takes NUL for the end of the file; one byte for one byte keeps every offset.
+    source = text.encode("utf-8", "replace").replace(b"\0", b" ")
     try:
         definitions, leads = _marks(source, kind, deadline=time.monotonic() + seconds)
     except TimeoutError:
@@ -96,10 +95,8 @@ def _marks(source: bytes, kind: str, *, deadline: float) -> tuple[list[_Definiti
     for captures in _matches(source, kind, deadline):
         if "lead" in captures:
             leads.append(_Lead(*captures["lead"][0].byte_range))
-        elif names := _names(source, captures):
-            start, end = captures.get("definition", captures.get("binding", []))[0].byte_range
-            if "definition" in captures or source.find(b"\n", start, end - 1) >= 0:
-                definitions.append(_Definition(start, end, names))
+        elif definition := _definition(source, captures):
+            definitions.append(definition)
     return _outermost_first(definitions), sorted(leads)
 
 
@@ -126,9 +123,17 @@ def _matches(source: bytes, kind: str, deadline: float) -> list[dict[str, list[N
     return [captures for _, captures in QueryCursor(query).matches(tree.root_node)]
 
 
-def _names(source: bytes, captures: dict[str, list[Node]]) -> tuple[str, ...]:
-    own = " ".join(filter(None, (_label(source, node) for node in captures["name"])))
-    return (*(_label(source, node) for node in captures.get("owner", ())), own) if own else ()
+def _definition(source: bytes, captures: dict[str, list[Node]]) -> _Definition | None:
+    """Read a match; None when it has no name, or is a binding that is no longer than a line."""
+    node = captures.get("definition", captures.get("binding", []))[0]
+    start, end = node.byte_range
+    if "binding" in captures and source.find(b"\n", start, end - 1) < 0:
+        return None
+    field = node.child_by_field_name("name")
+    labels = [_label(source, part) for part in captures.get("name", [field] if field else [])]
+    owners = [_label(source, part) for part in captures.get("owner", [])]
+    name = " ".join(filter(None, labels))
+    return _Definition(start, end, (*owners, name)) if name else None
 
 
 def _label(source: bytes, node: Node) -> str:
@@ -162,7 +167,7 @@ def _headings(stack: list[_Open]) -> tuple[str, ...]:
 
 
 def _is_part_of(inner: _Definition, outer: _Open) -> bool:
-    """Tell whether it is no section: on one line with the outer, or the same thing, as in `const store = class store {`."""
+    """Tell whether it is no section: on one line with the outer, or the same, as in `const store = class store {`."""
     return inner.end <= outer.line_end or (inner.names == outer.definition.names and inner.start <= outer.line_end)
 
 
@@ -204,10 +209,14 @@ def _indentation(source: bytes, line: int) -> int:
 
 
 def _touch(source: bytes, end: int, start: int) -> bool:
-    """Tell whether at most one blank line lies between; some grammars count the end of the line to the comment above."""
+    """Tell whether at most one blank line lies between; some grammars count the end of its line to a comment."""
     if source[end - 1 : end] == b"\n":
         end -= 1
-    return end <= start <= end + _MAX_GAP and not source[end:start].strip() and source.count(b"\n", end, start) <= 2
+    return (
+        end <= start <= end + _MAX_GAP
+        and not source[end:start].strip()
+        and source.count(b"\n", end, start) <= _MAX_NEWLINES
+    )
 
 
 def _without_scraps(source: bytes, parts: list[_Part]) -> list[_Part]:

@@ -4,7 +4,7 @@ A query names what counts in a language, by these captures:
 
 `@definition`  a named thing that is a section of its own: a function, a class, a module
 `@binding`     the same, if it has several lines: a constant, a callback, a type alias
-`@name`        what it is called; several are joined by spaces
+`@name`        what it is called, where that is not simply its field `name`; several are joined by spaces
 `@owner`       what it belongs to although it stands elsewhere: the receiver of a Go method
 `@lead`        a comment or attribute, which belongs to the definition that follows it directly
 
@@ -26,16 +26,13 @@ class Grammar(NamedTuple):
 
 
 _PYTHON = """
-[(function_definition name: (_) @name) (class_definition name: (_) @name)] @definition
+[(function_definition) (class_definition)] @definition
 (module (expression_statement (assignment left: (identifier) @name)) @binding)
 [(comment) (decorator)] @lead
 """
 
 _ECMASCRIPT = """
-[(function_declaration name: (_) @name)
- (generator_function_declaration name: (_) @name)
- (class_declaration name: (_) @name)
- (method_definition name: (_) @name)] @definition
+[(function_declaration) (generator_function_declaration) (class_declaration) (method_definition)] @definition
 [(variable_declarator
    name: (identifier) @name value: [(arrow_function) (function_expression) (generator_function) (class)])
  (assignment_expression
@@ -61,26 +58,15 @@ _JAVASCRIPT = (
 _TYPESCRIPT = (
     _ECMASCRIPT
     + """
-[(abstract_class_declaration name: (_) @name)
- (interface_declaration name: (_) @name)
- (enum_declaration name: (_) @name)
- (internal_module name: (_) @name)
- (module name: (_) @name)
- (function_signature name: (_) @name)] @definition
-[(type_alias_declaration name: (_) @name)
- (public_field_definition name: (_) @name value: (arrow_function))] @binding
+[(abstract_class_declaration) (interface_declaration) (enum_declaration) (internal_module) (module)
+ (function_signature)] @definition
+[(type_alias_declaration) (public_field_definition value: (arrow_function))] @binding
 """
 )
 
 _JAVA = """
-[(class_declaration name: (_) @name)
- (interface_declaration name: (_) @name)
- (enum_declaration name: (_) @name)
- (record_declaration name: (_) @name)
- (annotation_type_declaration name: (_) @name)
- (method_declaration name: (_) @name)
- (constructor_declaration name: (_) @name)
- (compact_constructor_declaration name: (_) @name)] @definition
+[(class_declaration) (interface_declaration) (enum_declaration) (record_declaration) (annotation_type_declaration)
+ (method_declaration) (constructor_declaration) (compact_constructor_declaration)] @definition
 [(line_comment) (block_comment)] @lead
 """
 
@@ -90,13 +76,13 @@ _C = """
   (pointer_declarator declarator: (function_declarator declarator: (_) @name))
   (pointer_declarator declarator: (pointer_declarator declarator: (function_declarator declarator: (_) @name)))
 ]) @definition
-[(struct_specifier name: (_) @name body: (_))
- (union_specifier name: (_) @name body: (_))
- (enum_specifier name: (_) @name body: (_))
+[(struct_specifier name: (_) body: (_))
+ (union_specifier name: (_) body: (_))
+ (enum_specifier name: (_) body: (_))
  (type_definition type: [
     (struct_specifier !name body: (_)) (union_specifier !name body: (_)) (enum_specifier !name body: (_))
   ] declarator: (type_identifier) @name)
- (preproc_function_def name: (_) @name)] @binding
+ (preproc_function_def)] @binding
 (translation_unit (declaration declarator: (init_declarator
   declarator: [(identifier) @name (array_declarator declarator: (identifier) @name)])) @binding)
 (comment) @lead
@@ -109,29 +95,20 @@ _CPP = (
   (reference_declarator (function_declarator declarator: (_) @name))
   (operator_cast type: (_) @name)
 ]) @definition
-[(class_specifier name: (_) @name body: (_))
- (namespace_definition name: (_) @name body: (_))
- (concept_definition name: (_) @name)] @definition
+[(class_specifier name: (_) body: (_)) (namespace_definition name: (_) body: (_)) (concept_definition)] @definition
 ["template" (template_parameter_list) (requires_clause)] @lead
 """
 )
 
 _CSHARP = """
-[(namespace_declaration name: (_) @name)
- (class_declaration name: (_) @name)
- (struct_declaration name: (_) @name)
- (interface_declaration name: (_) @name)
- (enum_declaration name: (_) @name)
- (record_declaration name: (_) @name)
- (method_declaration name: (_) @name)
- (constructor_declaration name: (_) @name)
- (local_function_statement name: (_) @name)] @definition
-[(property_declaration name: (_) @name) (operator_declaration operator: (_) @name)] @binding
+[(namespace_declaration) (class_declaration) (struct_declaration) (interface_declaration) (enum_declaration)
+ (record_declaration) (method_declaration) (constructor_declaration) (local_function_statement)] @definition
+[(property_declaration) (operator_declaration operator: (_) @name)] @binding
 (comment) @lead
 """
 
 _GO = """
-(function_declaration name: (_) @name) @definition
+(function_declaration) @definition
 (method_declaration
   receiver: (parameter_list (parameter_declaration type: [
     (type_identifier) @owner
@@ -139,67 +116,48 @@ _GO = """
     (pointer_type (type_identifier) @owner)
     (pointer_type (generic_type type: (_) @owner))]))
   name: (_) @name) @definition
-[(type_spec name: (_) @name) (type_alias name: (_) @name)] @binding
+[(type_spec) (type_alias)] @binding
 (source_file (var_declaration (var_spec name: (identifier) @name)) @binding)
 (comment) @lead
 """
 
 _RUST = """
-[(function_item name: (_) @name)
- (struct_item name: (_) @name)
- (enum_item name: (_) @name)
- (union_item name: (_) @name)
- (trait_item name: (_) @name)
- (mod_item name: (_) @name body: (_))
- (macro_definition name: (_) @name)
+[(function_item) (struct_item) (enum_item) (union_item) (trait_item) (macro_definition)
+ (mod_item name: (_) body: (_))
  (impl_item !trait type: (_) @name)
  (impl_item trait: (_) @name "for" @name type: (_) @name)] @definition
-[(const_item name: (_) @name) (static_item name: (_) @name) (type_item name: (_) @name)] @binding
+[(const_item) (static_item) (type_item)] @binding
 [(line_comment) (block_comment) (attribute_item)] @lead
 """
 
 _RUBY = """
-[(class name: (_) @name)
- (module name: (_) @name)
- (method name: (_) @name)
- (singleton_method name: (_) @name)] @definition
+[(class) (module) (method) (singleton_method)] @definition
 (assignment left: (constant) @name) @binding
 (comment) @lead
 """
 
 _PHP = """
-[(namespace_definition name: (_) @name body: (_))
- (class_declaration name: (_) @name)
- (interface_declaration name: (_) @name)
- (trait_declaration name: (_) @name)
- (enum_declaration name: (_) @name)
- (function_definition name: (_) @name)
- (method_declaration name: (_) @name)] @definition
+[(namespace_definition name: (_) body: (_)) (class_declaration) (interface_declaration) (trait_declaration)
+ (enum_declaration) (function_definition) (method_declaration)] @definition
 (comment) @lead
 """
 
 _BASH = """
-(function_definition name: (_) @name) @definition
+(function_definition) @definition
 (comment) @lead
 """
 
 _SCALA = """
-[(class_definition name: (_) @name)
- (object_definition name: (_) @name)
- (package_object name: (_) @name)
- (trait_definition name: (_) @name)
- (enum_definition name: (_) @name)
- (function_definition name: (_) @name)] @definition
-[(given_definition name: (_) @name) (type_definition name: (_) @name)] @binding
+[(class_definition) (object_definition) (package_object) (trait_definition) (enum_definition)
+ (function_definition)] @definition
+[(given_definition) (type_definition)] @binding
 (template_body (val_definition pattern: (identifier) @name) @binding)
 [(comment) (block_comment)] @lead
 """
 
 _KOTLIN = """
-[(class_declaration name: (_) @name)
- (object_declaration name: (_) @name)
+[(class_declaration) (object_declaration) (function_declaration)
  (companion_object "companion" @name)
- (function_declaration name: (_) @name)
  (secondary_constructor "constructor" @name)] @definition
 (source_file (property_declaration (variable_declaration (identifier) @name)) @binding)
 (class_body (property_declaration (variable_declaration (identifier) @name)) @binding)
@@ -207,9 +165,7 @@ _KOTLIN = """
 """
 
 _SWIFT = """
-[(class_declaration name: (_) @name)
- (protocol_declaration name: (_) @name)
- (function_declaration name: (_) @name)
+[(class_declaration) (protocol_declaration) (function_declaration)
  (init_declaration "init" @name)
  (deinit_declaration "deinit" @name)
  (subscript_declaration "subscript" @name)] @definition
@@ -219,25 +175,19 @@ _SWIFT = """
 """
 
 _LUA = """
-(function_declaration name: (_) @name) @definition
+(function_declaration) @definition
 [(assignment_statement (variable_list name: (_) @name) (expression_list value: (function_definition)))
- (field name: (_) @name value: (function_definition))] @binding
+ (field value: (function_definition))] @binding
 (chunk (variable_declaration (assignment_statement (variable_list name: (_) @name))) @binding)
 (comment) @lead
 """
 
 _HASKELL = """
 (declarations [
-  (signature name: (_) @name)
-  (function name: (_) @name)
-  (bind name: (_) @name)
-  (data_type name: (_) @name)
-  (newtype name: (_) @name)
-  (type_synonym name: (_) @name)
-  (class name: (_) @name)
+  (signature) (function) (bind) (data_type) (newtype) (type_synonym) (class)
   (instance name: (_) @name patterns: (_) @name)] @definition)
-[(class_declarations [(signature name: (_) @name) (function name: (_) @name) (bind name: (_) @name)] @definition)
- (instance_declarations [(function name: (_) @name) (bind name: (_) @name)] @definition)]
+[(class_declarations [(signature) (function) (bind)] @definition)
+ (instance_declarations [(function) (bind)] @definition)]
 [(comment) (haddock)] @lead
 """
 
@@ -257,7 +207,7 @@ _ELIXIR = """
 """
 
 _ZIG = """
-(function_declaration name: (_) @name) @definition
+(function_declaration) @definition
 (variable_declaration
   (identifier) @name [(struct_declaration) (enum_declaration) (union_declaration) (opaque_declaration)]) @definition
 (test_declaration [(string) (identifier)] @name) @definition
