@@ -146,7 +146,7 @@ def _parsed(found: FileContent, known_hash: ContentHash | None, policy: ParsePol
         return _skipped(source, SkipReason.SECRET, rule)
     document = policy.extract(content, source.path)
     chunks = chunker.chunk(document, policy=policy.chunking, count_tokens=policy.count_tokens)
-    return ParsedFile(source, of_content, document.kind, document.title, chunks)
+    return ParsedFile(source, of_content, document.kind, document.title, chunks, document.page_starts)
 
 
 def _skipped(source: SourceFile, reason: SkipReason, detail: str) -> SkippedFile:

@@ -170,7 +170,7 @@ class _Crew(Generic[Item, Result]):
 
 def _cause(error: BaseException, seconds: float) -> str:
     if isinstance(error, TimeoutError):
-        return f"took longer than {seconds:.0f} seconds"
+        return f"took longer than {seconds:g} seconds"
     if isinstance(error, ProcessExpired):
         return f"ended the process that read it ({_exit_name(error.exitcode)})"
     return f"could not be handed over ({type(error).__name__})"

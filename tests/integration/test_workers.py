@@ -1,0 +1,242 @@
+"""Worker processes for real, with formats that do their worst."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import types
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import hostile_formats
+import pymupdf
+import pytest
+
+from directory_indexer import extractors
+from directory_indexer.chunker import ChunkPolicy
+from directory_indexer.errors import UnavailableError
+from directory_indexer.parsing import ParseOutcome, ParsePolicy, ParseRequest, parse_all
+from directory_indexer.records import FileFailure, ParsedFile, SkippedFile, SourceFile, Stage, file_path
+from directory_indexer.workers import Lost, Task, WorkerLimits, run_tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+LIMITS = WorkerLimits(n_workers=2, memory_bytes=1 << 30, seconds=60, seconds_per_mb=0)
+POLICY = ParsePolicy(
+    max_file_size=1_000_000,
+    include_secrets=False,
+    chunking=ChunkPolicy(size=64, overlap=8),
+    count_tokens=hostile_formats.count_words,
+    extract=hostile_formats.extract,
+    limits=LIMITS,
+)
+STARTER = """
+import sys
+from hostile_formats import count_words, hold_open
+from directory_indexer.chunker import ChunkPolicy
+from directory_indexer.parsing import ParsePolicy, ParseRequest, parse_all
+from directory_indexer.records import SourceFile, file_path
+
+policy = ParsePolicy(1000, False, ChunkPolicy(size=64, overlap=8), count_words, hold_open)
+list(parse_all([ParseRequest(SourceFile(file_path(sys.argv[1]), 8, 0), None)], policy))
+"""
+SHORT = replace(POLICY, limits=replace(LIMITS, seconds=0.5))
+NEEDS_SIGNALS = pytest.mark.skipif(os.name == "nt", reason="processes end otherwise there")
+
+
+def files(directory: Path, *texts: str, suffix: str = ".pdf") -> list[ParseRequest]:
+    """Write files, by their suffix of a kind that is never read in the process of the caller."""
+    requests = []
+    for index, text in enumerate(texts):
+        path = directory / f"{index:03}{suffix}"
+        path.write_text(text)
+        status = path.stat()
+        requests.append(ParseRequest(SourceFile(file_path(path), status.st_size, status.st_mtime_ns), None))
+    return requests
+
+
+def parsed(requests: Iterable[ParseRequest], policy: ParsePolicy = POLICY) -> list[ParseOutcome]:
+    """Parse files, and give the outcomes in the order of the files."""
+    return sorted(parse_all(requests, policy), key=path_of)
+
+
+def path_of(outcome: ParseOutcome) -> str:
+    return outcome.path if isinstance(outcome, SkippedFile | FileFailure) else outcome.source.path
+
+
+def text_of(outcome: ParseOutcome) -> str:
+    assert isinstance(outcome, ParsedFile)
+    return "".join(chunk.text for chunk in outcome.chunks)
+
+
+def message_of(outcome: ParseOutcome) -> str:
+    assert isinstance(outcome, FileFailure)
+    assert outcome.stage == Stage.EXTRACT
+    return outcome.message
+
+
+@pytest.fixture(autouse=True)
+def no_process_is_left() -> Iterator[None]:
+    yield
+    assert multiprocessing.active_children() == []
+
+
+def test_few_small_files_are_parsed_without_starting_a_process(tmp_path: Path) -> None:
+    outcomes = parsed(files(tmp_path, "who", "who", suffix=".txt"))
+
+    assert [text_of(outcome) for outcome in outcomes] == [f"who read by {os.getpid()}"] * 2
+
+
+def test_the_bulk_of_many_files_and_large_ones_are_parsed_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "many").mkdir()
+    many = files(tmp_path / "many", *["who"] * 140, suffix=".txt")
+    large = files(tmp_path, "word " * 60_000, suffix=".txt")
+    here = f"who read by {os.getpid()}"
+
+    outcomes = list(parse_all([*large, *many], POLICY))
+
+    assert sum(isinstance(outcome, ParsedFile) for outcome in outcomes) == 141
+    assert 90 <= sum(text_of(outcome) == here for outcome in outcomes) < 110
+
+
+def test_a_pdf_under_another_name_is_parsed_elsewhere(tmp_path: Path) -> None:
+    (request,) = files(tmp_path, f"%PDF-1.7 {'x' * 50}", suffix=".txt")
+
+    (outcome,) = parsed([request], replace(POLICY, extract=hostile_formats.tell_process))
+
+    assert text_of(outcome) != str(os.getpid())
+
+
+def test_a_pdf_is_read_in_a_worker(tmp_path: Path) -> None:
+    pdf = pymupdf.open()
+    pdf.new_page().insert_text((60, 100), "Foxes live in dens.")
+    pdf.save(tmp_path / "a.pdf")
+    size = (tmp_path / "a.pdf").stat().st_size
+    request = ParseRequest(SourceFile(file_path(tmp_path / "a.pdf"), size, 0), None)
+
+    (outcome,) = parsed([request], replace(POLICY, extract=extractors.extract))
+
+    assert isinstance(outcome, ParsedFile)
+    assert (outcome.kind, text_of(outcome), outcome.chunks[0].page) == ("pdf", "Foxes live in dens.", 1)
+
+
+def test_a_parser_that_never_ends_is_the_failure_of_its_file(tmp_path: Path) -> None:
+    outcomes = parsed(files(tmp_path, "hang", "fine", "spin", "good"), SHORT)
+
+    assert message_of(outcomes[0]) == message_of(outcomes[2]) == "took longer than 0.5 seconds"
+    assert [text_of(outcome) for outcome in outcomes[1::2]] == ["fine", "good"]
+
+
+def test_a_parser_that_ends_its_process_is_the_failure_of_its_file(tmp_path: Path) -> None:
+    outcomes = parsed(files(tmp_path, "leave", "fine", "leave", "good"))
+
+    assert message_of(outcomes[0]) == message_of(outcomes[2]) == "ended the process that read it (exit code 7)"
+    assert [text_of(outcome) for outcome in outcomes[1::2]] == ["fine", "good"]
+
+
+@NEEDS_SIGNALS
+def test_a_parser_that_crashes_is_the_failure_of_its_file(tmp_path: Path) -> None:
+    outcomes = parsed(files(tmp_path, "fine", "crash"))
+
+    assert message_of(outcomes[1]) == "ended the process that read it (SIGSEGV)"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory cannot be limited there")
+def test_a_parser_that_wants_all_memory_is_the_failure_of_its_file(tmp_path: Path) -> None:
+    outcomes = parsed(files(tmp_path, "memory", "fine"))
+
+    assert message_of(outcomes[0]) == "needs more memory than it may use"
+    assert text_of(outcomes[1]) == "fine"
+
+
+def test_of_many_files_handed_over_together_only_the_culprit_fails(tmp_path: Path) -> None:
+    requests = files(tmp_path, *["fine"] * 100, *["good"] * 20, "leave", *["good"] * 20, suffix=".txt")
+
+    outcomes = parsed(requests)
+
+    assert len(outcomes) == len(requests)
+    assert [path_of(outcome) for outcome in outcomes if not isinstance(outcome, ParsedFile)] == [
+        requests[120].source.path
+    ]
+
+
+def test_what_parsers_print_reaches_nobody(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    parsed(files(tmp_path, "print", "leave"))
+
+    assert capfd.readouterr() == ("", "")
+
+
+def test_leaving_early_leaves_no_process(tmp_path: Path) -> None:
+    outcomes = parse_all(files(tmp_path, "fine", *["hang"] * 5), POLICY)
+
+    assert text_of(next(outcomes)) == "fine"
+
+    outcomes.close()  # type: ignore[attr-defined]
+
+
+def test_a_run_that_must_stop_does_not_wait_for_files_in_hand(tmp_path: Path) -> None:
+    outcomes: list[ParseOutcome] = []
+
+    for outcome in parse_all(files(tmp_path, "fine", "hang", "hang"), POLICY, must_stop=lambda: bool(outcomes)):
+        outcomes.append(outcome)  # noqa: PERF402 - what must stop the run is that there is one
+
+    assert [text_of(outcome) for outcome in outcomes] == ["fine"]
+
+
+def test_a_run_that_must_stop_before_it_starts_parses_nothing(tmp_path: Path) -> None:
+    requests = [*files(tmp_path, "fine", suffix=".txt"), *files(tmp_path, "fine")]
+
+    assert list(parse_all(requests, POLICY, must_stop=lambda: True)) == []
+
+
+def test_no_more_files_are_taken_than_are_worked_on(tmp_path: Path) -> None:
+    taken: list[ParseRequest] = []
+
+    def requests() -> Iterator[ParseRequest]:
+        for request in files(tmp_path, *["word " * 60_000] * 150, suffix=".txt"):
+            taken.append(request)
+            yield request
+
+    outcomes = parse_all(requests(), POLICY)
+    next(outcomes)
+
+    assert len(taken) < 110
+
+    outcomes.close()  # type: ignore[attr-defined]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_worker_dies_with_the_process_that_started_it(tmp_path: Path) -> None:
+    (request,) = files(tmp_path, "anything")
+    pipe = Path(f"{request.source.path}.pipe")
+    os.mkfifo(pipe)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    starter = subprocess.Popen([sys.executable, "-c", STARTER, request.source.path], env=environment)
+    with pipe.open("rb") as held_by_worker:
+        starter.kill()
+        starter.wait()
+
+        assert held_by_worker.read() == b""
+
+
+def test_workers_that_do_not_stay_alive_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("only_here")
+    exec("def work(item): ...", module.__dict__)  # noqa: S102 - a function that no worker can import
+    monkeypatch.setitem(sys.modules, "only_here", module)
+
+    with pytest.raises(UnavailableError, match="worker processes do not stay alive"):
+        list(run_tasks(module.work, [Task(("item",), 60)], limits=WorkerLimits(n_workers=1)))
+
+
+def test_what_cannot_be_handed_back_is_lost() -> None:
+    ((item, result),) = run_tasks(hostile_formats.make_lock, [Task(("item",), 60)], limits=WorkerLimits(n_workers=1))
+
+    assert (item, result) == ("item", Lost("could not be handed over (TypeError)"))
+
+
+def test_no_tasks_need_no_worker() -> None:
+    assert list(run_tasks(len, [], limits=WorkerLimits())) == []

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import hostile_formats
+import pytest
+
+from directory_indexer.chunker import ChunkPolicy
+from directory_indexer.parsing import ParsePolicy, ParseRequest, UnchangedFile, parse
+from directory_indexer.records import (
+    FileFailure,
+    ParsedFile,
+    SkippedFile,
+    SkipReason,
+    SourceFile,
+    Stage,
+    content_hash,
+    file_path,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+POLICY = ParsePolicy(
+    max_file_size=10_000,
+    include_secrets=False,
+    chunking=ChunkPolicy(size=64, overlap=8),
+    count_tokens=hostile_formats.count_words,
+    extract=hostile_formats.extract,
+)
+PRIVATE_KEY = f"-----BEGIN RSA PRIVATE KEY-----\nMIIE{60 * 'pA7b'}\n"
+
+
+def request_for(path: Path, text: str, *, known: str | None = None) -> ParseRequest:
+    path.write_text(text)
+    status = path.stat()
+    source = SourceFile(file_path(path), status.st_size, status.st_mtime_ns)
+    return ParseRequest(source, content_hash(known.encode()) if known is not None else None)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "a.txt"
+
+
+def test_a_file_becomes_chunks(path: Path) -> None:
+    request = request_for(path, "five words stand here alone")
+
+    outcome = parse(request, POLICY)
+
+    assert isinstance(outcome, ParsedFile)
+    assert outcome.source == request.source
+    assert outcome.hash == content_hash(b"five words stand here alone")
+    assert (outcome.kind, outcome.title) == ("hostile", "five words stand her")
+    assert [chunk.text for chunk in outcome.chunks] == ["five words stand here alone"]
+
+
+def test_a_file_whose_bytes_are_known_is_not_extracted(path: Path) -> None:
+    request = request_for(path, "fail", known="fail")
+
+    assert parse(request, POLICY) == UnchangedFile(request.source, content_hash(b"fail"))
+
+
+def test_a_file_whose_bytes_are_others_is_extracted(path: Path) -> None:
+    assert isinstance(parse(request_for(path, "new text", known="old text"), POLICY), ParsedFile)
+
+
+def test_the_stamp_is_that_of_the_bytes_and_not_that_of_the_walk(path: Path) -> None:
+    request = request_for(path, "text")
+    later = request_for(path, "longer text").source
+
+    outcome = parse(request, POLICY)
+
+    assert isinstance(outcome, ParsedFile)
+    assert outcome.source == later
+
+
+def test_a_file_that_holds_a_key_is_skipped_with_the_rule(path: Path) -> None:
+    request = request_for(path, PRIVATE_KEY)
+
+    outcome = parse(request, POLICY)
+
+    assert isinstance(outcome, SkippedFile)
+    assert outcome.reason == SkipReason.SECRET
+    assert outcome.detail
+    assert (outcome.size, outcome.mtime_ns) == request.source[1:]
+
+
+def test_a_file_that_holds_a_key_is_parsed_where_secrets_are_wanted(path: Path) -> None:
+    assert isinstance(parse(request_for(path, PRIVATE_KEY), replace(POLICY, include_secrets=True)), ParsedFile)
+
+
+def test_what_the_extractor_skips_is_skipped_with_its_reason(path: Path) -> None:
+    request = request_for(path, "encrypted")
+
+    assert parse(request, POLICY) == SkippedFile(
+        request.source.path, SkipReason.ENCRYPTED, "needs a password", size=9, mtime_ns=request.source.mtime_ns
+    )
+
+
+def test_what_the_extractor_cannot_read_is_a_failure_with_its_words(path: Path) -> None:
+    request = request_for(path, "damaged")
+
+    assert parse(request, POLICY) == FileFailure(request.source.path, Stage.EXTRACT, "damaged: no end")
+
+
+@pytest.mark.parametrize(("behaviour", "error"), [("fail", "KeyError"), ("recurse", "RecursionError")])
+def test_a_bug_is_a_failure_that_names_its_place_and_quotes_nothing(path: Path, behaviour: str, error: str) -> None:
+    outcome = parse(request_for(path, behaviour), POLICY)
+
+    assert isinstance(outcome, FileFailure)
+    assert outcome.stage == Stage.EXTRACT
+    assert outcome.message.startswith(f"{error} in hostile_formats.py, line ")
+    assert "secret" not in outcome.message
+
+
+def test_a_file_that_became_too_large_is_skipped(path: Path) -> None:
+    outcome = parse(request_for(path, "x" * 101), replace(POLICY, max_file_size=100))
+
+    assert isinstance(outcome, SkippedFile)
+    assert outcome.reason == SkipReason.TOO_LARGE
