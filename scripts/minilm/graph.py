@@ -195,7 +195,7 @@ class _Graph:
 
     def normalized(self, hidden: str, name: str, output: str) -> str:
         # Microseconds a layer at 256 tokens with ONNX Runtime 1.31: this and the addition before it 100,
-        # SkipLayerNormalization for both 540, the addition and simpler operators (mean, difference, root mean square) 145.
+        # SkipLayerNormalization for both 540, addition and simpler operators (mean, difference, root mean square) 145.
         inputs = [hidden, *(self.constant(part, self.weights[part]) for part in (f"{name}.weight", f"{name}.bias"))]
         return self.node("LayerNormalization", inputs, output, axis=-1, epsilon=EPSILON)
 
