@@ -32,11 +32,16 @@ _STAND_IN_OFFSET = 0x100000
 
 def file_path(path: str | os.PathLike[str]) -> FilePath:
     """Make the storable form of a path that is already absolute and resolved."""
-    return FilePath(_SURROGATES.sub(lambda found: chr(ord(found[0]) + _STAND_IN_OFFSET), os.fspath(path)))
+    text = os.fspath(path)
+    if text.isascii():
+        return FilePath(text)
+    return FilePath(_SURROGATES.sub(lambda found: chr(ord(found[0]) + _STAND_IN_OFFSET), text))
 
 
 def os_path(path: FilePath) -> str:
     """Turn a stored path back into the one that the operating system knows."""
+    if path.isascii():
+        return path
     return _STAND_INS.sub(lambda found: chr(ord(found[0]) - _STAND_IN_OFFSET), path)
 
 
@@ -121,9 +126,8 @@ class IgnoredPath:
     rule: str
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """One directory of a walk.
+class Listing(NamedTuple):
+    """One directory of a walk; a tuple, as `SourceFile` is.
 
     `failures` name the directory itself when it could not be read, or entries of it: nothing at or below such a path
     may be taken for deleted.
@@ -292,6 +296,17 @@ class VectorPoint:
     parent_directories: tuple[FilePath, ...]
     vector: bytes = field(repr=False)
     """The float32 values in native byte order."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorScope:
+    """Where a hit must lie: in one of the directories, at any depth, or in one of the files; anywhere if none is given.
+
+    A directory counts as a scope if it is a tracked one or lies in one.
+    """
+
+    directories: tuple[FilePath, ...] = ()
+    files: tuple[FilePath, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

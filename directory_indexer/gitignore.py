@@ -1,0 +1,256 @@
+"""The pattern language of gitignore: what a line means, read as git's own source reads it.
+
+Patterns are compared with the bytes of a name, as git compares them: `byte_text` gives the form that names take here,
+one character for each byte.
+
+Every pattern is matched in time proportional to its length times that of the name, whoever wrote it. A run of stars is
+one star; what stands between two stars is taken at its first place without turning back, for what follows can only
+lose by a later one; and a path is matched directory by directory.
+
+Two differences from git, both on purpose: `foo**/bar` means `foo*/bar`, as git's manual has it, while git's code takes
+`**` behind a literal for whole directories; and under `core.ignoreCase` a capital in brackets is compared without case
+like the rest of its pattern, while git compares it with the lower-case name, so that it can never match.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import string
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MAX_PATTERN_BYTES: Final = 1000
+MAX_COSTLY_BYTES: Final = 100_000
+"""How many bytes of one source may be other than plain names: it bounds what a hostile file costs for each name."""
+
+STAR: Final = frozenset[str]()
+"""Stands in a glob for any number of characters."""
+
+_SLASH: Final = frozenset("/")
+_ANY: Final = frozenset(map(chr, range(1, 256))) - _SLASH
+_LONGEST_SHOWN: Final = 80
+_UTF_16_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+_BRACKET_ITEM = re.compile(
+    r"""\[:(?P<posix>[^\]]*):\]
+    | (?:\\(?P<escaped_low>.)|(?P<low>[^\\])) - (?:\\(?P<escaped_high>.)|(?P<high>[^\]\\]))
+    | (?:\\(?P<escaped>.)|(?P<plain>[^\\]))""",
+    re.DOTALL | re.VERBOSE,
+)
+_POSIX_CLASSES: Final = {
+    "alnum": string.ascii_letters + string.digits,
+    "alpha": string.ascii_letters,
+    "blank": " \t",
+    "cntrl": "".join(map(chr, range(1, 32))) + "\x7f",
+    "digit": string.digits,
+    "graph": string.ascii_letters + string.digits + string.punctuation,
+    "lower": string.ascii_lowercase,
+    "print": string.ascii_letters + string.digits + string.punctuation + " ",
+    "punct": string.punctuation,
+    "space": " \t\n\r",
+    "upper": string.ascii_uppercase,
+    "xdigit": string.hexdigits,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Glob:
+    """A pattern for one name: for each place the characters that may stand there, or `STAR`."""
+
+    places: tuple[frozenset[str], ...]
+
+    @property
+    def literal(self) -> str | None:
+        """The only name that matches, where there is only one."""
+        is_literal = all(len(place) == 1 for place in self.places)
+        return "".join(char for place in self.places for char in place) if is_literal else None
+
+    @property
+    def folded(self) -> Glob:
+        """The glob that matches what `fold` makes of the names that this one matches."""
+        return Glob(tuple(frozenset(map(fold, place)) for place in self.places))
+
+    @property
+    def regex(self) -> str:
+        """The pattern for `re.fullmatch` under `re.DOTALL`; it captures nothing."""
+        first, *others = ("".join(map(_place_regex, places)) for places in _split(self.places, STAR))
+        if not others:
+            return first
+        *inner, last = others
+        return first + "".join(f"(?>.*?{between})" for between in inner if between) + ".*" + last
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line of an ignore file: a glob for each segment of a path, `None` for any number of directories.
+
+    A pattern on names alone has the steps `(None, glob)`.
+    """
+
+    label: str
+    is_negated: bool
+    only_directories: bool
+    steps: tuple[Glob | None, ...]
+
+    @property
+    def name_glob(self) -> Glob | None:
+        """The glob of a rule that looks at names alone."""
+        return self.steps[1] if len(self.steps) == 2 and self.steps[0] is None else None  # noqa: PLR2004 - a pair
+
+
+class ParsedRules(NamedTuple):
+    """The rules of one source in the order of its lines, and a sentence on each line that is of no use."""
+
+    rules: tuple[Rule, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def byte_text(name: str) -> str:
+    """Give the form of a name that patterns are compared with."""
+    return name if name.isascii() else os.fsencode(name).decode("latin-1")
+
+
+def fold(name: str) -> str:
+    """Make ASCII letters lower-case, and no others: these are bytes."""
+    return name.lower() if name.isascii() else name.encode("latin-1").lower().decode("latin-1")
+
+
+def parse_rules(content: bytes, *, source: str) -> ParsedRules:
+    """Read an ignore file; `source` names it in the labels of its rules, before the number and text of the line."""
+    if content.startswith(_UTF_16_MARKS):
+        return ParsedRules((), (f"{source}: is UTF-16, but git reads ignore files as UTF-8",))
+    lines = enumerate(_lines(content), start=1)
+    return _parse((f"{source}:{number}: {_shown(line)}", line) for number, line in lines)
+
+
+def parse_patterns(patterns: Iterable[str], *, source: str) -> ParsedRules:
+    """Read patterns that stand alone; `source` is what they are called in the labels of the rules."""
+    return _parse((f"{source}: {pattern}", _without_trailing_spaces(byte_text(pattern))) for pattern in patterns)
+
+
+def _parse(lines: Iterable[tuple[str, str]]) -> ParsedRules:
+    rules: list[Rule] = []
+    problems: list[str] = []
+    n_costly_bytes = 0
+    for label, line in lines:
+        if not line or line.startswith("#"):
+            continue
+        try:
+            rule = _rule(line, label)
+        except ValueError as error:
+            problems.append(f"{label}: {error}")
+            continue
+        n_costly_bytes += len(line) if rule.name_glob is None or rule.name_glob.literal is None else 0
+        if n_costly_bytes > MAX_COSTLY_BYTES:
+            problems.append(f"{label}: from here on left out, for the patterns before are too many")
+            break
+        rules.append(rule)
+    return ParsedRules(tuple(rules), tuple(problems))
+
+
+def _lines(content: bytes) -> Iterator[str]:
+    for line in content.removeprefix(codecs.BOM_UTF8).decode("latin-1").split("\n"):
+        yield _without_trailing_spaces(line.removesuffix("\r").partition("\0")[0])
+
+
+def _without_trailing_spaces(line: str) -> str:
+    stripped = line.rstrip(" ")
+    n_backslashes = len(stripped) - len(stripped.rstrip("\\"))
+    return stripped + " " if n_backslashes % 2 and stripped != line else stripped
+
+
+def _shown(line: str) -> str:
+    text = line.encode("latin-1").decode("utf-8", "replace")
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+
+
+def _rule(line: str, label: str) -> Rule:
+    pattern = line.removeprefix("!")
+    if len(pattern) > MAX_PATTERN_BYTES:
+        raise ValueError(f"longer than {MAX_PATTERN_BYTES} bytes")
+    path = pattern.removesuffix("/")
+    steps = _steps(path.removeprefix("/")) if "/" in path else (None, Glob(tuple(_places(path))))
+    return Rule(label, is_negated=pattern != line, only_directories=path != pattern, steps=steps)
+
+
+def _steps(path: str) -> tuple[Glob | None, ...]:
+    segments = _split(_places(path), _SLASH)
+    return tuple(None if segment[1:] and not any(segment) else Glob(segment) for segment in segments)
+
+
+def _split(places: Iterable[frozenset[str]], separator: frozenset[str]) -> list[tuple[frozenset[str], ...]]:
+    parts: list[tuple[frozenset[str], ...]] = [()]
+    for place in places:
+        if place == separator:
+            parts.append(())
+        else:
+            parts[-1] += (place,)
+    return parts
+
+
+def _places(pattern: str) -> Iterator[frozenset[str]]:
+    position = 0
+    while position < len(pattern):
+        char = pattern[position]
+        position += 1
+        if char == "*":
+            yield STAR
+        elif char == "?":
+            yield _ANY
+        elif char == "[":
+            chars, position = _bracket(pattern, position)
+            yield chars
+        elif char == "\\":
+            if position == len(pattern):
+                raise ValueError("nothing can match, for a backslash stands at the end")
+            yield frozenset(pattern[position])
+            position += 1
+        else:
+            yield frozenset(char)
+
+
+def _bracket(pattern: str, start: int) -> tuple[frozenset[str], int]:
+    """Read a bracket expression from behind its `[`; give its characters and where it ends."""
+    is_negated = pattern.startswith(("!", "^"), start)
+    position = first = start + is_negated
+    chars: set[str] = set()
+    while position == first or not pattern.startswith("]", position):
+        item = _BRACKET_ITEM.match(pattern, position)
+        if item is None:
+            raise ValueError("nothing can match, for a bracket is not closed")
+        chars |= _bracket_chars(item)
+        position = item.end()
+    matching = _ANY - chars if is_negated else _ANY & chars
+    if not matching:
+        raise ValueError("nothing can match, for brackets hold no character of a name")
+    return matching, position + 1
+
+
+def _bracket_chars(item: re.Match[str]) -> set[str]:
+    found = item.groupdict()
+    if (posix := found["posix"]) is not None:
+        if posix not in _POSIX_CLASSES:
+            raise ValueError(f"nothing can match, for there is no class [:{posix}:]")
+        return set(_POSIX_CLASSES[posix])
+    low, high = found["escaped_low"] or found["low"], found["escaped_high"] or found["high"]
+    if low is not None:
+        return {chr(code) for code in range(ord(low), ord(high) + 1)}
+    return {found["escaped"] or found["plain"]}
+
+
+def _place_regex(place: frozenset[str]) -> str:
+    if len(place) == 1:
+        return re.escape(*place)
+    if place == _ANY:
+        return "."
+    others = _ANY - place
+    return f"[^{_escaped(others)}]" if len(others) < len(place) else f"[{_escaped(place)}]"
+
+
+def _escaped(chars: frozenset[str]) -> str:
+    return re.escape("".join(sorted(chars)))

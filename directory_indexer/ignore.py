@@ -1,0 +1,144 @@
+"""What is left out of the index, and which rule says so.
+
+The rules in force in a directory, by precedence. The first source that has a matching rule decides; within a source the
+last line that matches does, and of ignore files in nested directories the innermost comes first:
+
+1. secrets, by name, unless they are asked for; nothing brings them back
+2. `.git`, always
+3. `.dirindexignore`: its `!` brings back what any rule below leaves out
+4. `ignore_patterns` of the configuration; `!` likewise
+5. hidden names, which start with a dot, unless they are asked for
+6. `.gitignore`
+7. `.git/info/exclude`
+8. the user's own ignore file for all repositories
+
+A directory that is left out is not entered, so nothing in it can be brought back alone. A git repository inside of
+another directory keeps rules 6 and 7 to itself: those from around it end at its border, as they do for git. Without any
+repository, `.gitignore` counts from the indexed directory on. Whether git tracks a file is not asked.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from enum import IntEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from directory_indexer.gitignore import byte_text, parse_patterns
+from directory_indexer.name_hints import merged, test_of
+from directory_indexer.rule_layer import Layer, layer_of
+from directory_indexer.secret_files import SECRET_NAMES, has_secret_content
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+__all__ = ["Decision", "Precedence", "Rules", "built_in_rules", "has_secret_content"]
+
+
+class Precedence(IntEnum):
+    """The sources of rules; the lowest number that has a matching rule decides."""
+
+    SECRET = 1
+    GIT_DIRECTORY = 2
+    DIRINDEXIGNORE = 3
+    CONFIGURED = 4
+    HIDDEN = 5
+    GITIGNORE = 6
+    GIT_EXCLUDE = 7
+    USER_IGNORE = 8
+
+
+class Decision(NamedTuple):
+    """What is to become of an entry, and the rule that decided."""
+
+    is_ignored: bool
+    rule: str
+    precedence: Precedence
+
+
+class Rules:
+    """The rules in force in one directory."""
+
+    def __init__(self, sources: Sequence[tuple[Precedence, Layer]], *, ignore_case: bool = False) -> None:
+        self.ignore_case = ignore_case
+        self._sources = sources
+
+    def adding(self, precedence: Precedence, layer: Layer) -> Rules:
+        """Put a source that starts in this directory before those of the same precedence from further out."""
+        sources = sorted([(precedence, layer), *self._sources], key=lambda source: source[0])
+        return Rules(sources, ignore_case=self.ignore_case)
+
+    def at_repository(self, *, ignore_case: bool) -> Rules:
+        """Leave behind what git takes from around a repository that starts in this directory."""
+        sources = [source for source in self._sources if source[0] < Precedence.GITIGNORE]
+        return Rules(sources, ignore_case=ignore_case)
+
+    def enter(self, directory_name: str) -> Rules:
+        """Give the rules as they stand in a sub-directory, before its own."""
+        if not self._may_lead_on(directory_name):
+            return self._elsewhere
+        name = byte_text(directory_name)
+        return self._with(layer.enter(name) for _, layer in self._sources)
+
+    def decide(self, entry_name: str, *, is_directory: bool) -> Decision | None:
+        """Find the rule that decides about an entry, if any has a say."""
+        name = byte_text(entry_name)
+        for precedence, layer in self._sources:
+            rule = layer.deciding_rule(name, is_directory=is_directory)
+            if rule is None:
+                continue
+            if precedence != Precedence.SECRET:
+                return Decision(not rule.is_negated, rule.label, precedence)
+            if not rule.is_negated and rule.only_directories == is_directory:
+                return Decision(is_ignored=True, rule=rule.label, precedence=precedence)
+        return None
+
+    def decide_path(self, names: Sequence[str], *, is_directory: bool) -> Decision | None:
+        """Find the rule that leaves out an entry further down, given by the names on the way, or a directory there."""
+        rules = self
+        for name in names[:-1]:
+            decision = rules.decide(name, is_directory=True)
+            if decision and decision.is_ignored:
+                return decision
+            rules = rules.enter(name)
+        return rules.decide(names[-1], is_directory=is_directory) if names else None
+
+    @cached_property
+    def may_concern(self) -> Callable[[str], bool]:
+        """The quick test whether any rule can leave out an entry of a name."""
+        return test_of(merged(layer.hints for _, layer in self._sources))
+
+    @cached_property
+    def _may_lead_on(self) -> Callable[[str], bool]:
+        return test_of(merged(layer.door_hints for _, layer in self._sources))
+
+    @cached_property
+    def _elsewhere(self) -> Rules:
+        return self._with(layer.elsewhere for _, layer in self._sources)
+
+    def _with(self, layers: Iterable[Layer]) -> Rules:
+        sources = [(precedence, layer) for (precedence, _), layer in zip(self._sources, layers, strict=True)]
+        return self if sources == self._sources else Rules(sources, ignore_case=self.ignore_case)
+
+
+def built_in_rules(*, include_secrets: bool, include_hidden: bool) -> Rules:
+    """Make the rules that need no file, as they stand in the root of the file system."""
+    layers = [(Precedence.GIT_DIRECTORY, _layer((".git",), source="git"))]
+    if not include_secrets:
+        layers.append((Precedence.SECRET, _secret_layer()))
+    if not include_hidden:
+        layers.append((Precedence.HIDDEN, _layer((".*",), source="hidden")))
+    return Rules(sorted(layers, key=lambda source: source[0]))
+
+
+def _layer(patterns: Iterable[str], *, source: str) -> Layer:
+    return layer_of(parse_patterns(patterns, source=source).rules)
+
+
+def _secret_layer() -> Layer:
+    rules = [
+        dataclasses.replace(rule, label=f"secret: {kind}")
+        for kind, patterns in SECRET_NAMES.items()
+        for rule in parse_patterns(patterns, source=kind).rules
+    ]
+    return layer_of(rules, ignore_case=True)

@@ -1,0 +1,190 @@
+"""The rules of one source as they stand in one directory below it.
+
+A path pattern is followed from directory to directory: in each one it is known which of its segments may come next, so
+that deciding about an entry never takes more than its name. Rules on names alone are the same in every directory, and
+a directory in which nothing changes shares the layer of its parent.
+
+All names here are `byte_text`; rules that ignore case are kept folded, and compared with folded names.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from directory_indexer.gitignore import fold
+from directory_indexer.name_hints import hints_of, merged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from directory_indexer.gitignore import Glob, Rule
+    from directory_indexer.name_hints import NameHints
+
+
+class Layer:
+    """Rules of which the last that matches decides."""
+
+    def __init__(self, source: _Source, routes: Sequence[_Route]) -> None:
+        self._source = source
+        self._routes = routes
+
+    def enter(self, directory: str) -> Layer:
+        """Give the layer as it stands in a sub-directory."""
+        name = self._source.spelled(directory)
+        return self._with(route.entered(name) for route in self._routes)
+
+    @cached_property
+    def elsewhere(self) -> Layer:
+        """The layer as it stands in sub-directories that lead no path pattern on."""
+        return self._with(route.kept() for route in self._routes)
+
+    def deciding_rule(self, entry: str, *, is_directory: bool) -> Rule | None:
+        """Find the last rule that matches an entry of this directory."""
+        name = self._source.spelled(entry)
+        order = self._source.last_match(name, is_directory=is_directory)
+        for route in self._last_steps:
+            if route.order < order:
+                break
+            if (is_directory or not route.rule.only_directories) and route.ends_with(name):
+                return route.rule
+        return self._source.rules[order] if order >= 0 else None
+
+    @cached_property
+    def hints(self) -> NameHints:
+        """What the name of an entry must have for a rule to leave it out."""
+        last_steps = (route.rule.steps[-1] for route in self._last_steps if not route.rule.is_negated)
+        return merged((self._source.hints, hints_of(last_steps)))
+
+    @cached_property
+    def door_hints(self) -> NameHints:
+        """What the name of a sub-directory must have to lead a path pattern on."""
+        return hints_of(glob for route in self._routes for glob in route.next_steps())
+
+    @cached_property
+    def _last_steps(self) -> list[_Route]:
+        return [route for route in reversed(self._routes) if route.is_at_last_step]
+
+    def _with(self, routes: Iterable[_Route | None]) -> Layer:
+        alive = [route for route in routes if route is not None]
+        return self if alive == self._routes else Layer(self._source, alive)
+
+
+def layer_of(rules: Sequence[Rule], *, ignore_case: bool = False) -> Layer:
+    """Make the layer of rules as it stands in the directory that their paths start from."""
+    if ignore_case:
+        rules = [_folded(rule) for rule in rules]
+    on_paths = [(order, rule) for order, rule in enumerate(rules) if rule.name_glob is None]
+    return Layer(_Source(rules, ignore_case=ignore_case), [_route(order, rule) for order, rule in on_paths])
+
+
+def _folded(rule: Rule) -> Rule:
+    return dataclasses.replace(rule, steps=tuple(step and step.folded for step in rule.steps))
+
+
+class _Source:
+    """The rules of a source; it decides those on names alone."""
+
+    def __init__(self, rules: Sequence[Rule], *, ignore_case: bool) -> None:
+        self.rules = rules
+        self._ignore_case = ignore_case
+        self._on_names = [(order, rule, glob) for order, rule in enumerate(rules) if (glob := rule.name_glob)]
+
+    def spelled(self, name: str) -> str:
+        """Give a name as the rules are compared with it."""
+        return fold(name) if self._ignore_case else name
+
+    def last_match(self, name: str, *, is_directory: bool) -> int:
+        """Give the place of the last rule on names that matches, -1 for none."""
+        return self._for_directories(name) if is_directory else self._for_files(name)
+
+    @cached_property
+    def hints(self) -> NameHints:
+        return hints_of(glob for _, rule, glob in self._on_names if not rule.is_negated)
+
+    @cached_property
+    def _for_directories(self) -> Callable[[str], int]:
+        return _last_match((order, glob) for order, _, glob in self._on_names)
+
+    @cached_property
+    def _for_files(self) -> Callable[[str], int]:
+        return _last_match((order, glob) for order, rule, glob in self._on_names if not rule.only_directories)
+
+
+def _last_match(globs: Iterable[tuple[int, Glob]]) -> Callable[[str], int]:
+    literals: dict[str, int] = {}
+    wild: list[tuple[int, str]] = []
+    for order, glob in globs:
+        if glob.literal is None:
+            wild.append((order, glob.regex))
+        else:
+            literals[glob.literal] = order
+    if not wild:
+        return lambda name: literals.get(name, -1)
+    # Of the alternatives of a regex the first that matches wins: the last rule has to stand first.
+    wild.reverse()
+    match_wild = re.compile("|".join(f"({regex})" for _, regex in wild), re.DOTALL).fullmatch
+
+    def last_match(name: str) -> int:
+        order = literals.get(name, -1)
+        found = match_wild(name)
+        return order if found is None else max(order, wild[(found.lastindex or 1) - 1][0])
+
+    return last_match
+
+
+class _Route(NamedTuple):
+    """How far a path pattern has come: the places of the steps that may come next, in ascending order."""
+
+    order: int
+    rule: Rule
+    tests: tuple[Callable[[str], object] | None, ...]
+    places: tuple[int, ...]
+
+    @property
+    def is_at_last_step(self) -> bool:
+        return self.places[-1] == len(self.tests) - 1
+
+    def ends_with(self, name: str) -> bool:
+        """Tell whether the pattern, at its last step, matches an entry."""
+        test = self.tests[-1]
+        return test is None or bool(test(name))
+
+    def next_steps(self) -> Iterator[Glob]:
+        """List the globs that a directory can match and that others follow."""
+        return (glob for place in self.places if (glob := self.rule.steps[place]) and place + 1 < len(self.tests))
+
+    def entered(self, directory: str) -> _Route | None:
+        """Follow the pattern into a sub-directory."""
+        return self._at(
+            place if test is None else place + 1
+            for place in self.places
+            if (test := self.tests[place]) is None or (place + 1 < len(self.tests) and test(directory))
+        )
+
+    def kept(self) -> _Route | None:
+        """Follow the pattern into a sub-directory that matches no step of it."""
+        return self._at(place for place in self.places if self.tests[place] is None)
+
+    def _at(self, places: Iterable[int]) -> _Route | None:
+        reached = sorted({further for place in places for further in _reached(self.tests, place)})
+        return self._replace(places=tuple(reached)) if reached else None
+
+
+def _route(order: int, rule: Rule) -> _Route:
+    tests = tuple(None if glob is None else _test(glob) for glob in rule.steps)
+    return _Route(order, rule, tests, tuple(_reached(tests, 0)))
+
+
+def _test(glob: Glob) -> Callable[[str], object]:
+    return re.compile(glob.regex, re.DOTALL).fullmatch if glob.literal is None else glob.literal.__eq__
+
+
+def _reached(tests: Sequence[object | None], place: int) -> Iterator[int]:
+    """List the places that can come next once `place` can: any number of directories may be none."""
+    yield place
+    while tests[place] is None and place + 1 < len(tests):
+        place += 1
+        yield place
