@@ -57,7 +57,10 @@ class App:
         from directory_indexer.searcher import Searcher
 
         return Searcher(
-            docstore=self.docstore, nearest=self._nearest, embedder=self.embedder, fingerprint=self.fingerprint
+            docstore=self.docstore,
+            nearest=lambda: self._nearest,
+            embedder=self.embedder,
+            fingerprint=self.fingerprint,
         )
 
     @cached_property
@@ -66,6 +69,7 @@ class App:
         from directory_indexer.similar import SimilarFiles
 
         return SimilarFiles(
+            docstore=self.docstore,
             nearest=self._nearest,
             embedder=self.embedder,
             parse_policy=self._parse_policy,
@@ -213,7 +217,7 @@ class App:
     def _nearest(self) -> Nearest:
         from directory_indexer.nearest import Nearest
 
-        return Nearest(docstore=self.docstore, vectorstore=self._vectorstore)
+        return Nearest(vectorstore=self._vectorstore)
 
     @cached_property
     def _vectorizer(self) -> Vectorizer:
@@ -223,7 +227,7 @@ class App:
 
     @cached_property
     def _vectorstore(self) -> VectorStore:
-        from directory_indexer.embedders.embedded import DIMENSIONS
+        from directory_indexer.embedders.model_files import DIMENSIONS
         from directory_indexer.vectorstore import VectorStore
 
         qdrant = self._config.storage.qdrant

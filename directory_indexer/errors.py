@@ -9,7 +9,8 @@ DirIndexError                     70  a bug, when nothing more precise is raised
 ├── UnavailableError               3  something that is needed cannot be used now
 │   ├── ProviderError              3  the embedding provider is away, refuses, or answers nonsense
 │   ├── StoreError                 3  SQLite or the vector store cannot be read or written
-│   │   └── CorruptIndexError      3  the database is damaged and has to be built again
+│   │   ├── CorruptIndexError      3  the database is damaged and has to be built again
+│   │   └── GenerationGoneError    3  vectors were replaced meanwhile; asking the newer index again succeeds
 │   ├── IndexMismatchError         3  the index was built by another model, chunking or version
 │   └── RootUnavailableError       3  a tracked directory is missing, unreadable or suddenly empty
 ├── LockedError                    4  another run holds the write lock
@@ -76,6 +77,10 @@ class StoreError(UnavailableError):
 
 class CorruptIndexError(StoreError):
     """The database is damaged and has to be built again."""
+
+
+class GenerationGoneError(StoreError):
+    """A generation of vectors was replaced and discarded meanwhile; the database names a newer one."""
 
 
 class IndexMismatchError(UnavailableError):

@@ -3,58 +3,41 @@
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from directory_indexer.errors import StoreError
 from directory_indexer.records import VectorHit
-from directory_indexer.vectorstore import GenerationGoneError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from directory_indexer.docstore import DocStore, Snapshot
+    from directory_indexer.docstore import Snapshot
     from directory_indexer.records import ChunkId
     from directory_indexer.scope import Scope
     from directory_indexer.vectorstore import VectorStore
 
-_ATTEMPTS = 10
 _GROWTH = 4
-
-Answer = TypeVar("Answer")
 
 
 class Nearest:
     """Exact at every moment: what was deleted is left out, what was just written is in."""
 
-    def __init__(self, *, docstore: DocStore, vectorstore: VectorStore) -> None:
-        self._docstore = docstore
+    def __init__(self, *, vectorstore: VectorStore) -> None:
         self._vectorstore = vectorstore
-
-    def retrying(self, ask: Callable[[Snapshot], Answer]) -> Answer:
-        """Ask a question of one moment; of a newer one when its generation of vectors is gone by then.
-
-        Raises:
-            StoreError: the generation that SQLite names is not there, however often it is looked for.
-        """
-        for _ in range(_ATTEMPTS):
-            try:
-                with self._docstore.snapshot() as snapshot:
-                    return ask(snapshot)
-            except GenerationGoneError as error:
-                gone = error
-        raise StoreError(
-            f"the vectors of the index are not there: {gone.message}",
-            hint="dirindex doctor --repair builds them again from the stored texts",
-        ) from gone
 
     def chunks(
         self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope, limit: int
     ) -> list[VectorHit]:
-        """Give the `limit` nearest chunks in the scope, or all there are, nearest first."""
+        """Give the `limit` nearest chunks in the scope, or all there are, nearest first.
+
+        Raises:
+            GenerationGoneError: the vectors of this moment were replaced meanwhile.
+        """
+        if scope.is_empty:
+            return []
         found = self._in_generation(snapshot, vector, scope=scope, limit=limit)
         found += self._pending(snapshot, vector, scope=scope)
         return heapq.nlargest(limit, found, key=lambda hit: (hit.score, hit.chunk_id))

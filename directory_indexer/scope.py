@@ -11,8 +11,7 @@ import pathspec
 
 from directory_indexer.docstore.snapshot import within_condition
 from directory_indexer.extractors.kinds import GROUPS, kind_for_alias
-from directory_indexer.records import os_path
-from directory_indexer.vectorstore import VectorScope
+from directory_indexer.records import VectorScope, os_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -33,6 +32,11 @@ class Scope:
     vectors: VectorScope
 
     @property
+    def is_empty(self) -> bool:
+        """Tell that no file is in the scope."""
+        return self.file_ids is not None and not self.file_ids
+
+    @property
     def file_ids_json(self) -> str | None:
         """Give the files as a JSON array, the form in which SQLite takes a list of any length."""
         return None if self.file_ids is None else json.dumps(sorted(self.file_ids))
@@ -50,7 +54,17 @@ def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> S
     ids = frozenset(id_ for id_, _ in files)
     if len(files) <= _NAMED_FILES:
         return Scope(ids, VectorScope(files=tuple(path for _, path in files)))
-    return Scope(ids, VectorScope(directories=request.scope))
+    return Scope(ids, VectorScope(directories=_tracked_parts(snapshot, request.scope)))
+
+
+def _tracked_parts(snapshot: Snapshot, scope: Iterable[FilePath]) -> tuple[FilePath, ...]:
+    """Give directories that are tracked or lie in tracked ones: in the place of one above them, those below it."""
+    tracked = snapshot.directories()
+    parts: list[FilePath] = []
+    for path in scope:
+        below = [root for root in tracked if root.startswith(path.rstrip(os.sep) + os.sep)]
+        parts += below or [path]
+    return tuple(parts)
 
 
 def _condition(request: SearchRequest, query: Query) -> tuple[str, list[object]]:

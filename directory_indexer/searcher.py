@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from directory_indexer.errors import IndexMismatchError, NotIndexedError, ProviderError
 from directory_indexer.excerpts import excerpt
 from directory_indexer.fingerprint import Fingerprint
-from directory_indexer.query import parse_query, plan_match
+from directory_indexer.matchplan import plan_match
+from directory_indexer.query import parse_query
 from directory_indexer.ranking import DEPTH, Candidate, rank
 from directory_indexer.records import Hit, SearchMode, SearchResult, os_path
 from directory_indexer.scope import resolve_scope
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from directory_indexer.docstore import DocStore, Snapshot
     from directory_indexer.embedders import Embedder
     from directory_indexer.nearest import Nearest
-    from directory_indexer.query import MatchPlan, Query
+    from directory_indexer.matchplan import MatchPlan
+    from directory_indexer.query import Query
     from directory_indexer.ranking import Ranked
     from directory_indexer.records import ChunkId, FilePath, IndexedChunk, SearchRequest
     from directory_indexer.scope import Scope
@@ -41,10 +43,18 @@ class _Lists:
 
 
 class Searcher:
-    """The reading side of an index; takes no lock, and any number of threads may share it."""
+    """The reading side of an index; takes no lock, and any number of threads may share it.
+
+    A search by words alone never calls `nearest` and `embedder`, which take time to load.
+    """
 
     def __init__(
-        self, *, docstore: DocStore, nearest: Nearest, embedder: Callable[[], Embedder], fingerprint: Fingerprint
+        self,
+        *,
+        docstore: DocStore,
+        nearest: Callable[[], Nearest],
+        embedder: Callable[[], Embedder],
+        fingerprint: Fingerprint,
     ) -> None:
         self._docstore = docstore
         self._nearest = nearest
@@ -60,7 +70,7 @@ class Searcher:
             IndexMismatchError: the mode is semantic and the vectors stem from another model.
         """
         query = parse_query(request.query)
-        return self._nearest.retrying(lambda snapshot: self._search(snapshot, request, query))
+        return self._docstore.ask(lambda snapshot: self._search(snapshot, request, query))
 
     def _search(self, snapshot: Snapshot, request: SearchRequest, query: Query) -> SearchResult:
         require_indexed(snapshot, request.scope)
@@ -95,7 +105,7 @@ class Searcher:
     def _by_meaning(self, snapshot: Snapshot, plan: MatchPlan, scope: Scope) -> dict[ChunkId, float]:
         require_same_space(snapshot, self._fingerprint)
         vector = self._embedder().embed_query(plan.query.meaning)
-        found = self._nearest.chunks(snapshot, vector, scope=scope, limit=DEPTH)
+        found = self._nearest().chunks(snapshot, vector, scope=scope, limit=DEPTH)
         return {hit.chunk_id: hit.score for hit in found}
 
 

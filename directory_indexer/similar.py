@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from directory_indexer.docstore import Snapshot
+    from directory_indexer.docstore import DocStore, Snapshot
     from directory_indexer.embedders import Embedder
     from directory_indexer.fingerprint import Fingerprint
     from directory_indexer.nearest import Nearest
@@ -50,8 +50,15 @@ class SimilarFiles:
     """Find files like a given one, which need not be indexed itself."""
 
     def __init__(
-        self, *, nearest: Nearest, embedder: Callable[[], Embedder], parse_policy: ParsePolicy, fingerprint: Fingerprint
+        self,
+        *,
+        docstore: DocStore,
+        nearest: Nearest,
+        embedder: Callable[[], Embedder],
+        parse_policy: ParsePolicy,
+        fingerprint: Fingerprint,
     ) -> None:
+        self._docstore = docstore
         self._nearest = nearest
         self._embedder = embedder
         self._parse_policy = parse_policy
@@ -66,7 +73,7 @@ class SimilarFiles:
             IndexMismatchError: the vectors of the index stem from another model.
         """
         request = SearchRequest(query=os_path(path), scope=within, limit=limit)
-        return self._nearest.retrying(lambda snapshot: self._find(snapshot, path, request))
+        return self._docstore.ask(lambda snapshot: self._find(snapshot, path, request))
 
     def _find(self, snapshot: Snapshot, path: FilePath, request: SearchRequest) -> SearchResult:
         require_indexed(snapshot, request.scope)

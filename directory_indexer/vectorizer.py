@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 BATCH_CHUNKS = 128
 """One to four seconds of embedding on two cores: the most that a kill can cost."""
 
-MERGE_AT = 8192
-"""Pending vectors are searched one by one: 8192 cost a cold search about 10 ms, and a merge about a second."""
+MERGE_AT = 4096
+"""Pending vectors are searched one by one: 4096 cost a cold search about 5 ms, and a merge about a second."""
 
 KEEP_PENDING = 1024
 """At the end of a run so few vectors stay pending: an edited file then costs one small transaction."""

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import qdrant_edge as edge
 
-from directory_indexer.errors import StoreError
+from directory_indexer.errors import GenerationGoneError, StoreError
 from directory_indexer.generations import Generations, HeldGeneration
-from directory_indexer.records import ChunkId, FilePath, VectorHit
+from directory_indexer.records import ChunkId, VectorHit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from directory_indexer.records import VectorPoint
+    from directory_indexer.records import VectorPoint, VectorScope
 
 _BATCH = 1000
 
@@ -39,21 +38,6 @@ _QUANTIZED = "quantized.data"
 
 _NEVER_WRITTEN = frozenset({"matrix.dat", _QUANTIZED, "point_to_values.bin", "values_to_points.bin"})
 """The large files that the engine opens for reading only, or replaces as a whole."""
-
-
-class GenerationGoneError(StoreError):
-    """The generation was replaced and discarded in the meantime; the database names a newer one."""
-
-
-@dataclass(frozen=True, slots=True)
-class VectorScope:
-    """Where a hit must lie: in one of the directories, at any depth, or in one of the files; anywhere if none is given.
-
-    A directory counts as a scope if it is a tracked one or lies in one.
-    """
-
-    directories: tuple[FilePath, ...] = ()
-    files: tuple[FilePath, ...] = ()
 
 
 class _Reader(NamedTuple):

@@ -10,22 +10,27 @@ import contextlib
 import os
 import sqlite3
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from directory_indexer.docstore.schema import SCHEMA_VERSION, migrate, version_of
 from directory_indexer.docstore.snapshot import Snapshot
 from directory_indexer.docstore.transaction import Transaction
-from directory_indexer.errors import CorruptIndexError, StoreError
+from directory_indexer.errors import CorruptIndexError, GenerationGoneError, StoreError
 from directory_indexer.lock import write_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 __all__ = ["DocStore", "Snapshot", "Transaction", "set_aside"]
 
 _BUSY_SECONDS = 60.0
 """Transactions are short and their writers hold a lock of ours, so only a stopped process can make one wait so long."""
+
+
+_ATTEMPTS = 10
+
+Answer = TypeVar("Answer")
 
 
 class DocStore:
@@ -51,6 +56,23 @@ class DocStore:
             connection.execute("BEGIN")
             yield Snapshot(connection)
 
+    def ask(self, question: Callable[[Snapshot], Answer]) -> Answer:
+        """Ask a question of one moment; of a newer one when its vectors were replaced meanwhile.
+
+        Raises:
+            StoreError: the vectors that the index names are not there, however often they are looked for.
+        """
+        for _ in range(_ATTEMPTS):
+            try:
+                with self.snapshot() as snapshot:
+                    return question(snapshot)
+            except GenerationGoneError as error:
+                gone = error
+        raise StoreError(
+            f"the vectors of the index are not there: {gone.message}",
+            hint="dirindex doctor --repair makes them again from the stored texts",
+        ) from gone
+
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """Write a batch: committed and on disk when the block ends, undone when it raises."""
@@ -60,13 +82,15 @@ class DocStore:
             connection.execute("COMMIT")
 
     def checkpoint(self) -> None:
-        """Move what the write-ahead log holds into the database and empty the log, as far as readers allow."""
+        """Give unused pages back and empty the write-ahead log, as far as readers allow."""
         with _translated_errors(self.path), contextlib.closing(self._connect()) as connection:
+            connection.execute("PRAGMA incremental_vacuum").fetchall()
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def compact(self) -> None:
         """Write the database anew without what was removed from it, so that nothing of it stays on disk."""
         with _translated_errors(self.path), contextlib.closing(self._connect()) as connection:
+            connection.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')")
             connection.execute("VACUUM")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -91,6 +115,7 @@ class DocStore:
             write_lock(self.path.with_name(self.path.name + ".schema-lock"), wait=True),
             contextlib.closing(self._connect()) as connection,
         ):
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             connection.execute("PRAGMA journal_mode = WAL")
             migrate(connection)
 

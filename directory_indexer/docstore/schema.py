@@ -71,10 +71,12 @@ CREATE TABLE chunk_texts (
 {FTS_TABLE};
 CREATE VIRTUAL TABLE chunks_vocab USING fts5vocab(chunks_fts, row);
 CREATE TABLE pending_vectors (
-    chunk_id  BLOB PRIMARY KEY,
+    id        INTEGER PRIMARY KEY,
+    chunk_id  BLOB NOT NULL UNIQUE,
     text_hash BLOB NOT NULL,
     vector    BLOB NOT NULL
-) WITHOUT ROWID;
+);
+CREATE INDEX pending_vectors_by_text ON pending_vectors (text_hash);
 CREATE TABLE stale_points (
     chunk_id  BLOB PRIMARY KEY,
     text_hash BLOB NOT NULL

@@ -51,10 +51,10 @@ class Index:
         self.vectorizer = Vectorizer(
             docstore=self.docstore, vectorstore=self.vectorstore, embedder=lambda: self.embedder
         )
-        self.nearest = Nearest(docstore=self.docstore, vectorstore=self.vectorstore)
+        self.nearest = Nearest(vectorstore=self.vectorstore)
         self.searcher = Searcher(
             docstore=self.docstore,
-            nearest=self.nearest,
+            nearest=lambda: self.nearest,
             embedder=lambda: self.embedder,
             fingerprint=self.fingerprint,
         )
@@ -165,5 +165,3 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Index]
     yield contents
     for one in built:
         one.close()
-
-

@@ -11,7 +11,7 @@ import pytest
 from directory_indexer.errors import ConsentNeededError, NotIndexedError, OverlapError, UsageError
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexer import IndexOptions
-from directory_indexer.records import Outcome, SkipReason
+from directory_indexer.records import Outcome, SearchMode, SkipReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +30,8 @@ def test_what_is_indexed_is_found_by_words_and_by_meaning(index: Index) -> None:
     index.write("kitchen/soup.md", SOUP)
     report = index.run()
     assert (report.n_added, report.n_failed, report.n_pending) == (2, 0, 0)
-    assert index.names("rotate keys", mode="keyword") == ["ops/keys.md"]
-    assert index.names("rotate signing keys", mode="semantic")[0] == "ops/keys.md"
+    assert index.names("rotate keys", mode=SearchMode.KEYWORD) == ["ops/keys.md"]
+    assert index.names("rotate signing keys", mode=SearchMode.SEMANTIC)[0] == "ops/keys.md"
     assert index.names("carrots soup")[0] == "kitchen/soup.md"
 
 
@@ -50,8 +50,8 @@ def test_a_changed_file_is_replaced_as_a_whole(index: Index, fresh: Fresh) -> No
     index.run()
     index.write("keys.md", SOUP)
     assert index.run().n_changed == 1
-    assert index.names("rotate signing keys", mode="keyword") == []
-    assert index.names("carrots", mode="keyword") == ["keys.md"]
+    assert index.names("rotate signing", mode=SearchMode.KEYWORD) == []
+    assert index.names("carrots", mode=SearchMode.KEYWORD) == ["keys.md"]
     assert index.contents() == fresh(index)
 
 
@@ -62,7 +62,7 @@ def test_a_change_within_the_same_stamp_is_noticed(index: Index) -> None:
     path.write_text("gamma " * 5, encoding="utf-8")
     os.utime(path, ns=(stamp, stamp))
     assert index.run().n_changed == 1
-    assert index.names("gamma", mode="keyword") == ["keys.md"]
+    assert index.names("gamma", mode=SearchMode.KEYWORD) == ["keys.md"]
 
 
 def test_a_touched_file_is_read_but_not_embedded_again(index: Index) -> None:
@@ -159,7 +159,9 @@ def test_a_file_that_is_ignored_from_now_on_leaves_the_index(index: Index, fresh
 
 
 def test_unchanged_chunks_of_an_edited_file_are_not_embedded_again(index: Index, fresh: Fresh) -> None:
-    functions = [f"def function_{n}(value):\n" + f"    value += {n}\n" * 20 + "    return value\n\n\n" for n in range(30)]
+    functions = [
+        f"def function_{n}(value):\n" + f"    value += {n}\n" * 20 + "    return value\n\n\n" for n in range(30)
+    ]
     index.write("module.py", "".join(functions))
     index.run()
     functions[7] = functions[7].replace("return value", "return value * 2")
@@ -238,7 +240,7 @@ def test_other_words_are_filled_in_without_reading_files(index: Index) -> None:
     index.fingerprint = Fingerprint(embedding="fake/bag-of-words", chunking="64/8", extraction="1", analysis="2")
     report = index.run()
     assert report.n_changed == 0
-    assert index.names("rotate keys", mode="keyword") == ["keys.md"]
+    assert index.names("rotate keys", mode=SearchMode.KEYWORD) == ["keys.md"]
 
 
 def test_overlapping_directories_are_refused_with_what_to_run(index: Index) -> None:

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from vectors import ROOT, Corpus, chunk_id, points, unit_vectors
 
-from directory_indexer.errors import StoreError
-from directory_indexer.records import ChunkId, FilePath, VectorPoint, file_path
-from directory_indexer.vectorstore import GenerationGoneError, VectorScope, VectorStore
+from directory_indexer.errors import GenerationGoneError, StoreError
+from directory_indexer.records import ChunkId, FilePath, VectorPoint, VectorScope, file_path
+from directory_indexer.vectorstore import VectorStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,0 +1,234 @@
+"""The installed command, with the packaged model and both stores, as people and scripts use it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DIRINDEX = Path(sys.executable).with_name("dirindex")
+
+
+class Shell:
+    """A person with one data directory and one directory of documents."""
+
+    def __init__(self, tmp_path: Path, home: Path) -> None:
+        self.docs = tmp_path / "docs"
+        self.docs.mkdir()
+        self.data_dir = tmp_path / "data"
+        self.environ = {**os.environ, "HOME": str(home), "DIRINDEX_DATA_DIR": str(self.data_dir)}
+
+    def run(self, *words: str | Path, expect: int = 0, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [DIRINDEX, *map(os.fspath, words)],
+            capture_output=True,
+            check=False,
+            cwd=self.docs,
+            encoding="utf-8",
+            env=self.environ,
+            input=stdin,
+            timeout=100,
+        )
+        assert done.returncode == expect, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    def json(self, *words: str | Path, expect: int = 0) -> dict[str, Any]:
+        answer = json.loads(self.run(*words, "--json", expect=expect).stdout)
+        assert isinstance(answer, dict)
+        return answer
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.docs / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+
+@pytest.fixture
+def shell(tmp_path: Path, home_directory: Path) -> Shell:
+    return Shell(tmp_path, home_directory)
+
+
+@pytest.fixture
+def indexed(shell: Shell) -> Shell:
+    shell.write("ops/keys.md", "# Operations\n\n## Key rotation\n\nRotate the signing keys every ninety days.\n")
+    shell.write("kitchen/soup.md", "# Soup\n\nBoil the carrots with ginger and serve it hot.\n")
+    shell.write("code/store.py", "class Store:\n    def open(self, path):\n        return connect(path)\n")
+    shell.run("index", shell.docs, "--quiet")
+    return shell
+
+
+def test_a_question_finds_the_passage_that_answers_it(indexed: Shell) -> None:
+    hit = indexed.json("search", "how often do we have to change our credentials")["hits"][0]
+    assert hit["path"] == str(indexed.docs / "ops/keys.md")
+    assert hit["heading"] == "Operations > Key rotation"
+    assert "Rotate the signing keys" in hit["excerpt"]
+    assert 0 < hit["score"] <= 1
+
+
+def test_a_pipe_gets_plain_rows_that_start_with_path_and_line(indexed: Shell) -> None:
+    rows = indexed.run("search", "carrots ginger", "--mode", "keyword").stdout.splitlines()
+    place, score, *_ = rows[0].split("\t")
+    assert place.rpartition(":")[0] == str(indexed.docs / "kitchen/soup.md")
+    assert float(score) > 0
+    assert "\x1b" not in rows[0]
+
+
+def test_a_search_for_nonsense_exits_with_1(indexed: Shell) -> None:
+    assert indexed.run("search", "zxqv", "--mode", "keyword", expect=1).stdout == ""
+
+
+def test_scope_type_and_glob_narrow_a_search(indexed: Shell) -> None:
+    hits = indexed.json("search", "open", indexed.docs / "code")["hits"]
+    assert [hit["path"] for hit in hits] == [str(indexed.docs / "code/store.py")]
+    hits = indexed.json("search", "open a store", "--type", "py", "--limit", "5")["hits"]
+    assert {hit["path"] for hit in hits} == {str(indexed.docs / "code/store.py")}
+    hits = indexed.json("search", "hot", "--glob", "soup*", "--limit", "5")["hits"]
+    assert {hit["path"] for hit in hits} == {str(indexed.docs / "kitchen/soup.md")}
+
+
+def test_get_gives_the_very_text_of_a_file(indexed: Shell) -> None:
+    path = indexed.docs / "ops/keys.md"
+    assert indexed.run("get", path).stdout == path.read_text(encoding="utf-8")
+    assert indexed.run("get", path, "--lines", "3-3").stdout == "## Key rotation\n"
+    path.write_text("new", encoding="utf-8")
+    assert "has changed since" in indexed.run("get", path).stderr
+
+
+def test_get_of_a_file_outside_the_index_says_so(indexed: Shell) -> None:
+    assert "holds no text" in indexed.run("get", __file__, expect=1).stderr
+
+
+def test_similar_compares_files_that_are_not_indexed(indexed: Shell, tmp_path: Path) -> None:
+    other = tmp_path / "stew.md"
+    other.write_text("A stew of carrots and potatoes, cooked for hours.\n", encoding="utf-8")
+    hits = indexed.json("similar", other)["hits"]
+    assert hits[0]["path"] == str(indexed.docs / "kitchen/soup.md")
+
+
+def test_status_counts_what_is_indexed(indexed: Shell) -> None:
+    status = indexed.json("status")
+    assert (status["files"], status["failed"]) == (3, 0)
+    assert status["chunks"] == status["embedded"] > 0
+
+
+def test_forget_and_index_again(indexed: Shell) -> None:
+    indexed.run("forget", indexed.docs)
+    assert "nothing is indexed" in indexed.run("search", "keys", expect=1).stderr
+    assert indexed.json("index", indexed.docs)["added"] == 3
+
+
+def test_doctor_finds_a_healthy_index_healthy(indexed: Shell) -> None:
+    verdicts = {check["verdict"] for check in indexed.json("doctor")["findings"]}
+    assert verdicts == {"ok"}
+
+
+def test_doctor_makes_lost_vectors_again(indexed: Shell) -> None:
+    indexed.run("doctor", "--repair")
+    for path in (indexed.data_dir / "qdrant").rglob("*"):
+        if path.is_file():
+            path.unlink()
+    assert "problem" in {check["verdict"] for check in indexed.json("doctor", expect=3)["findings"]}
+    indexed.run("doctor", "--repair")
+    hits = indexed.json("search", "how often do we change credentials", "--mode", "semantic")["hits"]
+    assert hits[0]["path"] == str(indexed.docs / "ops/keys.md")
+
+
+def test_a_damaged_database_is_set_aside_on_request(indexed: Shell) -> None:
+    database = indexed.data_dir / "data.db"
+    database.write_bytes(b"this is not a database" * 1000)
+    assert "doctor --repair" in indexed.run("search", "keys", expect=3).stderr
+    indexed.run("doctor", "--repair")
+    indexed.run("index", indexed.docs)
+    assert indexed.json("search", "rotate keys")["hits"]
+    assert list(indexed.data_dir.glob("data.db.damaged-*"))
+
+
+def test_an_index_of_a_newer_version_is_left_alone(indexed: Shell) -> None:
+    import sqlite3  # noqa: PLC0415 - the only test that looks inside
+
+    with sqlite3.connect(indexed.data_dir / "data.db") as connection:
+        connection.execute("PRAGMA user_version = 999")
+    connection.close()
+    assert "newer dirindex" in indexed.run("search", "keys", expect=3).stderr
+
+
+def test_every_mistake_of_a_configuration_is_told_at_once(shell: Shell) -> None:
+    config = shell.write("config.json", '{"indexing": {"chunk_size": "big", "chunk_sise": 3}, "storrage": {}}')
+    errors = shell.run("status", "--config", config, expect=2).stderr
+    assert all(name in errors for name in ("chunk_size", "chunk_sise", "storrage"))
+
+
+def test_the_index_is_private(indexed: Shell) -> None:
+    assert indexed.data_dir.stat().st_mode & 0o777 == 0o700
+    for path in indexed.data_dir.rglob("*"):
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_a_dry_run_shows_the_plan_and_changes_nothing(shell: Shell) -> None:
+    shell.write("a.md", "text")
+    plan = shell.json("index", shell.docs, "--dry-run")
+    assert [change["action"] for change in plan["changes"]] == ["add"]
+    assert "nothing is indexed" in shell.run("search", "text", expect=1).stderr
+
+
+def test_failed_files_give_exit_code_1_and_are_listed(shell: Shell) -> None:
+    shell.write("broken.ipynb", '{"cells": [')
+    shell.write("fine.md", "all is well")
+    report = shell.json("index", shell.docs, expect=1)
+    assert [Path(failure["path"]).name for failure in report["failures"]] == ["broken.ipynb"]
+    assert report["added"] == 1
+    assert shell.json("status")["failures"]
+
+
+def test_hostile_names_are_shown_harmless_and_kept_exact_in_json(shell: Shell) -> None:
+    name = "evil\x1b[31m\nname.md"
+    shell.write(name, "carrots and ginger")
+    shell.run("index", shell.docs)
+    assert "\x1b" not in shell.run("search", "carrots").stdout
+    assert len(shell.run("search", "carrots").stdout.splitlines()) == 1
+    assert shell.json("search", "carrots")["hits"][0]["path"] == str(shell.docs / name)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux takes any byte in a name")
+def test_a_name_that_is_not_utf8_is_indexed_found_and_read(shell: Shell) -> None:
+    path = os.fsencode(shell.docs) + b"/caf\xe9.md"
+    Path(os.fsdecode(path)).write_text("carrots and ginger", encoding="utf-8")
+    shell.run("index", shell.docs)
+    found = shell.json("search", "carrots")["hits"][0]["path"]
+    assert os.fsencode(found) == path
+    assert shell.run("get", found).stdout == "carrots and ginger\n"
+
+
+def test_help_lists_every_command(shell: Shell) -> None:
+    text = shell.run("--help").stdout
+    assert all(name in text for name in ("index", "search", "similar", "get", "status", "serve", "forget", "doctor"))
+
+
+def test_search_and_help_load_no_library_that_they_do_not_need(indexed: Shell) -> None:
+    script = (
+        "import sys, runpy; sys.argv[:] = sys.argv[1:]\n"
+        "try: runpy.run_module('directory_indexer', run_name='__main__')\n"
+        "except SystemExit: pass\n"
+        "heavy = {'onnxruntime', 'qdrant_edge', 'pymupdf', 'mcp', 'rich', 'tree_sitter', 'pydantic', 'numpy'}\n"
+        "print('loaded:', *sorted(heavy & set(sys.modules)))"
+    )
+
+    def loaded(*words: str) -> set[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", script, "dirindex", *words],
+            capture_output=True,
+            check=True,
+            encoding="utf-8",
+            env=indexed.environ,
+        )
+        return set(done.stdout.rpartition("loaded:")[2].split())
+
+    assert loaded("--help") == set()
+    assert loaded("search", "keys", "--mode", "keyword") <= {"pydantic", "numpy"}
+    assert not loaded("status") & {"onnxruntime", "pymupdf", "mcp", "tree_sitter"}
