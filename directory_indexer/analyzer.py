@@ -34,16 +34,24 @@ def fold(text: str) -> str:
     """Give the text in the spelling that is indexed, all but lower case and Latin accents, which SQLite folds."""
     if text.isascii():
         return text
-    composed = unicodedata.normalize("NFKC", text).casefold().translate(_SPELLINGS)
-    return _UNSPACED.sub(_spaced_pairs, composed)
+    return _UNSPACED.sub(_all_grams, _respelled(text))
 
 
 def words(text: str) -> list[str]:
     """Cut text into words exactly as the index does."""
-    folded = fold(text).lower()
-    if not folded.isascii():
-        folded = _without_accents(folded)
-    return _WORD.findall(folded)
+    return _WORD.findall(_lowered(fold(text)))
+
+
+def query_words(text: str) -> list[str]:
+    """Cut text into words that are to be found: without the short rests at the end of runs of letters."""
+    if text.isascii():
+        return _WORD.findall(text.lower())
+    return _WORD.findall(_lowered(_UNSPACED.sub(_full_grams, _respelled(text))))
+
+
+def part_words(text: str) -> set[str]:
+    """Give the parts of the camelCase names in a text."""
+    return _hump_parts(text)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -56,11 +64,6 @@ def name_parts(name: str) -> tuple[str, ...]:
 def transliterated(word: str) -> str:
     """Write the umlauts of a word as two letters, as in Mueller."""
     return word.translate(_UMLAUTS)
-
-
-def is_stop_word(word: str) -> bool:
-    """Tell whether a word says nothing about what a text is about."""
-    return word in _STOP_WORDS
 
 
 def _hump_parts(text: str) -> set[str]:
@@ -82,14 +85,32 @@ def _transliterations(text: str) -> list[str]:
     return [transliterated(word.casefold()) for word in _UMLAUT_WORD.findall(composed)]
 
 
-def _spaced_pairs(run: re.Match[str]) -> str:
+def _respelled(text: str) -> str:
+    composed = unicodedata.normalize("NFKC", text).casefold()
+    return _RESPELLED.sub(lambda letter: _SPELLINGS[letter[0]], composed)
+
+
+def _lowered(folded: str) -> str:
+    if folded.isascii():
+        return folded.lower()
+    return unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", folded.lower())))
+
+
+def _all_grams(run: re.Match[str]) -> str:
+    """Cut a run of letters into overlapping pieces; the short ones at its end let any part of it be found."""
     letters = run[0]
-    return " " + " ".join([letters[at : at + 2] for at in range(len(letters))]) + " "
+    size = _gram_size(letters)
+    return " " + " ".join([letters[at : at + size] for at in range(len(letters))]) + " "
 
 
-def _without_accents(folded: str) -> str:
-    decomposed = unicodedata.normalize("NFD", folded)
-    return unicodedata.normalize("NFC", _ACCENT.sub("", decomposed))
+def _full_grams(run: re.Match[str]) -> str:
+    letters = run[0]
+    size = _gram_size(letters)
+    return " " + " ".join([letters[at : at + size] for at in range(max(1, len(letters) - size + 1))]) + " "
+
+
+def _gram_size(letters: str) -> int:
+    return 3 if letters[0] < "\u2000" else 2
 
 
 _LOWER: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
@@ -101,28 +122,17 @@ _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa",
 _WORD: Final = re.compile(r"[^\W_]+(?:[\u0300-\u036f\u0900-\u0dff]+[^\W_]*)*")
 _ACCENT: Final = re.compile("(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+")
 _UNSPACED: Final = re.compile(
-    "["
-    "\u0e00-\u0eff"  # Thai, Lao
-    "\u1000-\u109f\u1780-\u17ff"  # Burmese, Khmer
-    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-    "\uac00-\ud7af"  # Korean, whose endings are glued to the word
-    "]+"
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"  # Thai, Lao, Burmese, Khmer: three letters tell words apart best
+    "|[\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+    "\uac00-\ud7af]+"  # Chinese, Japanese, and Korean, whose endings are glued to the word
 )
-_SPELLINGS: Final = str.maketrans(
-    {
-        "ı": "i", "ł": "l", "đ": "d", "ø": "o", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ħ": "h", "ё": "е",
-        "أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "ـ": None,
-        **dict.fromkeys(map(chr, (0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))),
-        **dict.fromkeys(map(chr, (*range(0x64B, 0x660), 0x670, *range(0x591, 0x5BE)))),
-    }
-)  # fmt: skip
-_STOP_WORDS: Final = frozenset(
-    """
-    a about an and any are as at be been being but by can could did do does doing for from had has have how i if in into
-    is it its me my no not of on or our shall should so such than that the their them then there these they this those
-    to too us was we were what when where which while who whom whose why will with would you your
-    aber als am an auch auf aus bei bin bis das dass dem den der des die durch ein eine einem einen einer eines er es
-    fur hat hatte ich im in ist kann mit nach nicht noch nur oder sein sich sie sind so uber um und von vor war waren
-    warum was welche welcher welches wenn wer werden wie wieviel wird wo wurde wurden zu zum zur
-    """.split()
-)
+_SPELLINGS: Final[dict[str, str]] = {
+    "ı": "i", "ł": "l", "đ": "d", "ø": "o", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ħ": "h", "ё": "е",
+    "أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "ـ": "",
+    "\u0901": "\u0902", "\u093c": "",
+    **dict.fromkeys(map(chr, (0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF)), ""),
+    **dict.fromkeys(map(chr, (*range(0x64B, 0x660), 0x670, *range(0x591, 0x5BE))), ""),
+    **{letter: base for letter in map(chr, (*range(0x386, 0x3CF), *range(0x1F00, 0x1FFF)))
+       if (base := unicodedata.normalize("NFD", letter.casefold())[:1]) != letter.casefold()},
+}  # fmt: skip
+_RESPELLED: Final = re.compile(f"[{''.join(map(re.escape, _SPELLINGS))}]")

@@ -9,12 +9,12 @@ from directory_indexer.analyzer import words
 from directory_indexer.records import Excerpt
 
 if TYPE_CHECKING:
-    from directory_indexer.query import MatchPlan
+    from directory_indexer.matchplan import MatchPlan
 
 
 def excerpt(text: str, plan: MatchPlan, *, start_line: int, max_chars: int) -> Excerpt:
     """Cut the stretch of whole lines that holds most of what is looked for; the start when it holds nothing."""
-    forms = {token for term in plan.terms for form in term.forms for token in form}
+    forms = {form for term in plan.terms for form in (*term.forms, *(word for row in term.rows for word in row))}
     lines = text.splitlines(keepends=True) or [""]
     marks = [[found.span() for found in _RUN.finditer(line) if forms.intersection(words(found[0]))] for line in lines]
     first, last = _best_window(lines, [len(found) for found in marks], max_chars)

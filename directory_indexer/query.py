@@ -1,4 +1,4 @@
-"""What a person typed, read as a query, and the same query as the full-text index understands it.
+"""What a person typed, read as a query.
 
 Every string is a query: what is not an operator in its proper place is a word.
 """
@@ -8,15 +8,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from directory_indexer.analyzer import is_stop_word, name_parts, transliterated, words
+from directory_indexer.analyzer import query_words
+from directory_indexer.languages import language_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator
 
-MAX_CHARACTERS: Final = 8_000
-MAX_WORDS: Final = 48
+MAX_CHARACTERS: Final = 4_000
+"""Longer queries are read up to here: more than the embedding model takes in, and than words can tell apart."""
+
+MAX_WORDS: Final = 64
 
 
 class WordKind(Enum):
@@ -26,8 +29,9 @@ class WordKind(Enum):
     PHRASE = auto()
     """Quoted: it must occur as it stands."""
     LITERAL = auto()
-    """A name, path, version or flag with signs in it: its parts in a row count most."""
+    """A name, path, version or flag that the index holds in parts, which must follow each other."""
     WILDCARD = auto()
+    """A word with `*` for any letters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class Query:
 
     text: str
     meaning: str
+    language: str = "english"
     words: tuple[QueryWord, ...] = ()
     excluded: tuple[QueryWord, ...] = ()
     required: Filters = Filters()
@@ -61,40 +66,8 @@ class Query:
 
     @property
     def is_empty(self) -> bool:
-        """Tell that nothing is looked for; filters alone may still be given."""
+        """Tell that no word is looked for; filters alone may still be given."""
         return not self.words
-
-
-class Vocabulary(Protocol):
-    """What the full-text index knows about its words."""
-
-    @property
-    def n_chunks(self) -> int:
-        """How many chunks the index holds."""
-
-    def counts(self, terms: Sequence[str]) -> dict[str, int]:
-        """In how many chunks each of these words occurs; words that do not occur are left out."""
-
-    def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
-        """Give words of the index that begin so, in their order, with the number of chunks they occur in."""
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One thing that is looked for, with all the spellings that stand for it, and how telling it is."""
-
-    word: QueryWord
-    forms: tuple[tuple[str, ...], ...]
-    weight: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class MatchPlan:
-    """A query in the words of one index: the FTS5 expression, if words are looked for at all, and its terms."""
-
-    query: Query
-    expression: str | None
-    terms: tuple[Term, ...] = ()
 
 
 def parse_query(text: str) -> Query:
@@ -102,24 +75,20 @@ def parse_query(text: str) -> Query:
     typed = text[:MAX_CHARACTERS].encode("utf-8", "replace").decode()
     pieces = [_piece(found) for found in _PIECE.finditer(typed)]
     wanted = [piece for piece in pieces if not piece.is_negative and not piece.field]
-    if not wanted:
+    if not any(query_words(piece.text) for piece in wanted):
         pieces = [piece if piece.field else piece.as_wanted() for piece in pieces]
         wanted = [piece for piece in pieces if not piece.field]
+    words = tuple(_words_of(wanted))
+    meaning = " ".join(" ".join(piece.text for piece in wanted).split())
     return Query(
         text=typed,
-        meaning=" ".join(piece.text for piece in wanted).strip(),
-        words=tuple(_words_of(wanted)),
+        meaning=meaning,
+        language=language_of(meaning, [token for word in words for token in word.tokens]),
+        words=words,
         excluded=tuple(_words_of(piece for piece in pieces if piece.is_negative and not piece.field)),
         required=_filters(piece for piece in pieces if not piece.is_negative),
         forbidden=_filters(piece for piece in pieces if piece.is_negative),
     )
-
-
-def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
-    """Turn a query into an expression over the words that the index has."""
-    telling = [word for word in query.words if not _is_filler(word)] or list(query.words)
-    terms = tuple(Term(word, _forms(word)) for word in telling)
-    return MatchPlan(query, _expression(query, terms), terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,63 +116,31 @@ def _filters(pieces: Iterable[_Piece]) -> Filters:
     return Filters(tuple(by_field["path"]), tuple(by_field["type"]), tuple(by_field["heading"]))
 
 
-def _words_of(pieces: Iterable[_Piece]) -> Iterable[QueryWord]:
-    seen: set[tuple[str, ...]] = set()
+def _words_of(pieces: Iterable[_Piece]) -> Iterator[QueryWord]:
+    seen: set[tuple[tuple[str, ...], WordKind]] = set()
+    n_tokens = 0
     for piece in pieces:
         word = _query_word(piece)
-        if word.tokens and word.tokens not in seen and len(seen) < MAX_WORDS:
-            seen.add(word.tokens)
-            yield word
+        if not word.tokens or (word.tokens, word.kind) in seen:
+            continue
+        n_tokens += len(word.tokens)
+        if n_tokens > MAX_WORDS and seen:
+            return
+        seen.add((word.tokens, word.kind))
+        yield word
 
 
 def _query_word(piece: _Piece) -> QueryWord:
-    tokens = tuple(words(piece.text))
+    tokens = tuple(query_words(piece.text)[:MAX_WORDS])
     if piece.is_quoted:
         kind = WordKind.PHRASE
-    elif _WILDCARD.search(piece.text):
+    elif len(tokens) == 1 and _WILDCARD.fullmatch(piece.text):
         kind = WordKind.WILDCARD
     elif len(tokens) > 1:
         kind = WordKind.LITERAL
     else:
         kind = WordKind.PLAIN
     return QueryWord(piece.text, tokens, kind)
-
-
-def _is_filler(word: QueryWord) -> bool:
-    return word.kind is WordKind.PLAIN and is_stop_word(word.tokens[0])
-
-
-def _forms(word: QueryWord) -> tuple[tuple[str, ...], ...]:
-    forms = [word.tokens]
-    if word.kind is not WordKind.PHRASE:
-        forms += [(transliterated(word.text.casefold()),), name_parts(word.text)]
-    return tuple(dict.fromkeys(form for form in forms if form and all(words(token) == [token] for token in form)))
-
-
-def _expression(query: Query, terms: Sequence[Term]) -> str | None:
-    required = [_phrase(word.tokens) for word in query.words if word.kind is WordKind.PHRASE]
-    required += [f"heading : {_phrase(tuple(words(text)))}" for text in query.required.headings if words(text)]
-    clauses = [*required]
-    anything = [_phrase_of(form, term) for term in terms for form in term.forms]
-    anything += [
-        _phrase((token,)) for term in terms if term.word.kind is WordKind.LITERAL for token in term.word.tokens
-    ]
-    if anything:
-        clauses.append(" OR ".join(dict.fromkeys(anything)))
-    if not clauses:
-        return None
-    wanted = " AND ".join(f"({clause})" for clause in clauses)
-    unwanted = [_phrase(word.tokens) for word in query.excluded]
-    unwanted += [f"heading : {_phrase(tuple(words(text)))}" for text in query.forbidden.headings if words(text)]
-    return f"({wanted}) NOT ({' OR '.join(unwanted)})" if unwanted else wanted
-
-
-def _phrase_of(form: tuple[str, ...], term: Term) -> str:
-    return _phrase(form) + (" *" if term.word.kind is WordKind.WILDCARD and term.word.text.endswith("*") else "")
-
-
-def _phrase(tokens: tuple[str, ...]) -> str:
-    return f'"{" ".join(tokens)}"'
 
 
 _PIECE: Final = re.compile(
@@ -214,4 +151,4 @@ _PIECE: Final = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_WILDCARD: Final = re.compile(r"(?<!\S)\*\w|\w\*(?!\S)")
+_WILDCARD: Final = re.compile(r"[^\w*]*(?=\w*\*)[\w*]+[^\w*]*")

@@ -1,0 +1,178 @@
+"""A query in the words of one index: which spellings stand for each word, how telling they are, and what SQLite is asked.
+
+The index keeps words as they are written. Endings are dealt with here, for the language of the query: words of the
+index with the same stem stand for each other, and where they make up most of what begins alike, one prefix asks for
+all of them, so that bm25() weighs them as the one word they are.
+"""
+
+from __future__ import annotations
+
+import os.path
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, Protocol
+
+import Stemmer
+
+from directory_indexer.analyzer import name_parts, query_words, transliterated
+from directory_indexer.languages import is_filler
+from directory_indexer.query import Query, QueryWord, WordKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+class Vocabulary(Protocol):
+    """What the full-text index knows about its words."""
+
+    @property
+    def n_chunks(self) -> int:
+        """How many chunks the index holds."""
+
+    def counts(self, terms: Sequence[str]) -> dict[str, int]:
+        """In how many chunks each of these words occurs; words that do not occur are left out."""
+
+    def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
+        """Give words of the index that begin so, in their order, with the number of chunks they occur in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One word that is looked for.
+
+    `forms` are the words of the index that stand for it, `rows` those that follow each other to stand for it.
+    `n_chunks` is about the number of chunks that hold any of the forms.
+    """
+
+    typed: str
+    forms: frozenset[str]
+    n_chunks: int
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MatchPlan:
+    """A query in the words of one index: the FTS5 expression, if words are looked for at all, and its terms."""
+
+    query: Query
+    expression: str | None
+    terms: tuple[Term, ...] = ()
+    n_chunks: int = 0
+
+
+def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
+    """Turn a query into an expression over the words that the index has."""
+    telling = [word for word in query.words if not _is_filler(word, query.language)] or list(query.words)
+    planned = [one for word in telling for one in _planned(word, query.language, vocabulary)]
+    terms = {one.term.typed: one.term for one in planned}
+    return MatchPlan(query, _expression(query, planned), tuple(terms.values()), vocabulary.n_chunks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    term: Term
+    phrases: tuple[str, ...]
+
+
+def _planned(word: QueryWord, language: str, vocabulary: Vocabulary) -> Iterator[_Planned]:
+    if word.kind is WordKind.WILDCARD:
+        yield _wildcard(word, vocabulary)
+        return
+    for token in dict.fromkeys(word.tokens):
+        yield _with_variants(token, language, vocabulary)
+    parts = tuple(query_words(" ".join(name_parts(_bare(word.text))))) or (word.tokens if len(word.tokens) > 1 else ())
+    if len(parts) > 1:
+        yield _whole(word, parts, vocabulary)
+        if len(word.tokens) == 1:
+            yield from (_with_variants(part, language, vocabulary) for part in dict.fromkeys(parts))
+    spelled = transliterated(_bare(word.text).casefold())
+    if spelled != _bare(word.text).casefold():
+        yield from (_exact(token, vocabulary) for token in query_words(spelled))
+
+
+def _with_variants(token: str, language: str, vocabulary: Vocabulary) -> _Planned:
+    stem = _stem(token, language)
+    prefix = os.path.commonprefix((stem.rstrip("iy") if len(stem) > _SHORTEST + 1 else stem, token))
+    if len(prefix) < _SHORTEST or not token.isalpha():
+        return _exact(token, vocabulary)
+    similar = vocabulary.starting_with(prefix, limit=_MOST_SIMILAR)
+    counts = {form: n for form, n in similar if form == token or _stem(form, language) == stem}
+    if set(counts) <= {token}:
+        return _exact(token, vocabulary)
+    n_chunks = sum(counts.values())
+    forms = frozenset(counts) | {token}
+    common = os.path.commonprefix(tuple(forms))
+    beside = sum(n for form, n in similar if form.startswith(common))
+    if len(common) >= _SHORTEST and beside <= _MOST_BESIDE * n_chunks:
+        phrases = (f'"{common}" *',)
+    else:
+        by_count = sorted(forms, key=lambda form: (-counts.get(form, 0), form))[:_MOST_FORMS]
+        phrases = tuple(_phrase((form,)) for form in by_count)
+    return _Planned(Term(token, forms, n_chunks), phrases)
+
+
+def _exact(token: str, vocabulary: Vocabulary) -> _Planned:
+    return _Planned(Term(token, frozenset((token,)), vocabulary.counts((token,)).get(token, 0)), (_phrase((token,)),))
+
+
+def _whole(word: QueryWord, parts: tuple[str, ...], vocabulary: Vocabulary) -> _Planned:
+    joined = "".join(parts)
+    counts = vocabulary.counts((joined,))
+    return _Planned(
+        Term(word.text, frozenset((joined,)), counts.get(joined, 0), (parts,)), (_phrase(parts), _phrase((joined,)))
+    )
+
+
+def _wildcard(word: QueryWord, vocabulary: Vocabulary) -> _Planned:
+    pattern = re.compile(".*".join(map(re.escape, word.text.casefold().split("*"))))
+    prefix = word.text.casefold().split("*")[0]
+    found = [(form, n) for form, n in vocabulary.starting_with(prefix, limit=_MOST_SIMILAR) if pattern.fullmatch(form)]
+    forms = frozenset(form for form, _ in found)
+    return _Planned(Term(word.text, forms, sum(n for _, n in found)), (f'"{word.tokens[0]}" *',))
+
+
+def _expression(query: Query, planned: Sequence[_Planned]) -> str | None:
+    clauses = [_phrase(word.tokens) for word in query.words if word.kind is WordKind.PHRASE]
+    clauses += _headings(query.required.headings)
+    if planned:
+        clauses.append(" OR ".join(dict.fromkeys(phrase for one in planned for phrase in one.phrases)))
+    if not clauses:
+        return None
+    wanted = " AND ".join(f"({clause})" for clause in clauses)
+    unwanted = [_phrase(word.tokens) for word in query.excluded] + _headings(query.forbidden.headings)
+    return f"({wanted}) NOT ({' OR '.join(unwanted)})" if unwanted else wanted
+
+
+def _headings(texts: Sequence[str]) -> list[str]:
+    return [f"heading : {_phrase(tuple(found))}" for text in texts if (found := query_words(text))]
+
+
+def _phrase(tokens: tuple[str, ...]) -> str:
+    return f'"{" ".join(tokens)}"'
+
+
+def _is_filler(word: QueryWord, language: str) -> bool:
+    return word.kind is WordKind.PLAIN and is_filler(word.tokens[0], language)
+
+
+def _bare(text: str) -> str:
+    return _SIGNS_AROUND.sub("", text)
+
+
+@lru_cache(maxsize=1 << 14)
+def _stem(word: str, language: str) -> str:
+    stemmer = _stemmer(language)
+    return str(stemmer.stemWord(word)) if stemmer else word
+
+
+@lru_cache(maxsize=8)
+def _stemmer(language: str) -> Stemmer.Stemmer | None:
+    return Stemmer.Stemmer(language, 0) if language in Stemmer.algorithms() else None
+
+
+_SHORTEST: Final = 2
+_MOST_SIMILAR: Final = 2000
+_MOST_FORMS: Final = 12
+_MOST_BESIDE: Final = 4
+_SIGNS_AROUND: Final = re.compile(r"^\W+|\W+$")
