@@ -15,8 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from vectors import Corpus, chunk_id, points, unit_vectors
 
+from directory_indexer.errors import GenerationGoneError
 from directory_indexer.lock import write_lock
-from directory_indexer.vectorstore import GenerationGoneError, VectorScope, VectorStore
+from directory_indexer.records import VectorScope
+from directory_indexer.vectorstore import VectorStore
 
 
 class State(NamedTuple):
@@ -103,6 +105,7 @@ def main() -> None:
     while not place.stop.exists():
         if role == "write":
             write_once(place, store, randomness)
+            _say("written")
         else:
             states.add(check_once(place, store, randomness))
         n_rounds += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import uuid
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from directory_indexer.vectorstore import VectorScope
+    from directory_indexer.records import VectorScope
 
 ROOT = "/home/somebody/notes"
 _CENTRES = 40
@@ -26,11 +27,8 @@ def chunk_id(number: int) -> ChunkId:
 
 def unit_vectors(numbers: Iterable[int], *, dimensions: int) -> NDArray[np.float32]:
     """Vectors of length 1 around a few centres, as texts about a few subjects have them."""
-    centres = np.random.default_rng(0).standard_normal((_CENTRES, dimensions))
-    rows = [
-        centres[number % _CENTRES] + np.random.default_rng(number).standard_normal(dimensions) for number in numbers
-    ]
-    return np.array([row / np.linalg.norm(row) for row in rows], np.float32).reshape(-1, dimensions)
+    rows = [_unit_vector(number, dimensions) for number in numbers]
+    return np.array(rows, np.float32).reshape(-1, dimensions)
 
 
 def points(numbers: Iterable[int], *, dimensions: int) -> list[VectorPoint]:
@@ -55,6 +53,13 @@ class Corpus:
         scores = self._matrix @ query
         inside = [index for index in np.argsort(-scores) if _is_inside(self.points[index], scope)]
         return {self.points[index].chunk_id: float(scores[index]) for index in inside}
+
+
+@functools.cache
+def _unit_vector(number: int, dimensions: int) -> NDArray[np.float32]:
+    centre = np.random.default_rng(number % _CENTRES).standard_normal(dimensions)
+    row = centre + np.random.default_rng([number, 1]).standard_normal(dimensions)
+    return (row / np.linalg.norm(row)).astype(np.float32)
 
 
 def _is_inside(point: VectorPoint, scope: VectorScope) -> bool:
