@@ -9,11 +9,12 @@ import json
 import re
 import sys
 import threading
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from directory_indexer.errors import ExtractionError, SkipFileError
+from directory_indexer.extractors.pdf.characters import clean
 from directory_indexer.extractors.pdf.documents import document_of
-from directory_indexer.extractors.pdf.flow import IDEOGRAPHS
 from directory_indexer.extractors.pdf.headings import OutlineEntry
 from directory_indexer.extractors.pdf.pages import Page, Row
 from directory_indexer.records import Document, SkipReason
@@ -37,6 +38,7 @@ MAX_CHARS = 64_000_000
 
 _MAX_OUTLINE = 20_000
 _TENTHS = 10.0
+_SAME_BASELINE = 5
 _END_OF_OBJECT = b"endobj"
 _FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
 _FONT_NAME = re.compile(r'(?<="font":\{"name":").+?(?=","family":)')
@@ -44,12 +46,6 @@ _BOLD = re.compile(r"bold|black|heavy|demi|CMBX|SFBX", re.IGNORECASE)
 _MAX_TITLE = 160
 _MESSAGE_CHARS = 150
 _ERROR_CODE = re.compile(r"code=\d+: ")
-
-# Control characters, invisible ones, and those that stand for no character: fonts put bullets and ornaments there.
-_JUNK = re.compile("[\0-\x08\x0e-\x1f\x7f-\x9f\u200b\u2060\ufeff\ufffd\ud800-\udfff\ue000-\uf8ff]|\u00ad(?!$)")
-_SPACED_IDEOGRAPHS = re.compile(rf"(?<=[{IDEOGRAPHS}]) (?=[{IDEOGRAPHS}])")
-_LEADERS = re.compile(r"(?: ?\.){4,}")
-_LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
 
 _lock = threading.Lock()  # MuPDF keeps its state in one place
 pymupdf.TOOLS.mupdf_display_errors(False)
@@ -65,15 +61,16 @@ def extract_pdf(content: bytes) -> Document:
     """
     with _lock:
         try:
-            return _extract(content)
+            pages, outline, title = _read(content)
         except (mupdf.FzErrorBase, pymupdf.FileDataError, RuntimeError, ValueError) as error:
             reason = _ERROR_CODE.sub("", str(error.__cause__ or error))
             raise ExtractionError(f"damaged PDF: {reason[:_MESSAGE_CHARS]}") from error
         finally:
             pymupdf.TOOLS.store_shrink(100)
+    return document_of(pages, outline=outline, title=title)
 
 
-def _extract(content: bytes) -> Document:
+def _read(content: bytes) -> tuple[list[Page], list[OutlineEntry], str]:
     with _opened(content) as pdf:
         if pdf.needs_pass:
             raise SkipFileError(SkipReason.ENCRYPTED, "needs a password")
@@ -82,7 +79,7 @@ def _extract(content: bytes) -> Document:
         pages = list(_bounded(_pages(pdf)))
         if not any(character.isalnum() for page in pages for row in page.rows for character in row.text):
             raise _no_text(pdf)
-        return document_of(pages, outline=_outline(pdf), title=_clean((pdf.metadata or {}).get("title") or ""))
+        return pages, _outline(pdf), clean((pdf.metadata or {}).get("title") or "")
 
 
 def _opened(content: bytes) -> pymupdf.Document:
@@ -148,11 +145,11 @@ def _blocks_in(written: str) -> list[dict[str, Any]]:
 
 def _rows(blocks: Iterable[dict[str, Any]]) -> Iterator[Row]:
     for index, block in enumerate(blocks):
-        baseline = None
         row: Row | None = None
+        baseline = 0
         for line in block.get("lines", ()):
             part = _row(line, index)
-            if row and part.text and line["y"] == baseline:
+            if row and part.text and abs(line["y"] - baseline) <= _SAME_BASELINE:
                 row = _joined(row, part)
             elif part.text:
                 if row:
@@ -165,15 +162,20 @@ def _rows(blocks: Iterable[dict[str, Any]]) -> Iterator[Row]:
 def _row(line: dict[str, Any], block: int) -> Row:
     box, font = line["bbox"], line["font"]
     return Row(
-        text=_clean(line["text"]),
+        text=clean(line["text"]),
         left=box["x"],
         top=box["y"],
         right=box["x"] + box["w"],
         bottom=box["y"] + box["h"],
         size=font["size"],
-        is_bold=font["weight"] == "bold" or bool(_BOLD.search(font["name"])),
+        is_bold=font["weight"] == "bold" or _is_bold(font["name"]),
         block=block,
     )
+
+
+@lru_cache(maxsize=1024)
+def _is_bold(font_name: str) -> bool:
+    return bool(_BOLD.search(font_name))
 
 
 def _joined(row: Row, part: Row) -> Row:
@@ -189,16 +191,9 @@ def _joined(row: Row, part: Row) -> Row:
     )
 
 
-def _clean(text: str) -> str:
-    text = " ".join(text.split())
-    if not (text.isascii() and text.isprintable()):
-        text = _SPACED_IDEOGRAPHS.sub("", _JUNK.sub("", text).translate(_LIGATURES)).strip()
-    return _LEADERS.sub(" …", text) if "...." in text or ". . ." in text else text
-
-
 def _outline(pdf: pymupdf.Document) -> list[OutlineEntry]:
     try:
         entries = pdf.get_toc(simple=True)[:_MAX_OUTLINE]
     except (mupdf.FzErrorBase, RuntimeError, ValueError):
         return []
-    return [OutlineEntry(level, _clean(title)[:_MAX_TITLE], page) for level, title, page in entries if _clean(title)]
+    return [OutlineEntry(level, clean(title)[:_MAX_TITLE], page) for level, title, page in entries if clean(title)]

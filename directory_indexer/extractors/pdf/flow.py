@@ -6,13 +6,12 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from directory_indexer.extractors.pdf.characters import IDEOGRAPHS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from directory_indexer.extractors.pdf.pages import Page, Row
-
-IDEOGRAPHS = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-"""The characters, as in a pattern, of scripts that are written without spaces and broken anywhere."""
 
 _HYPHENS = "-\u2010\u00ad"
 _CLOSING = "\"')]}\u00bb\u201d\u2019\u203a\u300d\u300f\uff09"

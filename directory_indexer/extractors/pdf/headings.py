@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -46,13 +45,15 @@ class Heading(NamedTuple):
 
 def headings_by_outline(outline: Iterable[OutlineEntry], flow: Flow) -> list[Heading]:
     """Find each entry on its page by its words; one whose words are not there starts where the one before it does."""
-    rows_by_page: defaultdict[int, list[PlacedRow]] = defaultdict(list)
+    entries = list(outline)
+    rows_by_page: dict[int, list[PlacedRow]] = {entry.page: [] for entry in entries}
     for placed in flow.rows:
-        rows_by_page[placed.page].append(placed)
-    pages = {page: _PageTitles(rows) for page, rows in rows_by_page.items()}
+        if placed.page in rows_by_page:
+            rows_by_page[placed.page].append(placed)
+    pages = {page: _PageTitles(rows) for page, rows in rows_by_page.items() if rows}
     found = [
         Heading(pages[entry.page].start_of(entry.title), entry.level, entry.title)
-        for entry in outline
+        for entry in entries
         if entry.page in pages
     ]
     return sorted(found, key=lambda heading: heading.start)
@@ -63,20 +64,27 @@ class _PageTitles:
 
     def __init__(self, rows: Sequence[PlacedRow]) -> None:
         self._rows = rows
-        self._keys = [_key("".join(placed.row.text for placed in rows[i : i + _MAX_ROWS])) for i in range(len(rows))]
+        words = [_words(placed.row.text) for placed in rows]
+        self._keys = [_key("".join(words[i : i + _MAX_ROWS])) for i in range(len(rows))]
         self._found = 0
 
     def start_of(self, title: str) -> int:
-        key = _key(title)
+        key = _key(_words(title))
         places = [index for index in range(self._found, len(self._keys)) if key and self._keys[index].startswith(key)]
         if places:
-            self._found = min(places, key=lambda index: len(_key(self._rows[index].row.text)) > len(key))
+            self._found = min(places, key=lambda index: (self._says_more(index, key), -self._rows[index].row.size))
         return self._rows[self._found].start
 
+    def _says_more(self, index: int, key: str) -> bool:
+        return len(_key(_words(self._rows[index].row.text))) > len(key)
 
-def _key(text: str) -> str:
-    key = _NOT_WORD.sub("", text[:_MAX_CHARS]).casefold()
-    return _NUMBERING.sub("", key, count=1) or key
+
+def _words(text: str) -> str:
+    return _NOT_WORD.sub("", text[:_MAX_CHARS]).casefold()
+
+
+def _key(words: str) -> str:
+    return _NUMBERING.sub("", words, count=1) or words
 
 
 def headings_by_typography(flow: Flow, *, body_size: int) -> list[Heading]:

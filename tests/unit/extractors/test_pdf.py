@@ -10,6 +10,7 @@ import pytest
 from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors import pdf as extractor
 from directory_indexer.extractors.pdf import extract_pdf
+from directory_indexer.extractors.pdf.characters import clean
 from directory_indexer.records import Document, Section, SkipReason
 
 if TYPE_CHECKING:
@@ -232,6 +233,13 @@ def test_headings_of_the_outline_are_found_on_their_pages() -> None:
     )
 
 
+def test_a_heading_is_told_from_a_link_to_it() -> None:
+    paper = Paper().page().lines("Foxes").gap().lines("Hounds").gap().lines("1 Foxes", size=12).gap().lines(PROSE)
+    document = paper.outlined((1, "Foxes", 1)).document()
+
+    assert section_at(document, PROSE).start == document.text.index("1 Foxes")
+
+
 def test_a_heading_of_several_lines_is_found() -> None:
     paper = Paper().page().lines(PROSE).gap().lines("A Heading That Is So Long", "That It Needs Two Lines").gap()
     document = paper.lines(PROSE).outlined((1, "A heading that is so long that it needs two lines", 1)).document()
@@ -307,12 +315,22 @@ def test_the_title_is_no_heading_of_what_follows() -> None:
     assert headings_of(paper.document()) == []
 
 
-def test_ligatures_soft_hyphens_and_control_characters_become_plain_text() -> None:
-    page = {"lines": [line("ﬁnd the o\u00adﬃce\0 \x0c\ue000now")]}
-
-    (row,) = extractor._rows([page])  # noqa: SLF001 - fonts that hold these are too large for a test
-
-    assert row.text == "find the office now"
+@pytest.mark.parametrize(
+    ("printed", "written"),
+    [
+        ("\ufb01nd the o\ufb03ce", "find the office"),
+        ("a sy\u00adlla\u00adble", "a syllable"),
+        ("bro\u00ad", "bro\u00ad"),
+        ("\0 one\x0c two \ue000\ufffd", "one two"),
+        ("f\u00a8ur die M\u00b4argenes und \u02c6\u0131le", "für die Márgenes und île"),
+        ("5\u00b4 wide, \u00a8q", "5\u00b4 wide, \u00a8q"),
+        ("\u6797 \u68ee and more", "\u6797\u68ee and more"),
+        ("Foxes . . . . . . 12", "Foxes … 12"),
+        ("and so on...", "and so on..."),
+    ],
+)
+def test_rows_are_spelled_as_people_write(printed: str, written: str) -> None:
+    assert clean(printed) == written
 
 
 def test_ideographs_are_joined_without_a_gap() -> None:

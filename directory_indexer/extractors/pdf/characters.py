@@ -1,0 +1,39 @@
+"""Makes the characters that people write of those that fonts and printing leave in a PDF."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+IDEOGRAPHS = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""The characters, as in a pattern, of scripts that are written without spaces and broken anywhere."""
+
+# Control characters, invisible ones, and those that stand for no character: fonts put bullets and ornaments there.
+_JUNK = re.compile("[\0-\x08\x0e-\x1f\x7f-\x9f\u200b\u2060\ufeff\ufffd\ud800-\udfff\ue000-\uf8ff]|\u00ad(?!$)")
+_SPACED_IDEOGRAPHS = re.compile(rf"(?<=[{IDEOGRAPHS}]) (?=[{IDEOGRAPHS}])")
+_LEADERS = re.compile(r"(?: ?\.){4,}")
+_LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
+
+# The older fonts of TeX have no accented letters: the accent is a character of its own, set before the letter.
+_ACCENTS = dict(
+    zip(
+        "\u00b4\u00a8\u02c6\u02dc\u02c7\u02d8\u02da\u02dd\u02d9\u02cb",
+        "\u0301\u0308\u0302\u0303\u030c\u0306\u030a\u030b\u0307\u0300",
+        strict=True,
+    )
+)
+_ACCENTED = re.compile(f"([{''.join(_ACCENTS)}])([A-Za-z\u0131])")
+
+
+def clean(text: str) -> str:
+    """Spell a row of a page as one would type it; a soft hyphen stays at its end, where it breaks a word."""
+    text = " ".join(text.split())
+    if not (text.isascii() and text.isprintable()):
+        text = _ACCENTED.sub(_accented, _JUNK.sub("", text).translate(_LIGATURES))
+        text = _SPACED_IDEOGRAPHS.sub("", text).strip()
+    return _LEADERS.sub(" …", text) if "...." in text or ". . ." in text else text
+
+
+def _accented(found: re.Match[str]) -> str:
+    letter = unicodedata.normalize("NFC", found[2].replace("\u0131", "i") + _ACCENTS[found[1]])
+    return letter if len(letter) == 1 else found[0]
