@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from directory_indexer.indexer import Indexer
     from directory_indexer.nearest import Nearest
     from directory_indexer.parsing import ParsePolicy
-    from directory_indexer.records import FileText, IndexSummary
+    from directory_indexer.records import FileText, IndexSummary, RunRecord
     from directory_indexer.searcher import Searcher
     from directory_indexer.similar import SimilarFiles
     from directory_indexer.texts import Selection
@@ -94,9 +94,7 @@ class App:
         policy = IndexPolicy(
             walk_policy, self._parse_policy, self.fingerprint, batch_files=self._config.monitoring.batch_size
         )
-        return Indexer(
-            docstore=self.docstore, vectorizer=self._vectorizer, policy=policy, lock_path=self._lock_path
-        )
+        return Indexer(docstore=self.docstore, vectorizer=self._vectorizer, policy=policy, lock_path=self._lock_path)
 
     def check(self) -> Iterator[Finding]:
         """Look whether the index is whole, its parts agree, and the embedder answers."""
@@ -155,16 +153,24 @@ class App:
                 if not directories:
                     raise NotIndexedError(f"{os_path(within)} is not tracked", hint="dirindex status shows what is")
             runs = snapshot.latest_runs(1)
-            running = runs[0] if runs and runs[0].outcome is None and self._is_locked() else None
             return StatusReport(
                 directories=directories,
                 failures=snapshot.failures(within=within, limit=_LISTED),
                 space=None,
                 n_database_bytes=self.docstore.size_bytes(),
                 n_vector_bytes=self._vectorstore.size_bytes(),
-                running=running,
+                running=self._going_on(runs),
                 last_run=runs[0] if runs else None,
             )
+
+    def runs(self, limit: int) -> tuple[RunRecord, ...]:
+        """List the newest index runs of all processes, newest first."""
+        with self.docstore.snapshot() as snapshot:
+            return snapshot.latest_runs(limit)
+
+    def running(self) -> RunRecord | None:
+        """Give the run that goes on now, in whichever process."""
+        return self._going_on(self.runs(1))
 
     def summary(self) -> IndexSummary:
         """Tell what answers are drawn from now."""
@@ -254,10 +260,11 @@ class App:
     def _lock_path(self) -> Path:
         return self._config.storage.sqlite_path.with_name("write.lock")
 
-    def _is_locked(self) -> bool:
+    def _going_on(self, runs: tuple[RunRecord, ...]) -> RunRecord | None:
+        """Take a run that was killed for ended: it holds no lock any more."""
         from directory_indexer.lock import is_locked
 
-        return is_locked(self._lock_path)
+        return runs[0] if runs and runs[0].outcome is None and is_locked(self._lock_path) else None
 
 
 @contextlib.contextmanager

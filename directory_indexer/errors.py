@@ -14,8 +14,8 @@ DirIndexError                     70  a bug, when nothing more precise is raised
 │   ├── IndexMismatchError         3  the index was built by another model, chunking or version
 │   └── RootUnavailableError       3  a tracked directory is missing, unreadable or suddenly empty
 ├── LockedError                    4  another run holds the write lock
-└── ExtractionError                –  one file could not be read as text; collected, never ends a run
-    └── SkipFileError              –  one file holds nothing to index, for a reason with a name
+└── ExtractionError                -  one file could not be read as text; collected, never ends a run
+    └── SkipFileError              -  one file holds nothing to index, for a reason with a name
 """
 
 from __future__ import annotations

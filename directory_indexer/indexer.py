@@ -159,9 +159,7 @@ class Indexer:
             directory_id = snapshot.directories().get(root)
             known = {} if directory_id is None else snapshot.known_files(directory_id)
         listings = walk(root, self._policy.walk)
-        return plan(
-            root, listings, known, recipe=self._policy.fingerprint.recipe, read_everything=read_everything
-        )
+        return plan(root, listings, known, recipe=self._policy.fingerprint.recipe, read_everything=read_everything)
 
     def _track(self, root: FilePath) -> int:
         with self._docstore.transaction() as transaction:
@@ -205,8 +203,9 @@ class Indexer:
         needed = BYTES_PER_TEXT_BYTE * sum(plan.n_bytes for plan in plans)
         free = shutil.disk_usage(self._docstore.path.parent).free
         if needed > _DISK_SHARE * free and not has_consent:
+            place = self._docstore.path.parent
             raise ConsentNeededError(
-                f"the index may take {needed / 1e9:.1f} GB, and {self._docstore.path.parent} has {free / 1e9:.1f} GB free",
+                f"the index may take {needed / 1e9:.1f} GB, and {place} has {free / 1e9:.1f} GB free",
                 hint="add --yes to start all the same, or choose another place with --data-dir",
             )
 
@@ -220,9 +219,7 @@ def _require_directory(root: FilePath, tracked: Mapping[FilePath, int]) -> None:
     if root in tracked or os.path.isdir(path):
         return
     if os.path.exists(path):
-        raise UsageError(
-            f"{path} is a file; directories are indexed", hint=f"dirindex index {os.path.dirname(path)}"
-        )
+        raise UsageError(f"{path} is a file; directories are indexed", hint=f"dirindex index {os.path.dirname(path)}")
     raise UsageError(f"{path} does not exist", hint="check the path; nothing was changed")
 
 

@@ -28,9 +28,7 @@ class Nearest:
     def __init__(self, *, vectorstore: VectorStore) -> None:
         self._vectorstore = vectorstore
 
-    def chunks(
-        self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope, limit: int
-    ) -> list[VectorHit]:
+    def chunks(self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope, limit: int) -> list[VectorHit]:
         """Give the `limit` nearest chunks in the scope, or all there are, nearest first.
 
         Raises:

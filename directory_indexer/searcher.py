@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from directory_indexer.docstore import DocStore, Snapshot
     from directory_indexer.embedders import Embedder
-    from directory_indexer.nearest import Nearest
     from directory_indexer.matchplan import MatchPlan
+    from directory_indexer.nearest import Nearest
     from directory_indexer.query import Query
     from directory_indexer.ranking import Ranked
     from directory_indexer.records import ChunkId, FilePath, IndexedChunk, SearchRequest

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
-
 from directory_indexer.errors import UsageError
 from directory_indexer.parsing import ParseRequest, parse
+from directory_indexer.query import parse_query
 from directory_indexer.records import (
     Excerpt,
     Explanation,
@@ -22,13 +21,13 @@ from directory_indexer.records import (
     os_path,
     source_file,
 )
-from directory_indexer.query import parse_query
 from directory_indexer.scope import resolve_scope
 from directory_indexer.searcher import EXCERPT_CHARS, require_indexed, require_same_space
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from directory_indexer.docstore import DocStore, Snapshot

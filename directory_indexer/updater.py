@@ -79,7 +79,14 @@ class Updater:
     """Carry out the plans of one run; the caller holds the write lock."""
 
     def __init__(
-        self, *, docstore: DocStore, vectorizer: Vectorizer, policy: ParsePolicy, recipe: int, batch_files: int, run: Run
+        self,
+        *,
+        docstore: DocStore,
+        vectorizer: Vectorizer,
+        policy: ParsePolicy,
+        recipe: int,
+        batch_files: int,
+        run: Run,
     ) -> None:
         self._docstore = docstore
         self._vectorizer = vectorizer
@@ -95,7 +102,7 @@ class Updater:
         for directory_id, plan in plans:
             self._apply_walk(directory_id, plan)
         self._read([(directory_id, plan) for directory_id, plan in plans if plan.requests])
-        for directory_id, plan in plans:
+        for directory_id, _ in plans:
             if not self._run.must_stop:
                 with self._docstore.transaction() as transaction:
                     transaction.complete_directory(directory_id)

@@ -21,7 +21,10 @@ _LONGEST_MS = 5000
 
 
 def watch(
-    roots: Sequence[FilePath], update: Callable[[Sequence[FilePath]], None], *, stop_reason: Callable[[], Outcome | None]
+    roots: Sequence[FilePath],
+    update: Callable[[Sequence[FilePath]], None],
+    *,
+    stop_reason: Callable[[], Outcome | None],
 ) -> None:
     """Call `update` with the directories in which something changed, until there is a reason to stop."""
     stopped = threading.Event()

@@ -3,14 +3,14 @@
 What a command needs is imported inside it, so that `--help` and completion load no model, no parser and no store.
 """
 
-# ruff: noqa: PLC0415, PLR0913, FBT002 - see above; each option of a command is a parameter of its function
+# ruff: noqa: PLC0415, PLR0913, PLR0917, FBT002 - see above; each option of a command is a parameter of its function
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations at run time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -67,7 +67,9 @@ def index(
     watch: Annotated[bool, typer.Option("--watch", help="Stay, and index what changes.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait while another run writes, or leave.")] = True,
     max_seconds: Annotated[float | None, typer.Option(help="Stop after so long; the next run goes on.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Redo and write as much as it takes, without asking.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Redo and write as much as it takes, without asking.")
+    ] = False,
     config: ConfigFile = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
@@ -108,10 +110,18 @@ def search(
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, max=1000, help=f"How many hits [{_DEFAULT_LIMIT}].")
     ] = None,
-    mode: Annotated[SearchMode, typer.Option("--mode", "-m", help="By meaning, by words, or both.")] = SearchMode.HYBRID,
-    kind: Annotated[list[str] | None, typer.Option("--type", "-t", help="Only files of this kind: python, md, pdf …")] = None,
-    glob: Annotated[list[str] | None, typer.Option("--glob", "-g", help="Only files that match, as in .gitignore.")] = None,
-    modified: Annotated[str | None, typer.Option("--since", help="Only files modified since: 7d, 2w, 2026-01-31.")] = None,
+    mode: Annotated[
+        SearchMode, typer.Option("--mode", "-m", help="By meaning, by words, or both.")
+    ] = SearchMode.HYBRID,
+    kind: Annotated[
+        list[str] | None, typer.Option("--type", "-t", help="Only files of this kind: python, md, pdf …")
+    ] = None,
+    glob: Annotated[
+        list[str] | None, typer.Option("--glob", "-g", help="Only files that match, as in .gitignore.")
+    ] = None,
+    modified: Annotated[
+        str | None, typer.Option("--since", help="Only files modified since: 7d, 2w, 2026-01-31.")
+    ] = None,
     files: Annotated[bool, typer.Option("--files", "-l", help="One line a file.")] = False,
     full: Annotated[bool, typer.Option("--full", help="The whole chunk, not an excerpt.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say why each hit stands where it does.")] = False,
@@ -349,7 +359,7 @@ def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> No
         report = app.indexer.index(
             [os_path(root) for root in touched],
             options=IndexOptions(),
-            listener=lambda progress: None,
+            listener=lambda _: None,
             stop_reason=switch.reason,
         )
         output.notes([plain(reports.index_lines(report, paths=output.paths)).rstrip()])
@@ -377,9 +387,7 @@ def _show(app: App, result: SearchResult, output: Output, *, view: View, explain
 
     shown = dataclasses.replace(result, hits=result.hits[first:])
     if output.as_json:
-        page = json_pages.search_json(
-            result, index=app.summary(), first=first, full=view is View.FULL, explain=explain
-        )
+        page = json_pages.search_json(result, index=app.summary(), first=first, full=view is View.FULL, explain=explain)
         output.data(page)
     elif output.is_terminal:
         output.lines(answers.search_lines(shown, paths=output.paths, view=view, explain=explain))

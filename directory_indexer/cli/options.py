@@ -17,7 +17,9 @@ ConfigFile = Annotated[
 ]
 DataDir = Annotated[
     Path | None,
-    typer.Option("--data-dir", metavar="DIR", help="Keep the index in DIR, not in ~/.directory-indexer.", show_default=False),
+    typer.Option(
+        "--data-dir", metavar="DIR", help="Keep the index in DIR, not in ~/.directory-indexer.", show_default=False
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no notes.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show more.")]

@@ -67,7 +67,7 @@ class Output:
     def progress(self) -> Iterator[Callable[[RunProgress], None]]:
         """Show a run on standard error: live on a terminal, otherwise as a line now and then."""
         if self.quiet:
-            yield lambda progress: None
+            yield lambda _: None
         elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
             from directory_indexer.render.terminal import live_progress  # noqa: PLC0415 - rich is for terminals only
 

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
-FTS_TABLE = f"CREATE VIRTUAL TABLE chunks_fts USING fts5({', '.join(FTS_COLUMNS)}, content='', tokenize=\"{FTS_TOKENIZE}\")"
+FTS_TABLE = (
+    f"CREATE VIRTUAL TABLE chunks_fts USING fts5({', '.join(FTS_COLUMNS)}, content='', tokenize=\"{FTS_TOKENIZE}\")"
+)
 
 _TABLES = f"""
 CREATE TABLE meta (

@@ -52,7 +52,7 @@ class Snapshot:
     def directories(self) -> dict[FilePath, int]:
         """List the tracked directories with their ids, sorted by path."""
         rows = self._connection.execute("SELECT path, id FROM directories ORDER BY path")
-        return {FilePath(path): directory_id for path, directory_id in rows}
+        return {FilePath(row[0]): row[1] for row in rows}
 
     def known_files(self, directory_id: int) -> dict[FilePath, KnownFile]:
         """Load what is known of every file of a tracked directory."""
@@ -122,9 +122,7 @@ class Snapshot:
             current.update(_chunk_id(row[0]) for row in rows if file_ids is None or row[1] in file_ids)
         return current
 
-    def keyword_matches(
-        self, expression: str, *, file_ids_json: str | None, limit: int
-    ) -> list[tuple[ChunkId, float]]:
+    def keyword_matches(self, expression: str, *, file_ids_json: str | None, limit: int) -> list[tuple[ChunkId, float]]:
         """Rank chunks by BM25 for an FTS5 expression, best first; a higher score is better.
 
         `file_ids_json` is a JSON array of the files that a hit may come from.
@@ -156,7 +154,7 @@ class Snapshot:
             f"SELECT term, doc FROM chunks_vocab WHERE term IN ({_marks(terms)})",  # noqa: S608
             list(terms),
         )
-        return {term: n_documents for term, n_documents in rows}
+        return dict(rows.fetchall())
 
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         """Give words that begin with `prefix`, in their order, with the number of chunks they occur in."""
@@ -371,7 +369,7 @@ def _pending_chunk(stored: IndexedChunk, text_hash: object) -> PendingChunk:
 def _run_record(row: Sequence[object]) -> RunRecord:
     id_, pid, host, command, started_at, heartbeat_at, phase, *counts = row[:14]
     progress = RunProgress(Phase(phase), *counts)  # type: ignore[arg-type]
-    outcome = Outcome(row[14]) if row[14] else None
+    outcome = Outcome(str(row[14])) if row[14] else None
     return RunRecord(id_, pid, host, command, started_at, heartbeat_at, progress, outcome, row[15])  # type: ignore[arg-type]
 
 

@@ -32,11 +32,10 @@ if TYPE_CHECKING:
     )
 
 _RUNS_KEPT = 100
-_ADD_FTS = f"INSERT INTO chunks_fts (rowid, {', '.join(FTS_COLUMNS)}) VALUES (?{', ?' * len(FTS_COLUMNS)})"
-_DELETE_FTS = (
-    f"INSERT INTO chunks_fts (chunks_fts, rowid, {', '.join(FTS_COLUMNS)})"
-    f" VALUES ('delete', ?{', ?' * len(FTS_COLUMNS)})"
-)
+_ADD_FTS = f"INSERT INTO chunks_fts (rowid, {', '.join(FTS_COLUMNS)}) VALUES (?{', ?' * len(FTS_COLUMNS)})"  # noqa: S608 - made of constants
+_DELETE_FTS = _ADD_FTS.replace("(rowid", "(chunks_fts, rowid").replace("(?", "('delete', ?", 1)
+"""FTS5 takes a row out of a table that keeps no text when it is given the very values that were put in."""
+
 _FTS_SOURCES = """
     c.id, t.text, c.heading, f.title, f.path, d.path FROM files f JOIN chunks c ON c.file_id = f.id
     JOIN chunk_texts t ON t.id = c.id JOIN directories d ON d.id = f.directory_id
@@ -84,8 +83,10 @@ class Transaction:
         source = parsed.source
         self._remove_chunks_of(source.path)
         file_id = self._put_row(
-            (directory_id, source.path, FileState.INDEXED, source.size, source.mtime_ns, time.time_ns(), parsed.hash)
-            + (recipe, parsed.kind, parsed.title, " ".join(map(str, parsed.page_starts)), "", "")
+            (
+                *(directory_id, source.path, FileState.INDEXED, source.size, source.mtime_ns, time.time_ns()),
+                *(parsed.hash, recipe, parsed.kind, parsed.title, " ".join(map(str, parsed.page_starts)), "", ""),
+            )
         )
         self._add_chunks(file_id, parsed)
 
@@ -93,8 +94,10 @@ class Transaction:
         """Note why a file is left out; what the index held of it goes."""
         self._remove_chunks_of(skipped.path)
         self._put_row(
-            (directory_id, skipped.path, FileState.SKIPPED, skipped.size, skipped.mtime_ns, time.time_ns(), None)
-            + (recipe, "", "", "", skipped.reason, skipped.detail)
+            (
+                *(directory_id, skipped.path, FileState.SKIPPED, skipped.size, skipped.mtime_ns, time.time_ns()),
+                *(None, recipe, "", "", "", skipped.reason, skipped.detail),
+            )
         )
 
     def put_failure(self, directory_id: int, failure: FileFailure) -> None:
@@ -165,9 +168,7 @@ class Transaction:
         """Compute the full-text index again from the texts."""
         self._connection.execute("DROP TABLE chunks_fts")
         self._connection.execute(FTS_TABLE)
-        rows = self._connection.execute(
-            f"SELECT {_FTS_SOURCES} ORDER BY c.id"  # noqa: S608 - made of constants
-        )
+        rows = self._connection.execute(f"SELECT {_FTS_SOURCES} ORDER BY c.id")
         self._connection.executemany(_ADD_FTS, map(_fts_row, rows))
 
     # Runs and remembered values
@@ -191,8 +192,10 @@ class Transaction:
         self._connection.execute(
             """UPDATE runs SET heartbeat_at = ?, phase = ?, files_done = ?, files_total = ?, bytes_done = ?,
                    bytes_total = ?, chunks_done = ?, chunks_total = ?, n_failed = ? WHERE id = ?""",
-            (time.time(), progress.phase.value, progress.files_done, progress.files_total, progress.bytes_done)
-            + (progress.bytes_total, progress.chunks_done, progress.chunks_total, progress.n_failed, run_id),
+            (
+                *(time.time(), progress.phase, progress.files_done, progress.files_total, progress.bytes_done),
+                *(progress.bytes_total, progress.chunks_done, progress.chunks_total, progress.n_failed, run_id),
+            ),
         )
 
     def finish_run(self, run_id: int, outcome: Outcome, message: str) -> None:
@@ -232,7 +235,7 @@ class Transaction:
 
     def _remove_chunks_of(self, path: FilePath) -> None:
         rows = self._connection.execute(
-            f"SELECT {_FTS_SOURCES} WHERE f.path = ?",  # noqa: S608 - made of constants
+            f"SELECT {_FTS_SOURCES} WHERE f.path = ?",
             (path,),
         ).fetchall()
         if not rows:

@@ -25,7 +25,7 @@ class Shell:
 
     def run(self, *words: str | Path, expect: int = 0, stdin: str = "") -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [DIRINDEX, *map(os.fspath, words)],
+            [os.fspath(DIRINDEX), *(os.fspath(word) for word in words)],
             capture_output=True,
             check=False,
             cwd=self.docs,

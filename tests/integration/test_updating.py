@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Index
+    from indexes import Index
 
     Fresh = Callable[[Index], dict[str, object]]
 
@@ -198,7 +198,7 @@ def test_one_missing_root_does_not_keep_others_from_being_updated(index: Index, 
     index.run(index.root, other)
     shutil.rmtree(index.root)
     (other / "soup.md").write_text(SOUP, encoding="utf-8")
-    report = index.indexer.index([], options=IndexOptions(), listener=lambda progress: None, stop_reason=lambda: None)
+    report = index.indexer.index([], options=IndexOptions(), listener=index.progress.append, stop_reason=lambda: None)
     assert (report.n_added, len(report.unavailable_roots)) == (1, 1)
 
 

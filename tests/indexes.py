@@ -1,0 +1,135 @@
+"""An index over a directory of a test, with both stores for real and a stand-in for the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fakes import FakeEmbedder
+
+from directory_indexer.chunker import ChunkPolicy
+from directory_indexer.docstore import DocStore
+from directory_indexer.embedders.wordpiece import count_tokens
+from directory_indexer.fingerprint import Fingerprint
+from directory_indexer.indexer import Indexer, IndexOptions, IndexPolicy
+from directory_indexer.nearest import Nearest
+from directory_indexer.parsing import ParsePolicy
+from directory_indexer.records import SearchRequest
+from directory_indexer.searcher import Searcher
+from directory_indexer.vectorizer import Vectorizer
+from directory_indexer.vectorstore import VectorStore
+from directory_indexer.walker import WalkPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from directory_indexer.records import Hit, IndexReport, Outcome, RunProgress
+
+FINGERPRINT = Fingerprint(embedding="fake/bag-of-words", chunking="64/8", extraction="1", analysis="1")
+
+
+@dataclass
+class Index:
+    """One index and the verbs that tests need, with answers that can be compared."""
+
+    root: Path
+    data_dir: Path
+    fingerprint: Fingerprint = FINGERPRINT
+    max_file_size: int = 100_000
+    include_secrets: bool = False
+    ignore_patterns: tuple[str, ...] = ()
+    embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
+    progress: list[RunProgress] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.docstore = DocStore(self.data_dir / "data.db")
+        self.vectorstore = VectorStore(
+            path=self.data_dir / "qdrant", collection="test", dimensions=self.embedder.dimensions
+        )
+        self.vectorizer = Vectorizer(
+            docstore=self.docstore, vectorstore=self.vectorstore, embedder=lambda: self.embedder
+        )
+        self.nearest = Nearest(vectorstore=self.vectorstore)
+        self.searcher = Searcher(
+            docstore=self.docstore,
+            nearest=lambda: self.nearest,
+            embedder=lambda: self.embedder,
+            fingerprint=self.fingerprint,
+        )
+
+    @property
+    def parse_policy(self) -> ParsePolicy:
+        return ParsePolicy(
+            max_file_size=self.max_file_size,
+            include_secrets=self.include_secrets,
+            chunking=ChunkPolicy(size=64, overlap=8),
+            count_tokens=count_tokens,
+        )
+
+    @property
+    def indexer(self) -> Indexer:
+        walk_policy = WalkPolicy(
+            ignore_patterns=self.ignore_patterns,
+            respect_gitignore=True,
+            include_hidden=False,
+            include_secrets=self.include_secrets,
+            follow_symlinks=False,
+            max_file_size=self.max_file_size,
+        )
+        policy = IndexPolicy(walk_policy, self.parse_policy, self.fingerprint, batch_files=10)
+        return Indexer(
+            docstore=self.docstore,
+            vectorizer=self.vectorizer,
+            policy=policy,
+            lock_path=self.data_dir / "write.lock",
+        )
+
+    def run(
+        self,
+        *paths: Path,
+        options: IndexOptions | None = None,
+        stop_reason: Callable[[], Outcome | None] = lambda: None,
+    ) -> IndexReport:
+        self.embedder.embedded.clear()
+        return self.indexer.index(
+            [str(path) for path in paths or (self.root,)],
+            options=options or IndexOptions(wait=False),
+            listener=self.progress.append,
+            stop_reason=stop_reason,
+        )
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def search(self, query: str, **options: object) -> tuple[Hit, ...]:
+        return self.searcher.search(SearchRequest(query, **options)).hits  # type: ignore[arg-type]
+
+    def names(self, query: str, **options: object) -> list[str]:
+        """Name the files of an answer, in their order, each once."""
+        paths = [hit.path for hit in self.search(query, **options)]
+        return list(dict.fromkeys(str(path).removeprefix(f"{self.root}/") for path in paths))
+
+    def contents(self) -> dict[str, object]:
+        """Give all that a search can see, so that two indexes can be compared: texts, places, words and vectors."""
+        with self.docstore.snapshot() as snapshot:
+            contents: dict[str, object] = {}
+            for directory, directory_id in snapshot.directories().items():
+                for path, known in snapshot.known_files(directory_id).items():
+                    chunks = snapshot.chunks_of(path)
+                    vectors = self.nearest.vectors(snapshot, [chunk.chunk_id for chunk in chunks])
+                    contents[path.removeprefix(directory)] = (
+                        known.state,
+                        known.reason,
+                        known.hash,
+                        [chunk.chunk for chunk in chunks],
+                        [vectors[chunk.chunk_id].round(2).tolist() for chunk in chunks if chunk.chunk_id in vectors],
+                    )
+            contents["words"] = snapshot.count_words_rows()
+            return contents
+
+    def close(self) -> None:
+        self.vectorstore.close()
