@@ -25,13 +25,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 MAX_PATTERN_BYTES: Final = 1000
-MAX_COSTLY_BYTES: Final = 100_000
-"""How many bytes of one source may be other than plain names: it bounds what a hostile file costs for each name."""
+MAX_COST: Final = 120_000
+"""How many bytes of paths one source may have, in which lines with wildcards count more; it bounds hostile files."""
+
+_COST_OF_WILDCARDS: Final = 4
 
 STAR: Final = frozenset[str]()
 """Stands in a glob for any number of characters."""
 
 _SLASH: Final = frozenset("/")
+_CHARS: Final = {char: frozenset(char) for char in map(chr, range(256))}
 _ANY: Final = frozenset(map(chr, range(1, 256))) - _SLASH
 _LONGEST_SHOWN: Final = 80
 _UTF_16_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -60,20 +63,24 @@ _POSIX_CLASSES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Glob:
-    """A pattern for one name: for each place the characters that may stand there, or `STAR`."""
+    """A pattern for one name: for each place the characters that may stand there, or `STAR`.
+
+    `literal` is the only name that matches, where there is only one.
+    """
 
     places: tuple[frozenset[str], ...]
+    literal: str | None
 
-    @property
-    def literal(self) -> str | None:
-        """The only name that matches, where there is only one."""
-        is_literal = all(len(place) == 1 for place in self.places)
-        return "".join(char for place in self.places for char in place) if is_literal else None
+    @classmethod
+    def of(cls, places: tuple[frozenset[str], ...]) -> Glob:
+        """Make the glob of some places."""
+        is_literal = all(len(place) == 1 for place in places)
+        return cls(places, "".join(char for place in places for char in place) if is_literal else None)
 
     @property
     def folded(self) -> Glob:
         """The glob that matches what `fold` makes of the names that this one matches."""
-        return Glob(tuple(frozenset(map(fold, place)) for place in self.places))
+        return Glob.of(tuple(frozenset(map(fold, place)) for place in self.places))
 
     @property
     def regex(self) -> str:
@@ -136,7 +143,7 @@ def parse_patterns(patterns: Iterable[str], *, source: str) -> ParsedRules:
 def _parse(lines: Iterable[tuple[str, str]]) -> ParsedRules:
     rules: list[Rule] = []
     problems: list[str] = []
-    n_costly_bytes = 0
+    cost = 0
     for label, line in lines:
         if not line or line.startswith("#"):
             continue
@@ -145,12 +152,18 @@ def _parse(lines: Iterable[tuple[str, str]]) -> ParsedRules:
         except ValueError as error:
             problems.append(f"{label}: {error}")
             continue
-        n_costly_bytes += len(line) if rule.name_glob is None or rule.name_glob.literal is None else 0
-        if n_costly_bytes > MAX_COSTLY_BYTES:
+        cost += _cost(rule) * len(line)
+        if cost > MAX_COST:
             problems.append(f"{label}: from here on left out, for the patterns before are too many")
             break
         rules.append(rule)
     return ParsedRules(tuple(rules), tuple(problems))
+
+
+def _cost(rule: Rule) -> int:
+    if any(glob is None or glob.literal is None for glob in rule.steps[1:]):
+        return _COST_OF_WILDCARDS
+    return 0 if rule.name_glob else 1
 
 
 def _lines(content: bytes) -> Iterator[str]:
@@ -174,13 +187,13 @@ def _rule(line: str, label: str) -> Rule:
     if len(pattern) > MAX_PATTERN_BYTES:
         raise ValueError(f"longer than {MAX_PATTERN_BYTES} bytes")
     path = pattern.removesuffix("/")
-    steps = _steps(path.removeprefix("/")) if "/" in path else (None, Glob(tuple(_places(path))))
+    steps = _steps(path.removeprefix("/")) if "/" in path else (None, Glob.of(tuple(_places(path))))
     return Rule(label, is_negated=pattern != line, only_directories=path != pattern, steps=steps)
 
 
 def _steps(path: str) -> tuple[Glob | None, ...]:
     segments = _split(_places(path), _SLASH)
-    return tuple(None if segment[1:] and not any(segment) else Glob(segment) for segment in segments)
+    return tuple(None if segment[1:] and not any(segment) else Glob.of(segment) for segment in segments)
 
 
 def _split(places: Iterable[frozenset[str]], separator: frozenset[str]) -> list[tuple[frozenset[str], ...]]:
@@ -208,10 +221,10 @@ def _places(pattern: str) -> Iterator[frozenset[str]]:
         elif char == "\\":
             if position == len(pattern):
                 raise ValueError("nothing can match, for a backslash stands at the end")
-            yield frozenset(pattern[position])
+            yield _CHARS[pattern[position]]
             position += 1
         else:
-            yield frozenset(char)
+            yield _CHARS[char]
 
 
 def _bracket(pattern: str, start: int) -> tuple[frozenset[str], int]:

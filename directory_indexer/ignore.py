@@ -25,7 +25,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.gitignore import byte_text, parse_patterns
-from directory_indexer.name_hints import merged, test_of
+from directory_indexer.name_hints import merged, quick_test
 from directory_indexer.rule_layer import Layer, layer_of
 from directory_indexer.secret_files import SECRET_NAMES, has_secret_content
 
@@ -106,11 +106,11 @@ class Rules:
     @cached_property
     def may_concern(self) -> Callable[[str], bool]:
         """The quick test whether any rule can leave out an entry of a name."""
-        return test_of(merged(layer.hints for _, layer in self._sources))
+        return quick_test(merged(layer.hints for _, layer in self._sources))
 
     @cached_property
     def _may_lead_on(self) -> Callable[[str], bool]:
-        return test_of(merged(layer.door_hints for _, layer in self._sources))
+        return quick_test(merged(layer.door_hints for _, layer in self._sources))
 
     @cached_property
     def _elsewhere(self) -> Rules:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from directory_indexer.gitignore import STAR
+from directory_indexer.gitignore import STAR, fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -30,9 +30,12 @@ class NameHints(NamedTuple):
     regexes: frozenset[str] = frozenset()
 
 
+_EVERY_NAME: Final = NameHints(starts=frozenset({""}))
+
+
 def hints_of(globs: Iterable[Glob | None]) -> NameHints:
     """Work out what a name must have for any of the globs to match it; `None` matches every name."""
-    return merged(map(_hint, globs))
+    return merged(_hint(glob) if glob else _EVERY_NAME for glob in globs)
 
 
 def merged(hints: Iterable[NameHints]) -> NameHints:
@@ -40,7 +43,7 @@ def merged(hints: Iterable[NameHints]) -> NameHints:
     return NameHints(*(frozenset[str]().union(*same) for same in zip(NameHints(), *hints, strict=True)))
 
 
-def test_of(hints: NameHints) -> Callable[[str], bool]:
+def quick_test(hints: NameHints) -> Callable[[str], bool]:
     """Make the test whether a name has one of the hints; one that is not ASCII may have them all."""
     names, extensions = hints.names, hints.extensions
     ends, starts = tuple(hints.ends), tuple(hints.starts)
@@ -62,9 +65,9 @@ def test_of(hints: NameHints) -> Callable[[str], bool]:
     return lambda name: has_hint(name) or bool(matches(name) or matches(name.lower()))
 
 
-def _hint(glob: Glob | None) -> NameHints:
-    if glob is None:
-        return NameHints(starts=frozenset({""}))
+def _hint(glob: Glob) -> NameHints:
+    if glob.literal is not None:
+        return NameHints(names=frozenset({fold(glob.literal)}))
     places = glob.folded.places
     starts = _spellings(places)
     ends = frozenset(text[::-1] for text in _spellings(places[::-1]))

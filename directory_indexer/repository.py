@@ -78,6 +78,11 @@ def git_settings(repository: Repository | None) -> GitSettings:
     )
 
 
+def is_there(path: Path) -> bool:
+    """Tell whether a file exists, as far as one may look: a home directory may be closed to who runs this."""
+    return os.access(path, os.F_OK)
+
+
 def read_small_file(path: Path, *, follow_links: bool = True) -> bytes:
     """Read a file of rules or settings that may be anything, put there by anyone, without ever waiting for it.
 
@@ -139,7 +144,7 @@ def _files_of_system_and_user() -> Iterator[Path]:
 
 def _variables(file: Path, *, depth: int = 0) -> Iterator[tuple[str, str]]:
     """List the variables of a configuration file and of those it includes, in the order in which they count."""
-    if not file.is_file():
+    if not is_there(file):
         return
     for key, value in _assignments(os.fsdecode(read_small_file(file))):
         yield key, value

@@ -13,6 +13,7 @@ from directory_indexer.repository import (
     GitSettings,
     Repository,
     git_settings,
+    is_there,
     read_small_file,
     repository_around,
     repository_at,
@@ -87,7 +88,7 @@ class RuleFiles:
         try:
             settings = git_settings(repository)
         except OSError as error:
-            self._fail(Path(error.filename), error)
+            self._fail(Path(error.filename or "git config"), error)
             settings = GitSettings(user_ignore_file=None, ignore_case=False)
         rules = rules.at_repository(ignore_case=settings.ignore_case)
         if repository:
@@ -98,6 +99,8 @@ class RuleFiles:
 
     def _with_file(self, rules: Rules, precedence: Precedence, path: Path) -> Rules:
         in_tree = precedence in (Precedence.GITIGNORE, Precedence.DIRINDEXIGNORE)
+        if not in_tree and not is_there(path):
+            return rules
         try:
             content = read_small_file(path, follow_links=not in_tree)
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):

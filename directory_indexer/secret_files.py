@@ -63,8 +63,9 @@ _KEY_BLOCK = re.compile(
     re.VERBOSE,
 )
 _CLOUD_KEY = re.compile(
-    rb"aws_secret_access_key[\"']?\s{0,8}[=:]\s{0,8}[\"']?(?![A-Za-z0-9+/]{0,40}EXAMPLE)[A-Za-z0-9+/]{40}\b",
-    re.IGNORECASE,
+    rb"""aws_secret_access_key["']?\s{0,8}[=:]\s{0,8}["']?
+    (?![A-Za-z0-9+/]{0,40}EXAMPLE)[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/])""",
+    re.IGNORECASE | re.VERBOSE,
 )
 _CONTENT: Final = (
     (b"PRIVATE KEY", _KEY_BLOCK, "private key"),

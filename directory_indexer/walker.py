@@ -104,8 +104,8 @@ class _Walk:
             visit = visits.pop() if visits else linked.popleft()
             listing, further = self._list(visit)
             yield listing
-            for found in further:
-                (linked if found.is_linked else visits).append(found)
+            visits += [found for found in reversed(further) if not found.is_linked]
+            linked += [found for found in further if found.is_linked]
 
     def _list(self, visit: _Visit) -> tuple[Listing, list[_Visit]]:
         try:
@@ -121,7 +121,7 @@ class _Walk:
             _close(handle)
 
     def _was_listed(self, handle: int | str) -> bool:
-        status = os.stat(handle)  # noqa: PTH116 - a descriptor, where the system has them for directories
+        status = os.stat(handle)
         identity = (status.st_dev, status.st_ino)
         is_known = identity in self._listed
         self._listed.add(identity)
@@ -192,10 +192,10 @@ class _Sorting:
         )
 
     def visits(self) -> list[_Visit]:
-        """Name the sub-directories to list, the last first."""
+        """Name the sub-directories to list, in order."""
         return [
             _Visit(self.path_of(name), self.rules.enter(name), is_linked or self._is_linked)
-            for name, is_linked in sorted(self._directories, reverse=True)
+            for name, is_linked in sorted(self._directories)
         ]
 
     def path_of(self, name: str) -> FilePath:

@@ -1,0 +1,63 @@
+"""Directory trees for tests of the walk, and what a walk says about them in a form that can be compared."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from directory_indexer.records import file_path, os_path
+from directory_indexer.walker import WalkPolicy, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+EVERYTHING = WalkPolicy(include_hidden=True, include_secrets=True)
+
+
+@dataclass
+class Walked:
+    """What became of each path, relative to the root."""
+
+    files: set[str] = field(default_factory=set)
+    skipped: dict[str, str] = field(default_factory=dict)
+    ignored: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    directories: list[str] = field(default_factory=list)
+
+
+def plant(root: Path, tree: Mapping[str, str | bytes]) -> Path:
+    """Write files, with their directories; a name that ends with a slash is an empty directory."""
+    root.mkdir(parents=True, exist_ok=True)
+    for name, content in tree.items():
+        path = root / name
+        if name.endswith("/"):
+            path.mkdir(parents=True)
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return root
+
+
+def plant_repository(root: Path, tree: Mapping[str, str | bytes] | None = None) -> Path:
+    """Make a directory that git takes for a work tree."""
+    for name in ("objects", "refs", "info"):
+        (root / ".git" / name).mkdir(parents=True)
+    return plant(root, {".git/HEAD": "ref: refs/heads/main\n", **(tree or {})})
+
+
+def walked(root: Path, policy: WalkPolicy = EVERYTHING) -> Walked:
+    """Walk a tree to the end."""
+    result = Walked()
+
+    def name_of(path: str) -> str:
+        return os.path.relpath(path, root)
+
+    for listing in walk(file_path(root), policy):
+        result.directories.append(name_of(os_path(listing.directory)))
+        result.files |= {name_of(os_path(file.path)) for file in listing.files}
+        result.skipped |= {name_of(os_path(skip.path)): f"{skip.reason}: {skip.detail}" for skip in listing.skipped}
+        result.ignored |= {name_of(os_path(ignored.path)): ignored.rule for ignored in listing.ignored}
+        result.failures |= {name_of(os_path(failure.path)): failure.message for failure in listing.failures}
+    return result
