@@ -1,0 +1,94 @@
+"""A run that is killed costs at most the batch in hand: the next one ends in the index of an undisturbed run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from directory_indexer.docstore import DocStore
+from directory_indexer.lock import write_lock
+from directory_indexer.nearest import Nearest
+from directory_indexer.records import Phase
+from directory_indexer.vectorstore import VectorStore
+
+DIRINDEX = Path(sys.executable).with_name("dirindex")
+
+
+def _index(docs: Path, data_dir: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([DIRINDEX, "index", docs, "--data-dir", data_dir, "--quiet"])
+
+
+def _contents(data_dir: Path) -> dict[str, object]:
+    """Give every text and whether its vector is there, by its place."""
+    vectorstore = VectorStore(path=data_dir / "qdrant", collection="directory-indexer", dimensions=384)
+    nearest = Nearest(vectorstore=vectorstore)
+    contents: dict[str, object] = {}
+    with DocStore(data_dir / "data.db").snapshot() as snapshot:
+        for directory_id in snapshot.directories().values():
+            for path, known in snapshot.known_files(directory_id).items():
+                chunks = snapshot.chunks_of(path)
+                vectors = nearest.vectors(snapshot, [chunk.chunk_id for chunk in chunks])
+                shown = [(chunk.chunk, vectors[chunk.chunk_id].round(2).tolist()) for chunk in chunks]
+                contents[path] = (known.hash, known.state, shown)
+        contents["words"] = snapshot.count_words_rows()
+    vectorstore.close()
+    return contents
+
+
+def _kill_in(phase: Phase, process: subprocess.Popen[bytes], data_dir: Path) -> None:
+    """Kill a run as soon as it says that it has come to a phase, unless it ends first."""
+    database = data_dir / "data.db"
+    while process.poll() is None:
+        if not database.exists():
+            continue
+        with DocStore(database).snapshot() as snapshot:
+            runs = snapshot.latest_runs(1)
+        if runs and runs[0].progress.phase is phase:
+            break
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+@pytest.fixture(scope="module")
+def docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    docs = tmp_path_factory.mktemp("docs")
+    for number in range(160):
+        text = f"# Note {number}\n\nSubject {number * 7919} is treated here, and nothing else.\n"
+        (docs / f"note{number:03}.md").write_text(text, encoding="utf-8")
+    return docs
+
+
+@pytest.fixture(scope="module")
+def truth(docs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    data_dir = tmp_path_factory.mktemp("truth")
+    assert _index(docs, data_dir).wait() == 0
+    return _contents(data_dir)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+@pytest.mark.parametrize("phase", [Phase.WALKING, Phase.READING, Phase.EMBEDDING])
+def test_after_a_kill_the_next_run_completes_the_index(
+    docs: Path, truth: dict[str, object], tmp_path: Path, phase: Phase
+) -> None:
+    _kill_in(phase, _index(docs, tmp_path), tmp_path)
+    assert _index(docs, tmp_path).wait() == 0
+    assert _contents(tmp_path) == truth
+
+
+def test_ten_processes_that_open_a_new_index_at_once_make_one(tmp_path: Path) -> None:
+    words = [DIRINDEX, "status", "--data-dir", tmp_path / "new"]
+    processes = [subprocess.Popen(words, stdout=subprocess.DEVNULL) for _ in range(10)]
+    assert [process.wait() for process in processes] == [0] * 10
+
+
+def test_a_second_run_that_may_not_wait_leaves_with_exit_code_4(docs: Path, tmp_path: Path) -> None:
+    with write_lock(tmp_path / "write.lock", wait=True):
+        done = subprocess.run(
+            [DIRINDEX, "index", docs, "--data-dir", tmp_path, "--no-wait"], capture_output=True, check=False
+        )
+    assert done.returncode == 4
