@@ -274,17 +274,22 @@ def doctor(
 
 @cli.command()
 def serve(
+    directories: Annotated[
+        list[Path] | None, typer.Argument(help="Directories that clients may have indexed, beside the tracked ones.")
+    ] = None,
     config: ConfigFile = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
     """Serve the index to assistants over MCP, on standard input and output."""
-    from directory_indexer.server import serve_stdio
+    from directory_indexer.app import resolved_path
+    from directory_indexer.server import ServeOptions, serve_stdio
 
     output = Output(quiet=quiet, verbose=verbose, as_json=False)
+    options = ServeOptions(allowed=tuple(resolved_path(os.fspath(one)) for one in directories or ()))
     with _app(config, data_dir, output) as app:
-        serve_stdio(app)
+        serve_stdio(app, options)
 
 
 @config_cli.callback(invoke_without_command=True)

@@ -1,0 +1,65 @@
+"""`dirindex serve`: the index over MCP.
+
+Importing the SDK takes more than a second of processor time, so nothing of it is imported before a server runs.
+"""
+
+# ruff: noqa: PLC0415 - see above
+
+from __future__ import annotations
+
+import gc
+import logging
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from directory_indexer.server.jobs import IndexJobs
+from directory_indexer.server.model import BackgroundModel
+from directory_indexer.server.tools import Tools
+
+if TYPE_CHECKING:
+    from directory_indexer.app import App
+    from directory_indexer.config import LoadedConfig
+    from directory_indexer.records import FilePath
+
+__all__ = ["ServeOptions", "serve_stdio"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """How a server behaves; clients may have `allowed` directories indexed, and what lies below them."""
+
+    allowed: tuple[FilePath, ...] = ()
+    watch: bool = False
+
+
+def serve_stdio(app: App, options: ServeOptions) -> NoReturn:
+    """Serve one client on standard input and output until it goes away."""
+    _prepare()
+    from directory_indexer.server.protocol import make_server
+    from directory_indexer.server.stdio import run_stdio
+
+    tools, model, jobs = _parts(app, options)
+    run_stdio(make_server(tools, model), close=jobs.close)
+
+
+def _prepare() -> None:
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="dirindex serve: %(message)s")
+    # The SDK makes a quarter of a million objects while it is imported, and all of them stay: looking through them
+    # again and again takes a tenth of the start.
+    gc.disable()
+
+
+def _parts(app: App, options: ServeOptions) -> tuple[Tools, BackgroundModel, IndexJobs]:
+    gc.freeze()
+    gc.enable()
+    model = BackgroundModel(app.embedder)
+    jobs = IndexJobs(command=index_command(app.loaded), runs=app.runs, running=app.running)
+    return Tools(app=app, model=model, jobs=jobs, allowed=options.allowed), model, jobs
+
+
+def index_command(loaded: LoadedConfig) -> tuple[str, ...]:
+    """Make the command that indexes into the same index; directories are added at its end."""
+    config = ("--config", str(loaded.file)) if loaded.file else ()
+    where = ("--data-dir", str(loaded.data_dir))
+    return (sys.executable, "-m", "directory_indexer", "index", "--json", "--quiet", *config, *where, "--")

@@ -1,0 +1,44 @@
+"""How much an answer may cost the model that reads it, and how many hits fit into that.
+
+Tokenizers differ, so a token is counted as three bytes of JSON: about right for code, for Chinese and for escaped
+characters, and more than English prose needs. Clients forward the text, the structured form or both, so each of them
+has to keep to the budget by itself.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_BYTES_PER_TOKEN = 3
+
+
+class Budgets:
+    """Budgets in tokens. With that of `search`, text and structure together stay below 10 KB."""
+
+    SEARCH: Final = 1500
+    CONTENT: Final = 4000
+    INFO: Final = 1500
+    LEAST: Final = 200
+    MOST: Final = 10_000
+
+
+def cost(value: object) -> int:
+    """Count the tokens of a value as it is sent."""
+    size = len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
+    return -(-size // _BYTES_PER_TOKEN)
+
+
+def most_that_fit(most: int, fits: Callable[[int], bool]) -> int:
+    """Find the largest number up to `most` that fits, where a smaller one always fits better; 0 when none does."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,55 @@
+"""Which directories a client may have indexed: those that are tracked, and those that the operator allows."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from directory_indexer.errors import NotIndexedError, UsageError
+from directory_indexer.records import FilePath, file_path, os_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+def to_index(name: str, *, tracked: Sequence[FilePath], allowed: Sequence[FilePath]) -> tuple[FilePath, ...]:
+    """Find the directories that a client wants to have indexed; an empty name means all.
+
+    Raises:
+        UsageError: the directory is not allowed, or none is tracked or allowed.
+        NotIndexedError: nothing is tracked and the operator allows nothing.
+    """
+    if not name:
+        new = [path for path in allowed if not any(lies_in(path, root) or lies_in(root, path) for root in tracked)]
+        if not tracked and not new:
+            raise NotIndexedError(
+                "nothing is indexed yet, and the operator of this server allows no directory", hint=_OPERATOR
+            )
+        return (*tracked, *new)
+    if "\0" in name:
+        raise UsageError("a path cannot hold a zero byte")
+    meant = _meant(name, [*tracked, *allowed])
+    for path in meant:
+        if around := [root for root in tracked if lies_in(path, root)]:
+            return (around[0],)
+    for path in meant:
+        if any(lies_in(path, root) for root in allowed):
+            return (path,)
+    places = ", ".join(os_path(path) for path in [*tracked, *allowed]) or "none"
+    raise UsageError(f"'{name}' may not be indexed over MCP; allowed are: {places}", hint=_OPERATOR)
+
+
+def lies_in(path: FilePath, directory: FilePath) -> bool:
+    """Tell whether a path is a directory or lies below it."""
+    return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
+
+
+def _meant(name: str, roots: Iterable[FilePath]) -> list[FilePath]:
+    plain = os_path(FilePath(name))
+    paths = [plain] if os.path.isabs(plain) else [os.path.join(os_path(root), plain) for root in roots]
+    return [file_path(os.path.realpath(path)) for path in paths]
+
+
+_OPERATOR = (
+    "the operator adds one with `dirindex index DIRECTORY`, or starts this server with `dirindex serve DIRECTORY`"
+)

@@ -1,0 +1,253 @@
+"""Index runs that a server starts: child processes of the same program, which other processes see like any run.
+
+A run in a process of its own leaves the server free to answer, survives the call that started it, and stops at a
+batch when it is told to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import subprocess
+import tempfile
+import threading
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING
+
+from directory_indexer.errors import LockedError
+from directory_indexer.records import FilePath, Outcome, Phase, RunRecord, os_path
+from directory_indexer.server.results import JobCounts, JobResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_MOST_CHILDREN = 4
+_MOST_RUNS = 50
+_SOME_FAILED = 1
+_LONGEST_MESSAGE = 800
+_STATES = {
+    Outcome.COMPLETED: "done",
+    Outcome.INTERRUPTED: "cancelled",
+    Outcome.OUT_OF_TIME: "cancelled",
+    Outcome.FAILED: "failed",
+}
+_NEXT_STEPS = {
+    "queued": "Another run is writing; this one waits for it. Call index again with the same path to see how far it is.",
+    "running": "Call index again with the same path to wait on; search already finds what is committed.",
+    "done": "Call search.",
+    "cancelled": "What was indexed stays searchable; call index to go on where it stopped.",
+    "failed": "Correct what the message says, then call index again.",
+}
+ENDED = frozenset({"done", "cancelled", "failed"})
+
+
+@dataclass(eq=False, slots=True)
+class Job:
+    """A run that was started here."""
+
+    directories: tuple[FilePath, ...]
+    process: subprocess.Popen[bytes]
+    output: IO[bytes]
+    errors: IO[bytes]
+    n_waiting: int = 0
+    is_told: bool = False
+    """Whether a client has heard how it ended: until then, asking again means asking for that."""
+
+    result: JobResult | None = field(default=None)
+
+
+class IndexJobs:
+    """The runs of one server, and how they and those of others stand."""
+
+    def __init__(
+        self,
+        *,
+        command: Sequence[str],
+        runs: Callable[[int], tuple[RunRecord, ...]],
+        running: Callable[[], RunRecord | None],
+    ) -> None:
+        self._command = tuple(command)
+        self._runs = runs
+        self._running = running
+        self._jobs: list[Job] = []
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    def start_or_join(self, directories: tuple[FilePath, ...]) -> Job | RunRecord:
+        """Start a run, or give the one that does the same already: a job of ours, or the run of another process.
+
+        Raises:
+            LockedError: too many runs wait already.
+        """
+        with self._lock:
+            mine = [job for job in self._jobs if set(directories) <= set(job.directories) and not job.is_told]
+            if mine:
+                return mine[-1]
+            other = self._running()
+            is_mine = other is not None and any(job.process.pid == other.pid for job in self._jobs)
+            if other is not None and not is_mine and all(covers(other, path) for path in directories):
+                return other
+            self._jobs = [job for job in self._jobs if not job.is_told or job.process.poll() is None]
+            if self._is_closed or sum(job.process.poll() is None for job in self._jobs) >= _MOST_CHILDREN:
+                raise LockedError("several index runs of this server wait already", hint="wait until one has ended")
+            job = self._start(directories)
+            self._jobs.append(job)
+            return job
+
+    def state_of(self, job: Job | RunRecord) -> JobResult:
+        """Tell how far a run is."""
+        if isinstance(job, RunRecord):
+            current = next((run for run in self._runs(_MOST_RUNS) if run.id == job.id), job)
+            is_ended = current.outcome is None and self._running() is None
+            return result_of(current, joined=True, was_killed=is_ended)
+        if job.result is None:
+            is_running = job.process.poll() is None
+            result = self._result(job, is_running=is_running)
+            if not is_running:
+                job.result = result
+            return result
+        return job.result
+
+    def current(self) -> JobResult | None:
+        """Tell how the run that goes on, or else the last one, stands."""
+        running = self._running()
+        if running is not None:
+            return result_of(running, joined=False)
+        latest = self._runs(1)
+        return result_of(latest[0], joined=False, was_killed=latest[0].outcome is None) if latest else None
+
+    def cancel(self, job: Job) -> None:
+        """Ask a run to stop at the end of its batch."""
+        if job.process.poll() is None:
+            job.process.terminate()
+
+    def cancel_all(self, directory: FilePath | None) -> list[Job]:
+        """Ask all runs of this server to stop, or those that work on a directory; tell which."""
+        with self._lock:
+            jobs = [job for job in self._jobs if directory is None or directory in job.directories]
+        stopped = [job for job in jobs if job.process.poll() is None]
+        for job in stopped:
+            self.cancel(job)
+        return stopped
+
+    def close(self) -> None:
+        """Let the runs stop at their batch; they end by themselves, also after this process."""
+        with self._lock:
+            self._is_closed = True
+            for job in self._jobs:
+                self.cancel(job)
+
+    def _start(self, directories: tuple[FilePath, ...]) -> Job:
+        output, errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - read when it has ended
+        process = subprocess.Popen(  # noqa: S603 - this program, with paths of tracked or allowed directories
+            [*self._command, *map(os_path, directories)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+        )
+        # Somebody must fetch the exit status, or the child would stay as a zombie until the next question.
+        threading.Thread(target=process.wait, name="reaper", daemon=True).start()
+        return Job(directories, process, output, errors)
+
+    def _result(self, job: Job, *, is_running: bool) -> JobResult:
+        run = next((one for one in self._runs(_MOST_RUNS) if one.pid == job.process.pid), None)
+        if is_running:
+            # A run that has ended is told as ended when its process has, for only then its counts are known.
+            return result_of(dataclasses.replace(run, outcome=None), joined=False) if run else _queued(job)
+        report = _report(job.output)
+        message = _tail(job.errors)
+        code = job.process.returncode
+        if run is None or code not in {0, _SOME_FAILED, 130}:
+            return _failed(job, run, message)
+        return result_of(run, joined=False, counts=_counts(report), message=message)
+
+
+def result_of(
+    run: RunRecord,
+    *,
+    joined: bool,
+    was_killed: bool = False,
+    counts: JobCounts | None = None,
+    message: str = "",
+) -> JobResult:
+    """Describe a run."""
+    state = "running" if run.outcome is None else _STATES[run.outcome]
+    state = "failed" if was_killed else state
+    state = "queued" if state == "running" and run.progress.phase is Phase.WAITING else state
+    progress = run.progress
+    return JobResult(
+        job_id=f"run-{run.id}",
+        state=state,
+        directories=(run.command.removeprefix("index "),),
+        phase=progress.phase,
+        files_done=progress.files_done,
+        files_total=progress.files_total,
+        chunks_done=progress.chunks_done,
+        chunks_total=progress.chunks_total,
+        joined=joined,
+        counts=counts,
+        message=("its process ended without a word" if was_killed else run.message or message) or None,
+        next_step=_NEXT_STEPS[state],
+    )
+
+
+def percent(result: JobResult) -> float:
+    """Estimate how far a run is: half of the way is reading, half embedding."""
+    if result.state in ENDED:
+        return 100.0
+    read = result.files_done / result.files_total if result.files_total else 0.0
+    embedded = result.chunks_done / result.chunks_total if result.chunks_total else 0.0
+    return round(min(1 + 48 * read + 50 * embedded, 99.0), 2)
+
+
+def covers(run: RunRecord, directory: FilePath) -> bool:
+    """Tell whether a run works on a directory."""
+    return f" {os_path(directory)} " in f"{run.command} "
+
+
+def _queued(job: Job) -> JobResult:
+    return JobResult(
+        job_id=f"process-{job.process.pid}",
+        state="queued",
+        directories=job.directories,
+        phase=Phase.WAITING,
+        next_step=_NEXT_STEPS["queued"],
+    )
+
+
+def _failed(job: Job, run: RunRecord | None, message: str) -> JobResult:
+    was_told_to = job.process.returncode in {-15, 4}
+    state = "cancelled" if was_told_to else "failed"
+    return JobResult(
+        job_id=f"run-{run.id}" if run else f"process-{job.process.pid}",
+        state=state,
+        directories=job.directories,
+        phase=run.progress.phase if run else Phase.WAITING,
+        message=message or None,
+        next_step=_NEXT_STEPS[state],
+    )
+
+
+def _counts(report: dict[str, object]) -> JobCounts | None:
+    names = ("added", "changed", "removed", "unchanged", "skipped", "failed")
+    numbers = [report.get(name) for name in names]
+    if not all(isinstance(number, int) for number in numbers):
+        return None
+    return JobCounts(*numbers)  # type: ignore[arg-type]  # looked at just before
+
+
+def _report(output: IO[bytes]) -> dict[str, object]:
+    output.seek(0)
+    with contextlib.suppress(ValueError):
+        report = json.loads(output.read() or b"{}")
+        if isinstance(report, dict):
+            return report
+    return {}
+
+
+def _tail(errors: IO[bytes]) -> str:
+    size = errors.seek(0, os.SEEK_END)
+    errors.seek(max(size - _LONGEST_MESSAGE, 0))
+    return errors.read().decode("utf-8", "replace").strip()

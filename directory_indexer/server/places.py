@@ -1,0 +1,139 @@
+"""From what a client calls a file to a file of the index, and back.
+
+The index decides, not the disk: a path names a file only if the index holds that very file, after `..`, symbolic
+links, case and Unicode forms are resolved. What is answered about a path outside says nothing of what is there.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import unicodedata
+from typing import TYPE_CHECKING
+from urllib.parse import quote_from_bytes, unquote_to_bytes
+
+from directory_indexer.errors import NotIndexedError, UsageError
+from directory_indexer.records import FilePath, FileState, file_path, os_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from directory_indexer.docstore import Snapshot
+
+URI_PREFIX = "dirindex://file/"
+_FORMS = ("NFC", "NFD")
+_MOST_NAMED = 10
+
+
+def indexed_file(snapshot: Snapshot, name: str) -> FilePath:
+    """Find the indexed file that a client means.
+
+    Raises:
+        NotIndexedError: the index holds no such file.
+        UsageError: the name cannot be a path, or a relative one means several files.
+    """
+    _require_sane(name)
+    candidates = list(dict.fromkeys(_candidates(snapshot, name)))
+    found = {path for path in candidates if _is_known(snapshot, path)} or set(_other_case(snapshot, candidates))
+    if len(found) > 1:
+        choices = ", ".join(sorted(found)[:_MOST_NAMED])
+        raise UsageError(f"'{name}' means several files", hint=f"give one of these paths: {choices}")
+    if not found:
+        raise _not_indexed(snapshot, name)
+    return found.pop()
+
+
+def scope_of(snapshot: Snapshot, name: str) -> tuple[FilePath, ...]:
+    """Find the directories or files that a client wants to search in; an empty name means everywhere.
+
+    Raises:
+        NotIndexedError: nothing is indexed there.
+        UsageError: the name cannot be a path.
+    """
+    if not name:
+        return ()
+    _require_sane(name)
+    found = tuple(dict.fromkeys(c for c in _candidates(snapshot, name) if _is_tracked(snapshot, c)))
+    if not found:
+        raise _not_indexed(snapshot, name)
+    return found
+
+
+def uri_of(path: FilePath) -> str:
+    """Name an indexed file as a resource."""
+    location = os.fsencode(os_path(path)).replace(os.sep.encode(), b"/")
+    return URI_PREFIX + quote_from_bytes(location.removeprefix(b"/"))
+
+
+def name_in_uri(uri: str) -> str:
+    """Give the path that a resource URI names.
+
+    Raises:
+        NotIndexedError: the URI is not that of an indexed file.
+    """
+    if not uri.startswith(URI_PREFIX):
+        raise NotIndexedError(f"'{uri}' is no resource of this server", hint=f"resources are {URI_PREFIX}PATH")
+    location = os.fsdecode(unquote_to_bytes(uri.removeprefix(URI_PREFIX)))
+    return file_path(location if sys.platform == "win32" else f"/{location}")
+
+
+def _require_sane(name: str) -> None:
+    if "\0" in name:
+        raise UsageError("a path cannot hold a zero byte")
+    if _is_device(name):
+        raise UsageError(f"'{name}' names a device or another machine, not an indexed file")
+
+
+def _is_device(name: str) -> bool:
+    """Tell the paths that Windows would open a device or a connection for, if only it was asked whether they exist."""
+    return sys.platform == "win32" and name.replace("/", "\\").startswith(("\\\\", "\\??\\"))
+
+
+def _candidates(snapshot: Snapshot, name: str) -> Iterator[FilePath]:
+    """Give the spellings under which the index may know a path, exact ones first."""
+    roots = [""] if os.path.isabs(name) else [os_path(root) for root in snapshot.directories()]
+    for root in roots:
+        plain = os.path.join(root, os_path(FilePath(name))) if root else os_path(FilePath(name))
+        for path in dict.fromkeys([plain, os.path.normpath(plain), os.path.realpath(plain)]):
+            stored = file_path(path)
+            yield stored
+            yield from (FilePath(unicodedata.normalize(form, stored)) for form in _FORMS)
+
+
+def _is_known(snapshot: Snapshot, candidate: FilePath) -> bool:
+    known = snapshot.known_file(candidate)
+    return known is not None and known.state == FileState.INDEXED
+
+
+def _other_case(snapshot: Snapshot, candidates: list[FilePath]) -> Iterator[FilePath]:
+    """Find a file that differs in case only, where the file system says that it is the same file."""
+    condition = f"f.state = 'indexed' AND lower(f.path) IN ({','.join(['lower(?)'] * len(candidates))})"
+    for _, path in snapshot.files_in_scope(condition, candidates):
+        if any(_is_same_file(path, candidate) for candidate in candidates):
+            yield path
+
+
+def _is_same_file(path: FilePath, other: FilePath) -> bool:
+    try:
+        return os.path.samefile(os_path(path), os_path(other))
+    except OSError:
+        return False
+
+
+def _is_tracked(snapshot: Snapshot, candidate: FilePath) -> bool:
+    roots = snapshot.directories()
+    is_inside = any(candidate == root or candidate.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
+    is_around = any(root.startswith(candidate.rstrip(os.sep) + os.sep) for root in roots)
+    return is_around or (is_inside and snapshot.holds(candidate))
+
+
+def _not_indexed(snapshot: Snapshot, name: str) -> NotIndexedError:
+    tracked = [os_path(root) for root in snapshot.directories()]
+    if not tracked:
+        return NotIndexedError("nothing is indexed yet")
+    reasons = [
+        f"it was left out: {known.reason}" for c in _candidates(snapshot, name) if (known := snapshot.known_file(c))
+    ]
+    more = f" and {len(tracked) - _MOST_NAMED} more" if len(tracked) > _MOST_NAMED else ""
+    where = f"indexed directories are {', '.join(tracked[:_MOST_NAMED])}{more}"
+    return NotIndexedError(f"'{name}' is not in the index", hint=next(iter(reasons), where))
