@@ -33,6 +33,7 @@ class HeldGeneration(NamedTuple):
     """A published generation that is not discarded before it is released."""
 
     path: Path
+    files: tuple[Path, ...]
     lock: HeldLock
 
     def release(self) -> None:
@@ -57,15 +58,14 @@ class Generations:
         lock = try_lock(self._lock_path(number), exclusive=False)
         if lock is None:
             return None
-        held = HeldGeneration(self._path(number), lock)
+        path = self._path(number)
         try:
-            if held.path.is_dir():
-                _check(held.path)
-                return held
+            if path.is_dir():
+                return HeldGeneration(path, tuple(path / name for name in _check(path)), lock)
         except BaseException:
-            held.release()
+            lock.release()
             raise
-        held.release()
+        lock.release()
         return None
 
     @contextlib.contextmanager
@@ -220,10 +220,11 @@ def _sync_directory(path: Path) -> None:
 
 def _size_bytes(directory: Path) -> int:
     sizes: dict[tuple[int, int], int] = {}
-    for path in directory.rglob("*"):
-        with contextlib.suppress(FileNotFoundError):
-            status = path.lstat()
-            sizes[status.st_dev, status.st_ino] = _allocated_bytes(status)
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                status = Path(folder, name).lstat()
+                sizes[status.st_dev, status.st_ino] = _allocated_bytes(status)
     return sum(sizes.values())
 
 

@@ -92,6 +92,7 @@ def _check(store: VectorStore, state: State, randomness: random.Random, *, dimen
     exact = Corpus(points(numbers, dimensions=dimensions)).scores(query, scope=VectorScope())
     found = [exact[hit.chunk_id] for hit in hits]
     assert len(found) == 10
+    assert store.size_bytes() > 0
     assert np.allclose(found, list(exact.values())[:10], atol=2e-3), f"worse hits than there are in {state}"
 
 

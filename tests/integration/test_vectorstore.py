@@ -386,6 +386,17 @@ def test_what_a_crash_left_behind_is_removed(store: VectorStore, directory: Path
     assert {path.name for path in directory.iterdir()} == {f"generation-{published}", f"generation-{published}.lock"}
 
 
+def test_what_a_killed_reader_left_in_a_generation_is_not_passed_on(store: VectorStore, directory: Path) -> None:
+    generation = _merge(store, range(10))
+    left = directory / f"generation-{generation}" / ".atomicwriteXyZ" / "tmpfile.tmp"
+    left.parent.mkdir()
+    left.touch()
+    new = _merge(store, range(10, 20), onto=generation)
+    assert store.count(generation) == 10
+    assert store.count(new) == 20
+    assert not list((directory / f"generation-{new}").glob(".*"))
+
+
 @pytest.mark.parametrize("name", ["matrix.dat", "quantized.data", "id_tracker.mappings", "version.info"])
 @pytest.mark.parametrize("remaining", [None, 0, 0.5], ids=["missing", "empty", "cut short"])
 def test_damage_is_an_error_that_says_how_to_mend_it(
