@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from directory_indexer.records import Document, FilePath
 
+EXTRACTOR_VERSION: Final = 1
+"""Changes whenever files would give other documents: they must then be read again."""
+
 
 def extract(content: bytes, path: FilePath) -> Document:
     """Turn the bytes of the file at `path` into a document.

@@ -106,7 +106,7 @@ def _decode_wide(content: bytes, encoding: str | None) -> str | None:
 
 def _decode_ascii(content: bytes) -> str:
     if b"\x1b$" in content:
-        text = _decode_strictly(content, "iso2022_jp_2") or _decode_strictly(content, "iso2022_kr")
+        text = _decode_strictly(content, "iso2022_kr" if b"\x1b$)C" in content else "iso2022_jp_2")
         if text is not None:
             return text
     return content.decode("ascii")
@@ -149,7 +149,6 @@ def _detected_encoding(content: bytes) -> str:
     found = chardet.detect(
         b"\n".join(_foreign_lines(content)),
         include_encodings=_DETECTABLE_ENCODINGS,
-        prefer_superset=True,
         compat_names=False,
     )
     return found["encoding"] or "cp1252"

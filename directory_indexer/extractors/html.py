@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+from functools import lru_cache
 from typing import Final
 
 from directory_indexer.extractors.outline import Heading, one_line, sections_of
@@ -16,11 +17,7 @@ from directory_indexer.records import Document
 
 def extract_html(text: str, kind: str) -> Document:
     """Keep the visible text of a page; only that of its main part where the page says which that is."""
-    page = _Page(text, dropped=_UNSEEN).read(0, len(text))
-    if span := _main_span(text):
-        main = _Page(text, dropped=_UNSEEN | {"nav"}).read(*span)
-        # A page of which most stands outside of its <article> has something else to say.
-        page = main if main.n_visible > page.n_visible * _MIN_SHARE_OF_MAIN else page
+    page = _main_part(text) or _Page(text, dropped=_UNSEEN).read(0, len(text))
     return Document(page.text, kind, _title_of(text), sections_of(page.headings))
 
 
@@ -30,13 +27,32 @@ def extract_svg(text: str, kind: str) -> Document:
     return Document(page.text, kind, _title_of(text), sections_of(page.headings))
 
 
-def _main_span(text: str) -> tuple[int, int] | None:
-    for opening, closing in _MAIN_ELEMENTS:
-        first = opening.search(text)
-        ends = [found.end() for found in closing.finditer(text, first.end())] if first else []
-        if first and ends:
-            return first.start(), ends[-1]
-    return None
+def _main_part(text: str) -> _Page | None:
+    if opening := _MAIN.search(text) or _opening_with_main_role(text):
+        main = _Page(text, dropped=_UNSEEN | {"nav"}).read(opening.start(), _end_of_element(text, opening))
+        return main if main.n_visible else None
+    tags = [found.span() for found in _ARTICLE.finditer(text)]
+    if not tags:
+        return None
+    articles = _Page(text, dropped=_UNSEEN | {"nav"}).read(tags[0][0], tags[-1][1])
+    # A page of which most stands outside of its articles has something else to say.
+    whole = _Page(text, dropped=_UNSEEN).read(0, len(text))
+    return articles if articles.n_visible > whole.n_visible * _MIN_SHARE_OF_ARTICLES else whole
+
+
+def _opening_with_main_role(text: str) -> re.Match[str] | None:
+    role = _MAIN_ROLE.search(text)
+    return _ANY_OPENING.match(text, text.rfind("<", 0, role.start())) if role else None
+
+
+def _end_of_element(text: str, opening: re.Match[str]) -> int:
+    depth = 0
+    tags = re.compile(rf"<(/?){opening[1]}(?=[\s/>])", re.IGNORECASE)
+    for tag in tags.finditer(text, opening.start()):
+        depth += -1 if tag[1] else 1
+        if depth == 0:
+            return tag.start()
+    return len(text)
 
 
 def _title_of(text: str) -> str:
@@ -52,10 +68,12 @@ class _Page:
         self.n_visible = 0
         self._source = source
         self._dropped = dropped
+        self._noticed = dropped | _BLOCKS
         self._parts: list[str] = []
         self._length = 0
         self._last = "\n"
         self._is_verbatim = False
+        self._is_apart = False
         self._skipped = ""
         self._skip_depth = 0
         self._last_closings: dict[str, int] = {}
@@ -72,12 +90,15 @@ class _Page:
         self._write_lines(0, start)
         position = start
         for token in _TOKEN.finditer(source, start, end):
-            if token.start() > position:
-                self._read_text(position, token.start())
-            position = token.end()
-            if name := token["name"]:
-                self._read_tag(name.lower(), token)
-            self._write_lines(token.start(), position)
+            token_start, token_end = token.span()
+            if token_start > position:
+                self._read_text(position, token_start)
+            position = token_end
+            # Most tags are links and spans, which change nothing.
+            if (name := token["name"]) and (name := name.lower()) in self._noticed:
+                self._read_tag(name, token)
+            if n_lines := source.count("\n", token_start, token_end):
+                self._write("\n" * n_lines)
         self._read_text(position, end)
         self._close_heading()
         self._write_lines(end, len(source))
@@ -92,6 +113,12 @@ class _Page:
             text = _ENTITY.sub(_decoded, text)
         if not self._is_verbatim:
             text = self._collapsed(text)
+        if text == " ":
+            self._is_apart = True
+            return
+        if self._is_apart and self._last not in " \n" and not text.startswith((" ", "\n")):
+            text = " " + text
+        self._is_apart = False
         self._write(text)
         self.n_visible += 0 if text.isspace() else len(text)
 
@@ -107,7 +134,7 @@ class _Page:
             self._leave_skipped(name, token, is_end=is_end)
         elif name in self._dropped and not is_end and self._last_closing(name) > token.end():
             self._skipped, self._skip_depth = name, 1
-        elif name in _BLOCKS:
+        else:
             self._read_block(name, is_end=is_end)
 
     def _leave_skipped(self, name: str, token: re.Match[str], *, is_end: bool) -> None:
@@ -124,7 +151,7 @@ class _Page:
         return self._last_closings[name]
 
     def _read_block(self, name: str, *, is_end: bool) -> None:
-        self._separate()
+        self._is_apart = True
         if name == "pre":
             self._is_verbatim = not is_end
         elif name in _HEADING_LEVELS:
@@ -135,13 +162,9 @@ class _Page:
     def _close_heading(self) -> None:
         if self._open_heading:
             start, level, n_parts = self._open_heading
-            if title := one_line("".join(self._parts[n_parts:])):
+            if title := one_line("".join(self._parts[n_parts:])).rstrip("¶# "):
                 self.headings.append(Heading(start, level, title))
             self._open_heading = None
-
-    def _separate(self) -> None:
-        if self._last not in " \n":
-            self._write(" ")
 
     def _write_lines(self, start: int, end: int) -> None:
         self._write("\n" * self._source.count("\n", start, end))
@@ -154,11 +177,16 @@ class _Page:
 
 
 def _decoded(entity: re.Match[str]) -> str:
+    return _character(entity[0])
+
+
+@lru_cache(maxsize=1024)
+def _character(entity: str) -> str:
     # A line end that is written as an entity is no line of the source; soft hyphens would break words.
-    return html.unescape(entity[0]).translate(_NO_LAYOUT)
+    return html.unescape(entity).translate(_NO_LAYOUT)
 
 
-_MIN_SHARE_OF_MAIN: Final = 0.3
+_MIN_SHARE_OF_ARTICLES: Final = 0.3
 _TITLE_WITHIN: Final = 65_536
 
 _UNSEEN: Final = frozenset({"canvas", "datalist", "head", "noscript", "object", "svg", "template"})
@@ -171,19 +199,19 @@ _BLOCKS: Final = frozenset(
 
 # Quotes count only behind an equals sign, as in the HTML standard; possessive, so that no text is read twice.
 _ATTRIBUTES: Final = r"(?:[^>=]++|=\s*+(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z))?)*+(?:>|\Z)"
+_RAW_ELEMENTS: Final = r"(?=[iInNsStTxX])(?P<raw>(?i:script|style|textarea|iframe|noembed|noframes|xmp))(?=[\s/>])"
 _TOKEN: Final = re.compile(
     r"<(?:"
-    r"!--[\s\S]*?(?:-->|\Z)"
-    r"|[!?][^>]*+(?:>|\Z)"
-    rf"|(?P<raw>script|style|textarea|iframe|noembed|noframes|xmp)(?=[\s/>]){_ATTRIBUTES}[\s\S]*?(?:</(?P=raw)[^>]*+>?|\Z)"
+    rf"{_RAW_ELEMENTS}{_ATTRIBUTES}[\s\S]*?(?:</(?i:(?P=raw))[^>]*+>?|\Z)"
     rf"|(?P<end>/?)(?P<name>[a-zA-Z][^\s/>]*+){_ATTRIBUTES}"
-    r")",
-    re.IGNORECASE,
+    r"|!--[\s\S]*?(?:-->|\Z)"
+    r"|[!?][^>]*+(?:>|\Z)"
+    r")"
 )
-_MAIN_ELEMENTS: Final = tuple(
-    (re.compile(rf"<{name}[\s>]", re.IGNORECASE), re.compile(rf"</{name}\s*>", re.IGNORECASE))
-    for name in ("main", "article")
-)
+_MAIN: Final = re.compile(r"<(main)(?=[\s>])", re.IGNORECASE)
+_MAIN_ROLE: Final = re.compile(r"\brole\s*=\s*[\"']?main\b", re.IGNORECASE)
+_ANY_OPENING: Final = re.compile(r"<([a-zA-Z][\w-]{0,40})")
+_ARTICLE: Final = re.compile(r"</?article(?=[\s>])", re.IGNORECASE)
 _TITLE: Final = re.compile(r"<title(?:\s[^>]*)?>([^<]*)", re.IGNORECASE)
 _ENTITY: Final = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});?")
 _SPACES: Final = re.compile(r"[^\S\n]{2,}|[^\S\n ]")

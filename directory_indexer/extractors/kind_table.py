@@ -128,7 +128,7 @@ DOCS: Final[dict[str, str]] = {
     "mbox": "mbox",
     "notebook": "ipynb",
     "org": "org",
-    "pdf": "pdf",
+    "pdf": "",  # by its header alone: what is only called PDF is none
     "restructuredtext": "rst rest",
     "subtitles": "srt vtt sbv",
     "svg": "svg",

@@ -31,7 +31,7 @@ def kind_of(path: FilePath, head: bytes) -> str:
         return "pdf"
     # UTF-16 differs from ASCII by NULs, which no rule below needs.
     ascii_head = head.replace(b"\0", b"") if b"\0" in head else head
-    return _kind_by_name(name, ascii_head) or _kind_by_content(ascii_head.removeprefix(b"\xef\xbb\xbf")) or PLAIN
+    return _kind_by_name(name, ascii_head) or _kind_by_content(ascii_head.lstrip(_BYTE_ORDER_MARKS)) or PLAIN
 
 
 def kind_for_alias(alias: str) -> str | None:
@@ -71,7 +71,7 @@ def _without_inert_suffixes(name: str) -> str:
 def _kind_by_content(head: bytes) -> str | None:
     if head.startswith(b"#!"):
         return _kind_by_shebang(head)
-    if mode := _EMACS_MODE.search(head[:1024]) or _VIM_FILETYPE.search(head):
+    if mode := _EMACS_MODE.search(head[:1024]) or _VIM_FILETYPE.search(head[:1024]):
         return kind_for_alias(mode[1].decode("ascii"))
     return next((kind for kind, pattern in _CONTENT_RULES if pattern.match(head)), None)
 
@@ -109,6 +109,7 @@ def _kind_of_v(head: bytes) -> str:
     )
 
 
+_BYTE_ORDER_MARKS: Final = b"\xef\xbb\xbf\xfe\xff"
 _DIRECTORY: Final = re.compile(r"^.*[/\\]", re.DOTALL)
 _OBJC: Final = re.compile(rb"^\s*(?:#import\b|@(?:interface|implementation|protocol|import|class)\b)", re.MULTILINE)
 _CPP: Final = re.compile(
@@ -117,13 +118,13 @@ _CPP: Final = re.compile(
     re.MULTILINE,
 )
 _EMACS_MODE: Final = re.compile(rb"-\*-\s*(?:.*?\bmode:\s*)?([\w+#-]+)\s*(?:;[^\n]*)?-\*-")
-_VIM_FILETYPE: Final = re.compile(rb"\b(?:vim?|ex):[^\n]{0,200}?\b(?:ft|filetype|syntax)=(\w+)")
+_VIM_FILETYPE: Final = re.compile(rb"vim?:[^\n]{0,200}?\b(?:ft|filetype|syntax)=(\w+)")
 
 _CONTENT_RULES: Final[tuple[tuple[str, re.Pattern[bytes]], ...]] = (
     ("html", re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype html|<html)\b", re.IGNORECASE)),
     ("svg", re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^>]*-->\s*)?(?:<!DOCTYPE svg[^>]*>\s*)?<svg\b")),
     ("xml", re.compile(rb"\s*<\?xml\b")),
-    ("man", re.compile(rb"(?:[.']\\\"[^\n]*\n|\s*\n)*\.(?:TH|Dd|SH)\s")),
+    ("man", re.compile(rb"(?:[.']\\\"[^\n]*+\n|[ \t]*+\n)*+\.(?:TH|Dd|SH)\s")),
     ("diff", re.compile(rb"diff --git |Index: |--- [^\n]+\n\+\+\+ ")),
     ("json", re.compile(rb"\s*[{\[]\s*(?:\{\s*)?\"(?:[^\"\\\n]|\\.)*\"\s*:")),
     ("php", re.compile(rb"\s*<\?php\b")),

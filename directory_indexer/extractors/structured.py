@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def extract_json(text: str, kind: str) -> Document:
-    """Head the parts of a formatted JSON text with its keys, two levels deep."""
+    """Head the parts of a formatted JSON object with its keys, two levels deep."""
+    if not _OBJECT.match(text):
+        return Document(text, kind)
     return Document(text, kind, sections=_key_sections(_keys(text, _JSON_KEY)))
 
 
@@ -78,13 +80,15 @@ def _is_name(column: str) -> bool:
 
 
 _MAX_HEADER: Final = 2_000
+# What is indented further lies below the second level: eight columns are two steps of four.
+_OBJECT: Final = re.compile(r"\s*+(?:(?:/[/*]|#)|\{)")
 _JSON_KEY: Final = re.compile(
-    r"^(?P<indent>[ \t]*+)(?:\"(?P<quoted>(?:[^\"\\\n]|\\.){1,200})\"|(?P<bare>[A-Za-z_$][\w$]{0,200}))"
+    r"^(?P<indent>[ \t]{0,8}+)(?:\"(?P<quoted>(?:[^\"\\\n]|\\.){1,200})\"|(?P<bare>[A-Za-z_$][\w$]{0,200}))"
     r"[ \t]*:[ \t]*(?P<opening>(?:[\[{][ \t]*)?$)?",
     re.MULTILINE,
 )
 _YAML_KEY: Final = re.compile(
-    r"^(?P<indent>[ ]*+)(?:[\"'](?P<quoted>[^\"'\n]{1,200})[\"']|(?P<bare>[^\s#\"'{\[:&*!|>%@`-][^:#\n]{0,200}?))"
+    r"^(?P<indent>[ ]{0,8}+)(?:[\"'](?P<quoted>[^\"'\n]{1,200})[\"']|(?P<bare>[^\s#\"'{\[:&*!|>%@`-][^:#\n]{0,200}?))"
     r"[ \t]*:(?=[ \t\n]|\Z)(?P<opening>[ \t]*(?:[&!]\S+[ \t]*)?(?:#[^\n]*)?$)?",
     re.MULTILINE,
 )

@@ -1,0 +1,158 @@
+"""What a reader sees of a page, on the lines of its source."""
+
+from __future__ import annotations
+
+import pytest
+
+from directory_indexer.extractors.html import extract_html, extract_svg
+
+PAGE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+  <title>The &amp; Title</title>
+  <style>p { color: red }</style>
+  <script>if (a < b) { document.write("<p>not text</p>") }</script>
+</head>
+<body>
+  <nav><a href="/">Home</a></nav>
+  <main>
+    <h1>Caf&eacute; <small>menu</small></h1>
+    <p>An <b>impor</b>tant
+       paragraph&nbsp;with &lt;tags&gt;.</p><p>Next.</p>
+    <!-- <h2>commented</h2> -->
+    <h2 title="a > b">Prices</h2>
+    <table><tr><td>Tea</td><td>2 &euro;</td></tr></table>
+    <pre>
+def f():
+    return  1
+    </pre>
+    <svg><text>drawn</text></svg>
+    <noscript>Turn it on</noscript>
+  </main>
+  <footer>Imprint</footer>
+</body>
+</html>
+"""
+
+
+def visible(text: str) -> str:
+    return extract_html(text, "html").text.strip()
+
+
+def test_text_stands_on_the_line_of_its_source() -> None:
+    lines = extract_html(PAGE, "html").text.split("\n")
+    assert {number: line for number, line in enumerate(lines, 1) if line.strip()} == {
+        11: "Café menu",
+        12: "An important",
+        13: "paragraph with <tags>. Next.",
+        15: "Prices",
+        16: "Tea 2 €",
+        18: "def f():",
+        19: "    return  1",
+    }
+    assert len(lines) == PAGE.count("\n") + 1
+
+
+def test_headings_and_title_are_found() -> None:
+    document = extract_html(PAGE, "html")
+    assert document.title == "The & Title"
+    assert [(document.text.count("\n", 0, section.start) + 1, section.headings) for section in document.sections] == [
+        (1, ()),
+        (11, ("Café menu",)),
+        (15, ("Café menu", "Prices")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("<p>one</p><p>two</p><ul><li>three<li>four</ul>", "one two three four"),
+        ("a<br>b<hr/>c", "a b c"),
+        ("ex<b>tra</b>ordinary", "extraordinary"),
+        ("hy&shy;phen&#10;ated", "hyphen ated"),
+        ("1 < 2 and a<b", "1 < 2 and a"),
+        ("a <3 b", "a <3 b"),
+        ("<p title='x>y' data-a=\"z>\">t", "t"),
+        ("<p don't>it isn't</p>", "it isn't"),
+        ("<SCRIPT>x</Script>y", "y"),
+        ("<script>never closed", ""),
+        ("<!-- never closed", ""),
+        ("<svg>never closed, so it is text", "never closed, so it is text"),
+        ("<svg><svg></svg>in</svg>out", "out"),
+        ("<textarea><p>typed</p></textarea>shown", "shown"),
+        ("<custom-element>kept</custom-element>", "kept"),
+        ("&unknown; &amp;amp; &#xD800; &#0;", "&unknown; &amp; \ufffd \ufffd"),
+        ("<p>tail", "tail"),
+        ("<", "<"),
+    ],
+)
+def test_markup_is_read_as_browsers_read_it(source: str, expected: str) -> None:
+    assert visible(source) == expected
+
+
+def test_without_a_main_part_everything_visible_is_kept() -> None:
+    assert visible("<body><nav>Home</nav><div>Text</div></body>") == "Home Text"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<div>menu</div><main>Text</main><div>imprint</div>",
+        "<div>menu</div><div class=x role=main><div>Te</div>xt</div><div>imprint</div>",
+        "<div>menu</div><article>Text</article>",
+        "<main><nav>menu</nav>Text</main>",
+    ],
+)
+def test_the_main_part_alone_is_kept_where_the_page_says_which_it_is(page: str) -> None:
+    assert visible(page).replace(" ", "") == "Text"
+
+
+def test_articles_beside_the_point_do_not_hide_the_page() -> None:
+    assert visible("<p>" + "The point. " * 20 + "</p><article>ad</article>").startswith("The point.")
+
+
+def test_an_empty_main_part_hides_nothing() -> None:
+    assert visible("<main></main><div>Text</div>") == "Text"
+
+
+def test_headings_on_one_long_line_each_head_their_text() -> None:
+    document = extract_html("<h1>A</h1>a<h2>B</h2>b<h1>C</h1>c", "html")
+    assert [(document.text[section.start :].strip()[:3], section.headings) for section in document.sections] == [
+        ("A a", ("A",)),
+        ("B b", ("A", "B")),
+        ("C c", ("C",)),
+    ]
+
+
+def test_a_drawing_is_its_labels() -> None:
+    document = extract_svg(
+        '<svg>\n<title>Plan</title><style>x{}</style>\n<path d="M0 0"/><text>Kitchen</text><text>Bath</text>\n</svg>',
+        "svg",
+    )
+    assert document.title == "Plan"
+    assert document.text == "\nPlan\nKitchen Bath\n"
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "<div>",
+        "</div>",
+        "<a ",
+        '<a b="',
+        "<!--",
+        "<script>",
+        "<svg>",
+        "<nav>",
+        "<h1>",
+        "&amp",
+        "<",
+        "<main>",
+        "<p x=' ",
+    ],
+)
+def test_hostile_pages_take_no_more_than_linear_time_and_no_recursion(unit: str) -> None:
+    page = unit * 50_000
+    document = extract_html(page, "html")
+    assert document.text.count("\n") == page.count("\n")

@@ -1,0 +1,70 @@
+"""The titles of reStructuredText."""
+
+from __future__ import annotations
+
+import pytest
+
+from directory_indexer.extractors.restructuredtext import extract_restructuredtext
+
+EVERYTHING = """\
+.. _label:
+
+=========
+ Manual
+=========
+
+Introduction with a table:
+
+=====  =====
+A      B
+=====  =====
+1      2
+=====  =====
+
+Install
+=======
+
+.. code-block:: sh
+
+    # Heading-like
+    ==============
+
+Using :mod:`json` and ``code``
+------------------------------
+
+-----
+
+More
+----
+
+Reference
+=========
+
+x
+-
+
+.. note::
+   ---------
+"""
+
+
+def test_titles_are_nested_in_the_order_of_their_adornments() -> None:
+    document = extract_restructuredtext(EVERYTHING, "restructuredtext")
+    assert [(EVERYTHING.count("\n", 0, section.start) + 1, section.headings) for section in document.sections] == [
+        (1, ()),
+        (3, ("Manual",)),
+        (15, ("Manual", "Install")),
+        (23, ("Manual", "Install", "Using json and code")),
+        (28, ("Manual", "Install", "More")),
+        (31, ("Manual", "Reference")),
+    ]
+    assert document.title == "Manual"
+    assert document.text == EVERYTHING
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["text\n\n====\n\ntext\n", "====\n====\n", "a paragraph\n==\n", "    code\n    ====\n\n", "====", "", "\n====\n"],
+)
+def test_what_only_looks_like_a_title_is_none(text: str) -> None:
+    assert [section.headings for section in extract_restructuredtext(text, "restructuredtext").sections] == [()]
