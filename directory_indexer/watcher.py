@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,12 @@ def watch(
     update: Callable[[Sequence[FilePath]], None],
     *,
     stop_reason: Callable[[], Outcome | None],
+    except_below: str = "",
 ) -> None:
-    """Call `update` with the directories in which something changed, until there is a reason to stop."""
+    """Call `update` with the directories in which something changed, until there is a reason to stop.
+
+    What happens `except_below` a directory is no change: each run writes to the index, which may lie in a root.
+    """
     stopped = threading.Event()
     paths = {os_path(root): root for root in roots}
     changes = watchfiles.watch(
@@ -42,6 +47,11 @@ def watch(
         if stop_reason() is not None:
             stopped.set()
             return
-        touched = [root for path, root in paths.items() if any(changed.startswith(path) for _, changed in batch)]
+        changed = [path for _, path in batch if not (except_below and _lies_in(path, except_below))]
+        touched = [root for path, root in paths.items() if any(_lies_in(one, path) for one in changed)]
         if touched:
             update(touched)
+
+
+def _lies_in(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)

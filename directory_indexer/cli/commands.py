@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from directory_indexer.indexer import IndexOptions
     from directory_indexer.records import FilePath, IndexReport, SearchResult
     from directory_indexer.render.answers import View
+    from directory_indexer.server.access import Access
     from directory_indexer.signals import StopSwitch
     from directory_indexer.texts import Selection
 
@@ -277,19 +278,70 @@ def serve(
     directories: Annotated[
         list[Path] | None, typer.Argument(help="Directories that clients may have indexed, beside the tracked ones.")
     ] = None,
+    http: Annotated[
+        str | None, typer.Option("--http", metavar="HOST:PORT", help="Serve streamable HTTP here, not standard input.")
+    ] = None,
+    token_file: Annotated[
+        Path | None, typer.Option("--token-file", metavar="FILE", help="Bearer token that HTTP clients must give.")
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option("--allow-host", metavar="NAME", help="Name that HTTP clients may call it by.")
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Keep the tracked directories fresh meanwhile.")] = False,
+    print_config: Annotated[
+        str | None,
+        typer.Option("--print-config", metavar="CLIENT", help="Print what goes into the configuration of a client."),
+    ] = None,
     config: ConfigFile = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Serve the index to assistants over MCP, on standard input and output."""
+    """Serve the index to assistants over MCP, on standard input and output or over HTTP."""
     from directory_indexer.app import resolved_path
-    from directory_indexer.server import ServeOptions, serve_stdio
+    from directory_indexer.server import ServeOptions, serve_http, serve_stdio
+    from directory_indexer.server.access import Access, names_of, parse_address, read_token
 
     output = Output(quiet=quiet, verbose=verbose, as_json=False)
-    options = ServeOptions(allowed=tuple(resolved_path(os.fspath(one)) for one in directories or ()))
+    allowed = tuple(resolved_path(os.fspath(one)) for one in directories or ())
+    access = None
+    if http is not None:
+        address = parse_address(http)
+        access = Access(address, names_of(allow_host or (), address), read_token(token_file, os.environ))
+    if print_config is not None:
+        _print_config(print_config, allowed, access, output, watch=watch, config=config, data_dir=data_dir)
+        return
     with _app(config, data_dir, output) as app:
-        serve_stdio(app, options)
+        options = ServeOptions(allowed, watch=watch or app.loaded.config.monitoring.file_watching)
+        if access is None:
+            serve_stdio(app, options)
+        serve_http(app, options, access)
+
+
+def _print_config(
+    name: str,
+    allowed: Sequence[FilePath],
+    access: Access | None,
+    output: Output,
+    *,
+    watch: bool,
+    config: Path | None,
+    data_dir: Path | None,
+) -> None:
+    from directory_indexer.records import os_path
+    from directory_indexer.server.client_configs import client_named, launch_of, place, snippet
+
+    client = client_named(name)
+    arguments = ["serve", *map(os_path, allowed), *(["--watch"] if watch else [])]
+    # The client will not have the environment of this shell.
+    for option, path, variable in (("--config", config, "DIRINDEX_CONFIG"), ("--data-dir", data_dir, "DIRINDEX_DATA_DIR")):
+        named = path or os.environ.get(variable)
+        arguments += [option, os.path.abspath(os.path.expanduser(named))] if named else []
+    url = f"http://{access.address.host_in_url}:{access.address.port}/mcp" if access else ""
+    has_token = access is not None and bool(access.token)
+    output.data(snippet(client, launch_of(arguments, url=url, has_token=has_token)))
+    output.notes([f"this goes into {place(client)}"])
+    output.notes(["put the token in the place of TOKEN"] if has_token else [])
 
 
 @config_cli.callback(invoke_without_command=True)

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from directory_indexer.app import App
     from directory_indexer.config import LoadedConfig
     from directory_indexer.records import FilePath
+    from directory_indexer.server.access import Access
+    from directory_indexer.server.watching import DirectoryWatch
 
-__all__ = ["ServeOptions", "serve_stdio"]
+__all__ = ["ServeOptions", "index_command", "serve_http", "serve_stdio"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,37 @@ def serve_stdio(app: App, options: ServeOptions) -> NoReturn:
     from directory_indexer.server.protocol import make_server
     from directory_indexer.server.stdio import run_stdio
 
-    tools, model, jobs = _parts(app, options)
-    run_stdio(make_server(tools, model), close=jobs.close)
+    parts = _parts(app, options)
+    run_stdio(make_server(parts.tools, parts.model), close=parts.close)
+
+
+def serve_http(app: App, options: ServeOptions, access: Access) -> NoReturn:
+    """Serve any number of clients over HTTP until a signal ends it.
+
+    Raises:
+        UsageError: other machines could read the index without a token.
+        UnavailableError: the address is taken.
+    """
+    access.require_safe()
+    _prepare()
+    from directory_indexer.server.http import run_http
+    from directory_indexer.server.protocol import make_server
+
+    parts = _parts(app, options)
+    run_http(make_server(parts.tools, parts.model), access, close=parts.close)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    tools: Tools
+    model: BackgroundModel
+    jobs: IndexJobs
+    watch: DirectoryWatch | None
+
+    def close(self) -> None:
+        if self.watch is not None:
+            self.watch.stop()
+        self.jobs.close()
 
 
 def _prepare() -> None:
@@ -50,12 +81,28 @@ def _prepare() -> None:
     gc.disable()
 
 
-def _parts(app: App, options: ServeOptions) -> tuple[Tools, BackgroundModel, IndexJobs]:
+def _parts(app: App, options: ServeOptions) -> _Parts:
     gc.freeze()
     gc.enable()
     model = BackgroundModel(app.embedder)
     jobs = IndexJobs(command=index_command(app.loaded), runs=app.runs, running=app.running)
-    return Tools(app=app, model=model, jobs=jobs, allowed=options.allowed), model, jobs
+    tools = Tools(app=app, model=model, jobs=jobs, allowed=options.allowed)
+    return _Parts(tools, model, jobs, _watch(app, jobs) if options.watch else None)
+
+
+def _watch(app: App, jobs: IndexJobs) -> DirectoryWatch:
+    from directory_indexer.server.watching import DirectoryWatch
+
+    def tracked() -> list[FilePath]:
+        with app.docstore.snapshot() as snapshot:
+            return list(snapshot.directories())
+
+    database = app.loaded.config.storage.sqlite_path
+    watch = DirectoryWatch(
+        tracked=tracked, jobs=jobs, lock_path=database.with_name("watch.lock"), data_dir=database.parent
+    )
+    watch.start()
+    return watch
 
 
 def index_command(loaded: LoadedConfig) -> tuple[str, ...]:

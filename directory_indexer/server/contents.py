@@ -1,4 +1,4 @@
-"""The indexed text of a file as an answer that keeps to its budget: whole lines, or whole passages of very long lines."""
+"""The indexed text of a file as an answer that keeps to its budget: whole lines, or passages of very long lines."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _STATES = {
     Outcome.FAILED: "failed",
 }
 _NEXT_STEPS = {
-    "queued": "Another run is writing; this one waits for it. Call index again with the same path to see how far it is.",
+    "queued": "Another run is writing and this one waits for it. Call index again with the same path to wait on.",
     "running": "Call index again with the same path to wait on; search already finds what is committed.",
     "done": "Call search.",
     "cancelled": "What was indexed stays searchable; call index to go on where it stopped.",
@@ -89,12 +89,16 @@ class IndexJobs:
             is_mine = other is not None and any(job.process.pid == other.pid for job in self._jobs)
             if other is not None and not is_mine and all(covers(other, path) for path in directories):
                 return other
-            self._jobs = [job for job in self._jobs if not job.is_told or job.process.poll() is None]
-            if self._is_closed or sum(job.process.poll() is None for job in self._jobs) >= _MOST_CHILDREN:
-                raise LockedError("several index runs of this server wait already", hint="wait until one has ended")
-            job = self._start(directories)
-            self._jobs.append(job)
-            return job
+            return self._start(directories)
+
+    def start(self, directories: tuple[FilePath, ...]) -> Job:
+        """Start a run, which waits for its turn if others go on.
+
+        Raises:
+            LockedError: too many runs wait already.
+        """
+        with self._lock:
+            return self._start(directories)
 
     def state_of(self, job: Job | RunRecord) -> JobResult:
         """Tell how far a run is."""
@@ -140,6 +144,9 @@ class IndexJobs:
                 self.cancel(job)
 
     def _start(self, directories: tuple[FilePath, ...]) -> Job:
+        self._jobs = [job for job in self._jobs if not job.is_told or job.process.poll() is None]
+        if self._is_closed or sum(job.process.poll() is None for job in self._jobs) >= _MOST_CHILDREN:
+            raise LockedError("several index runs of this server wait already", hint="wait until one has ended")
         output, errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - read when it has ended
         process = subprocess.Popen(  # noqa: S603 - this program, with paths of tracked or allowed directories
             [*self._command, *map(os_path, directories)],
@@ -149,7 +156,9 @@ class IndexJobs:
         )
         # Somebody must fetch the exit status, or the child would stay as a zombie until the next question.
         threading.Thread(target=process.wait, name="reaper", daemon=True).start()
-        return Job(directories, process, output, errors)
+        job = Job(directories, process, output, errors)
+        self._jobs.append(job)
+        return job
 
     def _result(self, job: Job, *, is_running: bool) -> JobResult:
         run = next((one for one in self._runs(_MOST_RUNS) if one.pid == job.process.pid), None)

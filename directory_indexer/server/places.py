@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from directory_indexer.errors import NotIndexedError, UsageError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from directory_indexer.docstore import Snapshot
 
 URI_PREFIX = "dirindex://file/"
-_FORMS = ("NFC", "NFD")
+_FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 _MOST_NAMED = 10
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from typing import TYPE_CHECKING, Any
+import threading
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -33,6 +34,7 @@ from directory_indexer.server.budget import Budgets
 from directory_indexer.server.calls import ContentCall, IndexAction, IndexCall
 from directory_indexer.server.catalogue import CATALOGUE, INSTRUCTIONS
 from directory_indexer.server.jobs import Job, percent
+from directory_indexer.server.model import ModelState
 from directory_indexer.server.places import URI_PREFIX, name_in_uri
 from directory_indexer.server.shapes import ArgumentError, arguments_of, object_of, schema_of
 from directory_indexer.server.tools import Answer, failure_text, index_answer, is_ended
@@ -57,6 +59,7 @@ _POLL_SECONDS = 0.25
 _WARM_UP_SECONDS = 0.05
 """So long after the first answer the model begins to load: the answer is on its way by then."""
 
+_Value = TypeVar("_Value")
 _N_SLOW, _N_QUICK = 8, 16
 _ENTRIES = {entry.name: entry for entry in CATALOGUE}
 _log = logging.getLogger("dirindex.serve")
@@ -99,8 +102,8 @@ class _Session:
 
     async def warm_up(self, ctx: ServerRequestContext[Any, Any], call_next: Callable[..., Any]) -> Any:
         result = await call_next(ctx)
-        if ctx.method != "initialize":
-            self._model.start()
+        if self._model.state is ModelState.UNLOADED:
+            threading.Timer(_WARM_UP_SECONDS, self._model.start).start()
         return result
 
     async def list_tools(self, _: object, __: PaginatedRequestParams | None) -> ListToolsResult:
@@ -111,14 +114,14 @@ class _Session:
         if entry is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool '{params.name}'; tools are {', '.join(_ENTRIES)}")
         try:
-            call = arguments_of(entry.call, params.arguments or {})
+            call: Any = arguments_of(entry.call, params.arguments or {})
             answer = await self._answer(ctx, entry, call)
         except ArgumentError as error:
             return _failed(f"{error.message}. Next: correct the arguments and call {entry.name} again.")
         except DirIndexError as error:
             _log.info("%s: %s", entry.name, error.message)
             return _failed(failure_text(error))
-        except Exception:
+        except Exception:  # noqa: BLE001 - a bug in one tool must not end the session; it is logged
             _log.exception("%s failed", entry.name)
             return _failed(f"{entry.name} failed because of a bug; its log tells more. Next: call server_info.")
         links = [ResourceLink(uri=link.uri, name=link.name, mime_type="text/plain") for link in answer.links]
@@ -199,7 +202,7 @@ class _Session:
                 await ctx.session.report_progress(told, 100.0, _progress_text(index_answer(result)))
             await anyio.sleep(min(_POLL_SECONDS, max(deadline - anyio.current_time(), 0.0)))
 
-    async def _in_thread(self, limiter: anyio.CapacityLimiter, work: Callable[[], Any]) -> Any:
+    async def _in_thread(self, limiter: anyio.CapacityLimiter, work: Callable[[], _Value]) -> _Value:
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
 
 

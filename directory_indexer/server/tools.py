@@ -25,7 +25,6 @@ from directory_indexer.server.contents import content_answer, content_text, sele
 from directory_indexer.server.cursors import offset_of
 from directory_indexer.server.directories import to_index
 from directory_indexer.server.jobs import ENDED, Job
-from directory_indexer.server.model import ModelState
 from directory_indexer.server.passages import Link, Page, index_state, links, one_line, search_answer, search_text
 from directory_indexer.server.places import indexed_file, scope_of
 from directory_indexer.server.results import (
@@ -55,6 +54,10 @@ PATIENCE_SECONDS = 0.3
 LONG_PATIENCE_SECONDS = 30.0
 """So long waits who asked for meaning only."""
 
+_STILL_LOADING = (
+    "degraded: answered by words alone, for the embedding model is still being loaded; repeat the call in a few "
+    "seconds to search by meaning, too"
+)
 _MOST_COMPLETIONS = 100
 
 
@@ -189,10 +192,7 @@ class Tools:
             return wanted, ()
         if wanted is SearchMode.SEMANTIC:
             raise ProviderError("the embedding model is still being loaded")
-        return SearchMode.KEYWORD, (
-            "degraded: answered by words alone, the embedding model is still being loaded; repeat the call in a few "
-            "seconds to search by meaning, too",
-        )
+        return SearchMode.KEYWORD, (_STILL_LOADING,)
 
 
 def index_answer(result: JobResult) -> Answer:

@@ -1,0 +1,139 @@
+"""Who may speak to a server over HTTP: where it listens, under which names, and with which token."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import os
+import re
+import socket
+import stat
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from directory_indexer.errors import UnavailableError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+TOKEN_VARIABLE = "DIRINDEX_TOKEN"  # noqa: S105 - the name of a variable
+SHORTEST_TOKEN = 16
+_ADDRESS = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]]+)):(?P<port>\d{1,5})")
+_LAST_PORT = 65_535
+_OPEN_TO_OTHERS = 0o077
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAddress:
+    """Where a server listens."""
+
+    host: str
+    port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        """Tell whether only this machine can reach it."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    @property
+    def host_in_url(self) -> str:
+        """Write the host as URLs do."""
+        return f"[{self.host}]" if ":" in self.host else self.host
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where to listen, under which names to be called, and the token that callers must know."""
+
+    address: HttpAddress
+    names: tuple[str, ...] = ()
+    token: str = ""
+
+    def require_safe(self) -> None:
+        """Refuse to let the whole network read the index.
+
+        Raises:
+            UsageError: the address is not that of this machine alone, and there is no token.
+        """
+        if not self.address.is_loopback and not self.token:
+            raise UsageError(
+                f"{self.address.host} can be reached from other machines, and there is no token",
+                hint=f"give --token-file FILE or set {TOKEN_VARIABLE}, or listen on 127.0.0.1",
+            )
+
+    def allowed_hosts(self, port: int) -> list[str]:
+        """Give what a Host header may say: a page that resolves its own name to this machine says another."""
+        names = [*self.names, self.address.host_in_url]
+        if self.address.is_loopback:
+            names += ["127.0.0.1", "localhost", "[::1]"]
+        return [*(f"{name}:{port}" for name in dict.fromkeys(names)), *self.names]
+
+    def allowed_origins(self, port: int) -> list[str]:
+        """Give what an Origin header may say: only pages of these very addresses may call."""
+        return [f"{scheme}://{host}" for host in self.allowed_hosts(port) for scheme in ("http", "https")]
+
+    def admits(self, authorization: str) -> bool:
+        """Tell whether an Authorization header holds the token; how long that takes tells nothing about it."""
+        scheme, _, given = authorization.partition(" ")
+        is_right = hmac.compare_digest(given.strip().encode("utf-8", "replace"), self.token.encode())
+        return not self.token or (scheme.lower() == "bearer" and is_right)
+
+
+def parse_address(text: str) -> HttpAddress:
+    """Read `127.0.0.1:8765`, `[::1]:8765` or `:8765`.
+
+    Raises:
+        UsageError: the text is none of these.
+    """
+    found = _ADDRESS.fullmatch(f"127.0.0.1{text}" if text.startswith(":") else text)
+    if not found or int(found["port"]) > _LAST_PORT:
+        raise UsageError(f"--http '{text}' is no address", hint="write --http 127.0.0.1:8765")
+    return HttpAddress(found["six"] or found["host"], int(found["port"]))
+
+
+def read_token(file: Path | None, environ: Mapping[str, str]) -> str:
+    """Read the token from its file or from the environment; empty when there is none.
+
+    Raises:
+        UsageError: the file cannot be read, others can read it, or the token is too short to be one.
+    """
+    token = environ.get(TOKEN_VARIABLE, "").strip()
+    if file is not None:
+        try:
+            token = file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"--token-file '{file}' cannot be read: {error}") from error
+        if os.name == "posix" and stat.S_IMODE(file.stat().st_mode) & _OPEN_TO_OTHERS:
+            raise UsageError(f"others can read the token in '{file}'", hint=f"chmod 600 '{file}'")
+    if (token or file is not None) and (len(token) < SHORTEST_TOKEN or not token.isascii()):
+        raise UsageError(
+            f"the token must have at least {SHORTEST_TOKEN} ASCII characters",
+            hint="make one with: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'",
+        )
+    return token
+
+
+def listening_socket(address: HttpAddress) -> socket.socket:
+    """Open the socket to listen on.
+
+    Raises:
+        UnavailableError: the address is taken, or not one of this machine.
+    """
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        return socket.create_server((address.host, address.port), family=family)
+    except OSError as error:
+        raise UnavailableError(
+            f"cannot listen on {address.host_in_url}:{address.port}: {error.strerror or error}",
+            hint="choose another port, or end the server that has it",
+        ) from error
+
+
+def names_of(given: Sequence[str], address: HttpAddress) -> tuple[str, ...]:
+    """Give the names that callers may use for this machine."""
+    is_everywhere = address.host in {"0.0.0.0", "::"}  # noqa: S104 - compared with, not listened on
+    return (*given, socket.gethostname()) if is_everywhere else tuple(given)

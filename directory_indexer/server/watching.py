@@ -1,0 +1,97 @@
+"""Keeps tracked directories fresh while a server runs; of all servers of an index, one does it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from directory_indexer.errors import DirIndexError
+from directory_indexer.lock import try_lock
+from directory_indexer.records import FilePath, Outcome, os_path
+from directory_indexer.watcher import watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from directory_indexer.server.jobs import IndexJobs
+
+_TAKE_OVER_SECONDS = 5.0
+_LOOK_SECONDS = 2.0
+_log = logging.getLogger("dirindex.serve")
+
+
+class DirectoryWatch:
+    """Watch what is tracked, in a thread that ends with the process."""
+
+    def __init__(
+        self, *, tracked: Callable[[], Sequence[FilePath]], jobs: IndexJobs, lock_path: Path, data_dir: Path
+    ) -> None:
+        self._tracked = tracked
+        self._jobs = jobs
+        self._lock_path = lock_path
+        self._data_dir = data_dir
+        self._stopped = threading.Event()
+        self._looked_at = 0.0
+
+    def start(self) -> None:
+        """Begin to watch, or to wait until the server that does so has ended."""
+        threading.Thread(target=self._run, name="watch", daemon=True).start()
+
+    def stop(self) -> None:
+        """Leave the watching to another server."""
+        self._stopped.set()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(0.1):
+            lock = try_lock(self._lock_path, exclusive=True)
+            if lock is None:
+                self._stopped.wait(_TAKE_OVER_SECONDS)
+                continue
+            with lock:
+                self._keep_fresh()
+
+    def _keep_fresh(self) -> None:
+        """Refresh everything first: nobody watched until now."""
+        known: list[FilePath] = []
+        while not self._stopped.is_set():
+            roots = self._available()
+            new = [root for root in roots if root not in known]
+            known = roots
+            try:
+                if new:
+                    self._update(new)
+                if roots:
+                    self._watch(roots)
+                else:
+                    self._stopped.wait(_LOOK_SECONDS)
+            except (DirIndexError, OSError, RuntimeError) as error:
+                _log.warning("cannot watch: %s", error)
+                self._stopped.wait(_TAKE_OVER_SECONDS)
+
+    def _watch(self, roots: list[FilePath]) -> None:
+        def reason() -> Outcome | None:
+            if self._stopped.is_set() or self._is_outdated(roots):
+                return Outcome.INTERRUPTED
+            return None
+
+        watch(roots, self._update, stop_reason=reason, except_below=os.path.realpath(self._data_dir))
+
+    def _update(self, roots: Sequence[FilePath]) -> None:
+        """Index what changed in a run of its own, for one that goes on may have passed the change already."""
+        job = self._jobs.start(tuple(roots))
+        job.is_told = True
+        job.process.wait()
+
+    def _available(self) -> list[FilePath]:
+        return [root for root in self._tracked() if os.path.isdir(os_path(root))]
+
+    def _is_outdated(self, roots: list[FilePath]) -> bool:
+        now = time.monotonic()
+        if now - self._looked_at < _LOOK_SECONDS:
+            return False
+        self._looked_at = now
+        return self._available() != roots
