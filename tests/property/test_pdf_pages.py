@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from directory_indexer.extractors.pdf.characters import clean
@@ -12,6 +12,7 @@ from directory_indexer.extractors.pdf.headings import OutlineEntry
 from directory_indexer.extractors.pdf.pages import Page, Row, in_reading_order, without_running_rows
 
 HEIGHT = 8000
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 TEXTS = st.one_of(
     st.sampled_from(
         ["Foxes", "1 Foxes", "a bro-", "ken word", "12", "xii", "Page 3 of 9", "It ends.", "狐狸", "- 4 -"]
@@ -30,7 +31,7 @@ def rows(draw: st.DrawFn) -> Row:
 
 @st.composite
 def documents(draw: st.DrawFn) -> list[Page]:
-    pages = draw(st.lists(st.lists(rows(), max_size=8), max_size=8))
+    pages = draw(st.lists(st.lists(rows(), max_size=6), max_size=6))
     return [Page(number, HEIGHT, tuple(page)) for number, page in enumerate(pages, 1)]
 
 
@@ -38,12 +39,14 @@ def signs(text: str) -> Counter[str]:
     return Counter(character for character in text if not character.isspace() and character not in "-\u2010\u00ad")
 
 
+@UNHURRIED
 @given(documents())
 def test_ordering_loses_and_invents_nothing(pages: list[Page]) -> None:
     for page in pages:
         assert Counter(in_reading_order(page).rows) == Counter(page.rows)
 
 
+@UNHURRIED
 @given(documents())
 def test_leaving_out_what_is_repeated_loses_no_text_that_is_no_page_number(pages: list[Page]) -> None:
     before = {row.text for page in pages for row in page.rows}
@@ -53,6 +56,7 @@ def test_leaving_out_what_is_repeated_loses_no_text_that_is_no_page_number(pages
     assert all(any(character in "0123456789ivxlcIVXLC" for character in text) for text in before - after)
 
 
+@UNHURRIED
 @given(documents())
 def test_joining_keeps_every_sign_and_knows_where_each_row_starts(pages: list[Page]) -> None:
     text, placed = flow(pages)
@@ -62,6 +66,7 @@ def test_joining_keeps_every_sign_and_knows_where_each_row_starts(pages: list[Pa
     assert all(0 <= row.start <= len(text) for row in placed)
 
 
+@UNHURRIED
 @given(documents(), st.lists(st.builds(OutlineEntry, st.integers(1, 4), TEXTS, st.integers(-1, 9))), TEXTS)
 def test_sections_are_sorted_and_start_at_the_start(pages: list[Page], outline: list[OutlineEntry], title: str) -> None:
     document = document_of(pages, outline=outline, title=title)

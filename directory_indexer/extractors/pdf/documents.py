@@ -45,7 +45,7 @@ def _below(title: str, headings: Iterable[Heading]) -> Iterator[Heading]:
 
 def _printed_title(text: Flow, size: int) -> str:
     first_page = [placed.row for placed in text.rows if placed.page == text.rows[0].page]
-    wordy = [row for row in first_page if sum(map(str.isalpha, row.text)) >= _MIN_LETTERS]
+    wordy = [row for row in first_page if sum(map(str.isalpha, row.text)) >= _MIN_LETTERS and "…" not in row.text]
     largest = max(wordy, key=lambda row: row.size, default=None)
     if largest is None or not is_larger(largest, size):
         return ""
