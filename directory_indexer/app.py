@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from directory_indexer.docstore import DocStore, set_aside
 from directory_indexer.errors import CorruptIndexError, NotIndexedError
 from directory_indexer.fingerprint import Fingerprint
-from directory_indexer.records import FilePath, Finding, StatusReport, Verdict, file_path, os_path
+from directory_indexer.records import EmbeddingSpace, FilePath, Finding, StatusReport, Verdict, file_path, os_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,7 +156,7 @@ class App:
             return StatusReport(
                 directories=directories,
                 failures=snapshot.failures(within=within, limit=_LISTED),
-                space=None,
+                space=self._space() if snapshot.meta("fingerprint") else None,
                 n_database_bytes=self.docstore.size_bytes(),
                 n_vector_bytes=self._vectorstore.size_bytes(),
                 running=self._going_on(runs),
@@ -171,6 +171,12 @@ class App:
     def running(self) -> RunRecord | None:
         """Give the run that goes on now, in whichever process."""
         return self._going_on(self.runs(1))
+
+    def _space(self) -> EmbeddingSpace:
+        from directory_indexer.embedders.model_files import DIMENSIONS
+
+        embedding = self._config.embedding
+        return EmbeddingSpace(embedding.provider, embedding.model, DIMENSIONS)
 
     def summary(self) -> IndexSummary:
         """Tell what answers are drawn from now."""

@@ -23,13 +23,13 @@ _TAB = " " * 4
 class View(StrEnum):
     """How much of each hit is shown."""
 
-    PASSAGES = "passages"
+    EXCERPTS = "excerpts"
     FILES = "files"
     FULL = "full"
 
 
 def search_lines(
-    result: SearchResult, *, paths: PathStyle, view: View = View.PASSAGES, explain: bool = False
+    result: SearchResult, *, paths: PathStyle, view: View = View.EXCERPTS, explain: bool = False
 ) -> Iterator[Line]:
     """Show hits to a person: score, place that can be clicked, and what matched."""
     for number, hit in enumerate(_one_a_file(result.hits) if view is View.FILES else result.hits):
@@ -37,20 +37,20 @@ def search_lines(
             yield line()
         yield _headline(hit, paths, view)
         if view is not View.FILES:
-            shown = _whole_passage(hit) if view is View.FULL else hit.excerpt
+            shown = _whole_chunk(hit) if view is View.FULL else hit.excerpt
             yield from (Line(spans, _INDENT) for spans in _marked_lines(shown))
             if hit.n_more_in_file:
-                more = count(hit.n_more_in_file, "more passage")
+                more = count(hit.n_more_in_file, "more chunk")
                 yield line(Span(f"{more} in this file", Style.NOTE), indent=_INDENT)
         if explain:
             yield line(Span(_explained(hit.explanation), Style.NOTE), indent=_INDENT)
 
 
-def search_rows(result: SearchResult, *, view: View = View.PASSAGES, explain: bool = False) -> str:
+def search_rows(result: SearchResult, *, view: View = View.EXCERPTS, explain: bool = False) -> str:
     """Write hits for a pipe, with absolute paths and nothing shortened.
 
     A hit is one row of fields with tabs between them: place, score, heading, excerpt, and why if asked. With
-    `View.FILES` it is the path alone; with `View.FULL` each line of the passage has its place before it, as `grep -n`
+    `View.FILES` it is the path alone; with `View.FULL` each line of the chunk has its place before it, as `grep -n`
     writes it.
     """
     if view is View.FILES:
@@ -110,7 +110,7 @@ def _one_a_file(hits: Sequence[Hit]) -> list[Hit]:
     return list(first.values())
 
 
-def _whole_passage(hit: Hit) -> Excerpt:
+def _whole_chunk(hit: Hit) -> Excerpt:
     offset = hit.text.find(hit.excerpt.text)
     marks = tuple((start + offset, end + offset) for start, end in hit.excerpt.marks) if offset >= 0 else ()
     return Excerpt(hit.text, hit.start_line, hit.end_line, marks)

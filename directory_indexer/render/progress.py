@@ -123,7 +123,7 @@ def _details(progress: RunProgress, pace: Pace) -> Iterator[str]:
     if progress.phase is Phase.WAITING:
         yield "another run is writing the index"
     elif progress.phase is Phase.EMBEDDING:
-        yield f"{progress.chunks_done:,} of {count(progress.chunks_total, 'passage')}"
+        yield f"{progress.chunks_done:,} of {count(progress.chunks_total, 'chunk')}"
         if pace.per_second:
             yield f"{pace.per_second:,.0f}/s" if pace.per_second >= 1 else f"{pace.per_second * 60:,.0f}/min"
     else:

@@ -61,7 +61,7 @@ def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False)
     yield _fact("files", f"{report.n_seen:,} seen = {_listed(kinds, ' + ')}")
     yield _fact("removed", count(report.n_removed, "file"))
     yield _fact("ignored", f"{report.n_ignored:,} by rules")
-    yield _fact("passages", f"{report.n_chunks:,} written")
+    yield _fact("chunks", f"{report.n_chunks:,} written")
     vectors = {"computed": report.n_embedded, "reused": report.n_reused, "waiting": report.n_pending}
     yield _fact("vectors", _listed(vectors, ", "))
     yield from _skips(report.skipped)
@@ -217,7 +217,7 @@ def _model(report: StatusReport) -> str:
 def _running(run: RunRecord, *, now: float) -> str:
     progress = run.progress
     done, total, noun = (
-        (progress.chunks_done, progress.chunks_total, "passages")
+        (progress.chunks_done, progress.chunks_total, "chunks")
         if progress.phase is Phase.EMBEDDING
         else (progress.files_done, progress.files_total, "files")
     )

@@ -36,7 +36,7 @@ def test_a_hit_shows_score_place_heading_and_the_words_that_matched(result: Sear
         "0.83  ~/notes/bread.md:12  Sourdough > Baking",
         "      Bake with steam,",
         "      then cool.",
-        "      2 more passages in this file",
+        "      2 more chunks in this file",
     ]
     assert matches(lines) == ["Bake", "steam"]
     assert lines[0].spans[1].link == "file:///home/ann/notes/bread.md"
@@ -62,7 +62,7 @@ def test_marks_in_any_order_or_overlapping_do_not_repeat_text(result: SearchResu
     assert matches(lines) == ["hot", "steam"]
 
 
-def test_the_whole_passage_is_shown_with_the_same_words_marked(result: SearchResult) -> None:
+def test_the_whole_chunk_is_shown_with_the_same_words_marked(result: SearchResult) -> None:
     lines = list(search_lines(result, paths=AT_HOME, view=View.FULL))
     assert plain(lines).splitlines()[1:5] == ["      ## Baking", "", "      Bake with steam,", "      then cool."]
     assert matches(lines) == ["Bake", "steam"]
@@ -92,7 +92,7 @@ def test_in_a_pipe_a_hit_is_one_row_of_fields(result: SearchResult) -> None:
     ]
 
 
-def test_in_a_pipe_a_whole_passage_reads_like_grep(result: SearchResult) -> None:
+def test_in_a_pipe_a_whole_chunk_reads_like_grep(result: SearchResult) -> None:
     assert search_rows(result, view=View.FULL).splitlines()[2:] == [
         "/home/ann/notes/bread.md:12:Bake with steam,",
         "/home/ann/notes/bread.md:13:then cool.",

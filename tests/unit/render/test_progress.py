@@ -66,7 +66,7 @@ def test_progress_is_said_in_words() -> None:
     assert headline(progress, pace) == "30 %, 2 min 4 s left"
     assert details(progress, pace) == "1,204 of 5,600 files, 30 MiB of 100 MiB, 12 MiB/s, 3 failed"
     embedding = RunProgress(Phase.EMBEDDING, chunks_done=10, chunks_total=20)
-    assert details(embedding, Pace(0.5, 20)) == "10 of 20 passages, 30/min"
+    assert details(embedding, Pace(0.5, 20)) == "10 of 20 chunks, 30/min"
     assert headline(embedding, Pace(5, 1.2)) == "50 %, 2 s left"
     assert details(RunProgress(Phase.WAITING), Pace()) == "another run is writing the index"
 

@@ -64,7 +64,7 @@ def test_a_display_shows_phase_share_time_left_and_details() -> None:
     first, second = out.getvalue().splitlines()
     assert first.startswith("embedding ")
     assert first.endswith(" 50 %, 10 s left")
-    assert second.rstrip() == "500 of 1,000 passages, 50/s, 2 failed"
+    assert second.rstrip() == "500 of 1,000 chunks, 50/s, 2 failed"
 
 
 def test_a_display_without_a_total_still_moves() -> None:
