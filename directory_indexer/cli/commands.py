@@ -147,7 +147,7 @@ def search(
         globs=tuple(glob or ()),
         modified_since=since(modified),
     )
-    view = View.FILES if files else View.FULL if full else View.PASSAGES
+    view = View.FILES if files else View.FULL if full else View.EXCERPTS
     with _app(config, data_dir, output) as app:
         result = app.searcher.search(request)
         _show(app, result, output, view=view, explain=explain, first=cursor)
