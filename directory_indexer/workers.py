@@ -156,16 +156,32 @@ class _Crew(Generic[Item, Result]):
         self._pool = self._start()
 
     def _start(self) -> ProcessPool:
-        return ProcessPool(
+        pool = ProcessPool(
             max_workers=self._n_workers,
             initializer=_prepare_worker,
             initargs=(self._limits.memory_bytes,),
             context=multiprocessing.get_context("spawn"),
         )
+        with _interrupts_blocked():
+            _ = pool.active  # starts it
+        return pool
 
     def _stop(self) -> None:
         self._pool.stop()
         self._pool.join()
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Keep Ctrl+C from processes and threads that start meanwhile: it is for this process to end them."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _cause(error: BaseException, seconds: float) -> str:

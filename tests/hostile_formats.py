@@ -42,6 +42,12 @@ def make_lock(_item: str) -> object:
     return threading.Lock()
 
 
+def blocks_interrupts(item: str) -> bool:
+    if item == "leave":
+        leave()
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
 def count_words(text: str) -> int:
     return len(text.split())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import types
@@ -236,6 +237,16 @@ def test_what_cannot_be_handed_back_is_lost() -> None:
     ((item, result),) = run_tasks(hostile_formats.make_lock, [Task(("item",), 60)], limits=WorkerLimits(n_workers=1))
 
     assert (item, result) == ("item", Lost("could not be handed over (TypeError)"))
+
+
+@NEEDS_SIGNALS
+def test_an_interrupt_reaches_no_worker_not_even_one_that_replaces_another() -> None:
+    tasks = [Task((item,), 60) for item in ("first", "leave", "second")]
+
+    results = dict(run_tasks(hostile_formats.blocks_interrupts, tasks, limits=WorkerLimits(n_workers=1)))
+
+    assert (results["first"], results["second"]) == (True, True)
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 def test_no_tasks_need_no_worker() -> None:
