@@ -259,6 +259,7 @@ class App:
             include_secrets=indexing.include_secrets,
             chunking=ChunkPolicy(size=indexing.chunk_size, overlap=indexing.overlap),
             count_tokens=count_tokens,
+            follow_symlinks=indexing.follow_symlinks,
             limits=WorkerLimits(n_workers=n_workers),
         )
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, TypeVar
 
 from directory_indexer.errors import UsageError
-from directory_indexer.parsing import ParseRequest, parse
+from directory_indexer.parsing import ParseRequest, parse_all
 from directory_indexer.query import parse_query
 from directory_indexer.records import (
     Excerpt,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from directory_indexer.fingerprint import Fingerprint
     from directory_indexer.nearest import Nearest
     from directory_indexer.parsing import ParsePolicy
-    from directory_indexer.records import ChunkId, FilePath, VectorHit
+    from directory_indexer.records import ChunkId, FilePath, SourceFile, VectorHit
 
 MAX_PASSAGES = 16
 """So many passages, evenly spread, stand for a file: more of them cost time and change the order little."""
@@ -87,7 +87,7 @@ class SimilarFiles:
         known = self._nearest.vectors(snapshot, [one.chunk_id for one in snapshot.chunks_of(path)])
         if known:
             return _spread(list(known.values()))
-        outcome = parse(ParseRequest(source_file(path), None), self._parse_policy)
+        [outcome] = parse_all([ParseRequest(_stamped(path), None)], self._parse_policy)
         match outcome:
             case ParsedFile():
                 texts = [embedding_text(chunk) for chunk in _spread(outcome.chunks)]
@@ -97,6 +97,13 @@ class SimilarFiles:
             case FileFailure():
                 raise UsageError(f"{os_path(path)} cannot be read: {outcome.message}")
         raise UsageError(f"{os_path(path)} cannot be compared")
+
+
+def _stamped(path: FilePath) -> SourceFile:
+    try:
+        return source_file(path)
+    except OSError as error:
+        raise UsageError(f"{os_path(path)} cannot be read: {error.strerror}", hint="check the path") from error
 
 
 def _ranked_files(snapshot: Snapshot, found: Sequence[Sequence[VectorHit]], *, exclude: FilePath) -> list[Hit]:

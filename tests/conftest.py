@@ -6,9 +6,14 @@ import socket
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+# A busy machine must not fail a test: no example has a deadline.
+settings.register_profile("dirindex", deadline=None)
+settings.load_profile("dirindex")
 
 
 @pytest.fixture(autouse=True)
