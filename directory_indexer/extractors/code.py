@@ -12,7 +12,7 @@ import time
 from bisect import bisect_left
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from tree_sitter import Language, Parser, Query, QueryCursor
 
@@ -20,7 +20,7 @@ from directory_indexer.extractors.grammars import GRAMMARS
 from directory_indexer.records import Document, Section
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from tree_sitter import Node, Point
 
@@ -33,6 +33,7 @@ _MAX_DEPTH = 8
 _MAX_NAME = 100
 _MAX_GAP = 200
 _MAX_NEWLINES = 2
+_MAX_RUBBLE = 10_000
 _MAX_LEADS = 500
 # The parser asks anew for every word that a query compares, so larger pieces would mostly be copied in vain.
 _READ_BYTES = 4096
@@ -119,8 +120,29 @@ def _matches(source: bytes, kind: str, deadline: float) -> list[dict[str, list[N
         tree = Parser(language).parse(read, progress_callback=is_late)
     except ValueError as error:
         raise TimeoutError from error
-    # Without a progress callback, which crashes the process in tree-sitter 0.26.1; a query takes a tenth of parsing.
+    if _is_rubble(tree.root_node, is_late):
+        raise TimeoutError
+    # Without a progress callback, which crashes the process in tree-sitter 0.26.1.
     return [captures for _, captures in QueryCursor(query).matches(tree.root_node)]
+
+
+def _is_rubble(root: Node, is_late: Callable[[], bool]) -> bool:
+    """Tell whether so much could not be parsed that a query, whose time grows with the square of it, takes too long."""
+    cursor = root.walk()
+    n_rubble = 0
+    is_below = True
+    while not is_late():
+        node = cast("Node", cursor.node)
+        if is_below and node.is_error:
+            n_rubble += node.child_count
+        if n_rubble > _MAX_RUBBLE:
+            return True
+        if is_below and node.has_error and cursor.goto_first_child():
+            continue
+        is_below = cursor.goto_next_sibling()
+        if not is_below and not cursor.goto_parent():
+            return False
+    return True
 
 
 def _definition(source: bytes, captures: dict[str, list[Node]]) -> _Definition | None:
