@@ -334,7 +334,8 @@ def _print_config(
     client = client_named(name)
     arguments = ["serve", *map(os_path, allowed), *(["--watch"] if watch else [])]
     # The client will not have the environment of this shell.
-    for option, path, variable in (("--config", config, "DIRINDEX_CONFIG"), ("--data-dir", data_dir, "DIRINDEX_DATA_DIR")):
+    given = (("--config", config, "DIRINDEX_CONFIG"), ("--data-dir", data_dir, "DIRINDEX_DATA_DIR"))
+    for option, path, variable in given:
         named = path or os.environ.get(variable)
         arguments += [option, os.path.abspath(os.path.expanduser(named))] if named else []
     url = f"http://{access.address.host_in_url}:{access.address.port}/mcp" if access else ""

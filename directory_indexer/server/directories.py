@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from directory_indexer.errors import NotIndexedError, UsageError
 from directory_indexer.records import FilePath, file_path, os_path
+from directory_indexer.server.places import require_sane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,8 +27,7 @@ def to_index(name: str, *, tracked: Sequence[FilePath], allowed: Sequence[FilePa
                 "nothing is indexed yet, and the operator of this server allows no directory", hint=_OPERATOR
             )
         return (*tracked, *new)
-    if "\0" in name:
-        raise UsageError("a path cannot hold a zero byte")
+    require_sane(name)
     meant = _meant(name, [*tracked, *allowed])
     for path in meant:
         if around := [root for root in tracked if lies_in(path, root)]:

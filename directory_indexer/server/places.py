@@ -32,7 +32,7 @@ def indexed_file(snapshot: Snapshot, name: str) -> FilePath:
         NotIndexedError: the index holds no such file.
         UsageError: the name cannot be a path, or a relative one means several files.
     """
-    _require_sane(name)
+    require_sane(name)
     candidates = list(dict.fromkeys(_candidates(snapshot, name)))
     found = {path for path in candidates if _is_known(snapshot, path)} or set(_other_case(snapshot, candidates))
     if len(found) > 1:
@@ -52,7 +52,7 @@ def scope_of(snapshot: Snapshot, name: str) -> tuple[FilePath, ...]:
     """
     if not name:
         return ()
-    _require_sane(name)
+    require_sane(name)
     found = tuple(dict.fromkeys(c for c in _candidates(snapshot, name) if _is_tracked(snapshot, c)))
     if not found:
         raise _not_indexed(snapshot, name)
@@ -71,15 +71,25 @@ def name_in_uri(uri: str) -> str:
     Raises:
         NotIndexedError: the URI is not that of an indexed file.
     """
+    require_sane(uri)
     if not uri.startswith(URI_PREFIX):
         raise NotIndexedError(f"'{uri}' is no resource of this server", hint=f"resources are {URI_PREFIX}PATH")
     location = os.fsdecode(unquote_to_bytes(uri.removeprefix(URI_PREFIX)))
     return file_path(location if sys.platform == "win32" else f"/{location}")
 
 
-def _require_sane(name: str) -> None:
+def require_sane(name: str) -> None:
+    """Refuse what no path can be.
+
+    Raises:
+        UsageError: the name cannot be a path.
+    """
     if "\0" in name:
         raise UsageError("a path cannot hold a zero byte")
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError as error:
+        raise UsageError("a path cannot hold half of a character") from error
     if _is_device(name):
         raise UsageError(f"'{name}' names a device or another machine, not an indexed file")
 
@@ -124,7 +134,10 @@ def _is_tracked(snapshot: Snapshot, candidate: FilePath) -> bool:
     roots = snapshot.directories()
     is_inside = any(candidate == root or candidate.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
     is_around = any(root.startswith(candidate.rstrip(os.sep) + os.sep) for root in roots)
-    return is_around or (is_inside and snapshot.holds(candidate))
+    known = snapshot.known_file(candidate)
+    return is_around or (
+        is_inside and (_is_known(snapshot, candidate) or (known is None and snapshot.holds(candidate)))
+    )
 
 
 def _not_indexed(snapshot: Snapshot, name: str) -> NotIndexedError:

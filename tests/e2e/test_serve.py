@@ -1,0 +1,260 @@
+"""`dirindex serve` on standard input and output, as an assistant meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from serving import DIRINDEX, RawClient, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_N_FILES = 40
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Index forty notes, once for all tests that only read."""
+    return _place(tmp_path_factory.mktemp("place"))
+
+
+@pytest.fixture
+def own_place(tmp_path: Path) -> Path:
+    return _place(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def client(place: Path) -> Iterator[RawClient]:
+    with RawClient("--data-dir", place / "data", environ=dict(os.environ)) as client:
+        client.shake_hands()
+        yield client
+
+
+def test_the_tools_are_the_five_that_clients_are_told_of(client: RawClient) -> None:
+    tools = client.request("tools/list")["result"]["tools"]
+    assert [tool["name"] for tool in tools] == ["search", "get_content", "similar_files", "index", "server_info"]
+    for tool in tools:
+        assert tool["title"]
+        assert tool["description"]
+        assert tool["annotations"]["readOnlyHint"] is (tool["name"] != "index")
+        assert tool["inputSchema"]["additionalProperties"] is False
+        assert all(one["description"] for one in tool["inputSchema"]["properties"].values())
+        written = json.dumps([tool["inputSchema"], tool["outputSchema"]])
+        assert not any(word in written for word in ("anyOf", "oneOf", "$ref", "null"))
+
+
+def test_the_instructions_fit_into_what_clients_keep(place: Path) -> None:
+    with RawClient("--data-dir", place / "data", environ=dict(os.environ)) as client:
+        instructions = client.shake_hands()["result"]["instructions"]
+    assert 200 < len(instructions) < 2000
+
+
+def test_an_answer_says_the_same_in_words_and_in_structure(client: RawClient) -> None:
+    result = client.call("search", query="how to rotate the signing keys", mode="keyword")
+    hit = result["structuredContent"]["hits"][0]
+    assert hit["path"].endswith("docs/keys.md")
+    assert f"{hit['path']}:{hit['start_line']}-{hit['end_line']}" in text_of(result)
+    assert hit["excerpt"] in text_of(result)
+    assert result["content"][1]["uri"] == hit["uri"]
+
+
+def test_the_first_search_does_not_wait_for_the_model_and_a_later_one_has_it(place: Path) -> None:
+    with RawClient("--data-dir", place / "data", environ=dict(os.environ)) as client:
+        client.shake_hands()
+        first = client.call("search", query="rotate signing keys")["structuredContent"]
+        assert first["mode"] in {"keyword", "hybrid"}
+        assert (first["mode"] == "keyword") == any("degraded" in note for note in first["notes"])
+        assert client.call("search", query="credentials", mode="semantic")["structuredContent"]["mode"] == "semantic"
+        assert client.call("search", query="rotate signing keys")["structuredContent"]["mode"] == "hybrid"
+
+
+def test_a_small_budget_gives_whole_hits_and_a_cursor_for_the_rest(client: RawClient) -> None:
+    seen: list[tuple[str, int]] = []
+    cursor = ""
+    while True:
+        result = client.call("search", query="carrots", mode="keyword", limit=7, max_tokens=500, cursor=cursor)
+        answer = result["structuredContent"]
+        assert len(json.dumps(answer, ensure_ascii=False)) <= 1500 * 1.1
+        assert len(text_of(result)) <= 1500
+        seen += [(hit["path"], hit["chunk"]) for hit in answer["hits"]]
+        if not answer["truncated"]:
+            break
+        cursor = answer["next_cursor"]
+    everything = client.call("search", query="carrots", mode="keyword", limit=50, max_tokens=10_000)
+    hits = everything["structuredContent"]["hits"]
+    assert seen == [(hit["path"], hit["chunk"]) for hit in hits]
+    assert len(set(seen)) == len(seen) > 7
+
+
+def test_an_answer_at_defaults_is_at_most_ten_kilobytes(client: RawClient) -> None:
+    before = len(client.lines)
+    client.call("search", query="carrots soup keys", limit=50)
+    assert len(client.lines[before].encode()) <= 10_240
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"query": "x", "max_results": 3}, "unknown argument 'max_results'"),
+        ({}, "'query' is missing"),
+        ({"query": "x", "limit": 500}, "between 1 and 50"),
+        ({"query": "x", "mode": "fuzzy"}, "hybrid, semantic, keyword"),
+        ({"query": "x", "cursor": "nonsense"}, "repeat the call without cursor"),
+        ({"query": "x", "path": "/nowhere"}, "call server_info"),
+        ({"query": ["x"]}, "must be of type string"),
+    ],
+)
+def test_an_error_is_a_result_that_names_the_next_call(
+    client: RawClient, arguments: dict[str, Any], words: str
+) -> None:
+    result = client.call("search", **arguments)
+    assert result["isError"] is True
+    assert words in text_of(result)
+    assert "Next: " in text_of(result)
+
+
+def test_nulls_of_optional_arguments_and_numbers_as_text_are_accepted(client: RawClient) -> None:
+    result = client.call("search", query="carrots", limit="3", path=None, types=None, mode="keyword", cursor=None)
+    assert len(result["structuredContent"]["hits"]) == 3
+
+
+def test_a_cursor_is_refused_after_the_index_has_changed(own_place: Path) -> None:
+    with RawClient("--data-dir", own_place / "data", environ=dict(os.environ)) as client:
+        client.shake_hands()
+        answer = client.call("search", query="carrots", mode="keyword", limit=3)["structuredContent"]
+        (own_place / "docs/new.md").write_text("Carrots, again.\n")
+        assert client.call("index", wait_seconds=50)["structuredContent"]["state"] == "done"
+        again = client.call("search", query="carrots", mode="keyword", limit=3, cursor=answer["next_cursor"])
+    assert "the index has changed" in text_of(again)
+
+
+def test_a_file_is_read_in_parts_that_join_to_the_whole(client: RawClient, place: Path) -> None:
+    path = place / "docs/long.md"
+    text, start = "", 1
+    while True:
+        result = client.call("get_content", path=str(path), start_line=start, max_tokens=300)
+        answer = result["structuredContent"]
+        text += answer["text"]
+        assert answer["text"] in text_of(result)
+        if not answer["truncated"]:
+            break
+        start = answer["next_start_line"]
+    assert text == path.read_text()
+
+
+def test_a_file_of_one_long_line_is_read_by_passages(client: RawClient, place: Path) -> None:
+    path = place / "docs/line.txt"
+    first = client.call("get_content", path="line.txt", max_tokens=700)["structuredContent"]
+    assert path.read_text().startswith(first["text"])
+    following = client.call("get_content", path="line.txt", chunks=first["next_chunks"], max_tokens=700)
+    assert following["structuredContent"]["text"] in path.read_text()
+
+
+def test_a_file_that_changed_on_disk_is_said_to_have_changed(own_place: Path) -> None:
+    with RawClient("--data-dir", own_place / "data", environ=dict(os.environ)) as client:
+        client.shake_hands()
+        (own_place / "docs/keys.md").write_text("quite another text")
+        result = client.call("get_content", path="keys.md")
+    assert result["structuredContent"]["changed"] is True
+    assert "changed on disk" in text_of(result)
+    assert "ninety days" in text_of(result)
+
+
+def test_similar_files_leaves_the_file_itself_out(client: RawClient, place: Path) -> None:
+    result = client.call("similar_files", path=str(place / "docs/note01.md"), limit=3)["structuredContent"]
+    paths = [Path(hit["path"]).name for hit in result["hits"]]
+    assert len(paths) == 3
+    assert "note01.md" not in paths
+
+
+def test_resources_are_found_by_completion_and_read(client: RawClient, place: Path) -> None:
+    template = client.request("resources/templates/list")["result"]["resourceTemplates"][0]["uriTemplate"]
+    assert client.request("resources/list")["result"]["resources"] == []
+    typed = str(place / "docs/ke").removeprefix("/")
+    completion = client.request(
+        "completion/complete",
+        {"ref": {"type": "ref/resource", "uri": template}, "argument": {"name": "path", "value": typed}},
+    )["result"]["completion"]
+    assert completion["total"] == 1
+    uri = template.replace("{+path}", completion["values"][0])
+    contents = client.request("resources/read", {"uri": uri})["result"]["contents"]
+    assert contents[0]["text"] == (place / "docs/keys.md").read_text()
+
+
+def test_a_tool_that_is_not_there_is_a_protocol_error(client: RawClient) -> None:
+    answer = client.request("tools/call", {"name": "delete_everything", "arguments": {}})
+    assert answer["error"]["code"] == -32602
+    assert "search" in answer["error"]["message"]
+
+
+def test_broken_messages_do_not_end_the_session(client: RawClient) -> None:
+    for broken in (b"not json\n", b"[]\n", b"\n", b"\xff\xfe\n", b'{"jsonrpc":"2.0","id":7}\n', b"x" * 100_000 + b"\n"):
+        client.send_bytes(broken)
+    assert client.request("tools/list")["result"]["tools"]
+
+
+def test_only_protocol_reaches_standard_output(client: RawClient) -> None:
+    client.call("server_info")
+    client.call("search", query="x" * 2000)
+    client.call("get_content", path="\n\x1b[31m")
+    assert all(json.loads(line)["jsonrpc"] == "2.0" for line in client.lines)
+
+
+def test_the_newer_protocol_is_served_without_a_handshake(place: Path) -> None:
+    with RawClient("--data-dir", place / "data", environ=dict(os.environ)) as client:
+        meta = {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+        answer = client.request("tools/list", {"_meta": meta})
+    assert len(answer["result"]["tools"]) == 5
+
+
+def test_the_end_of_input_ends_the_server_in_the_middle_of_a_call(place: Path) -> None:
+    with RawClient("--data-dir", place / "data", environ=dict(os.environ)) as client:
+        client.shake_hands()
+        client.ask("tools/call", {"name": "search", "arguments": {"query": "keys", "mode": "semantic"}})
+        assert client.end_input() == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_server_with_the_code_of_that_signal(place: Path, number: signal.Signals) -> None:
+    with RawClient("--data-dir", place / "data", environ=dict(os.environ)) as client:
+        client.shake_hands()
+        client.process.send_signal(number)
+        assert client.process.wait(timeout=30) == 128 + number
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process has no other parent there")
+def test_a_server_ends_with_its_parent_although_the_pipe_stays_open(place: Path) -> None:
+    reader, writer = os.pipe()
+    start = f'exec 3<&0; "{DIRINDEX}" serve --data-dir "{place / "data"}" <&3 & wait'
+    os.write(writer, b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+    with subprocess.Popen(["bash", "-c", start], stdin=reader, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline()
+        parent.kill()
+        assert parent.stdout.read() == b""  # the end of the pipe: the server has ended, too
+    os.close(reader)
+    os.close(writer)
+
+
+def _place(directory: Path) -> Path:
+    docs = directory / "docs"
+    docs.mkdir()
+    (docs / "keys.md").write_text("# Operations\n\n## Key rotation\n\nRotate the signing keys every ninety days.\n")
+    for number in range(_N_FILES):
+        recipe = f"# Soup {number}\n\nBoil carrots with {number} leaves of ginger, {'and stir ' * (number % 7)}well.\n"
+        (docs / f"note{number:02}.md").write_text(recipe)
+    (docs / "long.md").write_text("".join(f"Line {n} of a long text about nothing at all.\n" for n in range(300)))
+    (docs / "line.txt").write_text(" ".join(f"word{n}" for n in range(1500)))
+    subprocess.run([DIRINDEX, "index", docs, "--quiet", "--data-dir", directory / "data"], check=True, timeout=100)
+    return directory

@@ -1,0 +1,148 @@
+"""Who may speak to a server over HTTP, and what clients are told to write into their configuration."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from directory_indexer.errors import UsageError
+from directory_indexer.server.access import Access, HttpAddress, parse_address, read_token
+from directory_indexer.server.client_configs import Client, Launch, client_named, launch_of, place, snippet
+
+TOKEN = "0123456789abcdef-token"  # noqa: S105 - of a test
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1:8765", HttpAddress("127.0.0.1", 8765)),
+        (":8765", HttpAddress("127.0.0.1", 8765)),
+        ("localhost:0", HttpAddress("localhost", 0)),
+        ("[::1]:80", HttpAddress("::1", 80)),
+        ("0.0.0.0:80", HttpAddress("0.0.0.0", 80)),  # noqa: S104 - only read
+    ],
+)
+def test_an_address_is_read(text: str, address: HttpAddress) -> None:
+    assert parse_address(text) == address
+
+
+@pytest.mark.parametrize("text", ["", "8765", "localhost", "::1:80", "127.0.0.1:99999", "127.0.0.1:x", "a b:c"])
+def test_what_is_no_address_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="no address"):
+        parse_address(text)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org"])  # noqa: S104 - refused
+def test_other_machines_are_let_in_with_a_token_only(host: str) -> None:
+    with pytest.raises(UsageError, match="no token"):
+        Access(HttpAddress(host, 80)).require_safe()
+    Access(HttpAddress(host, 80), token=TOKEN).require_safe()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.1.2.3"])
+def test_this_machine_needs_no_token(host: str) -> None:
+    Access(HttpAddress(host, 80)).require_safe()
+
+
+def test_only_the_right_token_is_admitted() -> None:
+    access = Access(HttpAddress("127.0.0.1", 80), token=TOKEN)
+    assert access.admits(f"Bearer {TOKEN}")
+    assert access.admits(f"bearer {TOKEN}")
+    for wrong in (
+        "",
+        "Bearer",
+        "Bearer ",
+        TOKEN,
+        f"Basic {TOKEN}",
+        f"Bearer {TOKEN}x",
+        f"Bearer {TOKEN[:-1]}",
+        "Bearer é",
+    ):
+        assert not access.admits(wrong)
+    assert Access(HttpAddress("127.0.0.1", 80)).admits("")
+
+
+def test_a_page_of_another_name_is_not_among_the_hosts() -> None:
+    access = Access(HttpAddress("127.0.0.1", 0))
+    assert set(access.allowed_hosts(8765)) == {"127.0.0.1:8765", "localhost:8765", "[::1]:8765"}
+    assert "http://localhost:8765" in access.allowed_origins(8765)
+    assert Access(HttpAddress("10.0.0.1", 0), names=("nas.local",)).allowed_hosts(80)[0] == "nas.local:80"
+
+
+def test_a_token_comes_from_a_file_or_the_environment(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text(TOKEN + "\n")
+    file.chmod(0o600)
+    assert read_token(file, {"DIRINDEX_TOKEN": "other-token-0123456789"}) == TOKEN
+    assert read_token(None, {"DIRINDEX_TOKEN": TOKEN}) == TOKEN
+    assert read_token(None, {}) == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such permissions")
+def test_a_token_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text(TOKEN)
+    file.chmod(0o644)
+    with pytest.raises(UsageError, match="others can read"):
+        read_token(file, {})
+
+
+@pytest.mark.parametrize("token", ["", "short", "é" * 20])
+def test_a_token_that_is_none_is_refused(tmp_path: Path, token: str) -> None:
+    file = tmp_path / "token"
+    file.write_text(token, encoding="utf-8")
+    file.chmod(0o600)
+    with pytest.raises(UsageError, match="at least 16"):
+        read_token(file, {})
+
+
+@pytest.mark.parametrize("client", list(Client))
+def test_every_client_is_told_the_command_with_absolute_paths(client: Client) -> None:
+    launch = launch_of(["serve", "/a b/docs"])
+    text = snippet(client, launch)
+    assert os.path.isabs(launch.command)
+    assert Path(launch.command).exists()
+    assert json.dumps(launch.command) in text
+    assert '"/a b/docs"' in text
+    assert place(client)
+
+
+@pytest.mark.parametrize("client", [one for one in Client if one not in {Client.CODEX, Client.GOOSE}])
+def test_json_configurations_are_json(client: Client) -> None:
+    configuration = json.loads(snippet(client, Launch("/bin/dirindex", ("serve",))))
+    servers = configuration["servers" if client is Client.VSCODE else "mcpServers"]
+    assert servers["dirindex"]["command"] == "/bin/dirindex"
+    assert servers["dirindex"]["args"] == ["serve"]
+
+
+def test_the_configuration_of_codex_is_toml() -> None:
+    launch = Launch("C:\\Program Files\\dirindex.exe", ("serve", 'a"b'))
+    configuration = tomllib.loads(snippet(Client.CODEX, launch))
+    assert configuration["mcp_servers"]["dirindex"] == {"command": launch.command, "args": ["serve", 'a"b']}
+    with_url = tomllib.loads(snippet(Client.CODEX, Launch("", (), url="http://127.0.0.1:1/mcp", has_token=True)))
+    assert with_url["mcp_servers"]["dirindex"]["http_headers"] == {"Authorization": "Bearer TOKEN"}
+
+
+def test_a_token_is_never_printed() -> None:
+    for client in set(Client) - {Client.CLAUDE_DESKTOP}:
+        text = snippet(client, Launch("", (), url="http://127.0.0.1:1/mcp", has_token=True))
+        assert "Bearer TOKEN" in text
+        assert "http://127.0.0.1:1/mcp" in text
+    with pytest.raises(UsageError, match="starts servers itself"):
+        snippet(Client.CLAUDE_DESKTOP, Launch("", (), url="http://127.0.0.1:1/mcp"))
+
+
+def test_an_unknown_client_is_answered_with_the_known_ones() -> None:
+    assert client_named("Claude Desktop") is Client.CLAUDE_DESKTOP
+    with pytest.raises(UsageError) as refusal:
+        client_named("emacs")
+    assert "vscode" in str(refusal.value.hint)
+
+
+def test_the_launched_command_is_this_installation() -> None:
+    assert Path(launch_of([]).command).parent == Path(sys.executable).parent

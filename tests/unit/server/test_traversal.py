@@ -1,0 +1,253 @@
+"""Reading over MCP stays inside the index, however a path is written."""
+
+from __future__ import annotations
+
+import os
+import sys
+import unicodedata
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import pytest
+
+from directory_indexer.app import App
+from directory_indexer.config import load_config
+from directory_indexer.errors import DirIndexError, NotIndexedError, UsageError
+from directory_indexer.indexer import IndexOptions
+from directory_indexer.records import file_path
+from directory_indexer.server.directories import to_index
+from directory_indexer.server.places import URI_PREFIX, indexed_file, name_in_uri, scope_of, uri_of
+from directory_indexer.server.tools import failure_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths are written in another way")
+
+OUTSIDE = "outside/secret.txt"
+
+# {root} is the indexed directory; beside it lies a directory `outside`, which is not indexed.
+ATTEMPTS = (
+    "/etc/passwd",
+    "/etc/shadow",
+    "//etc/passwd",
+    "///etc//passwd",
+    "/etc/./passwd",
+    "/etc/../etc/passwd",
+    "{root}/../outside/secret.txt",
+    "{root}/../../../../../../../../etc/passwd",
+    "{root}/./../outside/secret.txt",
+    "{root}/sub/../../outside/secret.txt",
+    "{root}/nothing/../../outside/secret.txt",
+    "{root}//..//outside//secret.txt",
+    "{root}/..//outside/secret.txt",
+    "{root}/.../secret.txt",
+    "{root}/..",
+    "{root}/../",
+    "{root}",
+    "{root}/",
+    "{root}/.",
+    "{root}/sub",
+    "{root}/link-to-secret",
+    "{root}/link-to-outside/secret.txt",
+    "{root}/link-to-outside/../outside/secret.txt",
+    "{root}/sub/link-up/../outside/secret.txt",
+    "{root}/link-to-passwd",
+    "{root}/pipe",
+    "{root}/.env",
+    "{root}/id_rsa",
+    "{root}/binary.bin",
+    "{root}/note.md/..",
+    "{root}/note.md/../../outside/secret.txt",
+    "{root}/note.md\0",
+    "{root}/note.md\0.txt",
+    "\0",
+    "../outside/secret.txt",
+    "../../outside/secret.txt",
+    "./../outside/secret.txt",
+    "sub/../../outside/secret.txt",
+    "..",
+    ".",
+    "../",
+    "..\\outside\\secret.txt",
+    "{root}\\..\\outside\\secret.txt",
+    "~/secret.txt",
+    "~root/.bashrc",
+    "~",
+    "$HOME/secret.txt",
+    "${{HOME}}/secret.txt",
+    "%2e%2e/outside/secret.txt",
+    "%2e%2e%2foutside%2fsecret.txt",
+    "..%2foutside%2fsecret.txt",
+    "..%c0%afoutside/secret.txt",
+    "..%252foutside%252fsecret.txt",
+    "{root}/%2e%2e/outside/secret.txt",
+    "{root}/..%00/outside/secret.txt",
+    "file:///etc/passwd",
+    "file://{root}/../outside/secret.txt",
+    "dirindex://file/etc/passwd",
+    "/proc/self/environ",
+    "/proc/self/root/etc/passwd",
+    "/proc/self/cwd/secret.txt",
+    "/proc/self/fd/0",
+    "/dev/stdin",
+    "/dev/zero",
+    "/dev/fd/0",
+    "\\\\server\\share\\secret.txt",
+    "//server/share/secret.txt",
+    "\\\\?\\C:\\Windows\\win.ini",
+    "C:\\Windows\\win.ini",
+    "C:/Windows/win.ini",
+    "{root}/\uff0e\uff0e/outside/secret.txt",
+    "{root}/\u2024\u2024/outside/secret.txt",
+    "{root}\u2215..\u2215outside\u2215secret.txt",
+    "{root}/..\u200b/outside/secret.txt",
+    "{root}/NOTE.MD",
+    "{root}/note.md ",
+    " {root}/note.md",
+    "{root}/note.md\n",
+    "{root}/note.md::$DATA",
+    "{root}/note.*",
+    "{root}/*",
+    "{root}/[n]ote.md",
+    "{root}-evil/secret.txt",
+    "{root}_/../outside/secret.txt",
+    "{root}/" + "a/" * 1500 + "x",
+    "{root}/" + "../" * 500 + "etc/passwd",
+    "\ud800",
+)
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    place = tmp_path_factory.mktemp("place")
+    root = place / "root"
+    (root / "sub").mkdir(parents=True)
+    (root / "note.md").write_text("# Note\n\nInside.\n")
+    (root / "sub/café.md").write_text("Coffee.\n")
+    (root / "sub/100% sure?.md").write_text("A name to be escaped.\n")
+    (root / ".env").write_text("PASSWORD=1\n")
+    (root / "id_rsa").write_text("-----BEGIN OPENSSH PRIVATE KEY-----\n")
+    (root / "binary.bin").write_bytes(bytes(range(256)) * 8)
+    for outside in (place / "outside", place / "root-evil"):
+        outside.mkdir()
+        (outside / "secret.txt").write_text("SECRET\n")
+    (root / "link-to-secret").symlink_to(place / OUTSIDE)
+    (root / "link-to-outside").symlink_to(place / "outside")
+    (root / "sub/link-up").symlink_to(root)
+    (root / "link-to-passwd").symlink_to("/etc/passwd")
+    (place / "link-to-root").symlink_to(root)
+    os.mkfifo(root / "pipe")
+    app = App(load_config(file=None, data_dir=place / "data", environ={}))
+    app.indexer.index([str(root)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None)
+    yield app
+    app.close()
+
+
+@pytest.fixture(scope="module")
+def root(app: App) -> Path:
+    with app.docstore.snapshot() as snapshot:
+        return Path(next(iter(snapshot.directories())))
+
+
+def test_there_are_at_least_sixty_attempts() -> None:
+    assert len(set(ATTEMPTS)) >= 60
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_what_is_not_in_the_index_is_refused_by_path(app: App, root: Path, attempt: str) -> None:
+    with app.docstore.snapshot() as snapshot, pytest.raises(DirIndexError) as refusal:
+        indexed_file(snapshot, attempt.format(root=root))
+    assert "Next: " in failure_text(refusal.value)
+    assert "SECRET" not in failure_text(refusal.value)
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+@pytest.mark.parametrize("is_quoted", [True, False])
+def test_what_is_not_in_the_index_is_refused_as_a_resource(
+    app: App, root: Path, attempt: str, *, is_quoted: bool
+) -> None:
+    path = attempt.format(root=root).encode("utf-8", "surrogatepass")
+    tail = quote(path, safe="") if is_quoted else path.decode("utf-8", "surrogatepass").lstrip("/")
+    with app.docstore.snapshot() as snapshot, pytest.raises(DirIndexError):
+        indexed_file(snapshot, name_in_uri(URI_PREFIX + tail))
+
+
+@pytest.mark.parametrize("attempt", ["/etc", "/", "{root}-evil", "{root}/../outside", "{root}/link-to-outside", "\0"])
+def test_a_search_outside_of_the_index_is_refused(app: App, root: Path, attempt: str) -> None:
+    with app.docstore.snapshot() as snapshot:
+        try:
+            found = scope_of(snapshot, attempt.format(root=root))
+        except (NotIndexedError, UsageError):
+            return
+    assert all(str(root).startswith(path.rstrip("/") + "/") or path == "/" for path in found)
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "{root}/note.md",
+        "{root}/./note.md",
+        "{root}/note.md/",
+        "{root}//note.md",
+        "{root}/sub/../note.md",
+        "{root}/../root/note.md",
+        "{root}/sub/link-up/note.md",
+        "{root}/../link-to-root/note.md",
+        "note.md",
+        "./note.md",
+        "sub/../note.md",
+    ],
+)
+def test_every_true_spelling_of_an_indexed_file_finds_it(app: App, root: Path, spelling: str) -> None:
+    with app.docstore.snapshot() as snapshot:
+        assert indexed_file(snapshot, spelling.format(root=root)) == str(root / "note.md")
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_both_unicode_forms_of_a_name_find_the_file(app: App, root: Path, form: str) -> None:
+    name = unicodedata.normalize("NFD" if form == "NFD" else "NFC", "sub/café.md")
+    with app.docstore.snapshot() as snapshot:
+        assert indexed_file(snapshot, name) == str(root / "sub/café.md")
+
+
+@pytest.mark.parametrize("name", ["note.md", "sub/café.md", "sub/100% sure?.md"])
+def test_a_uri_leads_back_to_its_file(app: App, root: Path, name: str) -> None:
+    path = file_path(root / name)
+    with app.docstore.snapshot() as snapshot:
+        assert indexed_file(snapshot, name_in_uri(uri_of(path))) == path
+
+
+def test_a_file_that_became_a_link_is_still_served_from_the_index(app: App, root: Path) -> None:
+    note = root / "sub/café.md"
+    text = note.read_text()
+    note.unlink()
+    note.symlink_to("/etc/passwd")
+    try:
+        assert app.read_text(file_path(note), None).text == text
+    finally:
+        note.unlink()
+        note.write_text(text)
+
+
+@pytest.mark.parametrize("name", ["/etc", "/", "..", "/proc/self/root", "{root}-evil", "{root}/..", "\0"])
+def test_only_tracked_and_allowed_directories_can_be_indexed(root: Path, name: str) -> None:
+    with pytest.raises(UsageError):
+        to_index(name.format(root=root), tracked=[file_path(root)], allowed=[])
+
+
+def test_a_subdirectory_refreshes_the_directory_that_is_tracked(root: Path) -> None:
+    assert to_index(f"{root}/sub", tracked=[file_path(root)], allowed=[]) == (file_path(root),)
+    assert to_index("sub", tracked=[file_path(root)], allowed=[]) == (file_path(root),)
+
+
+def test_what_the_operator_allows_can_be_added(root: Path) -> None:
+    new = file_path(root.parent / "outside")
+    assert to_index(str(new), tracked=[file_path(root)], allowed=[new]) == (new,)
+    assert to_index("", tracked=[file_path(root)], allowed=[new]) == (file_path(root), new)
+
+
+def test_nothing_can_be_indexed_where_nothing_is_tracked_or_allowed() -> None:
+    with pytest.raises(NotIndexedError, match="allows no directory"):
+        to_index("", tracked=[], allowed=[])
