@@ -1,4 +1,8 @@
-"""Text that is taken as it is: for kinds without a structure that could be found cheaply."""
+"""Text that is taken as it is: for kinds without a structure that could be found cheaply.
+
+XML is one of them: in project files and settings the names of tags and attributes are what people look for. Data that
+is embedded in a text (Base64, data URIs) stays too, for without it the lines would not be those of the file.
+"""
 
 from __future__ import annotations
 

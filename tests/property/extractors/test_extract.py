@@ -19,8 +19,8 @@ SUFFIXES = (
 FRAGMENTS = (
     "\n¦\r\n¦\r¦ ¦\t¦\f¦\0¦\x1b[0m¦\x1b$B¦\b¦\u2028¦é¦日本¦😀¦\ufeff¦\ud7ff¦#¦##¦# a¦---¦===¦----¦```¦~~~¦- ¦> ¦* ¦1. "
     "¦title: x¦+++¦<¦>¦</¦<main>¦</main>¦<h1>¦</h1>¦<p>¦<pre>¦<script>¦</script>¦<!--¦-->¦<svg>¦</svg>¦<title>¦&amp;"
-    '¦&#10;¦&¦<a b=\'¦"¦\'¦{¦}¦[¦]¦:¦,¦=¦|¦"a": {¦a:¦a: b¦[a]¦\\section{¦}¦.SH A¦.TH a 1¦== a ==¦= a¦.. a::¦====¦#!/bin/sh'
-    "¦-*- c -*-¦vim: ft=c¦coding: gbk¦<?xml version='1.0' encoding='x'?>¦%PDF¦class A:¦def f():¦    ¦word"
+    '¦&#10;¦&¦<a b=\'¦"¦\'¦{¦}¦[¦]¦:¦,¦=¦|¦"a": {¦a:¦a: b¦[a]¦\\section{¦}¦.SH A¦.TH a 1¦== a ==¦= a¦.. a::¦===='
+    "¦#!/bin/sh¦-*- c -*-¦vim: ft=c¦coding: gbk¦<?xml version='1.0' encoding='x'?>¦%PDF¦class A:¦def f():¦    ¦word"
 ).split("¦")
 
 TEXTS = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=5), max_size=40).map("".join)

@@ -175,6 +175,7 @@ def binary_samples() -> list[tuple[bytes, str]]:
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + noise(500), "Microsoft Office document or other OLE file"),
         (noise(5000), "unknown binary format"),
         (b"\0\1\2\3" * 1000, "unknown binary format"),
+        (b"field\0" * 100, "unknown binary format"),
         (b"#!/bin/sh\n" + b"echo installing\n" * 100 + noise(500_000), "unknown binary format"),
     ]
 

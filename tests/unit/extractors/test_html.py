@@ -54,6 +54,10 @@ def test_text_stands_on_the_line_of_its_source() -> None:
     assert len(lines) == PAGE.count("\n") + 1
 
 
+def test_a_tag_of_several_lines_keeps_them() -> None:
+    assert extract_html('<p\n  class="x"\n>one<!--\n--></p><script>\n\n</script>two', "html").text == "\n\none\n\n\ntwo"
+
+
 def test_headings_and_title_are_found() -> None:
     document = extract_html(PAGE, "html")
     assert document.title == "The & Title"

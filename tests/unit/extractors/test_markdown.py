@@ -105,6 +105,10 @@ def test_a_fence_that_is_never_closed_reaches_to_the_end() -> None:
     assert paths("# A\n```\n# b\n") == [(1, ("A",))]
 
 
+def test_a_rule_below_a_paragraph_makes_no_heading_of_it() -> None:
+    assert paths("a sentence\nand another\n---\n") == [(1, ())]
+
+
 def test_a_heading_at_the_start_has_nothing_before_it() -> None:
     assert paths("# A\n## B\n# C\n") == [(1, ("A",)), (2, ("A", "B")), (3, ("C",))]
 
