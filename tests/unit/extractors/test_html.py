@@ -84,6 +84,7 @@ def test_headings_and_title_are_found() -> None:
         ("<!-- never closed", ""),
         ("<svg>never closed, so it is text", "never closed, so it is text"),
         ("<svg><svg></svg>in</svg>out", "out"),
+        ("<svg><svg>in</svg>out", "out"),
         ("<textarea><p>typed</p></textarea>shown", "shown"),
         ("<custom-element>kept</custom-element>", "kept"),
         ("&unknown; &amp;amp; &#xD800; &#0;", "&unknown; &amp; \ufffd \ufffd"),
