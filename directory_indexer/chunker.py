@@ -198,7 +198,7 @@ def _heading(paths: Sequence[tuple[str, ...]], n_allowed: int, count_tokens: Cal
     while True:
         heading = _SEPARATOR.join([*outer, ", ".join(names)] if names else outer)
         n_tokens = count_tokens(heading)
-        if n_tokens <= n_allowed:
+        if n_tokens <= n_allowed or not heading:
             return heading, n_tokens
         if len(names) > 1:
             names.pop()

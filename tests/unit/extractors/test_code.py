@@ -570,8 +570,15 @@ def test_a_file_that_breaks_off_still_has_its_first_definitions(kind: str) -> No
 
 
 def test_deep_nesting_neither_fails_nor_makes_endless_paths() -> None:
-    source = "".join("function f() {\n" for _ in range(20_000))
-    assert max(len(section.headings) for section in extract_code(source, "javascript").sections) <= 8
+    n_levels = 3000
+    source = "".join(f"function f{level}() {{\n" for level in range(n_levels)) + "}\n" * n_levels
+    paths = [section.headings for section in extract_code(source, "javascript").sections]
+    assert max(paths, key=len) == tuple(f"f{level}" for level in range(8))
+
+
+def test_what_cannot_be_parsed_at_all_is_left_in_one_piece() -> None:
+    source = "def f():\n    pass\n" + "(" * 50_000
+    assert extract_code(source, "python") == Document(source, "python")
 
 
 def test_a_file_that_takes_too_long_is_left_in_one_piece() -> None:
