@@ -8,7 +8,6 @@ libraries of the embedder, and `status` none for the parsers.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 from functools import cached_property
@@ -272,16 +271,6 @@ class App:
         from directory_indexer.lock import is_locked
 
         return runs[0] if runs and runs[0].outcome is None and is_locked(self._lock_path) else None
-
-
-@contextlib.contextmanager
-def open_app(loaded: LoadedConfig) -> Iterator[App]:
-    """Give an app that is closed at the end."""
-    app = App(loaded)
-    try:
-        yield app
-    finally:
-        app.close()
 
 
 def resolved_path(path: str) -> FilePath:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -19,9 +20,16 @@ _INTERRUPTED = 130
 
 
 def main() -> NoReturn:
-    """Run the command line and exit with its code."""
+    """Run the command line and end the process with its exit code."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    sys.exit(_exit_code())
+    # The vector engine writes small files anew when it opens and closes a generation.
+    os.umask(0o077)
+    code = _exit_code()
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    # An orderly end closes the vector engine, which takes up to 0.2 s and drops its files from the page cache.
+    os._exit(code)
 
 
 def _exit_code() -> int:

@@ -7,7 +7,6 @@ What a command needs is imported inside it, so that `--help` and completion load
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations at run time
@@ -22,7 +21,7 @@ from directory_indexer.records import SearchMode, SearchRequest
 from directory_indexer.render.spans import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from directory_indexer.app import App
     from directory_indexer.indexer import IndexOptions
@@ -84,23 +83,23 @@ def index(
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     wanted = [os.fspath(path) for path in paths or ()]
-    with _app(config, data_dir, output) as app:
-        if dry_run:
-            plans = app.indexer.plans(wanted)
-            if as_json:
-                output.data(json_pages.plan_json(plans))
-            else:
-                output.lines(reports.plan_lines(plans, paths=output.paths, verbose=verbose))
-            return
-        options = IndexOptions(read_everything=force, has_consent=yes or force, wait=wait)
-        switch = StopSwitch(max_seconds=max_seconds)
-        report = _run(app, wanted, options, switch, output)
+    app = _app(config, data_dir, output)
+    if dry_run:
+        plans = app.indexer.plans(wanted)
         if as_json:
-            output.data(json_pages.index_json(report))
-        elif not quiet:
-            output.lines(reports.index_lines(report, paths=output.paths, verbose=verbose))
-        if watch:
-            _watch(app, wanted, switch, output)
+            output.data(json_pages.plan_json(plans))
+        else:
+            output.lines(reports.plan_lines(plans, paths=output.paths, verbose=verbose))
+        return
+    options = IndexOptions(read_everything=force, has_consent=yes or force, wait=wait)
+    switch = StopSwitch(max_seconds=max_seconds)
+    report = _run(app, wanted, options, switch, output)
+    if as_json:
+        output.data(json_pages.index_json(report))
+    elif not quiet:
+        output.lines(reports.index_lines(report, paths=output.paths, verbose=verbose))
+    if watch:
+        _watch(app, wanted, switch, output)
     raise typer.Exit(_index_exit_code(report))
 
 
@@ -148,9 +147,9 @@ def search(
         modified_since=since(modified),
     )
     view = View.FILES if files else View.FULL if full else View.EXCERPTS
-    with _app(config, data_dir, output) as app:
-        result = app.searcher.search(request)
-        _show(app, result, output, view=view, explain=explain, first=cursor)
+    app = _app(config, data_dir, output)
+    result = app.searcher.search(request)
+    _show(app, result, output, view=view, explain=explain, first=cursor)
     is_found = len(result.hits) > cursor and (limit is not None or not result.is_weak)
     raise typer.Exit(0 if is_found else _NOTHING_FOUND)
 
@@ -171,10 +170,10 @@ def similar(
     from directory_indexer.render.answers import View
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    with _app(config, data_dir, output) as app:
-        within = (resolved_path(os.fspath(path)),) if path else ()
-        result = app.similar_files.find(resolved_path(os.fspath(file)), within=within, limit=limit)
-        _show(app, result, output, view=View.FILES, explain=False, first=0)
+    app = _app(config, data_dir, output)
+    within = (resolved_path(os.fspath(path)),) if path else ()
+    result = app.similar_files.find(resolved_path(os.fspath(file)), within=within, limit=limit)
+    _show(app, result, output, view=View.FILES, explain=False, first=0)
     raise typer.Exit(0 if result.hits else _NOTHING_FOUND)
 
 
@@ -196,8 +195,8 @@ def get(
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     selection = _selection(chunks=chunks, lines=lines, pages=pages)
-    with _app(config, data_dir, output) as app:
-        text = app.read_text(resolved_path(os.fspath(file)), selection)
+    app = _app(config, data_dir, output)
+    text = app.read_text(resolved_path(os.fspath(file)), selection)
     if as_json:
         output.data(json_pages.get_json(text))
     else:
@@ -221,8 +220,8 @@ def status(
     from directory_indexer.render import json_pages, reports
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    with _app(config, data_dir, output) as app:
-        report = app.status(resolved_path(os.fspath(path)) if path else None)
+    app = _app(config, data_dir, output)
+    report = app.status(resolved_path(os.fspath(path)) if path else None)
     if as_json:
         output.data(json_pages.status_json(report))
     else:
@@ -242,8 +241,8 @@ def forget(
     import json
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    with _app(config, data_dir, output) as app:
-        n_files = app.indexer.forget(os.fspath(path))
+    app = _app(config, data_dir, output)
+    n_files = app.indexer.forget(os.fspath(path))
     if as_json:
         output.data(json.dumps({"path": os.path.realpath(path), "files": n_files}))
     else:
@@ -264,8 +263,8 @@ def doctor(
     from directory_indexer.render import json_pages, reports
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    with _app(config, data_dir, output) as app:
-        findings = list(app.repair() if repair else app.check())
+    app = _app(config, data_dir, output)
+    findings = list(app.repair() if repair else app.check())
     if as_json:
         output.data(json_pages.doctor_json(findings))
     else:
@@ -311,11 +310,11 @@ def serve(
     if print_config is not None:
         _print_config(print_config, allowed, access, output, watch=watch, config=config, data_dir=data_dir)
         return
-    with _app(config, data_dir, output) as app:
-        options = ServeOptions(allowed, watch=watch or app.loaded.config.monitoring.file_watching)
-        if access is None:
-            serve_stdio(app, options)
-        serve_http(app, options, access)
+    app = _app(config, data_dir, output)
+    options = ServeOptions(allowed, watch=watch or app.loaded.config.monitoring.file_watching)
+    if access is None:
+        serve_stdio(app, options)
+    serve_http(app, options, access)
 
 
 def _print_config(
@@ -380,15 +379,13 @@ def init_config(config: ConfigFile = None, data_dir: DataDir = None, quiet: Quie
     Output(quiet=quiet, verbose=False, as_json=False).notes([f"{path} written; every line of it is a comment"])
 
 
-@contextlib.contextmanager
-def _app(config: Path | None, data_dir: Path | None, output: Output) -> Iterator[App]:
-    from directory_indexer.app import open_app
+def _app(config: Path | None, data_dir: Path | None, output: Output) -> App:
+    from directory_indexer.app import App
     from directory_indexer.config import load_config
 
     loaded = load_config(file=config, data_dir=data_dir, environ=os.environ)
     output.notes(loaded.warnings)
-    with open_app(loaded) as app:
-        yield app
+    return App(loaded)
 
 
 def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, output: Output) -> IndexReport:

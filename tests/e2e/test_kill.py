@@ -81,7 +81,7 @@ def test_after_a_kill_the_next_run_completes_the_index(
 
 
 def test_ten_processes_that_open_a_new_index_at_once_make_one(tmp_path: Path) -> None:
-    words = [DIRINDEX, "status", "--data-dir", tmp_path / "new"]
+    words: list[str | Path] = [DIRINDEX, "status", "--data-dir", tmp_path / "new"]
     processes = [subprocess.Popen(words, stdout=subprocess.DEVNULL) for _ in range(10)]
     assert [process.wait() for process in processes] == [0] * 10
 
