@@ -31,6 +31,7 @@ LONGEST_REQUEST_BYTES = 1_048_576
 _MOST_SESSIONS = 200
 _MOST_CONNECTIONS = 500
 _IDLE_SECONDS = 1800
+_POLL_SECONDS = 0.01
 _PATH = "/mcp"
 
 
@@ -78,10 +79,15 @@ async def _serve(server: Server[None], access: Access, listening: socket.socket)
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # it calls it an error that streams are open
         web.should_exit = True
 
-    sys.stderr.write(f"dirindex serves MCP on http://{access.address.host_in_url}:{port}{_PATH}\n")
-    sys.stderr.flush()
+    async def announce() -> None:
+        while not web.started:
+            await anyio.sleep(_POLL_SECONDS)
+        sys.stderr.write(f"dirindex serves MCP on http://{access.address.host_in_url}:{port}{_PATH}\n")
+        sys.stderr.flush()
+
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop_at_a_signal, stop)
+        tasks.start_soon(announce)
         await web.serve(sockets=[listening])
         tasks.cancel_scope.cancel()
     return code

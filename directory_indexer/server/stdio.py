@@ -24,16 +24,14 @@ if TYPE_CHECKING:
 
 def run_stdio(server: Server[None], *, close: Callable[[], None]) -> NoReturn:
     """Serve until the client goes away; `close` is called at the end, whatever the end is."""
-    end(close, anyio.run(_serve, server))
+    anyio.run(_serve, server, close)
+    end(close, 0)
 
 
-async def _serve(server: Server[None]) -> int:
-    code = 0
-
-    def stop(with_code: int) -> None:
-        nonlocal code
-        code = with_code
-        tasks.cancel_scope.cancel()
+async def _serve(server: Server[None], close: Callable[[], None]) -> None:
+    def stop(code: int) -> None:
+        # To cancel would be to wait: the thread that reads standard input comes back at the next line only.
+        end(close, code)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop_at_a_signal, stop)
@@ -42,4 +40,3 @@ async def _serve(server: Server[None]) -> int:
             with contextlib.redirect_stdout(sys.stderr):
                 await server.run(reader, writer, server.create_initialization_options())
         tasks.cancel_scope.cancel()
-    return code

@@ -1,0 +1,174 @@
+"""`dirindex serve --http`: who is let in, what is refused, and the protocol over it."""
+
+# ruff: noqa: S310 - the URLs are those of servers that the tests started
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+from mcp import Client
+from serving import DIRINDEX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TOKEN = "a-token-of-a-test-0123456789"  # noqa: S105 - of a test
+_LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+_HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+
+
+class WebServer:
+    """A server process and its URL."""
+
+    def __init__(self, data_dir: Path, *options: str, **environ: str) -> None:
+        command: list[str | Path] = [DIRINDEX, "serve", "--http", "127.0.0.1:0", "--data-dir", data_dir, *options]
+        self.process = subprocess.Popen(command, env={**os.environ, **environ}, stderr=subprocess.PIPE, text=True)
+        assert self.process.stderr is not None
+        found = re.search(r"http://\S+", self.process.stderr.readline())
+        assert found
+        self.url = found[0]
+
+    def post(self, body: object = _LIST, **headers: str) -> tuple[int, str]:
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        return _answer(urllib.request.Request(self.url, content, {**_HEADERS, **given}))
+
+    def stop(self) -> int:
+        self.process.terminate()
+        code = self.process.wait(timeout=30)
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+        return code
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("place")
+    (place / "docs").mkdir()
+    (place / "docs/note.md").write_text("Carrots grow in the garden.\n")
+    subprocess.run(
+        [DIRINDEX, "index", place / "docs", "--quiet", "--data-dir", place / "data"], check=True, timeout=100
+    )
+    return place / "data"
+
+
+@pytest.fixture(scope="module")
+def server(data_dir: Path) -> Iterator[WebServer]:
+    server = WebServer(data_dir)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def guarded(data_dir: Path) -> Iterator[WebServer]:
+    server = WebServer(data_dir, DIRINDEX_TOKEN=TOKEN)
+    yield server
+    server.stop()
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_client_searches_in_both_protocols(server: WebServer, mode: Any) -> None:
+    async def session() -> None:
+        async with Client(server.url, mode=mode) as client:
+            assert len((await client.list_tools()).tools) == 5
+            result = await client.call_tool("search", {"query": "carrots", "mode": "keyword"})
+            assert isinstance(result.structured_content, dict)
+            assert len(result.structured_content["hits"]) == 1
+
+    anyio.run(session)
+
+
+def test_many_calls_at_once_are_all_answered(server: WebServer) -> None:
+    async def session() -> None:
+        async with Client(server.url) as client, anyio.create_task_group() as tasks:
+
+            async def call() -> None:
+                result = await client.call_tool("search", {"query": "carrots", "mode": "keyword"})
+                assert not result.is_error
+
+            for _ in range(40):
+                tasks.start_soon(call)
+
+    anyio.run(session)
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "127.0.0.1:1"])
+def test_a_page_that_resolves_its_name_to_this_machine_is_refused(server: WebServer, host: str) -> None:
+    assert server.post(Host=host)[0] == 421
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "https://127.0.0.1", "null", "file://"])
+def test_a_page_of_another_origin_is_refused(server: WebServer, origin: str) -> None:
+    assert server.post(Origin=origin)[0] == 403
+
+
+def test_a_request_that_is_too_long_is_refused(server: WebServer) -> None:
+    assert server.post(b"[" + b"1," * 1_000_000 + b"1]")[0] == 413
+
+
+def test_a_form_of_a_web_page_is_refused(server: WebServer) -> None:
+    assert server.post(Content_Type="text/plain")[0] in {400, 415}
+
+
+@pytest.mark.parametrize("given", ["", "Bearer", "Bearer wrong", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", TOKEN])
+def test_nobody_gets_in_without_the_token(guarded: WebServer, given: str) -> None:
+    status, text = guarded.post(Authorization=given)
+    assert status == 401
+    assert "token" in text
+
+
+def test_the_token_lets_in(guarded: WebServer) -> None:
+    initialize = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    }
+    status, text = guarded.post(initialize, Authorization=f"Bearer {TOKEN}")
+    assert (status, "dirindex" in text) == (200, True)
+
+
+def test_the_health_page_needs_no_token_and_tells_nothing_of_the_index(guarded: WebServer) -> None:
+    status, text = _answer(urllib.request.Request(guarded.url.removesuffix("/mcp") + "/health"))
+    assert status == 200
+    assert set(json.loads(text)) == {"status", "name", "version"}
+
+
+def test_other_machines_are_not_served_without_a_token(data_dir: Path) -> None:
+    command: list[str | Path] = [DIRINDEX, "serve", "--http", "0.0.0.0:0", "--data-dir", data_dir]
+    done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "there is no token" in done.stderr
+
+
+def test_a_port_that_is_taken_is_said_to_be(server: WebServer, data_dir: Path) -> None:
+    port = server.url.rpartition(":")[2].partition("/")[0]
+    command: list[str | Path] = [DIRINDEX, "serve", "--http", f"127.0.0.1:{port}", "--data-dir", data_dir]
+    done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=60)
+    assert done.returncode == 3
+    assert "cannot listen" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_a_signal_ends_the_server(data_dir: Path) -> None:
+    assert WebServer(data_dir).stop() == 128 + signal.SIGTERM
+
+
+def _answer(request: urllib.request.Request) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(request, timeout=30) as response:
+            return response.status, response.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()

@@ -1,0 +1,145 @@
+"""Index runs over MCP, in the client library of the SDK: started, joined, cancelled, and resumed by another server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters
+from serving import DIRINDEX, RawClient, text_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_N_FILES = 300
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Make a tree whose embedding takes a while."""
+    for number in range(_N_FILES):
+        file = tmp_path / f"docs/part{number % 7}/note{number}.md"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        paragraphs = [f"Paragraph {n} of note {number} is about topic {number * n % 97}.\n\n" * 6 for n in range(4)]
+        file.write_text(f"# Note {number}\n\n{''.join(paragraphs)}")
+    return tmp_path
+
+
+def parameters(tree: Path, *directories: Path) -> StdioServerParameters:
+    arguments = ["serve", *map(str, directories), "--data-dir", str(tree / "data")]
+    return StdioServerParameters(command=str(DIRINDEX), args=arguments, env=dict(os.environ))
+
+
+async def called(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    assert isinstance(result.structured_content, dict)
+    return result.structured_content
+
+
+def status(tree: Path) -> dict[str, Any]:
+    command = [DIRINDEX, "status", "--json", "--data-dir", tree / "data"]
+    answer = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
+    assert isinstance(answer, dict)
+    return answer
+
+
+@pytest.mark.slow
+def test_a_tree_is_indexed_searched_meanwhile_and_the_run_resumed_after_a_restart(tree: Path) -> None:
+    heard: list[float] = []
+
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
+        assert (total, bool(message)) == (100, True)
+        heard.append(progress)
+
+    async def first_server() -> None:
+        async with Client(parameters(tree, tree / "docs")) as client:
+            call = {"path": str(tree / "docs"), "wait_seconds": 0}
+            job = await called(client, "index", **call)
+            while job["chunks_done"] == 0:
+                result = await client.call_tool("index", {**call, "wait_seconds": 1}, progress_callback=progress)
+                job = result.structured_content or {}
+                assert job["state"] in {"queued", "running"}
+            await _search_and_read(client)
+            assert (await called(client, "server_info"))["job"]["job_id"] == job["job_id"]
+
+    async def second_server() -> None:
+        async with Client(parameters(tree)) as client:
+            await _until_nobody_writes(client)
+            info = await called(client, "server_info")
+            assert info["job"]["state"] == "cancelled"
+            assert 0 < info["index"]["embedded"] < info["index"]["chunks"]
+            job = await called(client, "index", wait_seconds=50)
+            while job["state"] not in {"done", "failed"}:
+                job = await called(client, "index", wait_seconds=50)
+            assert (job["state"], job["counts"]["unchanged"]) == ("done", _N_FILES)
+            index = (await called(client, "server_info"))["index"]
+            assert index["embedded"] == index["chunks"]
+
+    anyio.run(first_server)
+    assert heard == sorted(set(heard))
+    anyio.run(second_server)
+    assert status(tree)["files"] == _N_FILES
+
+
+async def _search_and_read(client: Client) -> None:
+    answer = await called(client, "search", query="note 42 about a topic", mode="keyword")
+    assert answer["index"]["running"] is True
+    hit = answer["hits"][0]
+    content = await called(client, "get_content", path=hit["path"], start_line=hit["start_line"])
+    assert content["text"]
+
+
+@pytest.mark.slow
+def test_a_run_is_seen_joined_and_cancelled(tree: Path) -> None:
+    environ = dict(os.environ)
+    with (
+        RawClient(tree / "docs", "--data-dir", tree / "data", environ=environ) as owner,
+        RawClient("--data-dir", tree / "data", environ=environ) as other,
+    ):
+        owner.shake_hands()
+        other.shake_hands()
+        started = owner.call("index", wait_seconds=0)["structuredContent"]
+        while started["state"] == "queued":
+            started = owner.call("index", wait_seconds=0)["structuredContent"]
+        joined = other.call("index", path=str(tree / "docs"), wait_seconds=0)["structuredContent"]
+        assert (joined["job_id"], joined["joined"]) == (started["job_id"], True)
+        assert status(tree)["running"]["command"] == f"index {tree / 'docs'}"
+        refused = other.call("index", action="cancel")
+        assert refused["isError"] is True
+        assert "another process" in text_of(refused)
+        cancelled = owner.call("index", action="cancel", wait_seconds=50)["structuredContent"]
+        assert cancelled["state"] == "cancelled"
+        assert owner.call("index", action="cancel")["isError"] is True
+
+
+def test_a_directory_that_the_operator_did_not_allow_is_refused(tree: Path) -> None:
+    with RawClient("--data-dir", tree / "data", environ=dict(os.environ)) as client:
+        client.shake_hands()
+        for arguments in ({}, {"path": str(tree / "docs")}, {"path": "/etc"}):
+            result = client.call("index", **arguments)
+            assert result["isError"] is True
+            assert "dirindex serve DIRECTORY" in text_of(result)
+        assert "call server_info" in text_of(client.call("search", query="x"))
+
+
+@pytest.mark.slow
+def test_watching_indexes_what_changes(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "one.md").write_text("The first note.\n")
+    subprocess.run([DIRINDEX, "index", docs, "--quiet", "--data-dir", tmp_path / "data"], check=True, timeout=100)
+    with RawClient("--watch", "--data-dir", tmp_path / "data", environ=dict(os.environ)) as client:
+        client.shake_hands()
+        (docs / "two.md").write_text("Something about zeppelins.\n")
+        while not client.call("search", query="zeppelins", mode="keyword")["structuredContent"]["hits"]:
+            assert client.process.poll() is None
+
+
+async def _until_nobody_writes(client: Client) -> None:
+    while (await called(client, "server_info"))["job"]["state"] == "running":
+        await anyio.lowlevel.checkpoint()
