@@ -80,7 +80,7 @@ async def _serve(server: Server[None], access: Access, listening: socket.socket)
         web.should_exit = True
 
     async def announce() -> None:
-        while not web.started:
+        while not web.started:  # noqa: ASYNC110 - it has no event for that
             await anyio.sleep(_POLL_SECONDS)
         sys.stderr.write(f"dirindex serves MCP on http://{access.address.host_in_url}:{port}{_PATH}\n")
         sys.stderr.flush()
