@@ -68,24 +68,25 @@ def test_a_tree_is_indexed_searched_meanwhile_and_the_run_resumed_after_a_restar
             await _search_and_read(client)
             assert (await called(client, "server_info"))["job"]["job_id"] == job["job_id"]
 
-    async def second_server() -> None:
-        async with Client(parameters(tree)) as client:
-            await _until_nobody_writes(client)
-            info = await called(client, "server_info")
-            assert info["job"]["state"] == "cancelled"
-            assert 0 < info["index"]["embedded"] < info["index"]["chunks"]
-            job = await called(client, "index", wait_seconds=50)
-            while job["state"] not in {"done", "failed"}:
-                job = await called(client, "index", wait_seconds=50)
-            assert (job["state"], job["counts"]["unchanged"]) == ("done", _N_FILES)
-            index = (await called(client, "server_info"))["index"]
-            assert index["embedded"] == index["chunks"]
-
     anyio.run(first_server)
     assert any(heard)
     assert all(one == sorted(set(one)) for one in heard)
-    anyio.run(second_server)
+    anyio.run(_resume, parameters(tree))
     assert status(tree)["files"] == _N_FILES
+
+
+async def _resume(server: StdioServerParameters) -> None:
+    async with Client(server) as client:
+        await _until_nobody_writes(client)
+        info = await called(client, "server_info")
+        assert info["job"]["state"] == "cancelled"
+        assert 0 < info["index"]["embedded"] < info["index"]["chunks"]
+        job = await called(client, "index", wait_seconds=50)
+        while job["state"] not in {"done", "failed"}:
+            job = await called(client, "index", wait_seconds=50)
+        assert (job["state"], job["counts"]["unchanged"]) == ("done", _N_FILES)
+        index = (await called(client, "server_info"))["index"]
+        assert index["embedded"] == index["chunks"]
 
 
 async def _search_and_read(client: Client) -> None:

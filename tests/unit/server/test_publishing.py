@@ -1,0 +1,60 @@
+"""What is published about the server agrees with the server."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import directory_indexer
+from directory_indexer.server.catalogue import CATALOGUE
+from directory_indexer.server.client_configs import Client
+from directory_indexer.server.shapes import schema_of
+
+ROOT = Path(__file__).parents[3]
+
+
+def published(name: str) -> dict[str, Any]:
+    content = json.loads((ROOT / "packaging" / name).read_text(encoding="utf-8"))
+    assert isinstance(content, dict)
+    return content
+
+
+def project() -> dict[str, Any]:
+    section = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert isinstance(section, dict)
+    return section
+
+
+def test_the_bundle_names_this_version_and_these_tools() -> None:
+    manifest = published("manifest.json")
+    assert manifest["version"] == directory_indexer.__version__
+    assert [tool["name"] for tool in manifest["tools"]] == [entry.name for entry in CATALOGUE]
+    assert set(manifest["server"]) == {"type", "entry_point", "mcp_config"}
+    assert (ROOT / manifest["server"]["entry_point"]).is_file()
+    assert manifest["compatibility"]["runtimes"]["python"] == project()["requires-python"]
+    asked = set(re.findall(r"\$\{user_config\.(\w+)\}", json.dumps(manifest["server"])))
+    assert asked == set(manifest["user_config"])
+
+
+def test_the_registry_entry_names_this_version_of_this_package() -> None:
+    entry = published("server.json")
+    (package,) = entry["packages"]
+    assert entry["version"] == package["version"] == directory_indexer.__version__
+    assert package["identifier"] == project()["name"]
+    assert package["transport"] == {"type": "stdio"}
+    assert package["packageArguments"][0]["value"] == "serve"
+    assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", entry["name"])
+    assert len(entry["description"]) <= 100
+
+
+def test_the_documentation_names_every_tool_argument_and_client() -> None:
+    text = (ROOT / "docs/mcp.md").read_text(encoding="utf-8")
+    for entry in CATALOGUE:
+        assert f"### `{entry.name}`" in text
+        properties: dict[str, Any] = schema_of(entry.call)["properties"]  # type: ignore[assignment]
+        missing = [name for name in properties if f"`{name}`" not in text]
+        assert not missing
+    assert all(f"`{client}`" in text for client in Client)
