@@ -123,7 +123,8 @@ class IndexJobs:
         return result_of(latest[0], joined=False, was_killed=latest[0].outcome is None) if latest else None
 
     def cancel(self, job: Job) -> None:
-        """Ask a run to stop at the end of its batch."""
+        """Ask a run to stop at the end of its batch; whoever wants it afterwards gets another one."""
+        job.is_told = True
         if job.process.poll() is None:
             job.process.terminate()
 
