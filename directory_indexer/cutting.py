@@ -244,7 +244,7 @@ _LINE_START: Final = re.compile(
     r"|(?P<item>[-*+•|]\s|\|\S|\d{1,3}[.)]\s))?"
 )
 _SENTENCE: Final = re.compile(
-    "[.!?\u2026][\"'\u201d\u2019)\\]]{0,3}\\s+|[\u3002\uff01\uff1f][\u201d\u2019\u300d\u300f\uff09]{0,3}"
+    "[.!?\u2026][\"'\u201d\u2019)\\]]{0,3}\\s+|[\u3002\uff01\uff1f][\u201d\u2019\u300d\u300f\uff09]{0,3}\\s*"
 )
 _CLUMP: Final = re.compile(r"\S\s+(?:\S{1,32}\s+){0,7}")
 _WORD: Final = re.compile(r"\S\s+")

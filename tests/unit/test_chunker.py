@@ -113,6 +113,12 @@ def test_a_long_sentence_is_cut_between_words() -> None:
     assert [word for each in chunks for word in each.text.split()] == text.split()
 
 
+def test_the_white_space_behind_a_stop_goes_with_its_sentence() -> None:
+    text = "\u4e2d" * 60 + "\u3002 \n" + "\u6587" * 60
+    chunks = chunk(Document(text, "text"), policy=ChunkPolicy(64), count_tokens=lambda part: len("".join(part.split())))
+    assert [each.text for each in chunks] == [text[:63], text[63:]]
+
+
 def test_a_word_longer_than_a_chunk_is_cut_between_characters() -> None:
     text = "x" * 100_000
     chunks = chunk(Document(text, "text"), policy=ChunkPolicy(64), count_tokens=len)
@@ -138,9 +144,9 @@ def test_code_is_cut_between_blocks_and_not_before_what_closes_one() -> None:
 
 
 def test_a_line_that_looks_like_a_heading_stays_with_the_text_below_it() -> None:
-    parts = "".join(f"About number {index}\n{_words(14)} end.\n" for index in range(12))
-    chunks = _chunks(Document(parts, "text"), size=40)
-    assert len(chunks) > 4
+    parts = "".join(f"About number {index}\n{_words(14)} end.\n" for index in range(40))
+    chunks = _chunks(Document(parts, "text"), size=42)
+    assert len(chunks) > 12
     assert all(each.text.startswith("About") for each in chunks)
 
 
