@@ -136,11 +136,23 @@ def test_a_letter_is_not_cut_from_its_accent() -> None:
     assert all(each.text.startswith("e") for each in chunks)
 
 
-def test_code_is_cut_between_blocks_and_not_before_what_closes_one() -> None:
-    block = "    for item in items:\n        one(item)\n        two(item)\n        three(item)\n    }\n\n"
+def test_code_is_cut_between_blocks() -> None:
+    block = "    for item in items:\n        one(item)\n        two(item)\n        three(item)\n\n"
     chunks = _chunks(Document("def f():\n" + block * 20, "text"), size=40)
     assert len(chunks) > 3
     assert all(each.text.startswith("    for") for each in chunks[1:])
+
+
+def test_code_is_not_cut_before_what_closes_a_block() -> None:
+    block = "    if (a b c d e) {\n        f g h i j;\n    } else {\n        k l m n o;\n    }\n"
+    chunks = _chunks(Document("void f() {\n" + block * 40, "text"), size=40)
+    assert len(chunks) > 20
+    assert not any(each.text.lstrip().startswith("}") for each in chunks)
+
+
+def test_shared_text_counts_towards_the_size() -> None:
+    text = "".join(f"{_words(6, f'l{index}')}\n" for index in range(100))
+    assert max(each.n_tokens for each in _chunks(Document(text, "text"), size=42, overlap=10)) <= 40
 
 
 def test_a_line_that_looks_like_a_heading_stays_with_the_text_below_it() -> None:

@@ -505,6 +505,11 @@ def test_a_comment_at_the_end_of_a_body_is_not_part_of_what_follows() -> None:
     assert dict(_parts(extract_code(source, "python")))["g"] == "def g():\n    pass\n"
 
 
+def test_a_comment_at_another_indentation_is_not_part_of_what_follows() -> None:
+    source = "int a;\n    // Of a.\nint f() {\n  return a;\n}\n"
+    assert _parts(extract_code(source, "c"))[1] == ("f", source[20:])
+
+
 def test_a_comment_behind_code_is_not_part_of_what_follows() -> None:
     source = "x = 1  # One.\ndef f():\n    pass\n"
     assert _parts(extract_code(source, "python")) == [("", "x = 1  # One.\n"), ("f", "def f():\n    pass\n")]
