@@ -24,7 +24,7 @@ from directory_indexer.server.budget import Budgets, cost
 from directory_indexer.server.contents import content_answer, content_text, selection_of
 from directory_indexer.server.cursors import offset_of
 from directory_indexer.server.directories import to_index
-from directory_indexer.server.jobs import ENDED, Job
+from directory_indexer.server.jobs import ENDED, Job, covers
 from directory_indexer.server.passages import Link, Page, index_state, links, one_line, search_answer, search_text
 from directory_indexer.server.places import indexed_file, scope_of
 from directory_indexer.server.results import (
@@ -136,7 +136,15 @@ class Tools:
         """Start a run or join the one that goes on."""
         with self._app.docstore.snapshot() as snapshot:
             tracked = tuple(snapshot.directories())
-        return self.jobs.start_or_join(to_index(call.path, tracked=tracked, allowed=self._allowed))
+        try:
+            directories = to_index(call.path, tracked=tracked, allowed=self._allowed)
+        except DirIndexError:
+            # A directory that is being added is not tracked yet; to watch that needs no permission.
+            running = self._app.running()
+            if running is not None and (not call.path or covers(running, FilePath(call.path))):
+                return running
+            raise
+        return self.jobs.start_or_join(directories)
 
     def cancel_index(self, call: IndexCall) -> Answer:
         """Stop the runs that this server started.
