@@ -15,17 +15,20 @@ last line that matches does, and of ignore files in nested directories the inner
 A directory that is left out is not entered, so nothing in it can be brought back alone. A git repository inside of
 another directory keeps rules 6 and 7 to itself: those from around it end at its border, as they do for git. Without any
 repository, `.gitignore` counts from the indexed directory on. Whether git tracks a file is not asked.
+
+Case counts, except for secrets, and for the ignore files of a repository that has `core.ignoreCase` set, as those on
+Windows and macOS have.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from enum import IntEnum
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.gitignore import byte_text, parse_patterns
-from directory_indexer.name_hints import merged, quick_test
+from directory_indexer.name_hints import finder_of, merged
 from directory_indexer.rule_layer import Layer, layer_of
 from directory_indexer.secret_files import SECRET_NAMES, has_secret_content
 
@@ -75,10 +78,13 @@ class Rules:
 
     def enter(self, directory_name: str) -> Rules:
         """Give the rules as they stand in a sub-directory, before its own."""
-        if not self._may_lead_on(directory_name):
-            return self._elsewhere
-        name = byte_text(directory_name)
-        return self._with(layer.enter(name) for _, layer in self._sources)
+        [rules] = self.enter_each([directory_name])
+        return rules
+
+    def enter_each(self, directory_names: Sequence[str]) -> list[Rules]:
+        """Give the rules as they stand in each of some sub-directories; most share them."""
+        leading_on = self._leading_on(directory_names)
+        return [self._entered(name) if name in leading_on else self._elsewhere for name in directory_names]
 
     def decide(self, entry_name: str, *, is_directory: bool) -> Decision | None:
         """Find the rule that decides about an entry, if any has a say."""
@@ -104,13 +110,17 @@ class Rules:
         return rules.decide(names[-1], is_directory=is_directory) if names else None
 
     @cached_property
-    def may_concern(self) -> Callable[[str], bool]:
-        """The quick test whether any rule can leave out an entry of a name."""
-        return quick_test(merged(layer.hints for _, layer in self._sources))
+    def concerned(self) -> Callable[[Sequence[str]], set[str]]:
+        """The quick search for entries that a rule may leave out; the others stay, whatever they are."""
+        return finder_of(merged(layer.hints for _, layer in self._sources))
 
     @cached_property
-    def _may_lead_on(self) -> Callable[[str], bool]:
-        return quick_test(merged(layer.door_hints for _, layer in self._sources))
+    def _leading_on(self) -> Callable[[Sequence[str]], set[str]]:
+        return finder_of(merged(layer.door_hints for _, layer in self._sources))
+
+    def _entered(self, directory_name: str) -> Rules:
+        name = byte_text(directory_name)
+        return self._with(layer.enter(name) for _, layer in self._sources)
 
     @cached_property
     def _elsewhere(self) -> Rules:
@@ -121,6 +131,7 @@ class Rules:
         return self if sources == self._sources else Rules(sources, ignore_case=self.ignore_case)
 
 
+@cache
 def built_in_rules(*, include_secrets: bool, include_hidden: bool) -> Rules:
     """Make the rules that need no file, as they stand in the root of the file system."""
     layers = [(Precedence.GIT_DIRECTORY, _layer((".git",), source="git"))]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_FILE_BYTES: Final = 1024 * 1024
 
-_MAX_INCLUDES: Final = 10
+_READ_BYTES: Final = 1 << 16
 _SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]\s*')
 _VARIABLE = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?", re.DOTALL)
 _VALUE_PART = re.compile(r'"((?:[^"\\]|\\.)*)"|((?:[^"\\#;]|\\.)+)', re.DOTALL)
@@ -70,7 +70,7 @@ def git_settings(repository: Repository | None) -> GitSettings:
         OSError: one of the files is there but cannot be read.
     """
     files = [*_files_of_system_and_user(), *([repository.directory / "config"] if repository else [])]
-    values = {key: value for file in files for key, value in _variables(file)}
+    values = {key: value for file in files for key, value in _variables(file, seen=set())}
     user_ignore_file = values.get("core.excludesfile", str(_config_home() / "git" / "ignore"))
     return GitSettings(
         user_ignore_file=_expanded(user_ignore_file) if user_ignore_file else None,
@@ -78,28 +78,36 @@ def git_settings(repository: Repository | None) -> GitSettings:
     )
 
 
-def is_there(path: Path) -> bool:
+def is_there(path: str | Path) -> bool:
     """Tell whether a file exists, as far as one may look: a home directory may be closed to who runs this."""
-    return os.access(path, os.F_OK)
+    try:
+        os.stat(path)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
-def read_small_file(path: Path, *, follow_links: bool = True) -> bytes:
+def read_small_file(path: str | Path, *, follow_links: bool = True) -> bytes:
     """Read a file of rules or settings that may be anything, put there by anyone, without ever waiting for it.
 
     Raises:
         OSError: it cannot be read, or is no regular file of a reasonable size.
     """
-    _require_regular(path, path.stat(follow_symlinks=follow_links).st_mode)
-    flags = os.O_RDONLY | _flag("O_CLOEXEC") | _flag("O_NONBLOCK") | _flag("O_BINARY")
+    _require_regular(path, os.stat(path, follow_symlinks=follow_links).st_mode)
+    flags = os.O_RDONLY | _flag("O_NONBLOCK") | _flag("O_BINARY")
     descriptor = os.open(path, flags if follow_links else flags | _flag("O_NOFOLLOW"))
-    with os.fdopen(descriptor, "rb") as file:
-        content = file.read(MAX_FILE_BYTES + 1)
+    content = b""
+    try:
+        while len(content) <= MAX_FILE_BYTES and (further := os.read(descriptor, _READ_BYTES)):
+            content += further
+    finally:
+        os.close(descriptor)
     if len(content) > MAX_FILE_BYTES:
         raise OSError(errno.EFBIG, f"larger than {MAX_FILE_BYTES} bytes", str(path))
     return content
 
 
-def _require_regular(path: Path, mode: int) -> None:
+def _require_regular(path: str | Path, mode: int) -> None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "a directory", str(path))
     if stat.S_ISLNK(mode):
@@ -142,14 +150,15 @@ def _files_of_system_and_user() -> Iterator[Path]:
         yield _expanded("~/.gitconfig")
 
 
-def _variables(file: Path, *, depth: int = 0) -> Iterator[tuple[str, str]]:
+def _variables(file: Path, *, seen: set[Path]) -> Iterator[tuple[str, str]]:
     """List the variables of a configuration file and of those it includes, in the order in which they count."""
-    if not is_there(file):
+    if file in seen or not is_there(file):
         return
+    seen.add(file)
     for key, value in _assignments(os.fsdecode(read_small_file(file))):
         yield key, value
-        if key == "include.path" and depth < _MAX_INCLUDES:
-            yield from _variables(file.parent / _expanded(value), depth=depth + 1)
+        if key == "include.path":
+            yield from _variables(Path(os.path.normpath(file.parent / _expanded(value))), seen=seen)
 
 
 def _assignments(text: str) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +12,6 @@ from directory_indexer.ignore import Precedence
 from directory_indexer.records import FileFailure, Stage, file_path, os_path
 from directory_indexer.repository import (
     GitSettings,
-    Repository,
     git_settings,
     is_there,
     read_small_file,
@@ -21,10 +21,11 @@ from directory_indexer.repository import (
 from directory_indexer.rule_layer import layer_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Callable, Container, Iterable
 
     from directory_indexer.ignore import Rules
     from directory_indexer.records import FilePath
+    from directory_indexer.repository import Repository
 
 RULE_FILES: Final = frozenset({".git", ".gitignore", ".dirindexignore"})
 """Names of entries that change the rules of the directory that holds them."""
@@ -35,7 +36,7 @@ class RuleFiles:
 
     def __init__(self, root: FilePath, *, respect_gitignore: bool) -> None:
         self.failures: list[FileFailure] = []
-        self._root = Path(os_path(root))
+        self._root = os_path(root)
         self._respect_gitignore = respect_gitignore
 
     def rules_at_root(self, built_in: Rules, patterns: Iterable[str]) -> Rules:
@@ -44,16 +45,17 @@ class RuleFiles:
         Raises:
             ConfigError: a configured pattern can never match.
         """
-        repository = self._repository(self._root.parent, search_upwards=True)
-        top = repository.top if repository else self._root
+        root = Path(self._root)
+        repository = self._repository(root.parent, repository_around)
+        top = repository.top if repository else root
         rules = built_in
         for name in top.parts[1:]:
             rules = rules.enter(name)
         if repository is None:
             rules = self._with_git(rules, None)
-        for parent in reversed([parent for parent in self._root.parents if parent.is_relative_to(top)]):
-            child = self._root.relative_to(parent).parts[0]
-            rules = self.rules_in(rules, parent, RULE_FILES).enter(child)
+        for parent in reversed([parent for parent in root.parents if parent.is_relative_to(top)]):
+            child = root.relative_to(parent).parts[0]
+            rules = self.rules_in(rules, str(parent), RULE_FILES).enter(child)
         parsed = parse_patterns(patterns, source="ignore_patterns")
         if parsed.problems:
             raise ConfigError("\n  ".join(["the configuration has mistakes", *parsed.problems]))
@@ -64,22 +66,22 @@ class RuleFiles:
         failures, self.failures = self.failures, []
         return failures
 
-    def rules_in(self, rules: Rules, directory: Path, names: Container[str]) -> Rules:
+    def rules_in(self, rules: Rules, directory: str, names: Container[str]) -> Rules:
         """Add what a directory says itself; `names` tells which of `RULE_FILES` it holds."""
         if self._respect_gitignore and ".git" in names:
-            repository = self._repository(directory, search_upwards=False)
+            repository = self._repository(Path(directory), repository_at)
             rules = self._with_git(rules, repository) if repository else rules
         if self._respect_gitignore and ".gitignore" in names:
-            rules = self._with_file(rules, Precedence.GITIGNORE, directory / ".gitignore")
+            rules = self._with_file(rules, Precedence.GITIGNORE, os.path.join(directory, ".gitignore"))
         if ".dirindexignore" in names:
-            rules = self._with_file(rules, Precedence.DIRINDEXIGNORE, directory / ".dirindexignore")
+            rules = self._with_file(rules, Precedence.DIRINDEXIGNORE, os.path.join(directory, ".dirindexignore"))
         return rules
 
-    def _repository(self, directory: Path, *, search_upwards: bool) -> Repository | None:
+    def _repository(self, directory: Path, find: Callable[[Path], Repository | None]) -> Repository | None:
         try:
-            return repository_around(directory) if search_upwards else repository_at(directory)
+            return find(directory)
         except OSError as error:
-            self._fail(directory / ".git", error)
+            self._fail(str(directory / ".git"), error)
             return None
 
     def _with_git(self, rules: Rules, repository: Repository | None) -> Rules:
@@ -88,21 +90,21 @@ class RuleFiles:
         try:
             settings = git_settings(repository)
         except OSError as error:
-            self._fail(Path(error.filename or "git config"), error)
+            self._fail(error.filename or "git config", error)
             settings = GitSettings(user_ignore_file=None, ignore_case=False)
         rules = rules.at_repository(ignore_case=settings.ignore_case)
         if repository:
-            rules = self._with_file(rules, Precedence.GIT_EXCLUDE, repository.exclude_file)
+            rules = self._with_file(rules, Precedence.GIT_EXCLUDE, str(repository.exclude_file))
         if settings.user_ignore_file:
-            rules = self._with_file(rules, Precedence.USER_IGNORE, settings.user_ignore_file)
+            rules = self._with_file(rules, Precedence.USER_IGNORE, str(settings.user_ignore_file))
         return rules
 
-    def _with_file(self, rules: Rules, precedence: Precedence, path: Path) -> Rules:
-        in_tree = precedence in (Precedence.GITIGNORE, Precedence.DIRINDEXIGNORE)
-        if not in_tree and not is_there(path):
+    def _with_file(self, rules: Rules, precedence: Precedence, path: str) -> Rules:
+        is_in_tree = precedence in (Precedence.GITIGNORE, Precedence.DIRINDEXIGNORE)
+        if not is_in_tree and not is_there(path):
             return rules
         try:
-            content = read_small_file(path, follow_links=not in_tree)
+            content = read_small_file(path, follow_links=not is_in_tree)
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return rules
         except OSError as error:
@@ -115,13 +117,13 @@ class RuleFiles:
             rules.adding(precedence, layer_of(parsed.rules, ignore_case=rules.ignore_case)) if parsed.rules else rules
         )
 
-    def _shown(self, path: Path) -> str:
-        return file_path(path.relative_to(self._root) if path.is_relative_to(self._root) else path)
+    def _shown(self, path: str) -> str:
+        return file_path(path.removeprefix(os.path.join(self._root, "")))
 
-    def _fail(self, path: Path, error: OSError) -> None:
+    def _fail(self, path: str, error: OSError) -> None:
         self._add_failure(path, f"its rules cannot be read: {error.strerror}")
 
-    def _add_failure(self, path: Path, message: str) -> None:
+    def _add_failure(self, path: str, message: str) -> None:
         self.failures.append(FileFailure(file_path(path), Stage.WALK, message))
 
 

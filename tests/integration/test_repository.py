@@ -74,6 +74,13 @@ def test_included_settings_count_and_a_circle_ends(home_directory: Path) -> None
     assert _user_ignore_file(home_directory, "[include]\npath = more\n") == "~/included"
 
 
+def test_settings_that_include_each_other_many_times_are_read_once(home_directory: Path) -> None:
+    circle = "".join(f"[include]\npath = {name}\n" for name in "abcdefgh") * 10
+    plant(home_directory, {**dict.fromkeys("abcdefgh", circle)})
+
+    assert _user_ignore_file(home_directory, circle + "[core]\nexcludesfile = ~/mine\n") == "~/mine"
+
+
 def test_settings_of_the_repository_come_last(home_directory: Path, tmp_path: Path) -> None:
     plant(home_directory, {".gitconfig": "[core]\nexcludesfile = ~/user\n"})
     config = f"[core]\nexcludesfile = {tmp_path}/own\nignorecase\n"

@@ -264,6 +264,23 @@ def test_the_ignore_file_of_the_user_is_the_configured_one(root: Path, home_dire
     assert walked(root).files == {"b"}
 
 
+@posix
+def test_rules_from_outside_that_cannot_be_read_are_a_failure(as_nobody: Path) -> None:
+    plant(as_nobody, {"root/a": "x", ".config/git/ignore": "a\n"})
+    (as_nobody / ".config" / "git" / "ignore").chmod(0)
+    result = walked(as_nobody / "root")
+
+    assert result.failures == {"../.config/git/ignore": "its rules cannot be read: Permission denied"}
+    assert result.files == {"a"}
+
+
+def test_a_home_directory_that_is_closed_is_no_failure(as_nobody: Path) -> None:
+    plant(as_nobody, {"root/a": "x", ".config/git/ignore": "a\n"})
+    (as_nobody / ".config").chmod(0)
+
+    assert not walked(as_nobody / "root").failures
+
+
 def test_case_is_ignored_where_git_is_told_so(root: Path) -> None:
     plant_repository(root, {".git/config": "[core]\n\tignorecase = true\n", ".gitignore": "*.LOG\n", "a.log": "x"})
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from directory_indexer.gitignore import parse_patterns
-from directory_indexer.name_hints import hints_of, quick_test
+from directory_indexer.name_hints import finder_of, hints_of
 from directory_indexer.rule_layer import layer_of
 
 _PIECES = ["a", "B", ".", "*", "?", "[ab]", "[!a]", "[A-C]", ".log", "é", "-"]
@@ -19,7 +19,7 @@ def test_a_name_that_matches_a_glob_always_has_a_hint(patterns: list[str], name:
     globs = [rule.name_glob for rule in parse_patterns(patterns, source="t").rules]
     matches = any(re.compile(glob.regex, re.DOTALL).fullmatch(name) for glob in globs if glob)
 
-    assert quick_test(hints_of(globs))(name) or not matches
+    assert name in finder_of(hints_of(globs))(["other", name]) or not matches
 
 
 @given(patterns=st.lists(_patterns, min_size=1, max_size=4), name=_names)
@@ -27,14 +27,20 @@ def test_a_name_that_matches_without_case_has_a_hint_too(patterns: list[str], na
     layer = layer_of(parse_patterns(patterns, source="t").rules, ignore_case=True)
     rule = layer.deciding_rule(name, is_directory=True)
 
-    assert quick_test(layer.hints)(name) or not rule
+    assert name in finder_of(layer.hints)([name, "other"]) or not rule
 
 
-def test_hints_tell_most_names_apart_without_a_regex() -> None:
-    patterns = ["build", "[Bb]in", "*.py[cod]", "*~", "*.tar.gz", "log*", ".*.sw[op]"]
+def test_hints_tell_names_apart_by_any_known_part() -> None:
+    patterns = ["build", "[Bb]in", "*.py[cod]", "*~", "*.tar.gz", "log*", ".*.sw[op]", "*.o.*"]
     hints = hints_of(rule.name_glob for rule in parse_patterns(patterns, source="t").rules)
-    has_hint = quick_test(hints)
+    having = ["BUILD", "bin", "x.pyc", "x~", "x.tar.gz", "log1", ".x.swp", "x.o.y", "ü"]
 
-    assert not hints.regexes
-    assert [name for name in ("BUILD", "bin", "x.pyc", "x~", "x.tar.gz", "log1", ".x.swp") if not has_hint(name)] == []
-    assert not has_hint("readme.md")
+    assert finder_of(hints)([*having, "readme.md", "build.py", "x.gz"]) == set(having)
+
+
+def test_many_names_are_searched_piece_by_piece() -> None:
+    names = [f"{number}.{'log' if number % 10_000 == 0 else 'txt'}" for number in range(50_001)]
+    find = finder_of(hints_of(rule.name_glob for rule in parse_patterns(["*.log"], source="t").rules))
+
+    assert find(names) == {f"{number}.log" for number in range(0, 50_001, 10_000)}
+    assert find([]) == set()

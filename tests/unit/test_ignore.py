@@ -82,11 +82,13 @@ def test_a_repository_leaves_the_rules_of_git_around_it_behind() -> None:
     ]
 
 
-def test_the_quick_test_concerns_only_what_a_rule_may_leave_out() -> None:
+def test_only_entries_that_a_rule_may_leave_out_are_concerned() -> None:
     rules = _adding(NOTHING, Precedence.GITIGNORE, "*.log", "!keep.md", "sub/*.txt")
 
-    assert [name for name in ("a.log", "keep.md", "a.txt", "é") if rules.may_concern(name)] == ["a.log", "é"]
-    assert rules.enter("sub").may_concern("a.txt")
+    names = ["a.log", "keep.md", "a.txt", "é"]
+
+    assert rules.concerned(names) == {"a.log", "é"}
+    assert rules.enter("sub").concerned(names) == {"a.log", "a.txt", "é"}
 
 
 def test_directories_in_which_no_rule_changes_share_their_rules() -> None:
