@@ -311,7 +311,8 @@ def serve(
         _print_config(print_config, allowed, access, output, watch=watch, config=config, data_dir=data_dir)
         return
     app = _app(config, data_dir, output)
-    options = ServeOptions(allowed, watch=watch or app.loaded.config.monitoring.file_watching)
+    watches = watch or app.loaded.config.monitoring.file_watching
+    options = ServeOptions(allowed, watch=watches, verbose=verbose)
     if access is None:
         serve_stdio(app, options)
     serve_http(app, options, access)

@@ -33,11 +33,12 @@ class ServeOptions:
 
     allowed: tuple[FilePath, ...] = ()
     watch: bool = False
+    verbose: bool = False
 
 
 def serve_stdio(app: App, options: ServeOptions) -> NoReturn:
     """Serve one client on standard input and output until it goes away."""
-    _prepare()
+    _prepare(options)
     from directory_indexer.server.protocol import make_server
     from directory_indexer.server.stdio import run_stdio
 
@@ -53,7 +54,7 @@ def serve_http(app: App, options: ServeOptions, access: Access) -> NoReturn:
         UnavailableError: the address is taken.
     """
     access.require_safe()
-    _prepare()
+    _prepare(options)
     from directory_indexer.server.http import run_http
     from directory_indexer.server.protocol import make_server
 
@@ -74,8 +75,9 @@ class _Parts:
         self.jobs.close()
 
 
-def _prepare() -> None:
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="dirindex serve: %(message)s")
+def _prepare(options: ServeOptions) -> None:
+    level = logging.INFO if options.verbose else logging.WARNING
+    logging.basicConfig(level=level, stream=sys.stderr, format="dirindex serve: %(message)s")
     # The SDK makes a quarter of a million objects while it is imported, and all of them stay: looking through them
     # again and again takes a tenth of the start.
     gc.disable()

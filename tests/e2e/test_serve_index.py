@@ -120,6 +120,19 @@ def test_a_run_is_seen_joined_and_cancelled(tree: Path) -> None:
         assert owner.call("index", action="cancel")["isError"] is True
 
 
+@pytest.mark.slow
+def test_a_call_that_is_cancelled_stops_its_run(tree: Path) -> None:
+    with RawClient(tree / "docs", "--data-dir", tree / "data", environ=dict(os.environ)) as client:
+        client.shake_hands()
+        call = client.ask("tools/call", {"name": "index", "arguments": {"wait_seconds": 50}})
+        while client.call("server_info")["structuredContent"].get("job", {}).get("state") != "running":
+            assert client.process.poll() is None
+        client.send({"method": "notifications/cancelled", "params": {"requestId": call}})
+        while (job := client.call("server_info")["structuredContent"]["job"])["state"] == "running":
+            assert client.process.poll() is None
+    assert job["state"] == "cancelled"
+
+
 def test_a_directory_that_the_operator_did_not_allow_is_refused(tree: Path) -> None:
     with RawClient("--data-dir", tree / "data", environ=dict(os.environ)) as client:
         client.shake_hands()
