@@ -1,0 +1,56 @@
+"""What is told of an index run, and how far it is said to be."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from directory_indexer.records import FilePath, Outcome, Phase, RunProgress, RunRecord
+from directory_indexer.server.jobs import covers, percent, result_of
+
+RUN = RunRecord(7, 123, "host", "index /a/docs /a/notes", 0.0, 1.0, RunProgress(Phase.READING, 5, 10))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "state"),
+    [
+        (None, "running"),
+        (Outcome.COMPLETED, "done"),
+        (Outcome.INTERRUPTED, "cancelled"),
+        (Outcome.OUT_OF_TIME, "cancelled"),
+        (Outcome.FAILED, "failed"),
+    ],
+)
+def test_every_outcome_has_a_state_and_a_next_step(outcome: Outcome | None, state: str) -> None:
+    result = result_of(dataclasses.replace(RUN, outcome=outcome), joined=False)
+    assert (result.job_id, result.state) == ("run-7", state)
+    assert result.next_step
+
+
+def test_a_run_whose_process_was_killed_has_failed() -> None:
+    result = result_of(RUN, joined=True, was_killed=True)
+    assert result.state == "failed"
+    assert result.message
+
+
+def test_a_run_covers_the_directories_that_it_names() -> None:
+    assert covers(RUN, FilePath("/a/docs"))
+    assert covers(RUN, FilePath("/a/notes"))
+    assert not covers(RUN, FilePath("/a"))
+    assert not covers(RUN, FilePath("/a/doc"))
+
+
+@given(st.integers(0, 100), st.integers(0, 100), st.integers(0, 100))
+def test_progress_never_goes_back_while_files_are_read_and_then_embedded(read: int, more: int, embedded: int) -> None:
+    def at(files: int, chunks: int, total: int) -> float:
+        progress = RunProgress(Phase.EMBEDDING, files, 100, chunks_done=chunks, chunks_total=total)
+        return percent(result_of(dataclasses.replace(RUN, progress=progress), joined=False))
+
+    assert 0 < at(read, 0, 0) <= at(min(read + more, 100), 0, 0) <= at(100, 0, 100) <= at(100, embedded, 100) < 100
+
+
+def test_an_ended_run_is_whole() -> None:
+    assert percent(result_of(dataclasses.replace(RUN, outcome=Outcome.COMPLETED), joined=False)) == 100
