@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from directory_indexer.docstore import Snapshot
     from directory_indexer.doctor import Doctor
     from directory_indexer.embedders import Embedder
-    from directory_indexer.indexer import Indexer
-    from directory_indexer.nearest import Nearest
+    from directory_indexer.indexing.indexer import Indexer
+    from directory_indexer.indexing.vectorizer import Vectorizer
     from directory_indexer.parsing import ParsePolicy
     from directory_indexer.records import FileText, IndexSummary, RunRecord
-    from directory_indexer.searcher import Searcher
-    from directory_indexer.similar import SimilarFiles
-    from directory_indexer.texts import Selection
-    from directory_indexer.vectorizer import Vectorizer
+    from directory_indexer.searching.nearest import Nearest
+    from directory_indexer.searching.searcher import Searcher
+    from directory_indexer.searching.similar import SimilarFiles
+    from directory_indexer.searching.texts import Selection
     from directory_indexer.vectorstore import VectorStore
 
 _LISTED = 1000
@@ -53,7 +53,7 @@ class App:
     @cached_property
     def searcher(self) -> Searcher:
         """Answer searches."""
-        from directory_indexer.searcher import Searcher
+        from directory_indexer.searching.searcher import Searcher
 
         return Searcher(
             docstore=self.docstore,
@@ -65,7 +65,7 @@ class App:
     @cached_property
     def similar_files(self) -> SimilarFiles:
         """Find files like a given one."""
-        from directory_indexer.similar import SimilarFiles
+        from directory_indexer.searching.similar import SimilarFiles
 
         return SimilarFiles(
             docstore=self.docstore,
@@ -78,7 +78,7 @@ class App:
     @cached_property
     def indexer(self) -> Indexer:
         """Run index runs."""
-        from directory_indexer.indexer import Indexer, IndexPolicy
+        from directory_indexer.indexing.indexer import Indexer, IndexPolicy
         from directory_indexer.walker import WalkPolicy
 
         indexing = self._config.indexing
@@ -134,7 +134,7 @@ class App:
             NotIndexedError: the index holds no text of the file.
             UsageError: the selection lies beyond the file.
         """
-        from directory_indexer.texts import read_text
+        from directory_indexer.searching.texts import read_text
 
         with self.docstore.snapshot() as snapshot:
             return read_text(snapshot, path, selection, has_changed=_has_changed(snapshot, path))
@@ -212,9 +212,9 @@ class App:
     @cached_property
     def fingerprint(self) -> Fingerprint:
         """Tell what would build the index now."""
-        from directory_indexer.analyzer import ANALYZER_VERSION
         from directory_indexer.chunker import CHUNKER_VERSION
         from directory_indexer.extractors import EXTRACTOR_VERSION
+        from directory_indexer.relevance.analyzer import ANALYZER_VERSION
 
         embedding, indexing = self._config.embedding, self._config.indexing
         return Fingerprint(
@@ -226,13 +226,13 @@ class App:
 
     @cached_property
     def _nearest(self) -> Nearest:
-        from directory_indexer.nearest import Nearest
+        from directory_indexer.searching.nearest import Nearest
 
         return Nearest(vectorstore=self._vectorstore)
 
     @cached_property
     def _vectorizer(self) -> Vectorizer:
-        from directory_indexer.vectorizer import Vectorizer
+        from directory_indexer.indexing.vectorizer import Vectorizer
 
         return Vectorizer(docstore=self.docstore, vectorstore=self._vectorstore, embedder=self.embedder)
 
@@ -249,7 +249,7 @@ class App:
         from directory_indexer.chunker import ChunkPolicy
         from directory_indexer.embedders.wordpiece import count_tokens
         from directory_indexer.parsing import ParsePolicy
-        from directory_indexer.workers import WorkerLimits
+        from directory_indexer.parsing.workers import WorkerLimits
 
         indexing = self._config.indexing
         n_workers = min(indexing.concurrency, os.cpu_count() or 1)

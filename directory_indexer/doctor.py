@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from directory_indexer.docstore import DocStore, Snapshot
     from directory_indexer.embedders import Embedder
+    from directory_indexer.indexing.vectorizer import Vectorizer
     from directory_indexer.records import ChunkId
-    from directory_indexer.vectorizer import Vectorizer
     from directory_indexer.vectorstore import VectorStore
 
 _FREE_BYTES = 500_000_000

@@ -11,12 +11,12 @@ from directory_indexer.chunker import ChunkPolicy
 from directory_indexer.docstore import DocStore
 from directory_indexer.embedders.wordpiece import count_tokens
 from directory_indexer.fingerprint import Fingerprint
-from directory_indexer.indexer import Indexer, IndexOptions, IndexPolicy
-from directory_indexer.nearest import Nearest
+from directory_indexer.indexing.indexer import Indexer, IndexOptions, IndexPolicy
+from directory_indexer.indexing.vectorizer import Vectorizer
 from directory_indexer.parsing import ParsePolicy
 from directory_indexer.records import SearchRequest
-from directory_indexer.searcher import Searcher
-from directory_indexer.vectorizer import Vectorizer
+from directory_indexer.searching.nearest import Nearest
+from directory_indexer.searching.searcher import Searcher
 from directory_indexer.vectorstore import VectorStore
 from directory_indexer.walker import WalkPolicy
 

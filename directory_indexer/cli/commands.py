@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from directory_indexer.app import App
-    from directory_indexer.indexer import IndexOptions
+    from directory_indexer.indexing.indexer import IndexOptions
     from directory_indexer.records import FilePath, IndexReport, SearchResult
     from directory_indexer.render.answers import View
+    from directory_indexer.searching.texts import Selection
     from directory_indexer.server.access import Access
     from directory_indexer.signals import StopSwitch
-    from directory_indexer.texts import Selection
 
 _NOTHING_FOUND = 1
 _SOME_FAILED = 1
@@ -77,7 +77,7 @@ def index(
     as_json: AsJson = False,
 ) -> None:
     """Add directories to the index, or bring tracked ones up to date."""
-    from directory_indexer.indexer import IndexOptions
+    from directory_indexer.indexing.indexer import IndexOptions
     from directory_indexer.render import json_pages, reports
     from directory_indexer.signals import StopSwitch
 
@@ -373,7 +373,7 @@ def show_config(
 def init_config(config: ConfigFile = None, data_dir: DataDir = None, quiet: Quiet = False) -> None:
     """Write a configuration file in which every key is explained."""
     from directory_indexer.config import config_location
-    from directory_indexer.config_example import write_example
+    from directory_indexer.config.example import write_example
 
     path = config_location(file=config, data_dir=data_dir, environ=os.environ).value
     write_example(path)
@@ -406,7 +406,7 @@ def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, 
 
 
 def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> None:
-    from directory_indexer.indexer import IndexOptions
+    from directory_indexer.indexing.indexer import IndexOptions
     from directory_indexer.records import os_path
     from directory_indexer.render import reports
     from directory_indexer.watcher import watch
@@ -455,7 +455,7 @@ def _show(app: App, result: SearchResult, output: Output, *, view: View, explain
 
 def _selection(*, chunks: str | None, lines: str | None, pages: str | None) -> Selection | None:
     from directory_indexer.errors import UsageError
-    from directory_indexer.texts import Selection, Unit
+    from directory_indexer.searching.texts import Selection, Unit
 
     given = [(unit, text) for unit, text in ((Unit.CHUNKS, chunks), (Unit.LINES, lines), (Unit.PAGES, pages)) if text]
     if not given:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from directory_indexer.analyzer import FTS_COLUMNS, FTS_TOKENIZE
 from directory_indexer.errors import StoreError
+from directory_indexer.relevance.analyzer import FTS_COLUMNS, FTS_TOKENIZE
 
 if TYPE_CHECKING:
     import sqlite3

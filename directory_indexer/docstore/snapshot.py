@@ -6,7 +6,6 @@ import os
 import uuid
 from typing import TYPE_CHECKING
 
-from directory_indexer.analyzer import FTS_WEIGHTS
 from directory_indexer.records import (
     Chunk,
     ChunkId,
@@ -28,6 +27,7 @@ from directory_indexer.records import (
     embedding_text,
     os_path,
 )
+from directory_indexer.relevance.analyzer import FTS_WEIGHTS
 
 if TYPE_CHECKING:
     import sqlite3
@@ -163,6 +163,13 @@ class Snapshot:
             (prefix, prefix + chr(0x10FFFF), limit),
         )
         return [(term, n_documents) for term, n_documents in rows]
+
+    def ending_with(self, suffix: str, *, limit: int) -> list[tuple[str, int]]:
+        """Give words that end with `suffix`, with the number of chunks they occur in; reads the whole vocabulary."""
+        rows = self._connection.execute(
+            "SELECT term, doc FROM chunks_vocab WHERE substr(term, ?) = ? LIMIT ?", (-len(suffix), suffix, limit)
+        )
+        return rows.fetchall()
 
     # Vectors
 

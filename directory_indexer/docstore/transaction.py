@@ -11,9 +11,9 @@ import time
 import uuid
 from typing import TYPE_CHECKING
 
-from directory_indexer.analyzer import FTS_COLUMNS, index_fields
 from directory_indexer.docstore.schema import FTS_TABLE
 from directory_indexer.records import FileState, chunk_id, content_hash, embedding_text
+from directory_indexer.relevance.analyzer import FTS_COLUMNS, index_fields
 
 if TYPE_CHECKING:
     import sqlite3

@@ -10,7 +10,7 @@ from directory_indexer.records import os_path
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from directory_indexer.planner import Plan
+    from directory_indexer.indexing.planner import Plan
     from directory_indexer.records import (
         DirectoryStatus,
         Explanation,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from directory_indexer.config import LoadedConfig
     from directory_indexer.errors import DirIndexError
-    from directory_indexer.planner import Plan
+    from directory_indexer.indexing.planner import Plan
     from directory_indexer.records import (
         FileText,
         Finding,

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from directory_indexer.config import LoadedConfig
+    from directory_indexer.config.sources import Setting
     from directory_indexer.errors import DirIndexError
-    from directory_indexer.planner import Plan
+    from directory_indexer.indexing.planner import Plan
     from directory_indexer.records import (
         DirectoryStatus,
         FileFailure,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
         StatusReport,
     )
     from directory_indexer.render.printable import PathStyle
-    from directory_indexer.setting_sources import Setting
 
 _FEW = 5
 _FACT_WIDTH = 11

@@ -6,12 +6,12 @@ import dataclasses
 import re
 from typing import TYPE_CHECKING
 
+from directory_indexer.searching.texts import Selection, Unit, joined
 from directory_indexer.server.budget import cost, most_that_fit
 from directory_indexer.server.passages import one_line
 from directory_indexer.server.places import uri_of
 from directory_indexer.server.results import ContentAnswer
 from directory_indexer.server.shapes import ArgumentError, object_of
-from directory_indexer.texts import Selection, Unit, joined
 
 if TYPE_CHECKING:
     from directory_indexer.records import FileText

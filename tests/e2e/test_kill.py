@@ -12,8 +12,8 @@ import pytest
 
 from directory_indexer.docstore import DocStore
 from directory_indexer.lock import write_lock
-from directory_indexer.nearest import Nearest
 from directory_indexer.records import Phase
+from directory_indexer.searching.nearest import Nearest
 from directory_indexer.vectorstore import VectorStore
 
 DIRINDEX = Path(sys.executable).with_name("dirindex")

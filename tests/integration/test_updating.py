@@ -10,7 +10,7 @@ import pytest
 
 from directory_indexer.errors import ConsentNeededError, NotIndexedError, OverlapError, UsageError
 from directory_indexer.fingerprint import Fingerprint
-from directory_indexer.indexer import IndexOptions
+from directory_indexer.indexing.indexer import IndexOptions
 from directory_indexer.records import Outcome, SearchMode, SkipReason
 
 if TYPE_CHECKING:

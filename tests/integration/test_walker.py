@@ -527,3 +527,14 @@ def test_the_rule_that_decided_about_a_path_can_be_asked_for(root: Path) -> None
     assert rule_for("keep.log") == (False, ".gitignore:3: !keep.log")
     assert rule_for("sub/x.log") == (True, ".gitignore:2: *.log")
     assert rule_for("c") is None
+
+
+@posix
+def test_a_link_to_a_directory_is_explained_as_the_walk_takes_it(root: Path) -> None:
+    plant(root, {".gitignore": "build/\n", "real/": ""})
+    (root / "build").symlink_to("real")
+    path = file_path(root / "build")
+
+    assert explain(file_path(root), path, EVERYTHING) is None
+    assert explain(file_path(root), path, FOLLOWING)
+    assert walked(root, FOLLOWING).ignored == {"build": ".gitignore:1: build/"}

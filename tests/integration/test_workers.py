@@ -20,8 +20,8 @@ from directory_indexer import extractors
 from directory_indexer.chunker import ChunkPolicy
 from directory_indexer.errors import UnavailableError
 from directory_indexer.parsing import ParseOutcome, ParsePolicy, ParseRequest, parse_all
+from directory_indexer.parsing.workers import Lost, Task, WorkerLimits, run_tasks
 from directory_indexer.records import FileFailure, ParsedFile, SkippedFile, SourceFile, Stage, file_path
-from directory_indexer.workers import Lost, Task, WorkerLimits, run_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

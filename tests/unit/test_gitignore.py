@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from directory_indexer.gitignore import MAX_COST, MAX_PATTERN_BYTES, byte_text, parse_patterns, parse_rules
-from directory_indexer.rule_layer import layer_of
+from directory_indexer.walker.gitignore import MAX_COST, MAX_PATTERN_BYTES, byte_text, parse_patterns, parse_rules
+from directory_indexer.walker.rule_layer import layer_of
 
 
 def _matches(pattern: str, path: str) -> bool:
@@ -66,6 +66,8 @@ def test_a_pattern_matches(pattern: str, path: str) -> None:
         ("*.log", "a.logs"),
         ("build/", "build"),
         ("/top", "sub/top"),
+        ("/top/", "top"),
+        ("docs/**/", "docs/a"),
         ("docs/*.txt", "sub/docs/a.txt"),
         ("docs/*.txt", "docs/sub/a.txt"),
         ("start/**", "start/"),

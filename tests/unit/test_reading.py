@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from directory_indexer.reading import FileContent, read
+from directory_indexer.parsing.reading import FileContent, read
 from directory_indexer.records import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, file_path
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from directory_indexer.ignore import built_in_rules, has_secret_content
+from directory_indexer.walker.ignore import built_in_rules, has_secret_content
 
 _RULES = built_in_rules(include_secrets=False, include_hidden=True)
 _BODY = base64.b64encode(bytes(range(200)))

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from directory_indexer.config import LoadedConfig, load_config
+from directory_indexer.indexing.planner import Plan
 from directory_indexer.parsing import ParseRequest
-from directory_indexer.planner import Plan
 from directory_indexer.records import (
     Chunk,
     ChunkId,

@@ -25,7 +25,7 @@ from directory_indexer.render.json_pages import (
 
 if TYPE_CHECKING:
     from directory_indexer.config import LoadedConfig
-    from directory_indexer.planner import Plan
+    from directory_indexer.indexing.planner import Plan
     from directory_indexer.records import Finding, IndexSummary, StatusReport
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "json.md"

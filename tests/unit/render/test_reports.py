@@ -21,7 +21,7 @@ from directory_indexer.render.spans import plain
 
 if TYPE_CHECKING:
     from directory_indexer.config import LoadedConfig
-    from directory_indexer.planner import Plan
+    from directory_indexer.indexing.planner import Plan
     from directory_indexer.records import Finding
 
 AT_HOME = PathStyle("", "/home/ann")

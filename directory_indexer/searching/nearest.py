@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from directory_indexer.docstore import Snapshot
     from directory_indexer.records import ChunkId
-    from directory_indexer.scope import Scope
+    from directory_indexer.searching.scope import Scope
     from directory_indexer.vectorstore import VectorStore
 
 _GROWTH = 4

@@ -10,25 +10,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from directory_indexer.errors import IndexMismatchError, NotIndexedError, ProviderError
-from directory_indexer.excerpts import excerpt
 from directory_indexer.fingerprint import Fingerprint
-from directory_indexer.matchplan import plan_match
-from directory_indexer.query import parse_query
-from directory_indexer.ranking import DEPTH, Candidate, rank
 from directory_indexer.records import Hit, SearchMode, SearchResult, os_path
-from directory_indexer.scope import resolve_scope
+from directory_indexer.relevance.excerpts import excerpt
+from directory_indexer.relevance.matchplan import plan_match
+from directory_indexer.relevance.query import parse_query
+from directory_indexer.relevance.ranking import DEPTH, Candidate, rank
+from directory_indexer.searching.scope import resolve_scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from directory_indexer.docstore import DocStore, Snapshot
     from directory_indexer.embedders import Embedder
-    from directory_indexer.matchplan import MatchPlan
-    from directory_indexer.nearest import Nearest
-    from directory_indexer.query import Query
-    from directory_indexer.ranking import Ranked
     from directory_indexer.records import ChunkId, FilePath, IndexedChunk, SearchRequest
-    from directory_indexer.scope import Scope
+    from directory_indexer.relevance.matchplan import MatchPlan
+    from directory_indexer.relevance.query import Query
+    from directory_indexer.relevance.ranking import Ranked
+    from directory_indexer.searching.nearest import Nearest
+    from directory_indexer.searching.scope import Scope
 
 EXCERPT_CHARS = 600
 

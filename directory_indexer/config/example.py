@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from pydantic import BaseModel
 
+from directory_indexer.config.settings import Config
 from directory_indexer.errors import UsageError
-from directory_indexer.settings import Config
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from directory_indexer.errors import UsageError
 from directory_indexer.parsing import ParseRequest, parse_all
-from directory_indexer.query import parse_query
 from directory_indexer.records import (
     Excerpt,
     Explanation,
@@ -21,8 +20,9 @@ from directory_indexer.records import (
     os_path,
     source_file,
 )
-from directory_indexer.scope import resolve_scope
-from directory_indexer.searcher import EXCERPT_CHARS, require_indexed, require_same_space
+from directory_indexer.relevance.query import parse_query
+from directory_indexer.searching.scope import resolve_scope
+from directory_indexer.searching.searcher import EXCERPT_CHARS, require_indexed, require_same_space
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from directory_indexer.docstore import DocStore, Snapshot
     from directory_indexer.embedders import Embedder
     from directory_indexer.fingerprint import Fingerprint
-    from directory_indexer.nearest import Nearest
     from directory_indexer.parsing import ParsePolicy
     from directory_indexer.records import ChunkId, FilePath, SourceFile, VectorHit
+    from directory_indexer.searching.nearest import Nearest
 
 MAX_PASSAGES = 16
 """So many passages, evenly spread, stand for a file: more of them cost time and change the order little."""

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from directory_indexer.errors import ConfigError
-from directory_indexer.gitignore import parse_patterns, parse_rules
-from directory_indexer.ignore import Precedence
 from directory_indexer.records import FileFailure, Stage, file_path, os_path
-from directory_indexer.repository import (
+from directory_indexer.walker.gitignore import parse_patterns, parse_rules
+from directory_indexer.walker.ignore import Precedence
+from directory_indexer.walker.repository import (
     GitSettings,
     git_settings,
     is_there,
@@ -18,14 +18,14 @@ from directory_indexer.repository import (
     repository_around,
     repository_at,
 )
-from directory_indexer.rule_layer import layer_of
+from directory_indexer.walker.rule_layer import layer_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable
 
-    from directory_indexer.ignore import Rules
     from directory_indexer.records import FilePath
-    from directory_indexer.repository import Repository
+    from directory_indexer.walker.ignore import Rules
+    from directory_indexer.walker.repository import Repository
 
 RULE_FILES: Final = frozenset({".git", ".gitignore", ".dirindexignore"})
 """Names of entries that change the rules of the directory that holds them."""

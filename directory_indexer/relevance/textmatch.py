@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from directory_indexer.analyzer import part_words, words
+from directory_indexer.relevance.analyzer import part_words, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from directory_indexer.matchplan import MatchPlan
+    from directory_indexer.relevance.matchplan import MatchPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,54 +44,43 @@ class Matcher:
             for form in term.forms:
                 self._terms_of.setdefault(form, []).append(index)
             self._rows += [(index, row) for row in term.rows]
-        self._weights = [_telling(term.n_chunks, plan.n_chunks) for term in plan.terms]
+        self._weights = plan.weights
         self._row_words = {word for _, row in self._rows for word in row}
+        self._pairs = [min(pair) for pair in pairwise(self._weights)]
+        self._all_pairs = math.fsum(self._pairs) or 1.0
         self._total = math.fsum(self._weights) or 1.0
 
     def match(self, text: str, *, names: str) -> TextMatch:
         """Measure one passage; `names` is what stands above it: heading, title, path."""
         found = words(text)
-        places: list[list[int]] = [[] for _ in self._weights]
-        for place, word in enumerate(found):
-            for index in self._terms_of.get(word, ()):
-                places[index].append(place)
-        counts = [float(len(at)) for at in places]
+        terms_of = self._terms_of.get
+        hits = [(place, index) for place, word in enumerate(found) if (indexes := terms_of(word)) for index in indexes]
+        counts = [0.0] * len(self._weights)
+        for _, index in hits:
+            counts[index] += 1.0
         for word in part_words(text):
-            for index in self._terms_of.get(word, ()):
+            for index in terms_of(word, ()):
                 counts[index] += 0.5
         for index, row in self._rows:
             counts[index] += _count_row(found, row)
         length = _SLOPE * len(found) / _USUAL_LENGTH + 1 - _SLOPE
-        frequency = math.fsum(
-            w * n / (n + _SATURATION * length) for w, n in zip(self._weights, counts, strict=True) if n
-        )
-        coverage = math.fsum(w for w, n in zip(self._weights, counts, strict=True) if n)
-        return TextMatch(frequency / self._total, coverage / self._total, self._nearness(places), self._naming(names))
+        weighed = [(weight, n) for weight, n in zip(self._weights, counts, strict=True) if n]
+        frequency = math.fsum(weight * n / (n + _SATURATION * length) for weight, n in weighed)
+        coverage = math.fsum(weight for weight, _ in weighed)
+        return TextMatch(frequency / self._total, coverage / self._total, self._nearness(hits), self._naming(names))
 
-    def _nearness(self, places: Sequence[Sequence[int]]) -> float:
-        total = near = 0.0
-        for index in range(len(places) - 1):
-            weight = min(self._weights[index], self._weights[index + 1])
-            total += weight
-            if _stand_together(places[index], places[index + 1]):
-                near += weight
-        return near / total if total else 0.0
+    def _nearness(self, hits: Sequence[tuple[int, int]]) -> float:
+        near = {
+            min(index, other)
+            for at, (place, index) in enumerate(hits)
+            for there, other in hits[at + 1 : at + 1 + _NEAR]
+            if abs(index - other) == 1 and there - place <= _NEAR
+        }
+        return math.fsum(self._pairs[index] for index in near) / self._all_pairs
 
     def _naming(self, names: str) -> float:
         found = {index for word in (*words(names), *part_words(names)) for index in self._terms_of.get(word, ())}
         return math.fsum(self._weights[index] for index in found) / self._total
-
-
-def _telling(n_chunks: int, n_all: int) -> float:
-    return math.log(1 + (max(n_all, n_chunks) - n_chunks + 0.5) / (n_chunks + 0.5))
-
-
-def _stand_together(first: Sequence[int], second: Sequence[int]) -> bool:
-    return (
-        any(-_NEAR <= there - here <= _NEAR for here in first for there in second)
-        if len(first) * len(second) < 400
-        else True
-    )
 
 
 def _count_row(found: Sequence[str], row: tuple[str, ...]) -> int:

@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from directory_indexer.indexing.vectorizer import KEEP_PENDING
 from directory_indexer.parsing import UnchangedFile, parse_all
 from directory_indexer.records import (
     FileFailure,
@@ -19,17 +20,16 @@ from directory_indexer.records import (
     RunProgress,
     SkippedFile,
 )
-from directory_indexer.vectorizer import KEEP_PENDING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from directory_indexer.docstore import DocStore, Transaction
+    from directory_indexer.indexing.planner import Plan
+    from directory_indexer.indexing.runs import Run
+    from directory_indexer.indexing.vectorizer import Vectorizer
     from directory_indexer.parsing import ParseOutcome, ParsePolicy
-    from directory_indexer.planner import Plan
     from directory_indexer.records import ContentHash, FilePath, Outcome, SkipReason
-    from directory_indexer.runs import Run
-    from directory_indexer.vectorizer import Vectorizer
 
 _BATCH_CHUNKS = 512
 

@@ -19,6 +19,9 @@ FTS_TOKENIZE: Final = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'
 FTS_WEIGHTS: Final = (1.0, 0.7, 2.0, 2.0, 1.0)
 """What a word weighs in bm25(), one number for each of `FTS_COLUMNS`."""
 
+GRAM_SIZES: Final = (2, 3)
+"""How many letters the pieces have that languages without spaces are cut into: East Asian ones, and those of the Thai."""
+
 
 def index_fields(*, text: str, heading: str, title: str, path: str) -> tuple[str, ...]:
     """Give the values of `FTS_COLUMNS` for one chunk; the same input gives the same values in every process.
@@ -39,13 +42,15 @@ def fold(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """Cut text into words exactly as the index does."""
+    if text.isascii():
+        return text.encode().translate(_ASCII_WORDS).decode().split()
     return _WORD.findall(_lowered(fold(text)))
 
 
 def query_words(text: str) -> list[str]:
     """Cut text into words that are to be found: without the short rests at the end of runs of letters."""
     if text.isascii():
-        return _WORD.findall(text.lower())
+        return words(text)
     return _WORD.findall(_lowered(_UNSPACED.sub(_full_grams, _respelled(text))))
 
 
@@ -68,6 +73,8 @@ def transliterated(word: str) -> str:
 
 def _hump_parts(text: str) -> set[str]:
     parts: set[str] = set()
+    if not _HUMP.search(text):
+        return parts
     for found in _CAPITALISED.finditer(text):
         start = found.start()
         while start and text[start - 1] in _LOWER:
@@ -110,10 +117,14 @@ def _full_grams(run: re.Match[str]) -> str:
 
 
 def _gram_size(letters: str) -> int:
-    return 3 if letters[0] < "\u2000" else 2
+    return GRAM_SIZES[1] if letters[0] < "\u2000" else GRAM_SIZES[0]
 
 
 _LOWER: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_ASCII_WORDS: Final = bytes(byte if chr(byte).isalnum() else ord(" ") for byte in bytes(range(128)).lower()) + bytes(
+    128
+)
+_HUMP: Final = re.compile("[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _CAPITALISED: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
 _HUMPS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _UMLAUT: Final = re.compile("[äöüÄÖÜåÅøØæÆ\u0308\u030a]")

@@ -13,7 +13,7 @@ from directory_indexer.records import ChunkId, Explanation, FilePath
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from directory_indexer.matchplan import MatchPlan
+    from directory_indexer.relevance.matchplan import MatchPlan
 
 DEPTH: Final = 100
 """How many candidates to take from each list; more of them changed no measured answer."""

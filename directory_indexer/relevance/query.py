@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
-from directory_indexer.analyzer import query_words
-from directory_indexer.languages import language_of
+from directory_indexer.relevance.analyzer import query_words
+from directory_indexer.relevance.languages import language_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -131,16 +131,15 @@ def _words_of(pieces: Iterable[_Piece]) -> Iterator[QueryWord]:
 
 
 def _query_word(piece: _Piece) -> QueryWord:
-    tokens = tuple(query_words(piece.text)[:MAX_WORDS])
     if piece.is_quoted:
-        kind = WordKind.PHRASE
-    elif len(tokens) == 1 and _WILDCARD.fullmatch(piece.text):
-        kind = WordKind.WILDCARD
-    elif len(tokens) > 1:
-        kind = WordKind.LITERAL
-    else:
-        kind = WordKind.PLAIN
-    return QueryWord(piece.text, tokens, kind)
+        return QueryWord(piece.text, tuple(query_words(piece.text)[:MAX_WORDS]), WordKind.PHRASE)
+    if _WILDCARD.fullmatch(piece.text) and all(len(query_words(part)) <= 1 for part in piece.text.split("*")):
+        return QueryWord(piece.text, tuple(query_words(piece.text)), WordKind.WILDCARD)
+    if _APOSTROPHE.search(piece.text):
+        tokens = query_words(piece.text)
+        return QueryWord(piece.text, tuple(token for token in tokens if len(token) > _ELISION) or tuple(tokens))
+    tokens = query_words(piece.text)[:MAX_WORDS]
+    return QueryWord(piece.text, tuple(tokens), WordKind.LITERAL if len(tokens) > 1 else WordKind.PLAIN)
 
 
 _PIECE: Final = re.compile(
@@ -151,4 +150,6 @@ _PIECE: Final = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_APOSTROPHE: Final = re.compile(r"[^\W\d_]['’][^\W\d_]")
+_ELISION: Final = 2
 _WILDCARD: Final = re.compile(r"[^\w*]*(?=\w*\*)[\w*]+[^\w*]*")

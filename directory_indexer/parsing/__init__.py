@@ -14,10 +14,11 @@ from itertools import chain, islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeAlias
 
-from directory_indexer import chunker, extractors, ignore
+from directory_indexer import chunker, extractors
 from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors.kinds import kind_of
-from directory_indexer.reading import FileContent, read
+from directory_indexer.parsing.reading import FileContent, read
+from directory_indexer.parsing.workers import Lost, Task, WorkerLimits, run_tasks
 from directory_indexer.records import (
     FileFailure,
     ParsedFile,
@@ -26,7 +27,7 @@ from directory_indexer.records import (
     Stage,
     content_hash,
 )
-from directory_indexer.workers import Lost, Task, WorkerLimits, run_tasks
+from directory_indexer.walker.ignore import has_secret_content
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -142,7 +143,7 @@ def _parsed(found: FileContent, known_hash: ContentHash | None, policy: ParsePol
     of_content = content_hash(content)
     if of_content == known_hash:
         return UnchangedFile(source, of_content)
-    if not policy.include_secrets and (rule := ignore.has_secret_content(content[:_HEAD_BYTES])):
+    if not policy.include_secrets and (rule := has_secret_content(content[:_HEAD_BYTES])):
         return _skipped(source, SkipReason.SECRET, rule)
     document = policy.extract(content, source.path)
     chunks = chunker.chunk(document, policy=policy.chunking, count_tokens=policy.count_tokens)

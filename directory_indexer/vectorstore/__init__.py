@@ -15,8 +15,8 @@ import numpy as np
 import qdrant_edge as edge
 
 from directory_indexer.errors import GenerationGoneError, StoreError
-from directory_indexer.generations import Generations, HeldGeneration
 from directory_indexer.records import ChunkId, VectorHit
+from directory_indexer.vectorstore.generations import Generations, HeldGeneration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

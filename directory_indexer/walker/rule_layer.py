@@ -14,14 +14,14 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from directory_indexer.gitignore import fold
-from directory_indexer.name_hints import hints_of, merged
+from directory_indexer.walker.gitignore import fold
+from directory_indexer.walker.name_hints import hints_of, merged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from directory_indexer.gitignore import Glob, Rule
-    from directory_indexer.name_hints import NameHints
+    from directory_indexer.walker.gitignore import Glob, Rule
+    from directory_indexer.walker.name_hints import NameHints
 
 
 class Layer:

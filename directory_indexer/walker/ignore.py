@@ -27,10 +27,10 @@ from enum import IntEnum
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from directory_indexer.gitignore import byte_text, parse_patterns
-from directory_indexer.name_hints import finder_of, merged
-from directory_indexer.rule_layer import Layer, layer_of
-from directory_indexer.secret_files import SECRET_NAMES, has_secret_content
+from directory_indexer.walker.gitignore import byte_text, parse_patterns
+from directory_indexer.walker.name_hints import finder_of, merged
+from directory_indexer.walker.rule_layer import Layer, layer_of
+from directory_indexer.walker.secret_files import SECRET_NAMES, has_secret_content
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, groupby, pairwise, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from directory_indexer.cutting import Ruler, Unit, cut, sentence_starts, units_of
+from directory_indexer.chunker.cutting import Ruler, Unit, cut, sentence_starts, units_of
 from directory_indexer.records import Chunk, Section
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 
+from directory_indexer.config.jsonc import parse_jsonc
+from directory_indexer.config.settings import Config
 from directory_indexer.errors import ConfigError
-from directory_indexer.jsonc import parse_jsonc
-from directory_indexer.settings import Config
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

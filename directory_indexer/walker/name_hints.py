@@ -11,12 +11,12 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from directory_indexer.gitignore import STAR, fold
+from directory_indexer.walker.gitignore import STAR, fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from directory_indexer.gitignore import Glob
+    from directory_indexer.walker.gitignore import Glob
 
 _MAX_SPELLINGS: Final = 16
 _MAX_SPELLED: Final = 24

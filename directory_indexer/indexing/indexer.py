@@ -17,11 +17,11 @@ from directory_indexer.errors import (
     UsageError,
 )
 from directory_indexer.fingerprint import Fingerprint
+from directory_indexer.indexing.planner import Plan, plan
+from directory_indexer.indexing.runs import recorded_run
+from directory_indexer.indexing.updater import Updater
 from directory_indexer.lock import write_lock
-from directory_indexer.planner import Plan, plan
 from directory_indexer.records import FileFailure, FilePath, Phase, RunProgress, Stage, file_path, os_path
-from directory_indexer.runs import recorded_run
-from directory_indexer.updater import Updater
 from directory_indexer.walker import walk
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from directory_indexer.docstore import DocStore
+    from directory_indexer.indexing.runs import Run
+    from directory_indexer.indexing.vectorizer import Vectorizer
     from directory_indexer.parsing import ParsePolicy
     from directory_indexer.records import IndexReport, Outcome
-    from directory_indexer.runs import Run
-    from directory_indexer.vectorizer import Vectorizer
     from directory_indexer.walker import WalkPolicy
 
 BYTES_PER_TEXT_BYTE = 3

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from directory_indexer.docstore import Snapshot
-    from directory_indexer.query import Query
     from directory_indexer.records import FilePath, SearchRequest
+    from directory_indexer.relevance.query import Query
 
 _NAMED_FILES = 256
 """So many files are named to the vector store one by one; of more, its answers are filtered as they come."""

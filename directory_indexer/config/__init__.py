@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr, ValidationError
 
-from directory_indexer.errors import ConfigError
-from directory_indexer.setting_sources import (
+from directory_indexer.config.settings import PROVIDERS, Config
+from directory_indexer.config.sources import (
     KEYS,
     SECTIONS,
     Setting,
@@ -30,7 +30,7 @@ from directory_indexer.setting_sources import (
     settings_in_file,
     variable_of,
 )
-from directory_indexer.settings import PROVIDERS, Config
+from directory_indexer.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from directory_indexer.ignore import Decision, Precedence, Rules, built_in_rules
 from directory_indexer.records import (
     FileFailure,
     FilePath,
@@ -26,7 +25,8 @@ from directory_indexer.records import (
     file_path,
     os_path,
 )
-from directory_indexer.rule_files import RULE_FILES, RuleFiles
+from directory_indexer.walker.ignore import Decision, Precedence, Rules, built_in_rules
+from directory_indexer.walker.rule_files import RULE_FILES, RuleFiles
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator

@@ -7,6 +7,7 @@ all of them, so that bm25() weighs them as the one word they are.
 
 from __future__ import annotations
 
+import math
 import os.path
 import re
 from dataclasses import dataclass
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import Stemmer
 
-from directory_indexer.analyzer import name_parts, query_words, transliterated
-from directory_indexer.languages import is_filler
-from directory_indexer.query import Query, QueryWord, WordKind
+from directory_indexer.relevance.analyzer import name_parts, query_words, transliterated
+from directory_indexer.relevance.languages import is_filler
+from directory_indexer.relevance.query import Query, QueryWord, WordKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,6 +36,9 @@ class Vocabulary(Protocol):
 
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         """Give words of the index that begin so, in their order, with the number of chunks they occur in."""
+
+    def ending_with(self, suffix: str, *, limit: int) -> list[tuple[str, int]]:
+        """Give words of the index that end so, with the number of chunks they occur in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,14 @@ class MatchPlan:
     terms: tuple[Term, ...] = ()
     n_chunks: int = 0
 
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """How telling each term is, as bm25() weighs words: the rarer the more."""
+        return tuple(
+            math.log(1 + (max(self.n_chunks, term.n_chunks) - term.n_chunks + 0.5) / (term.n_chunks + 0.5))
+            for term in self.terms
+        )
+
 
 def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     """Turn a query into an expression over the words that the index has."""
@@ -79,21 +91,25 @@ def _planned(word: QueryWord, language: str, vocabulary: Vocabulary) -> Iterator
     if word.kind is WordKind.WILDCARD:
         yield _wildcard(word, vocabulary)
         return
-    for token in dict.fromkeys(word.tokens):
-        yield _with_variants(token, language, vocabulary)
-    parts = tuple(query_words(" ".join(name_parts(_bare(word.text))))) or (word.tokens if len(word.tokens) > 1 else ())
-    if len(parts) > 1:
-        yield _whole(word, parts, vocabulary)
-        if len(word.tokens) == 1:
-            yield from (_with_variants(part, language, vocabulary) for part in dict.fromkeys(parts))
-    spelled = transliterated(_bare(word.text).casefold())
-    if spelled != _bare(word.text).casefold():
+    bare = _SIGNS_AROUND.sub("", word.text)
+    humps = name_parts(bare) if bare.isascii() and bare.isalnum() else ()
+    singles = [
+        _with_variants(token, language, vocabulary)
+        for token in dict.fromkeys((*word.tokens, *humps))
+        if not is_filler(token, language)
+    ]
+    yield from singles
+    parts = humps or word.tokens
+    if 1 < len(parts) <= _LONGEST_ROW and (humps or word.kind is not WordKind.PLAIN):
+        yield _in_a_row(word, parts, singles, vocabulary)
+    spelled = transliterated(bare.casefold())
+    if spelled != bare.casefold():
         yield from (_exact(token, vocabulary) for token in query_words(spelled))
 
 
 def _with_variants(token: str, language: str, vocabulary: Vocabulary) -> _Planned:
     stem = _stem(token, language)
-    prefix = os.path.commonprefix((stem.rstrip("iy") if len(stem) > _SHORTEST + 1 else stem, token))
+    prefix = os.path.commonprefix((stem.rstrip("iy"), token))
     if len(prefix) < _SHORTEST or not token.isalpha():
         return _exact(token, vocabulary)
     similar = vocabulary.starting_with(prefix, limit=_MOST_SIMILAR)
@@ -105,7 +121,7 @@ def _with_variants(token: str, language: str, vocabulary: Vocabulary) -> _Planne
     common = os.path.commonprefix(tuple(forms))
     beside = sum(n for form, n in similar if form.startswith(common))
     if len(common) >= _SHORTEST and beside <= _MOST_BESIDE * n_chunks:
-        phrases = (f'"{common}" *',)
+        phrases: tuple[str, ...] = (f'"{common}" *',)
     else:
         by_count = sorted(forms, key=lambda form: (-counts.get(form, 0), form))[:_MOST_FORMS]
         phrases = tuple(_phrase((form,)) for form in by_count)
@@ -116,28 +132,36 @@ def _exact(token: str, vocabulary: Vocabulary) -> _Planned:
     return _Planned(Term(token, frozenset((token,)), vocabulary.counts((token,)).get(token, 0)), (_phrase((token,)),))
 
 
-def _whole(word: QueryWord, parts: tuple[str, ...], vocabulary: Vocabulary) -> _Planned:
-    joined = "".join(parts)
-    counts = vocabulary.counts((joined,))
-    return _Planned(
-        Term(word.text, frozenset((joined,)), counts.get(joined, 0), (parts,)), (_phrase(parts), _phrase((joined,)))
-    )
+def _in_a_row(word: QueryWord, parts: tuple[str, ...], singles: Sequence[_Planned], vocabulary: Vocabulary) -> _Planned:
+    """Ask for the parts of a name next to each other or written as one, which is at most as common as each of them."""
+    joined = "".join(parts) if word.text.isascii() else parts[0]
+    n_joined = vocabulary.counts((joined,)).get(joined, 0)
+    n_chunks = min((one.term.n_chunks for one in singles if one.term.typed in parts), default=n_joined)
+    forms = frozenset((joined,)) if word.text.isascii() else frozenset[str]()
+    phrases = (_phrase(parts), *map(_phrase, ((form,) for form in forms)))
+    return _Planned(Term(word.text, forms, max(n_chunks, n_joined if forms else 0), (parts,)), phrases)
 
 
 def _wildcard(word: QueryWord, vocabulary: Vocabulary) -> _Planned:
-    pattern = re.compile(".*".join(map(re.escape, word.text.casefold().split("*"))))
-    prefix = word.text.casefold().split("*")[0]
-    found = [(form, n) for form, n in vocabulary.starting_with(prefix, limit=_MOST_SIMILAR) if pattern.fullmatch(form)]
-    forms = frozenset(form for form, _ in found)
-    return _Planned(Term(word.text, forms, sum(n for _, n in found)), (f'"{word.tokens[0]}" *',))
+    parts = ["".join(query_words(part)) for part in word.text.split("*")]
+    pattern = re.compile(".*".join(parts))
+    found = vocabulary.starting_with(parts[0], limit=_MOST_SIMILAR) if parts[0] else []
+    if not parts[0]:
+        found = vocabulary.ending_with(parts[-1] or word.tokens[-1], limit=_MOST_SIMILAR)
+        found += vocabulary.starting_with(word.tokens[0], limit=_MOST_SIMILAR)
+    counts = {form: n for form, n in found if pattern.fullmatch(form)}
+    common = sorted(counts, key=lambda form: (-counts[form], form))[:_MOST_WILD]
+    phrases = (f'"{parts[0]}" *',) if parts[0] and not any(parts[1:]) else tuple(_phrase((form,)) for form in common)
+    return _Planned(Term(word.text, frozenset(counts), sum(counts.values())), phrases)
 
 
 def _expression(query: Query, planned: Sequence[_Planned]) -> str | None:
     clauses = [_phrase(word.tokens) for word in query.words if word.kind is WordKind.PHRASE]
     clauses += _headings(query.required.headings)
-    if planned:
-        clauses.append(" OR ".join(dict.fromkeys(phrase for one in planned for phrase in one.phrases)))
-    if not clauses:
+    phrases = dict.fromkeys(phrase for one in planned for phrase in one.phrases)
+    if phrases:
+        clauses.append(" OR ".join(phrases))
+    if not clauses or (planned and not phrases):
         return None
     wanted = " AND ".join(f"({clause})" for clause in clauses)
     unwanted = [_phrase(word.tokens) for word in query.excluded] + _headings(query.forbidden.headings)
@@ -156,10 +180,6 @@ def _is_filler(word: QueryWord, language: str) -> bool:
     return word.kind is WordKind.PLAIN and is_filler(word.tokens[0], language)
 
 
-def _bare(text: str) -> str:
-    return _SIGNS_AROUND.sub("", text)
-
-
 @lru_cache(maxsize=1 << 14)
 def _stem(word: str, language: str) -> str:
     stemmer = _stemmer(language)
@@ -174,5 +194,7 @@ def _stemmer(language: str) -> Stemmer.Stemmer | None:
 _SHORTEST: Final = 2
 _MOST_SIMILAR: Final = 2000
 _MOST_FORMS: Final = 12
+_MOST_WILD: Final = 100
+_LONGEST_ROW: Final = 8
 _MOST_BESIDE: Final = 4
 _SIGNS_AROUND: Final = re.compile(r"^\W+|\W+$")

@@ -1,0 +1,1 @@
+"""The reading side: searches, similar files, and the text of files."""
