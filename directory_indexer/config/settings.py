@@ -105,7 +105,7 @@ class IndexingConfig(_Section):
     """What is indexed, and how it is cut."""
 
     chunk_size: int = Field(default=256, ge=16, le=8192, description="longest passage, in tokens of the model")
-    overlap: int = Field(default=32, ge=0, description="tokens that a passage shares with the one before")
+    overlap: int = Field(default=0, ge=0, description="tokens that a passage shares with the one before")
     max_file_size: int = Field(default=10_485_760, ge=1, description="larger files are left out, in bytes")
     ignore_patterns: tuple[str, ...] = Field(
         default=(".git", "node_modules", "target"),
