@@ -20,7 +20,7 @@ FTS_WEIGHTS: Final = (1.0, 0.7, 2.0, 2.0, 1.0)
 """What a word weighs in bm25(), one number for each of `FTS_COLUMNS`."""
 
 GRAM_SIZES: Final = (2, 3)
-"""How many letters the pieces have that languages without spaces are cut into: East Asian ones, and those of the Thai."""
+"""How many letters the pieces have that languages without spaces are cut into: East Asian and Thai ones."""
 
 
 def index_fields(*, text: str, heading: str, title: str, path: str) -> tuple[str, ...]:

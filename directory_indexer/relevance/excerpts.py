@@ -88,7 +88,7 @@ def _pieces(text: str, max_chars: int) -> list[tuple[int, int]]:
 def _best_stretch(
     pieces: Sequence[tuple[int, int]], found: Sequence[_Found], weights: Sequence[float], max_chars: int
 ) -> tuple[int, int]:
-    """Slide over the pieces for the most telling words, each counted once and a little more; then add what is around."""
+    """Slide over the pieces for the most telling words, each counted little more than once; then add what is around."""
     starts = [start for start, _ in pieces]
     inside: list[list[int]] = [[] for _ in pieces]
     for one in found:

@@ -1,4 +1,4 @@
-"""A query in the words of one index: which spellings stand for each word, how telling they are, and what SQLite is asked.
+"""A query in the words of one index: what stands for each word, how telling it is, and what SQLite is asked.
 
 The index keeps words as they are written. Endings are dealt with here, for the language of the query: words of the
 index with the same stem stand for each other, and where they make up most of what begins alike, one prefix asks for
