@@ -36,7 +36,7 @@ _WORDS_ALONE: Final = 0.8
 """How good a passage is that has all the words, when nothing is known of its meaning."""
 
 _WEAK: Final = 0.3
-"""Best passages of sixty claims of biomedicine, asked of a web tool's manual, lie below; of twenty fair questions above."""
+"""Sixty claims of biomedicine, asked of a web tool's manual, have a best passage below it; twenty fair questions above."""
 _MOST_OF_A_FILE: Final = 3
 
 
