@@ -36,7 +36,7 @@ _WORDS_ALONE: Final = 0.8
 """How good a passage is that has all the words, when nothing is known of its meaning."""
 
 _WEAK: Final = 0.3
-"""Sixty claims of biomedicine, asked of a web tool's manual, have a best passage below it; twenty fair questions above."""
+"""Sixty claims of biomedicine, asked of a web tool's manual, stay below it; twenty fair questions do not."""
 _MOST_OF_A_FILE: Final = 3
 
 
