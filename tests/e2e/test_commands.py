@@ -212,8 +212,9 @@ def test_help_lists_every_command(shell: Shell) -> None:
 
 def test_search_and_help_load_no_library_that_they_do_not_need(indexed: Shell) -> None:
     script = (
-        "import sys, runpy; sys.argv[:] = sys.argv[1:]\n"
-        "try: runpy.run_module('directory_indexer', run_name='__main__')\n"
+        "import sys; sys.argv[:] = sys.argv[1:]\n"
+        "from directory_indexer.cli import cli\n"
+        "try: cli()\n"
         "except SystemExit: pass\n"
         "heavy = {'onnxruntime', 'qdrant_edge', 'pymupdf', 'mcp', 'rich', 'tree_sitter', 'pydantic', 'numpy'}\n"
         "print('loaded:', *sorted(heavy & set(sys.modules)))"
