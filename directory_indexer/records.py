@@ -25,9 +25,11 @@ ChunkId = NewType("ChunkId", str)
 """The UUIDv5 of a chunk's path, content hash and ordinal: also its Qdrant point id."""
 
 _CHUNK_NAMESPACE = uuid.UUID("8b0f6c1e-5d0a-5f3e-9f64-2f6d0c6b7a11")
-_SURROGATES = re.compile("[\ud800-\udfff]")
-_STAND_INS = re.compile("[\U0010d800-\U0010dfff]")
 _STAND_IN_OFFSET = 0x100000
+# POSIX names hold any byte, which Python shows as one of 128 surrogates; Windows names hold any surrogate.
+_FIRST, _LAST = (0xDC80, 0xDCFF) if os.name == "posix" else (0xD800, 0xDFFF)
+_SURROGATES = re.compile(f"[{chr(_FIRST)}-{chr(_LAST)}]")
+_STAND_INS = re.compile(f"[{chr(_FIRST + _STAND_IN_OFFSET)}-{chr(_LAST + _STAND_IN_OFFSET)}]")
 
 
 def file_path(path: str | os.PathLike[str]) -> FilePath:

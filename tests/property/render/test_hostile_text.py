@@ -24,6 +24,8 @@ from directory_indexer.render.terminal import styled
 
 _CODES = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\")
 _SUMMARY = IndexSummary(1, 1, 1, 1, is_running=False, completed_at=None)
+# What no file name can hold: NUL, and surrogates that stand for no byte.
+IMPOSSIBLE_IN_NAMES = dict.fromkeys([0, *range(0xD800, 0xDC80), *range(0xDD00, 0xE000)])
 hostile = st.text(st.one_of(st.characters(), st.sampled_from("\x1b\x07\n\r\t\x9b\u202e\u2066\u2028\udcff\ud800[]:/%#")))
 clean = hostile.map(lambda text: re.sub("[\ud800-\udfff]", "", text))
 
@@ -39,7 +41,7 @@ def _hit(draw: st.DrawFn) -> Hit:
     places = st.integers(0, len(text))
     marks = draw(st.lists(st.tuples(places, places).map(lambda mark: (min(mark), max(mark))), max_size=4))
     return Hit(
-        path=file_path("/n/" + draw(hostile).replace("\0", "")),
+        path=file_path("/n/" + draw(hostile).translate(IMPOSSIBLE_IN_NAMES)),
         kind=draw(clean),
         title=draw(clean),
         score=draw(st.floats(0, 1)),
