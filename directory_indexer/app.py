@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from directory_indexer.docstore import DocStore, set_aside
-from directory_indexer.errors import CorruptIndexError, NotIndexedError
+from directory_indexer.errors import ConfigError, CorruptIndexError, NotIndexedError
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.records import EmbeddingSpace, FilePath, Finding, StatusReport, Verdict, file_path, os_path
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from directory_indexer.config import LoadedConfig
+    from directory_indexer.config.settings import Config
     from directory_indexer.docstore import Snapshot
     from directory_indexer.doctor import Doctor
     from directory_indexer.embedders import Embedder
@@ -40,9 +41,14 @@ _LISTED = 1000
 
 
 class App:
-    """One index with everything that works on it; threads may share it."""
+    """One index with everything that works on it; threads may share it.
+
+    Raises:
+        ConfigError: the configuration asks for a provider or a store that this version does not have.
+    """
 
     def __init__(self, loaded: LoadedConfig) -> None:
+        _require_supported(loaded.config)
         self.loaded = loaded
         self._config = loaded.config
         self._embedder_lock = threading.Lock()
@@ -276,6 +282,18 @@ class App:
 def resolved_path(path: str) -> FilePath:
     """Make a path that a person typed absolute, with `~` and symbolic links resolved."""
     return file_path(os.path.realpath(os.path.expanduser(path)))
+
+
+def _require_supported(config: Config) -> None:
+    mistakes = []
+    if config.embedding.provider != "embedded":
+        mistakes.append(f"embedding.provider: '{config.embedding.provider}' is not supported by this version yet")
+    if config.storage.qdrant.endpoint is not None:
+        mistakes.append("storage.qdrant.endpoint: a Qdrant server is not supported by this version yet")
+    if mistakes:
+        raise ConfigError(
+            "\n".join(mistakes), hint="take it out of the configuration: dirindex config shows where it is"
+        )
 
 
 def _has_changed(snapshot: Snapshot, path: FilePath) -> bool:
