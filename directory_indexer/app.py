@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from directory_indexer.searching.similar import SimilarFiles
     from directory_indexer.searching.texts import Selection
     from directory_indexer.vectorstore import VectorStore
+    from directory_indexer.vectorstore.generations import Generations
 
 _LISTED = 1000
 
@@ -163,7 +164,7 @@ class App:
                 failures=snapshot.failures(within=within, limit=_LISTED),
                 space=self._space() if snapshot.meta("fingerprint") else None,
                 n_database_bytes=self.docstore.size_bytes(),
-                n_vector_bytes=self._vectorstore.size_bytes(),
+                n_vector_bytes=self._generations.size_bytes(),
                 running=self._going_on(runs),
                 last_run=runs[0] if runs else None,
             )
@@ -243,12 +244,18 @@ class App:
         return Vectorizer(docstore=self.docstore, vectorstore=self._vectorstore, embedder=self.embedder)
 
     @cached_property
-    def _vectorstore(self) -> VectorStore:
-        from directory_indexer.embedders.model_files import DIMENSIONS
-        from directory_indexer.vectorstore import VectorStore
+    def _generations(self) -> Generations:
+        from directory_indexer.vectorstore.generations import Generations
 
         qdrant = self._config.storage.qdrant
-        return VectorStore(path=qdrant.path, collection=qdrant.collection, dimensions=DIMENSIONS)
+        return Generations(qdrant.path / qdrant.collection)
+
+    @cached_property
+    def _vectorstore(self) -> VectorStore:
+        from directory_indexer.embedders.model_files import DIMENSIONS
+        from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
+
+        return EmbeddedVectorStore(self._generations, dimensions=DIMENSIONS)
 
     @cached_property
     def _parse_policy(self) -> ParsePolicy:

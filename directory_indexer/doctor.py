@@ -77,7 +77,7 @@ class Doctor:
                 yield self._repair_vectors(lost, unknown)
             for _ in self._vectorizer.embed_pending():
                 pass
-            self._vectorizer.merge(at_least=1)
+            self._vectorizer.merge_all()
         yield from self.check()
 
     def _repair_vectors(self, lost: set[ChunkId] | None, unknown: set[ChunkId]) -> Finding:

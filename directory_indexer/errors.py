@@ -10,6 +10,7 @@ DirIndexError                     70  a bug, when nothing more precise is raised
 │   ├── ProviderError              3  the embedding provider is away, refuses, or answers nonsense
 │   ├── StoreError                 3  SQLite or the vector store cannot be read or written
 │   │   ├── CorruptIndexError      3  the database is damaged and has to be built again
+│   │   ├── VectorStoreError       3  the vectors cannot be reached, read or written; words still answer
 │   │   └── GenerationGoneError    3  vectors were replaced meanwhile; asking the newer index again succeeds
 │   ├── IndexMismatchError         3  the index was built by another model, chunking or version
 │   └── RootUnavailableError       3  a tracked directory is missing, unreadable or suddenly empty
@@ -77,6 +78,10 @@ class StoreError(UnavailableError):
 
 class CorruptIndexError(StoreError):
     """The database is damaged and has to be built again."""
+
+
+class VectorStoreError(StoreError):
+    """The vectors cannot be reached, read or written; the database and search by words work without them."""
 
 
 class GenerationGoneError(StoreError):

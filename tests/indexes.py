@@ -17,7 +17,8 @@ from directory_indexer.parsing import ParsePolicy
 from directory_indexer.records import SearchRequest
 from directory_indexer.searching.nearest import Nearest
 from directory_indexer.searching.searcher import Searcher
-from directory_indexer.vectorstore import VectorStore
+from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
+from directory_indexer.vectorstore.generations import Generations
 from directory_indexer.walker import WalkPolicy
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ class Index:
 
     def __post_init__(self) -> None:
         self.docstore = DocStore(self.data_dir / "data.db")
-        self.vectorstore = VectorStore(
-            path=self.data_dir / "qdrant", collection="test", dimensions=self.embedder.dimensions
+        self.vectorstore = EmbeddedVectorStore(
+            Generations(self.data_dir / "qdrant" / "test"), dimensions=self.embedder.dimensions
         )
         self.vectorizer = Vectorizer(
             docstore=self.docstore, vectorstore=self.vectorstore, embedder=lambda: self.embedder

@@ -128,7 +128,7 @@ class Indexer:
             self._remove(list(known))
             with self._docstore.transaction() as transaction:
                 transaction.remove_directory(tracked[root])
-            self._vectorizer.merge(at_least=1)
+            self._vectorizer.merge_all()
             self._docstore.compact()
         return sum(file.hash is not None for file in known.values())
 

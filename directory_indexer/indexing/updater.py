@@ -10,7 +10,6 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from directory_indexer.indexing.vectorizer import KEEP_PENDING
 from directory_indexer.parsing import UnchangedFile, parse_all
 from directory_indexer.records import (
     FileFailure,
@@ -115,7 +114,7 @@ class Updater:
         if total and not self._run.must_stop:
             self._embed()
         self._run.report(replace(self._progress, phase=Phase.MERGING))
-        self._vectorizer.merge(at_least=KEEP_PENDING)
+        self._vectorizer.merge_what_is_worth_it()
         self.tally.n_pending = total - self._progress.chunks_done
 
     def _apply_walk(self, directory_id: int, plan: Plan) -> None:

@@ -21,12 +21,6 @@ if TYPE_CHECKING:
 BATCH_CHUNKS = 128
 """One to four seconds of embedding on two cores: the most that a kill can cost."""
 
-MERGE_AT = 4096
-"""Pending vectors are searched one by one: 4096 cost a cold search about 5 ms, and a merge about a second."""
-
-KEEP_PENDING = 1024
-"""At the end of a run so few vectors stay pending: an edited file then costs one small transaction."""
-
 
 class Vectorizer:
     """Bring the vectors of one index up to date; the caller holds the write lock."""
@@ -51,10 +45,17 @@ class Vectorizer:
             with self._docstore.transaction() as transaction:
                 transaction.put_vectors([_embedded(chunk, vectors[chunk.text_hash]) for chunk in batch])
             yield len(fresh), len(batch) - len(fresh)
-            self.merge(at_least=MERGE_AT)
+            self._merge(at_least=self._vectorstore.merge_at)
 
-    def merge(self, *, at_least: int) -> None:
-        """Move pending vectors into the vector store when there are enough of them, or of stale points."""
+    def merge_what_is_worth_it(self) -> None:
+        """Move pending vectors into the vector store unless they are so few that they may stay."""
+        self._merge(at_least=self._vectorstore.keep_pending)
+
+    def merge_all(self) -> None:
+        """Move every pending vector into the vector store, and let it drop every stale point."""
+        self._merge(at_least=1)
+
+    def _merge(self, *, at_least: int) -> None:
         with self._docstore.snapshot() as snapshot:
             if snapshot.count_pending_vectors() + snapshot.count_stale_points() < max(at_least, 1):
                 return

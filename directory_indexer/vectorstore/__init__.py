@@ -1,280 +1,59 @@
-"""Stores the vectors of chunks in Qdrant's embedded engine and finds the nearest ones.
-
-Every published generation is immutable, for the engine allows no second opener beside a writer, but any number of
-openers of what nobody writes. The engine holds Python's interpreter lock for the whole of a call.
-"""
+"""Where the vectors of chunks are kept and compared: the boundary that every store implements."""
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
-import qdrant_edge as edge
-
-from directory_indexer.errors import GenerationGoneError, StoreError
-from directory_indexer.records import ChunkId, VectorHit
-from directory_indexer.vectorstore.generations import Generations, HeldGeneration
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
+    import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.records import VectorPoint, VectorScope
-
-_BATCH = 1000
-
-_OVERSAMPLING = 2.0
-"""So many times more candidates are compared by their full vectors than are asked for: recall 0.97 becomes 1.00."""
-
-_MAX_SEGMENT_KB = 1 << 30
-"""Never split: one search compares all codes in one go."""
-
-_QUANTIZED = "quantized.data"
-
-_NEVER_WRITTEN = frozenset({"matrix.dat", _QUANTIZED, "point_to_values.bin", "values_to_points.bin"})
-"""The large files that the engine opens for reading only, or replaces as a whole."""
+    from directory_indexer.records import ChunkId, VectorHit, VectorPoint, VectorScope
 
 
-class _Reader(NamedTuple):
-    number: int
-    shard: edge.EdgeShard
-    held: HeldGeneration
-
-    def close(self) -> None:
-        try:
-            self.shard.close()
-        finally:
-            self.held.release()
-
-
-class VectorStore:
+class VectorStore(Protocol):
     """The vectors of one index, a generation at a time; threads may share it.
 
-    Readers name the generation that they want, of which 0 is the empty one. Only the holder of the write lock may
-    merge and discard.
+    A generation is what one merge left. Readers name the one that the database names; 0 is the empty one. Only the
+    holder of the write lock may merge and discard.
+
+    Raises:
+        VectorStoreError: from any verb, when the store cannot be reached, read or written.
+        GenerationGoneError: from the reading verbs, when the generation has been discarded.
     """
 
-    def __init__(self, *, path: Path, collection: str, dimensions: int) -> None:
-        self._generations = Generations(path / collection)
-        self._dimensions = dimensions
-        self._lock = threading.Lock()
-        self._reader: _Reader | None = None
+    @property
+    def merge_at(self) -> int:
+        """So many pending vectors are merged while a run goes on."""
+
+    @property
+    def keep_pending(self) -> int:
+        """At the end of a run fewer pending vectors than these are not worth a merge."""
 
     def search(
         self, generation: int, vector: NDArray[np.float32], *, scope: VectorScope, limit: int
     ) -> list[VectorHit]:
-        """Find the chunks in the scope that are most similar to a vector, best first.
-
-        Raises:
-            GenerationGoneError: the generation has been discarded.
-            StoreError: the generation is damaged.
-        """
-        request = edge.QueryRequest(
-            limit=limit,
-            query=edge.Query.Nearest(vector.tolist()),
-            filter=_filter(scope),
-            params=edge.SearchParams(
-                quantization=edge.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING)
-            ),
-            with_payload=False,
-        )
-        with self._reading(generation) as shard:
-            found = shard.query(request) if shard else []
-        return [VectorHit(ChunkId(str(point.id)), point.score) for point in found]
+        """Find the chunks in the scope that are most similar to a vector, best first."""
 
     def vectors(self, generation: int, ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
-        """Give the vectors of those chunks that have one, to half precision.
-
-        Raises:
-            GenerationGoneError: the generation has been discarded.
-            StoreError: the generation is damaged.
-        """
-        vectors: dict[ChunkId, NDArray[np.float32]] = {}
-        for batch in _batches(ids):
-            with self._reading(generation) as shard:
-                records = shard.retrieve(batch, with_payload=False, with_vector=True) if shard else []
-            vectors |= {ChunkId(str(record.id)): np.array(record.vector, np.float32) for record in records}
-        return vectors
+        """Give the vectors of those chunks that have one, to half precision."""
 
     def ids(self, generation: int) -> Iterator[ChunkId]:
-        """Give the ids of all chunks that have a vector.
-
-        Raises:
-            GenerationGoneError: the generation has been discarded.
-            StoreError: the generation is damaged.
-        """
-        offset: Any = None
-        while True:
-            request = edge.ScrollRequest(limit=_BATCH, offset=offset, with_payload=False, with_vector=False)
-            with self._reading(generation) as shard:
-                records, offset = shard.scroll(request) if shard else ([], None)
-            yield from (ChunkId(str(record.id)) for record in records)
-            if offset is None:
-                return
+        """Give the ids of all chunks that have a vector."""
 
     def count(self, generation: int) -> int:
-        """Count the vectors.
-
-        Raises:
-            GenerationGoneError: the generation has been discarded.
-            StoreError: the generation is damaged.
-        """
-        with self._reading(generation) as shard:
-            return shard.count(edge.CountRequest(exact=True)) if shard else 0
+        """Count the vectors."""
 
     def merge(self, generation: int, *, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]) -> int:
-        """Publish a new generation, that of the given one without `deletes` and then with `upserts`; give its number.
+        """Make a new generation, that of the given one without `deletes` and then with `upserts`; give its number.
 
-        It is durable on return, and garbage until the database names it. Work goes on in batches, but some calls of
-        the engine take seconds during which no other thread of this process runs.
-
-        Raises:
-            StoreError: the given generation is damaged, or the new one cannot be written.
+        It is durable on return, and counts once the database names it. Doing it again does no harm.
         """
-        with (
-            _translated_errors("write vectors"),
-            self._generations.draft(generation, linked=_NEVER_WRITTEN) as draft,
-        ):
-            with contextlib.closing(self._open_draft(draft, is_new=not generation)) as shard:
-                _apply(shard, deletes, upserts)
-            # The first opening after a write still changes files; after it, none does.
-            edge.EdgeShard.load(str(draft)).close()
-            _read_through(draft.rglob(_QUANTIZED))
-            return self._generations.publish(draft)
 
     def discard_others(self, generation: int) -> None:
-        """Remove what crashes left behind, and all generations but the given one that nobody reads any more."""
-        with _translated_errors("remove old vectors"):
-            self._generations.discard_others(generation)
-
-    def size_bytes(self) -> int:
-        """Measure what the store takes on disk."""
-        return self._generations.size_bytes()
+        """Remove what crashes left behind, and what the given generation does not need."""
 
     def close(self) -> None:
-        """Give back files and memory; calling it twice is harmless, and a later call opens the store again.
-
-        It takes some 10 ms of waiting for the disk, and empties the page cache. A process that has nothing else to
-        close may end by `os._exit` instead, which loses nothing.
-        """
-        with self._lock, _translated_errors("close vectors"):
-            reader, self._reader = self._reader, None
-            if reader:
-                reader.close()
-
-    @contextlib.contextmanager
-    def _reading(self, generation: int) -> Iterator[edge.EdgeShard | None]:
-        if generation == 0:
-            yield None
-            return
-        with self._lock, _translated_errors("read vectors"):
-            if self._reader is None or self._reader.number != generation:
-                # Opened first, so that what both share stays in memory.
-                outdated, self._reader = self._reader, self._open(generation)
-                if outdated:
-                    outdated.close()
-            yield self._reader.shard
-
-    def _open(self, generation: int) -> _Reader:
-        held = self._generations.hold(generation)
-        if held is None:
-            raise GenerationGoneError(f"generation {generation} of the vectors is gone")
-        try:
-            # Not a walk: other readers make and remove files of their own in there while they open and close it.
-            _read_through(path for path in held.files if path.name == _QUANTIZED)
-            return _Reader(generation, edge.EdgeShard.load(str(held.path)), held)
-        except BaseException:
-            held.release()
-            raise
-
-    def _open_draft(self, draft: Path, *, is_new: bool) -> edge.EdgeShard:
-        if not is_new:
-            return edge.EdgeShard.load(str(draft))
-        shard = edge.EdgeShard.create(str(draft), _engine_config(self._dimensions))
-        for field in ("file_path", "parent_directories"):
-            # An index that is read into memory is rebuilt at every opening: 220 ms at 100 000 vectors against 10.
-            index = edge.KeywordIndexParams(memory=edge.Memory.Cold)
-            shard.update(edge.UpdateOperation.create_field_index(field, index))
-        return shard
-
-
-def _engine_config(dimensions: int) -> edge.EdgeConfig:
-    """Describe a flat index of int8 codes, in the page cache, beside vectors in half precision that stay on disk.
-
-    Pinned codes would be copied to the heap and dropped from the page cache at every opening: 1 s at 100 000 vectors
-    against 30 ms. Without a graph (`m`) a search compares all codes in scope, 3 to 7 ms there; a graph would pay from
-    a few hundred thousand on, but takes 0.5 ms a vector to build, so it would have to be built where nobody waits.
-    """
-    return edge.EdgeConfig(
-        vectors=edge.EdgeVectorParams(
-            size=dimensions,
-            distance=edge.Distance.Cosine,
-            datatype=edge.VectorStorageDatatype.Float16,
-            memory=edge.Memory.Cold,
-        ),
-        quantization_config=edge.ScalarQuantizationConfig(
-            type=edge.ScalarType.Int8, quantile=0.99, memory=edge.Memory.Cached
-        ),
-        hnsw_config=edge.HnswIndexConfig(m=0, ef_construct=100, full_scan_threshold=10_000),
-        optimizers=edge.EdgeOptimizersConfig(default_segment_number=1, max_segment_size=_MAX_SEGMENT_KB),
-        # What is not published is never opened again, so that there is nothing to recover.
-        wal_enabled=False,
-    )
-
-
-def _apply(shard: edge.EdgeShard, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]) -> None:
-    for ids in _batches(deletes):
-        shard.update(edge.UpdateOperation.delete_points(ids))
-    for points in _batches(upserts):
-        shard.update(edge.UpdateOperation.upsert_points([_engine_point(point) for point in points]))
-    shard.optimize()
-    shard.flush()
-
-
-def _engine_point(point: VectorPoint) -> edge.Point:
-    # A view of the bytes takes half the time of a list of floats.
-    vector: Any = memoryview(point.vector).cast("f")
-    payload = {"file_path": point.file_path, "parent_directories": list(point.parent_directories)}
-    return edge.Point(point.chunk_id, vector, payload)
-
-
-def _filter(scope: VectorScope) -> edge.Filter | None:
-    fields = (("parent_directories", scope.directories), ("file_path", scope.files))
-    conditions: list[Any] = [
-        edge.FieldCondition(key=field, match=edge.MatchAny([str(path) for path in paths]))
-        for field, paths in fields
-        if paths
-    ]
-    # A filter that everything satisfies costs as much as the search itself.
-    return edge.Filter(should=conditions) if conditions else None
-
-
-def _read_through(paths: Iterable[Path]) -> None:
-    """Bring the codes into the page cache, which takes the engine ten times longer: it maps them page by page."""
-    buffer = bytearray(1 << 20)
-    for path in paths:
-        with path.open("rb", buffering=0) as codes:
-            while codes.readinto(buffer):
-                pass
-
-
-def _batches(items: Iterable[Any]) -> Iterator[list[Any]]:
-    iterator = iter(items)
-    while batch := list(islice(iterator, _BATCH)):
-        yield batch
-
-
-@contextlib.contextmanager
-def _translated_errors(doing: str) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        # The engine raises plain exceptions, whatever the cause; subclasses come from elsewhere.
-        if type(error) is Exception or isinstance(error, OSError):
-            raise StoreError(f"cannot {doing}: {error}", hint="dirindex doctor --repair") from error
-        raise
+        """Give back files, connections and memory; a later call opens the store again."""

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from directory_indexer.errors import StoreError
+from directory_indexer.errors import VectorStoreError
 from directory_indexer.lock import HeldLock, try_lock
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Generations:
         """Keep a generation while it is read; None when it has been discarded.
 
         Raises:
-            StoreError: files of the generation are missing or have another length than they were published with.
+            VectorStoreError: files of the generation are missing or have another length than they were published with.
         """
         if not self._directory.is_dir():
             return None
@@ -76,7 +76,7 @@ class Generations:
         file system can do that.
 
         Raises:
-            StoreError: the base is not there or damaged, or the disk is too full.
+            VectorStoreError: the base is not there or damaged, or the disk is too full.
         """
         for directory in (self._directory.parent, self._directory):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -113,7 +113,7 @@ class Generations:
         needed = _SPARE_BYTES + 2 * _size_bytes(self._path(base))
         free = shutil.disk_usage(self._directory).free
         if free < needed:
-            raise StoreError(
+            raise VectorStoreError(
                 f"'{self._directory}' has {free // 10**6} MB left, and merging vectors may take {needed // 10**6} MB",
                 hint="free some disk space",
             )
@@ -194,9 +194,9 @@ def _check(generation: Path) -> dict[str, int]:
         contents: dict[str, int] = json.loads((generation / _CONTENTS).read_bytes())
         damaged = [name for name, size in contents.items() if (generation / name).stat().st_size != size]
     except (OSError, ValueError) as error:
-        raise StoreError(f"the vectors in '{generation}' are damaged: {error}", hint=_HINT) from error
+        raise VectorStoreError(f"the vectors in '{generation}' are damaged: {error}", hint=_HINT) from error
     if damaged:
-        raise StoreError(f"the vectors in '{generation}' are damaged: {damaged[0]} is cut short", hint=_HINT)
+        raise VectorStoreError(f"the vectors in '{generation}' are damaged: {damaged[0]} is cut short", hint=_HINT)
     return contents
 
 

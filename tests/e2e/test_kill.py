@@ -14,7 +14,8 @@ from directory_indexer.docstore import DocStore
 from directory_indexer.lock import write_lock
 from directory_indexer.records import Phase
 from directory_indexer.searching.nearest import Nearest
-from directory_indexer.vectorstore import VectorStore
+from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
+from directory_indexer.vectorstore.generations import Generations
 
 DIRINDEX = Path(sys.executable).with_name("dirindex")
 
@@ -25,7 +26,7 @@ def _index(docs: Path, data_dir: Path) -> subprocess.Popen[bytes]:
 
 def _contents(data_dir: Path) -> dict[str, object]:
     """Give every text and whether its vector is there, by its place."""
-    vectorstore = VectorStore(path=data_dir / "qdrant", collection="directory-indexer", dimensions=384)
+    vectorstore = EmbeddedVectorStore(Generations(data_dir / "qdrant" / "directory-indexer"), dimensions=384)
     nearest = Nearest(vectorstore=vectorstore)
     contents: dict[str, object] = {}
     with DocStore(data_dir / "data.db").snapshot() as snapshot:

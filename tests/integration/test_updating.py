@@ -90,7 +90,7 @@ def test_a_moved_directory_is_not_embedded_again_after_a_merge(index: Index, fre
     for number in range(12):
         index.write(f"old/note{number}.md", f"note number {number} about subject{number}\n")
     index.run()
-    index.vectorizer.merge(at_least=1)
+    index.vectorizer.merge_all()
     (index.root / "old").rename(index.root / "new")
     report = index.run()
     assert (report.n_moved, report.n_reused, report.n_embedded) == (12, 12, 0)
@@ -101,7 +101,7 @@ def test_a_deleted_file_is_gone_from_both_lists(index: Index, fresh: Fresh) -> N
     index.write("soup.md", SOUP)
     path = index.write("keys.md", KEYS)
     index.run()
-    index.vectorizer.merge(at_least=1)
+    index.vectorizer.merge_all()
     path.unlink()
     assert index.run().n_removed == 1
     assert "keys.md" not in index.names("rotate the signing keys")

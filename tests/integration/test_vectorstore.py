@@ -14,7 +14,8 @@ from vectors import ROOT, Corpus, chunk_id, points, unit_vectors
 
 from directory_indexer.errors import GenerationGoneError, StoreError
 from directory_indexer.records import ChunkId, FilePath, VectorPoint, VectorScope, file_path
-from directory_indexer.vectorstore import VectorStore
+from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
+from directory_indexer.vectorstore.generations import Generations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,11 +39,11 @@ SCOPES = {
 
 
 @pytest.fixture
-def open_store(tmp_path: Path) -> Iterator[Callable[[], VectorStore]]:
-    stores: list[VectorStore] = []
+def open_store(tmp_path: Path) -> Iterator[Callable[[], EmbeddedVectorStore]]:
+    stores: list[EmbeddedVectorStore] = []
 
-    def open_store() -> VectorStore:
-        stores.append(VectorStore(path=tmp_path / "qdrant", collection="chunks", dimensions=DIMENSIONS))
+    def open_store() -> EmbeddedVectorStore:
+        stores.append(EmbeddedVectorStore(Generations(tmp_path / "qdrant" / "chunks"), dimensions=DIMENSIONS))
         return stores[-1]
 
     yield open_store
@@ -51,7 +52,7 @@ def open_store(tmp_path: Path) -> Iterator[Callable[[], VectorStore]]:
 
 
 @pytest.fixture
-def store(open_store: Callable[[], VectorStore]) -> VectorStore:
+def store(open_store: Callable[[], EmbeddedVectorStore]) -> EmbeddedVectorStore:
     return open_store()
 
 
@@ -61,8 +62,8 @@ def directory(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def few(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[VectorStore, int]]:
-    store = VectorStore(path=tmp_path_factory.mktemp("few"), collection="chunks", dimensions=DIMENSIONS)
+def few(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[EmbeddedVectorStore, int]]:
+    store = EmbeddedVectorStore(Generations(tmp_path_factory.mktemp("few") / "chunks"), dimensions=DIMENSIONS)
     yield store, _merge(store, range(300))
     store.close()
 
@@ -70,7 +71,7 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[VectorStore,
 class Quantized(NamedTuple):
     """A store with so many vectors that the engine keeps codes of them, in parts and with later additions."""
 
-    store: VectorStore
+    store: EmbeddedVectorStore
     generation: int
     corpus: Corpus
     directory: Path
@@ -82,7 +83,7 @@ QUANTIZED_DIMENSIONS = 1024
 @pytest.fixture(scope="module")
 def quantized(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Quantized]:
     path = tmp_path_factory.mktemp("quantized")
-    store = VectorStore(path=path, collection="chunks", dimensions=QUANTIZED_DIMENSIONS)
+    store = EmbeddedVectorStore(Generations(path / "chunks"), dimensions=QUANTIZED_DIMENSIONS)
     stored = points(range(5600), dimensions=QUANTIZED_DIMENSIONS)
     generation = store.merge(0, deletes=(), upserts=stored[:5300])
     generation = store.merge(generation, deletes=[chunk_id(number) for number in range(200)], upserts=stored[5300:])
@@ -92,7 +93,7 @@ def quantized(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Quantized]:
     store.close()
 
 
-def _merge(store: VectorStore, numbers: range, *, onto: int = 0, deletes: range = range(0)) -> int:
+def _merge(store: EmbeddedVectorStore, numbers: range, *, onto: int = 0, deletes: range = range(0)) -> int:
     upserts = points(numbers, dimensions=DIMENSIONS)
     return store.merge(onto, deletes=[chunk_id(number) for number in deletes], upserts=upserts)
 
@@ -102,7 +103,7 @@ def _query(number: int, *, dimensions: int = DIMENSIONS) -> np.ndarray[tuple[int
     return vector
 
 
-def _search(store: VectorStore, generation: int, number: int = 0) -> list[ChunkId]:
+def _search(store: EmbeddedVectorStore, generation: int, number: int = 0) -> list[ChunkId]:
     hits = store.search(generation, _query(number), scope=EVERYWHERE, limit=5)
     return [hit.chunk_id for hit in hits]
 
@@ -120,7 +121,7 @@ def _hashes(directory: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("scope", SCOPES.values(), ids=SCOPES)
 def test_a_search_finds_what_comparing_with_every_vector_in_scope_finds(
-    few: tuple[VectorStore, int], scope: VectorScope
+    few: tuple[EmbeddedVectorStore, int], scope: VectorScope
 ) -> None:
     store, generation = few
     corpus = Corpus(points(range(300), dimensions=DIMENSIONS))
@@ -155,7 +156,7 @@ def test_scores_are_cosines(quantized: Quantized) -> None:
     assert hits == sorted(hits, key=lambda hit: -hit.score)
 
 
-def test_names_that_are_no_unicode_can_be_a_scope(store: VectorStore) -> None:
+def test_names_that_are_no_unicode_can_be_a_scope(store: EmbeddedVectorStore) -> None:
     odd = file_path(os.fsdecode(b"/home/caf\xe9"))
     [point] = points([1], dimensions=DIMENSIONS)
     upserts = [VectorPoint(point.chunk_id, FilePath(f"{odd}/a.md"), (odd,), point.vector)]
@@ -164,12 +165,11 @@ def test_names_that_are_no_unicode_can_be_a_scope(store: VectorStore) -> None:
     assert [hit.chunk_id for hit in hits] == [point.chunk_id]
 
 
-def test_the_empty_generation_answers_everything_with_nothing(store: VectorStore, tmp_path: Path) -> None:
+def test_the_empty_generation_answers_everything_with_nothing(store: EmbeddedVectorStore, tmp_path: Path) -> None:
     assert store.search(0, _query(0), scope=EVERYWHERE, limit=5) == []
     assert store.vectors(0, [chunk_id(1)]) == {}
     assert list(store.ids(0)) == []
     assert store.count(0) == 0
-    assert store.size_bytes() == 0
     assert list(tmp_path.iterdir()) == []
 
 
@@ -186,7 +186,7 @@ def test_threads_search_at_the_same_time(quantized: Quantized) -> None:
 # Merging
 
 
-def test_merging_gives_what_building_anew_gives(store: VectorStore) -> None:
+def test_merging_gives_what_building_anew_gives(store: EmbeddedVectorStore) -> None:
     onto = _merge(store, range(300))
     merged = _merge(store, range(250, 400), onto=onto, deletes=range(100))
     fresh = _merge(store, range(100, 400))
@@ -198,7 +198,7 @@ def test_merging_gives_what_building_anew_gives(store: VectorStore) -> None:
         assert _search(store, merged, number) == _search(store, fresh, number)
 
 
-def test_merging_twice_is_merging_once(store: VectorStore) -> None:
+def test_merging_twice_is_merging_once(store: EmbeddedVectorStore) -> None:
     once = _merge(store, range(50))
     twice = _merge(store, range(50), onto=once)
     ids = [chunk_id(number) for number in range(50)]
@@ -206,7 +206,7 @@ def test_merging_twice_is_merging_once(store: VectorStore) -> None:
     assert _bytes(store, twice, ids) == _bytes(store, once, ids)
 
 
-def test_an_upsert_replaces_vector_and_place(store: VectorStore) -> None:
+def test_an_upsert_replaces_vector_and_place(store: EmbeddedVectorStore) -> None:
     first, second = points([1, 2], dimensions=DIMENSIONS)
     moved = VectorPoint(first.chunk_id, FilePath("/elsewhere/x"), (FilePath("/elsewhere"),), second.vector)
     generation = store.merge(_merge(store, range(1, 2)), deletes=(), upserts=[moved])
@@ -216,12 +216,12 @@ def test_an_upsert_replaces_vector_and_place(store: VectorStore) -> None:
     assert hit.score == pytest.approx(1, abs=1e-3)
 
 
-def test_what_is_deleted_and_upserted_at_once_is_there(store: VectorStore) -> None:
+def test_what_is_deleted_and_upserted_at_once_is_there(store: EmbeddedVectorStore) -> None:
     generation = _merge(store, range(5, 10), onto=_merge(store, range(10)), deletes=range(10))
     assert sorted(store.ids(generation)) == [chunk_id(number) for number in range(5, 10)]
 
 
-def test_deleting_what_is_not_there_is_harmless(store: VectorStore) -> None:
+def test_deleting_what_is_not_there_is_harmless(store: EmbeddedVectorStore) -> None:
     generation = _merge(store, range(0), onto=_merge(store, range(3)), deletes=range(100, 110))
     assert store.count(generation) == 3
 
@@ -235,7 +235,7 @@ def test_vectors_come_back_to_half_precision(quantized: Quantized) -> None:
         assert vector == pytest.approx(wanted[key], abs=1e-3)
 
 
-def test_a_vector_that_is_stored_again_and_again_does_not_drift(store: VectorStore) -> None:
+def test_a_vector_that_is_stored_again_and_again_does_not_drift(store: EmbeddedVectorStore) -> None:
     generation = _merge(store, range(200))
     ids = [chunk_id(number) for number in range(200)]
     before = _bytes(store, generation, ids)
@@ -251,7 +251,7 @@ def test_a_vector_that_is_stored_again_and_again_does_not_drift(store: VectorSto
         )
 
 
-def test_more_than_a_batch_is_merged_listed_and_read(store: VectorStore) -> None:
+def test_more_than_a_batch_is_merged_listed_and_read(store: EmbeddedVectorStore) -> None:
     generation = _merge(store, range(2500))
     generation = _merge(store, range(2500, 2600), onto=generation, deletes=range(1200))
     ids = list(store.ids(generation))
@@ -262,7 +262,9 @@ def test_more_than_a_batch_is_merged_listed_and_read(store: VectorStore) -> None
 # Generations
 
 
-def test_a_generation_answers_as_before_while_the_next_is_published(open_store: Callable[[], VectorStore]) -> None:
+def test_a_generation_answers_as_before_while_the_next_is_published(
+    open_store: Callable[[], EmbeddedVectorStore],
+) -> None:
     reader, writer = open_store(), open_store()
     old = _merge(writer, range(10))
     assert _search(reader, old, 3)[0] == chunk_id(3)
@@ -274,7 +276,7 @@ def test_a_generation_answers_as_before_while_the_next_is_published(open_store: 
 
 
 def test_a_generation_is_kept_while_it_is_read_and_discarded_afterwards(
-    open_store: Callable[[], VectorStore], directory: Path
+    open_store: Callable[[], EmbeddedVectorStore], directory: Path
 ) -> None:
     reader, writer = open_store(), open_store()
     old = _merge(writer, range(10))
@@ -287,7 +289,7 @@ def test_a_generation_is_kept_while_it_is_read_and_discarded_afterwards(
     assert {path.name for path in directory.iterdir()} == {f"generation-{new}", f"generation-{new}.lock"}
 
 
-def test_a_discarded_generation_is_said_to_be_gone(open_store: Callable[[], VectorStore]) -> None:
+def test_a_discarded_generation_is_said_to_be_gone(open_store: Callable[[], EmbeddedVectorStore]) -> None:
     writer = open_store()
     old = _merge(writer, range(3))
     new = _merge(writer, range(3), onto=old)
@@ -301,12 +303,14 @@ def test_a_discarded_generation_is_said_to_be_gone(open_store: Callable[[], Vect
     assert reader.count(new) == 3
 
 
-def test_a_generation_that_never_was_is_gone(store: VectorStore) -> None:
+def test_a_generation_that_never_was_is_gone(store: EmbeddedVectorStore) -> None:
     with pytest.raises(GenerationGoneError):
         store.count(1)
 
 
-def test_starting_over_never_gives_a_number_that_somebody_may_have_open(open_store: Callable[[], VectorStore]) -> None:
+def test_starting_over_never_gives_a_number_that_somebody_may_have_open(
+    open_store: Callable[[], EmbeddedVectorStore],
+) -> None:
     reader, writer = open_store(), open_store()
     old = _merge(writer, range(10))
     assert reader.count(old) == 10
@@ -330,7 +334,9 @@ def test_a_merge_changes_no_byte_of_its_base(quantized: Quantized) -> None:
 def test_opening_and_closing_change_no_byte(quantized: Quantized) -> None:
     before = _hashes(quantized.directory)
     for _ in range(3):
-        store = VectorStore(path=quantized.directory.parents[1], collection="chunks", dimensions=QUANTIZED_DIMENSIONS)
+        store = EmbeddedVectorStore(
+            Generations(quantized.directory.parents[1] / "chunks"), dimensions=QUANTIZED_DIMENSIONS
+        )
         query = _query(300, dimensions=QUANTIZED_DIMENSIONS)
         store.search(quantized.generation, query, scope=EVERYWHERE, limit=5)
         store.close()
@@ -338,15 +344,16 @@ def test_opening_and_closing_change_no_byte(quantized: Quantized) -> None:
 
 
 def test_generations_share_what_did_not_change(quantized: Quantized) -> None:
-    before = quantized.store.size_bytes()
+    generations = Generations(quantized.directory.parent)
+    before = generations.size_bytes()
     generation = quantized.store.merge(quantized.generation, deletes=[chunk_id(300)], upserts=())
-    assert quantized.store.size_bytes() < 1.5 * before
+    assert generations.size_bytes() < 1.5 * before
     assert generation != quantized.generation
     quantized.store.discard_others(quantized.generation)
 
 
 def test_where_files_cannot_be_linked_they_are_copied(
-    open_store: Callable[[], VectorStore], monkeypatch: pytest.MonkeyPatch
+    open_store: Callable[[], EmbeddedVectorStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError
@@ -361,7 +368,7 @@ def test_where_files_cannot_be_linked_they_are_copied(
 # Accidents
 
 
-def test_a_failed_merge_leaves_nothing_behind(store: VectorStore, directory: Path) -> None:
+def test_a_failed_merge_leaves_nothing_behind(store: EmbeddedVectorStore, directory: Path) -> None:
     generation = _merge(store, range(10))
     before = {path.name for path in directory.iterdir()}
 
@@ -375,7 +382,7 @@ def test_a_failed_merge_leaves_nothing_behind(store: VectorStore, directory: Pat
     assert store.count(generation) == 10
 
 
-def test_what_a_crash_left_behind_is_removed(store: VectorStore, directory: Path) -> None:
+def test_what_a_crash_left_behind_is_removed(store: EmbeddedVectorStore, directory: Path) -> None:
     published = _merge(store, range(10))
     unpublished = _merge(store, range(20), onto=published)
     shutil.copytree(directory / f"generation-{published}", directory / "draft-crashed")
@@ -386,7 +393,9 @@ def test_what_a_crash_left_behind_is_removed(store: VectorStore, directory: Path
     assert {path.name for path in directory.iterdir()} == {f"generation-{published}", f"generation-{published}.lock"}
 
 
-def test_what_a_killed_reader_left_in_a_generation_is_not_passed_on(store: VectorStore, directory: Path) -> None:
+def test_what_a_killed_reader_left_in_a_generation_is_not_passed_on(
+    store: EmbeddedVectorStore, directory: Path
+) -> None:
     generation = _merge(store, range(10))
     left = directory / f"generation-{generation}" / ".atomicwriteXyZ" / "tmpfile.tmp"
     left.parent.mkdir()
@@ -409,7 +418,7 @@ def test_damage_is_an_error_that_says_how_to_mend_it(
     damaged.unlink()
     if remaining is not None:
         damaged.write_bytes(content[: int(len(content) * remaining)])
-    store = VectorStore(path=tmp_path, collection="chunks", dimensions=QUANTIZED_DIMENSIONS)
+    store = EmbeddedVectorStore(Generations(tmp_path / "chunks"), dimensions=QUANTIZED_DIMENSIONS)
     with pytest.raises(StoreError, match="damaged") as caught:
         store.count(quantized.generation)
     assert not isinstance(caught.value, GenerationGoneError)
@@ -418,7 +427,7 @@ def test_damage_is_an_error_that_says_how_to_mend_it(
         store.merge(quantized.generation, deletes=(), upserts=())
 
 
-def test_garbage_in_a_file_is_an_error_that_says_how_to_mend_it(store: VectorStore, directory: Path) -> None:
+def test_garbage_in_a_file_is_an_error_that_says_how_to_mend_it(store: EmbeddedVectorStore, directory: Path) -> None:
     generation = _merge(store, range(10))
     config = next((directory / f"generation-{generation}").rglob("segment.json"))
     config.write_bytes(bytes(config.stat().st_size))
@@ -428,7 +437,7 @@ def test_garbage_in_a_file_is_an_error_that_says_how_to_mend_it(store: VectorSto
 
 
 def test_a_merge_is_refused_when_the_disk_is_nearly_full(
-    store: VectorStore, directory: Path, monkeypatch: pytest.MonkeyPatch
+    store: EmbeddedVectorStore, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     generation = _merge(store, range(10))
     usage = shutil.disk_usage(directory)
@@ -439,7 +448,7 @@ def test_a_merge_is_refused_when_the_disk_is_nearly_full(
     assert store.count(generation) == 10
 
 
-def test_a_closed_store_opens_again(store: VectorStore) -> None:
+def test_a_closed_store_opens_again(store: EmbeddedVectorStore) -> None:
     generation = _merge(store, range(10))
     assert store.count(generation) == 10
     store.close()
@@ -448,12 +457,12 @@ def test_a_closed_store_opens_again(store: VectorStore) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
-def test_nobody_else_can_read_vectors(store: VectorStore, tmp_path: Path) -> None:
+def test_nobody_else_can_read_vectors(store: EmbeddedVectorStore, tmp_path: Path) -> None:
     _merge(store, range(20), onto=_merge(store, range(10)))
     for path in (tmp_path / "qdrant", *(tmp_path / "qdrant").rglob("*")):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
 
 
-def _bytes(store: VectorStore, generation: int, ids: list[ChunkId]) -> list[bytes]:
+def _bytes(store: EmbeddedVectorStore, generation: int, ids: list[ChunkId]) -> list[bytes]:
     vectors = store.vectors(generation, ids)
     return [vectors[one].tobytes() for one in ids]

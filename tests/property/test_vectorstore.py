@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from vectors import Corpus, chunk_id, points, unit_vectors
 
 from directory_indexer.records import VectorScope
-from directory_indexer.vectorstore import VectorStore
+from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
+from directory_indexer.vectorstore.generations import Generations
 
 if TYPE_CHECKING:
     from directory_indexer.records import ChunkId, VectorPoint
@@ -39,7 +40,7 @@ def test_a_store_holds_and_finds_what_a_dictionary_would(
     expected: dict[ChunkId, VectorPoint] = {}
     generation = 0
     with tempfile.TemporaryDirectory() as directory:
-        store = VectorStore(path=Path(directory), collection="chunks", dimensions=DIMENSIONS)
+        store = EmbeddedVectorStore(Generations(Path(directory) / "chunks"), dimensions=DIMENSIONS)
         for deletes, upserts in merges:
             generation = store.merge(
                 generation, deletes=map(chunk_id, deletes), upserts=points(upserts, dimensions=DIMENSIONS)
