@@ -34,7 +34,7 @@ def main() -> NoReturn:
 
 def _exit_code() -> int:
     try:
-        cli()
+        cli(prog_name="dirindex", windows_expand_args=False)
     except DirIndexError as error:
         Output(quiet=False, verbose=False, as_json=False).error(error)
         return error.exit_code

@@ -3,25 +3,23 @@
 What a command needs is imported inside it, so that `--help` and completion load no model, no parser and no store.
 """
 
-# ruff: noqa: PLC0415, PLR0913, PLR0917, FBT002 - see above; each option of a command is a parameter of its function
+# ruff: noqa: PLC0415, PLR0913 - see above; each option of a command is a parameter of its function
 
 from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path  # noqa: TC003 - Typer reads the annotations at run time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from directory_indexer import __version__
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, first_and_last, since
+from directory_indexer.cli.options import PATH, first_and_last, how_much, since, where
 from directory_indexer.cli.output import Output
-from directory_indexer.records import SearchMode, SearchRequest
-from directory_indexer.render.spans import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from directory_indexer.app import App
     from directory_indexer.indexing.indexer import IndexOptions
@@ -36,53 +34,66 @@ _SOME_FAILED = 1
 _UNAVAILABLE = 3
 _INTERRUPTED = 130
 _DEFAULT_LIMIT = 10
+_MODES = ("hybrid", "semantic", "keyword")
+_SHELLS = ("bash", "zsh", "fish")
 
-cli = typer.Typer(
-    name="dirindex",
-    help="Find passages in your own directories by meaning and by words.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+
+def _show_completion(context: click.Context, _: click.Parameter, shell: str | None) -> None:
+    from click.shell_completion import get_completion_class
+
+    completion = get_completion_class(shell) if shell else None
+    if completion is not None:
+        script = completion(cli, {}, "dirindex", "_DIRINDEX_COMPLETE")
+        Output(quiet=False, verbose=False, as_json=False).data(script.source())
+        context.exit()
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, "--version", "-V", message="dirindex %(version)s", help="Show the version.")
+@click.option(
+    "--completion",
+    type=click.Choice(_SHELLS),
+    is_eager=True,
+    expose_value=False,
+    callback=_show_completion,
+    help="Print what makes a shell complete commands and options.",
 )
-config_cli = typer.Typer(help="Show the configuration, or start a configuration file.", rich_markup_mode=None)
-cli.add_typer(config_cli, name="config")
-
-
-@cli.callback()
-def dirindex(
-    version: Annotated[bool, typer.Option("--version", "-V", is_eager=True, help="Show the version.")] = False,
-) -> None:
+def cli() -> None:
     """Find passages in your own directories by meaning and by words."""
-    if version:
-        Output(quiet=False, verbose=False, as_json=False).data(f"dirindex {__version__}")
-        raise typer.Exit
 
 
 @cli.command()
+@click.argument("paths", nargs=-1, type=PATH)
+@click.option("--force", is_flag=True, help="Read every file again, changed or not.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+@click.option("--watch", is_flag=True, help="Stay, and index what changes.")
+@click.option("--wait/--no-wait", default=True, show_default=True, help="Wait while another run writes, or leave.")
+@click.option("--max-seconds", type=float, help="Stop after so long; the next run goes on.")
+@click.option("--yes", "-y", is_flag=True, help="Redo and write as much as it takes, without asking.")
+@where
+@how_much
 def index(
-    paths: Annotated[list[Path] | None, typer.Argument(help="Directories; none: all that are tracked.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Read every file again, changed or not.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Stay, and index what changes.")] = False,
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait while another run writes, or leave.")] = True,
-    max_seconds: Annotated[float | None, typer.Option(help="Stop after so long; the next run goes on.")] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Redo and write as much as it takes, without asking.")
-    ] = False,
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
+    *,
+    paths: tuple[Path, ...],
+    force: bool,
+    dry_run: bool,
+    watch: bool,
+    wait: bool,
+    max_seconds: float | None,
+    yes: bool,
+    config: Path | None,
+    data_dir: Path | None,
+    quiet: bool,
+    verbose: bool,
+    as_json: bool,
 ) -> None:
-    """Add directories to the index, or bring tracked ones up to date."""
+    """Add the directories PATHS to the index, or bring tracked ones up to date; without PATHS, all of them."""
     from directory_indexer.indexing.indexer import IndexOptions
     from directory_indexer.render import json_pages, reports
     from directory_indexer.signals import StopSwitch
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    wanted = [os.fspath(path) for path in paths or ()]
+    wanted = [os.fspath(path) for path in paths]
     app = _app(config, data_dir, output)
     if dry_run:
         plans = app.indexer.plans(wanted)
@@ -100,50 +111,65 @@ def index(
         output.lines(reports.index_lines(report, paths=output.paths, verbose=verbose))
     if watch:
         _watch(app, wanted, switch, output)
-    raise typer.Exit(_index_exit_code(report))
+    raise click.exceptions.Exit(_index_exit_code(report))
 
 
 @cli.command()
+@click.argument("query")
+@click.argument("path", required=False, type=PATH)
+@click.option("--limit", "-n", type=click.IntRange(1, 1000), help=f"How many hits [{_DEFAULT_LIMIT}].")
+@click.option(
+    "--mode",
+    "-m",
+    type=click.Choice(_MODES),
+    default="hybrid",
+    show_default=True,
+    help="By meaning, by words, or both.",
+)
+@click.option("--type", "-t", "kinds", multiple=True, help="Only files of this kind: python, md, pdf …")
+@click.option("--glob", "-g", "globs", multiple=True, help="Only files that match, as in .gitignore.")
+@click.option("--since", "modified", help="Only files modified since: 7d, 2w, 2026-01-31.")
+@click.option("--files", "-l", is_flag=True, help="One line a file.")
+@click.option("--full", is_flag=True, help="The whole chunk, not an excerpt.")
+@click.option("--explain", is_flag=True, help="Say why each hit stands where it does.")
+@click.option("--cursor", type=click.IntRange(0), default=0, help="Go on where the last page ended.")
+@where
+@how_much
 def search(
-    query: Annotated[str, typer.Argument(help='Words, "a phrase", -without, path:, type:, heading:, or a question.')],
-    path: Annotated[Path | None, typer.Argument(help="Directory or file to search in.")] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=1, max=1000, help=f"How many hits [{_DEFAULT_LIMIT}].")
-    ] = None,
-    mode: Annotated[
-        SearchMode, typer.Option("--mode", "-m", help="By meaning, by words, or both.")
-    ] = SearchMode.HYBRID,
-    kind: Annotated[
-        list[str] | None, typer.Option("--type", "-t", help="Only files of this kind: python, md, pdf …")
-    ] = None,
-    glob: Annotated[
-        list[str] | None, typer.Option("--glob", "-g", help="Only files that match, as in .gitignore.")
-    ] = None,
-    modified: Annotated[
-        str | None, typer.Option("--since", help="Only files modified since: 7d, 2w, 2026-01-31.")
-    ] = None,
-    files: Annotated[bool, typer.Option("--files", "-l", help="One line a file.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="The whole chunk, not an excerpt.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Say why each hit stands where it does.")] = False,
-    cursor: Annotated[int, typer.Option("--cursor", min=0, help="Go on where the last page ended.")] = 0,
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
+    *,
+    query: str,
+    path: Path | None,
+    limit: int | None,
+    mode: str,
+    kinds: tuple[str, ...],
+    globs: tuple[str, ...],
+    modified: str | None,
+    files: bool,
+    full: bool,
+    explain: bool,
+    cursor: int,
+    config: Path | None,
+    data_dir: Path | None,
+    quiet: bool,
+    verbose: bool,
+    as_json: bool,
 ) -> None:
-    """Find passages by meaning and by words, best first."""
+    """Find passages by meaning and by words, best first; below PATH, if it is given.
+
+    QUERY is a question, or words, "a phrase", -without, path:, type: and heading:.
+    """
     from directory_indexer.app import resolved_path
+    from directory_indexer.records import SearchMode, SearchRequest
     from directory_indexer.render.answers import View
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     request = SearchRequest(
         query=query,
-        mode=mode,
+        mode=SearchMode(mode),
         limit=cursor + (limit or _DEFAULT_LIMIT),
         scope=(resolved_path(os.fspath(path)),) if path else (),
-        kinds=tuple(kind or ()),
-        globs=tuple(glob or ()),
+        kinds=kinds,
+        globs=globs,
         modified_since=since(modified),
     )
     view = View.FILES if files else View.FULL if full else View.EXCERPTS
@@ -151,21 +177,29 @@ def search(
     result = app.searcher.search(request)
     _show(app, result, output, view=view, explain=explain, first=cursor)
     is_found = len(result.hits) > cursor and (limit is not None or not result.is_weak)
-    raise typer.Exit(0 if is_found else _NOTHING_FOUND)
+    raise click.exceptions.Exit(0 if is_found else _NOTHING_FOUND)
 
 
 @cli.command()
+@click.argument("file", type=PATH)
+@click.argument("path", required=False, type=PATH)
+@click.option(
+    "--limit", "-n", type=click.IntRange(1, 1000), default=_DEFAULT_LIMIT, show_default=True, help="How many files."
+)
+@where
+@how_much
 def similar(
-    file: Annotated[Path, typer.Argument(help="File to compare with; it need not be indexed.")],
-    path: Annotated[Path | None, typer.Argument(help="Directory to search in.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many files.")] = _DEFAULT_LIMIT,
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
+    *,
+    file: Path,
+    path: Path | None,
+    limit: int,
+    config: Path | None,
+    data_dir: Path | None,
+    quiet: bool,
+    verbose: bool,
+    as_json: bool,
 ) -> None:
-    """Find files like this one."""
+    """Find files like FILE, which need not be indexed; below PATH, if it is given."""
     from directory_indexer.app import resolved_path
     from directory_indexer.render.answers import View
 
@@ -174,22 +208,29 @@ def similar(
     within = (resolved_path(os.fspath(path)),) if path else ()
     result = app.similar_files.find(resolved_path(os.fspath(file)), within=within, limit=limit)
     _show(app, result, output, view=View.FILES, explain=False, first=0)
-    raise typer.Exit(0 if result.hits else _NOTHING_FOUND)
+    raise click.exceptions.Exit(0 if result.hits else _NOTHING_FOUND)
 
 
 @cli.command()
+@click.argument("file", type=PATH)
+@click.option("--chunks", metavar="N-M", help="Only these chunks.")
+@click.option("--lines", metavar="N-M", help="Only these lines.")
+@click.option("--pages", metavar="N-M", help="Only these pages.")
+@where
+@how_much
 def get(
-    file: Annotated[Path, typer.Argument(help="An indexed file.")],
-    chunks: Annotated[str | None, typer.Option("--chunks", metavar="N-M", help="Only these chunks.")] = None,
-    lines: Annotated[str | None, typer.Option("--lines", metavar="N-M", help="Only these lines.")] = None,
-    pages: Annotated[str | None, typer.Option("--pages", metavar="N-M", help="Only these pages.")] = None,
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
+    *,
+    file: Path,
+    chunks: str | None,
+    lines: str | None,
+    pages: str | None,
+    config: Path | None,
+    data_dir: Path | None,
+    quiet: bool,
+    verbose: bool,
+    as_json: bool,
 ) -> None:
-    """Print the indexed text of a file, or a part of it."""
+    """Print the indexed text of FILE, or a part of it."""
     from directory_indexer.app import resolved_path
     from directory_indexer.render import answers, json_pages
 
@@ -205,13 +246,17 @@ def get(
 
 
 @cli.command()
+@click.argument("path", required=False, type=PATH)
+@where
+@how_much
 def status(
-    path: Annotated[Path | None, typer.Argument(help="Only the directory that this lies in.")] = None,
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
+    *,
+    path: Path | None,
+    config: Path | None,
+    data_dir: Path | None,
+    quiet: bool,
+    verbose: bool,
+    as_json: bool,
 ) -> None:
     """Show what is indexed, by words and by meaning, and what was left out and why."""
     import time
@@ -229,15 +274,19 @@ def status(
 
 
 @cli.command()
+@click.argument("path", type=PATH)
+@where
+@how_much
 def forget(
-    path: Annotated[Path, typer.Argument(help="A tracked directory.")],
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
+    *,
+    path: Path,
+    config: Path | None,
+    data_dir: Path | None,
+    quiet: bool,
+    verbose: bool,
+    as_json: bool,
 ) -> None:
-    """Stop tracking a directory, and remove what was indexed for it; its files stay as they are."""
+    """Stop tracking the directory PATH, and remove what was indexed for it; its files stay as they are."""
     import json
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
@@ -250,13 +299,17 @@ def forget(
 
 
 @cli.command()
+@click.option("--repair", is_flag=True, help="Mend what can be mended.")
+@where
+@how_much
 def doctor(
-    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
+    *,
+    repair: bool,
+    config: Path | None,
+    data_dir: Path | None,
+    quiet: bool,
+    verbose: bool,
+    as_json: bool,
 ) -> None:
     """Check configuration, embedding, both stores and whether they agree."""
     from directory_indexer.records import Verdict
@@ -269,50 +322,53 @@ def doctor(
         output.data(json_pages.doctor_json(findings))
     else:
         output.lines(reports.doctor_lines(findings))
-    raise typer.Exit(_UNAVAILABLE if any(one.verdict is Verdict.PROBLEM for one in findings) else 0)
+    raise click.exceptions.Exit(_UNAVAILABLE if any(one.verdict is Verdict.PROBLEM for one in findings) else 0)
 
 
 @cli.command()
+@click.argument("directories", nargs=-1, type=PATH)
+@click.option("--http", metavar="HOST:PORT", help="Serve streamable HTTP here, not standard input.")
+@click.option("--token-file", type=PATH, metavar="FILE", help="Bearer token that HTTP clients must give.")
+@click.option("--allow-host", multiple=True, metavar="NAME", help="Name that HTTP clients may call it by.")
+@click.option("--watch", is_flag=True, help="Keep the tracked directories fresh meanwhile.")
+@click.option("--print-config", metavar="CLIENT", help="Print what goes into the configuration of a client.")
+@where
+@click.option("--quiet", "-q", is_flag=True, help="Show no notes.")
+@click.option("--verbose", "-v", is_flag=True, help="Show more.")
 def serve(
-    directories: Annotated[
-        list[Path] | None, typer.Argument(help="Directories that clients may have indexed, beside the tracked ones.")
-    ] = None,
-    http: Annotated[
-        str | None, typer.Option("--http", metavar="HOST:PORT", help="Serve streamable HTTP here, not standard input.")
-    ] = None,
-    token_file: Annotated[
-        Path | None, typer.Option("--token-file", metavar="FILE", help="Bearer token that HTTP clients must give.")
-    ] = None,
-    allow_host: Annotated[
-        list[str] | None, typer.Option("--allow-host", metavar="NAME", help="Name that HTTP clients may call it by.")
-    ] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Keep the tracked directories fresh meanwhile.")] = False,
-    print_config: Annotated[
-        str | None,
-        typer.Option("--print-config", metavar="CLIENT", help="Print what goes into the configuration of a client."),
-    ] = None,
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    *,
+    directories: tuple[Path, ...],
+    http: str | None,
+    token_file: Path | None,
+    allow_host: tuple[str, ...],
+    watch: bool,
+    print_config: str | None,
+    config: Path | None,
+    data_dir: Path | None,
+    quiet: bool,
+    verbose: bool,
 ) -> None:
-    """Serve the index to assistants over MCP, on standard input and output or over HTTP."""
+    """Serve the index to assistants over MCP, on standard input and output or over HTTP.
+
+    They may have DIRECTORIES indexed, beside the tracked ones.
+    """
     from directory_indexer.app import resolved_path
     from directory_indexer.server import ServeOptions, serve_http, serve_stdio
     from directory_indexer.server.access import Access, names_of, parse_address, read_token
 
     output = Output(quiet=quiet, verbose=verbose, as_json=False)
-    allowed = tuple(resolved_path(os.fspath(one)) for one in directories or ())
+    allowed = tuple(resolved_path(os.fspath(one)) for one in directories)
     access = None
     if http is not None:
         address = parse_address(http)
-        access = Access(address, names_of(allow_host or (), address), read_token(token_file, os.environ))
+        access = Access(address, names_of(allow_host, address), read_token(token_file, os.environ))
     if print_config is not None:
         _print_config(print_config, allowed, access, output, watch=watch, config=config, data_dir=data_dir)
         return
     app = _app(config, data_dir, output)
     watches = watch or app.loaded.config.monitoring.file_watching
-    options = ServeOptions(allowed, watch=watches, verbose=verbose)
+    configured = (resolved_path(os.fspath(one)) for one in app.loaded.config.serving.directories)
+    options = ServeOptions(tuple(dict.fromkeys([*allowed, *configured])), watch=watches, verbose=verbose)
     if access is None:
         serve_stdio(app, options)
     serve_http(app, options, access)
@@ -345,14 +401,18 @@ def _print_config(
     output.notes(["put the token in the place of TOKEN"] if has_token else [])
 
 
-@config_cli.callback(invoke_without_command=True)
-def show_config(
-    context: typer.Context,
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
+@cli.group("config", invoke_without_command=True)
+@where
+@how_much
+@click.pass_context
+def config_cli(
+    context: click.Context,
+    *,
+    config: Path | None,
+    data_dir: Path | None,
+    quiet: bool,
+    verbose: bool,
+    as_json: bool,
 ) -> None:
     """Show every value of the configuration and where it comes from."""
     from directory_indexer.config import load_config
@@ -370,7 +430,9 @@ def show_config(
 
 
 @config_cli.command("init")
-def init_config(config: ConfigFile = None, data_dir: DataDir = None, quiet: Quiet = False) -> None:
+@where
+@click.option("--quiet", "-q", is_flag=True, help="Show no notes.")
+def init_config(*, config: Path | None, data_dir: Path | None, quiet: bool) -> None:
     """Write a configuration file in which every key is explained."""
     from directory_indexer.config import config_location
     from directory_indexer.config.example import write_example
@@ -398,7 +460,7 @@ def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, 
         with output.progress() as listener:
             return app.indexer.index(paths, options=options, listener=listener, stop_reason=switch.reason)
     except ConsentNeededError as error:
-        if not (sys.stdin.isatty() and sys.stderr.isatty()) or not typer.confirm(f"{error.message}. Do it?", err=True):
+        if not (sys.stdin.isatty() and sys.stderr.isatty()) or not click.confirm(f"{error.message}. Do it?", err=True):
             raise
     consenting = dataclasses.replace(options, has_consent=True)
     with output.progress() as listener:
@@ -409,6 +471,7 @@ def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> No
     from directory_indexer.indexing.indexer import IndexOptions
     from directory_indexer.records import os_path
     from directory_indexer.render import reports
+    from directory_indexer.render.spans import plain
     from directory_indexer.watcher import watch
 
     def update(touched: Sequence[FilePath]) -> None:

@@ -7,7 +7,6 @@ service.
 from __future__ import annotations
 
 import difflib
-import functools
 import json
 import os
 import stat
@@ -15,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import SecretStr, ValidationError
-
-from directory_indexer.config.settings import PROVIDERS, Config
+from directory_indexer.config.kinds import Mistake, Secret, SecretText
+from directory_indexer.config.settings import PROVIDERS, Config, built, contradictions
 from directory_indexer.config.sources import (
     KEYS,
     SECTIONS,
@@ -25,7 +23,6 @@ from directory_indexer.config.sources import (
     Source,
     Value,
     absolute,
-    accepts,
     settings_in_environment,
     settings_in_file,
     variable_of,
@@ -35,21 +32,6 @@ from directory_indexer.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pydantic_core import ErrorDetails
-
-_WORDS = {
-    "bool_type": "must be true or false",
-    "greater_than_equal": "must be at least {ge}",
-    "int_from_float": "must be a whole number",
-    "int_type": "must be a whole number",
-    "is_instance_of": "must be a path",
-    "less_than_equal": "must be at most {le}",
-    "literal_error": "must be {expected}",
-    "string_too_short": "must not be empty",
-    "string_type": "must be text",
-    "too_short": "must not be empty",
-    "tuple_type": "must be a list of texts",
-}
 _LONGEST_SHOWN = 60
 _OPEN_TO_OTHERS = 0o077
 _ONLY_FOR_A_SERVICE = ("endpoint", "api_key", "query_prefix", "document_prefix", "dimensions")
@@ -91,7 +73,7 @@ def load_config(*, file: Path | None, data_dir: Path | None, environ: Mapping[st
         config=config,
         data_dir=directory.value,
         file=None if in_file is None else location.value,
-        settings=(_shown(location), _shown(directory), *_effective(config, settings)),
+        settings=(_shown(location), _shown(directory), *(_shown(settings[key]) for key in KEYS)),
         warnings=(*_exposed(settings), *_unused(config, settings)),
     )
 
@@ -137,7 +119,7 @@ def _take_keys_from_files(chosen: dict[str, Setting[object]]) -> Iterator[str]:
         if key is None or key.value is None or (key.source, in_file.source) == (Source.FILE, Source.ENVIRONMENT):
             try:
                 content = in_file.value.read_bytes().decode("utf-8-sig").strip()
-                chosen[key_name] = Setting(key_name, SecretStr(content), Source.FILE, str(in_file.value))
+                chosen[key_name] = Setting(key_name, SecretText(content), Source.FILE, str(in_file.value))
             except OSError as error:
                 yield f"{name}: '{in_file.value}' cannot be read: {error.strerror} ({in_file.where})"
             except UnicodeDecodeError:
@@ -147,68 +129,49 @@ def _take_keys_from_files(chosen: dict[str, Setting[object]]) -> Iterator[str]:
 
 
 def _with_defaults(chosen: dict[str, Setting[object]], directory: Path) -> dict[str, Setting[object]]:
-    """Add the defaults that depend on the data directory and on the provider."""
+    """Add the defaults, of which some depend on the data directory and on the provider."""
     provider = chosen.get("embedding.provider", Setting("", "embedded")).value
     usual = PROVIDERS.get(str(provider), PROVIDERS["embedded"])
-    defaults: dict[str, object] = {
+    dependent: dict[str, object] = {
         "storage.sqlite_path": directory / "data.db",
         "storage.qdrant.path": directory / "qdrant",
         "embedding.provider": "embedded",
         "embedding.model": usual.model,
         "embedding.endpoint": usual.endpoint,
     }
-    given = {key: setting for key, setting in chosen.items() if key not in defaults or setting.value is not None}
-    return {key: Setting(key, value) for key, value in defaults.items()} | given
+    defaults = {key: Setting(key, dependent.get(key, known.default)) for key, known in KEYS.items()}
+    given = {key: setting for key, setting in chosen.items() if key not in dependent or setting.value is not None}
+    return {**defaults, **given}
 
 
 def _checked(settings: Mapping[str, Setting[object]], mistakes: list[str]) -> Config:
-    try:
-        config = Config.model_validate(_nested(settings))
-    except ValidationError as error:
-        mistakes = mistakes + [_mistake(details, settings) for details in error.errors(include_url=False)]
-    # Raised outside of the handler, because pydantic's error carries every value, keys of services among them.
+    values = {key: setting.value for key, setting in settings.items()}
+    wrong = [(key, mistake) for key in KEYS for mistake in KEYS[key].kind.mistakes(values[key])]
+    mistakes += [_told(key, mistake, settings[key].where) for key, mistake in wrong]
+    right = {key: None if key in dict(wrong) else value for key, value in values.items()}
+    mistakes += [_told(key, Mistake(words, values[key]), settings[key].where) for key, words in contradictions(right)]
     if mistakes:
         raise ConfigError("\n  ".join(["the configuration has mistakes", *mistakes]))
-    return config
+    return built(values)
 
 
-def _nested(settings: Mapping[str, Setting[object]]) -> dict[str, object]:
-    tree: dict[str, object] = {}
-    for key, setting in settings.items():
-        *sections, name = key.split(".")
-        branch = tree
-        for section in sections:
-            branch = branch.setdefault(section, {})  # type: ignore[assignment]
-        branch[name] = setting.value
-    return tree
-
-
-def _mistake(details: ErrorDetails, settings: Mapping[str, Setting[object]]) -> str:
-    location = [str(part) for part in details["loc"]]
-    key = next(key for n in range(len(location), 0, -1) if (key := ".".join(location[:n])) in KEYS)
-    known_words = _WORDS.get(details["type"])
-    words = known_words.format(**details.get("ctx", {})) if known_words else details["msg"]
-    where = settings.get(key, Setting(key, None)).where
-    return f"{'.'.join(location)}: {words}{_not_this(key, details['input'])} ({where})"
+def _told(key: str, mistake: Mistake, where: str) -> str:
+    return f"{key}{mistake.place}: {mistake.words}{_not_this(key, mistake.value)} ({where})"
 
 
 def _not_this(key: str, value: object) -> str:
-    if accepts(key, SecretStr) or "@" in str(value):  # a URL may hold a password
+    if isinstance(KEYS[key].kind, Secret) or "@" in str(value):  # a URL may hold a password
         return ""
     text = json.dumps(value, default=str)
     return f", not {text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + '…'}"
 
 
-def _effective(config: Config, settings: Mapping[str, Setting[object]]) -> Iterator[Setting[object]]:
-    for key in KEYS:
-        value = functools.reduce(getattr, key.split("."), config)
-        setting = settings.get(key, Setting(key, None))
-        yield _shown(Setting(key, value, setting.source, setting.origin))
-
-
 def _shown(setting: Setting[Value]) -> Setting[object]:
-    is_plain = isinstance(setting.value, str | int | tuple | None)
-    value: object = setting.value if is_plain else str(setting.value)
+    value: object = setting.value
+    if isinstance(value, tuple):
+        value = tuple(map(str, value))
+    elif not isinstance(value, str | int | None):
+        value = str(value)
     return Setting(setting.key, value, setting.source, setting.origin)
 
 
@@ -217,7 +180,7 @@ def _exposed(settings: Mapping[str, Setting[object]]) -> Iterator[str]:
     files = {
         Path(setting.origin)
         for setting in settings.values()
-        if setting.source == Source.FILE and isinstance(setting.value, SecretStr)
+        if setting.source == Source.FILE and isinstance(setting.value, SecretText)
     }
     for file in sorted(files):
         if os.name == "posix" and stat.S_IMODE(file.stat().st_mode) & _OPEN_TO_OTHERS:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel
-
-from directory_indexer.config.settings import Config
+from directory_indexer.config.settings import Config, Key, entries_of
 from directory_indexer.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from pydantic.fields import FieldInfo
 
 _INTRODUCTION = """\
 // The configuration of dirindex. Every key is shown with its default: take the // away to change one.
@@ -28,11 +24,10 @@ def commented_example() -> str:
     return "\n".join([_INTRODUCTION + "{", *_section(Config, "  "), "}", ""])
 
 
-def plain_example(model: type[BaseModel] = Config) -> dict[str, object]:
+def plain_example(section: type = Config) -> dict[str, object]:
     """Give every key with its default, as plain JSON; `null` where the default depends on something else."""
     return {
-        name: plain_example(field.annotation) if _is_section(field.annotation) else _default(field)
-        for name, field in model.model_fields.items()
+        name: entry.default if isinstance(entry, Key) else plain_example(entry) for name, entry in entries_of(section)
     }
 
 
@@ -53,21 +48,13 @@ def write_example(path: Path) -> None:
         file.write(commented_example())
 
 
-def _section(model: type[BaseModel], indent: str) -> Iterator[str]:
-    for name, field in model.model_fields.items():
-        if _is_section(field.annotation):
-            yield f"{indent}// {field.annotation.__doc__}"
-            yield f'{indent}"{name}": {{'
-            yield from _section(field.annotation, indent + "  ")
-            yield f"{indent}}},"
+def _section(section: type, indent: str) -> Iterator[str]:
+    for name, entry in entries_of(section):
+        if isinstance(entry, Key):
+            yield f"{indent}// {entry.words}"
+            yield f'{indent}// "{name}": {json.dumps(entry.default)},'
         else:
-            yield f"{indent}// {field.description}"
-            yield f'{indent}// "{name}": {json.dumps(_default(field))},'
-
-
-def _is_section(annotation: object) -> TypeGuard[type[BaseModel]]:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
-
-
-def _default(field: FieldInfo) -> object:
-    return None if field.is_required() else field.default
+            yield f"{indent}// {entry.__doc__}"
+            yield f'{indent}"{name}": {{'
+            yield from _section(entry, indent + "  ")
+            yield f"{indent}}},"

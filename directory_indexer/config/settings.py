@@ -1,19 +1,33 @@
 """Every key of the configuration with its default, its limits and the words that explain it.
 
-A setting that holds the key of a service is a `SecretStr`. `null` means "the default" wherever it is allowed.
+`null` means "the default" wherever it is allowed. Plain dataclasses: every command reads them, and pydantic costs
+more than a whole search by words.
 """
 
 from __future__ import annotations
 
-import re
-from pathlib import Path  # noqa: TC003 - pydantic reads the annotations at run time
-from typing import Annotated, Literal, NamedTuple
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
-from pydantic_core import PydanticCustomError
+from directory_indexer.config.kinds import Flag, Location, OneOf, Secret, Several, Text, WholeNumber
 
-_URL = re.compile(r"https?://[^\s/?#@]+(?:[/?#]\S*)?")
-_COLLECTION = re.compile(r'[^<>:"/\\|?*\x00-\x1f]{1,255}')
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from directory_indexer.config.kinds import Kind, SecretText
+
+
+class Key(NamedTuple):
+    """One key: what it may be, in words for a person, and what it is when nobody says anything.
+
+    The default is `null` where it depends on something else.
+    """
+
+    kind: Kind
+    words: str
+    default: object
 
 
 class ProviderDefaults(NamedTuple):
@@ -30,118 +44,156 @@ PROVIDERS = {
 }
 
 
-def _endpoint(url: str) -> str:
-    if not _URL.fullmatch(url):
-        raise PydanticCustomError("endpoint", "must be an http:// or https:// URL without user name or password")
-    return url
+def _key(kind: Kind, words: str, *, default: Any = None) -> Any:
+    return dataclasses.field(metadata={"key": Key(kind, words, default)})
 
 
-def _collection(name: str) -> str:
-    if not _COLLECTION.fullmatch(name):
-        raise PydanticCustomError("collection", 'must be a name without any of < > : " / \\ | ? *')
-    return name
+def _section(section: type) -> Any:
+    return dataclasses.field(metadata={"section": section})
 
 
-Endpoint = Annotated[str, AfterValidator(_endpoint)]
-Name = Annotated[str, Field(min_length=1)]
+_ENDPOINT = Text(
+    r"https?://[^\s/?#@]+(?:[/?#]\S*)?",
+    otherwise="must be an http:// or https:// URL without user name or password",
+    or_null=True,
+)
 
 
-class _Section(BaseModel):
-    # Not built before the first use: the commands that read no configuration do not pay for it.
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, hide_input_in_errors=True)
-
-
-class QdrantConfig(_Section):
+@dataclass(frozen=True, slots=True)
+class QdrantConfig:
     """Where the vectors are."""
 
-    endpoint: Endpoint | None = Field(
-        default=None, description="URL of a Qdrant server; null: the embedded engine at path"
+    endpoint: str | None = _key(_ENDPOINT, "URL of a Qdrant server; null: the embedded engine at path")
+    path: Path = _key(Location(), "directory of the embedded engine; null: qdrant in the data directory")
+    collection: str = _key(
+        Text(r'[^<>:"/\\|?*\x00-\x1f]{1,255}', otherwise='must be a name without any of < > : " / \\ | ? *'),
+        "name of the collection",
+        default="directory-indexer",
     )
-    path: Path = Field(description="directory of the embedded engine; null: qdrant in the data directory")
-    collection: Annotated[str, AfterValidator(_collection)] = Field(
-        default="directory-indexer", description="name of the collection"
-    )
-    api_key: SecretStr | None = Field(default=None, min_length=1, description="key of the server")
-    api_key_file: Path | None = Field(
-        default=None, description="file that holds the key of the server, instead of api_key"
+    api_key: SecretText | None = _key(Secret(or_null=True), "key of the server")
+    api_key_file: Path | None = _key(
+        Location(or_null=True), "file that holds the key of the server, instead of api_key"
     )
 
 
-class StorageConfig(_Section):
+@dataclass(frozen=True, slots=True)
+class StorageConfig:
     """Where the index is."""
 
-    sqlite_path: Path = Field(description="database of files and texts; null: data.db in the data directory")
-    qdrant: QdrantConfig
+    sqlite_path: Path = _key(Location(), "database of files and texts; null: data.db in the data directory")
+    qdrant: QdrantConfig = _section(QdrantConfig)
 
 
-class EmbeddingConfig(_Section):
+@dataclass(frozen=True, slots=True)
+class EmbeddingConfig:
     """What turns text into vectors."""
 
-    provider: Literal["embedded", "ollama", "openai"] = Field(
-        default="embedded", description="embedded (nothing to install), ollama, or openai (any compatible endpoint)"
+    provider: str = _key(
+        OneOf(*PROVIDERS),
+        "embedded (nothing to install), ollama, or openai (any compatible endpoint)",
+        default="embedded",
     )
-    model: Name = Field(description="model of the provider; null: its usual one")
-    endpoint: Endpoint | None = Field(default=None, description="URL of the provider; null: its usual one")
-    api_key: SecretStr | None = Field(default=None, min_length=1, description="key of the provider")
-    api_key_file: Path | None = Field(
-        default=None, description="file that holds the key of the provider, instead of api_key"
+    model: str = _key(Text(".+", otherwise="must not be empty"), "model of the provider; null: its usual one")
+    endpoint: str | None = _key(_ENDPOINT, "URL of the provider; null: its usual one")
+    api_key: SecretText | None = _key(Secret(or_null=True), "key of the provider")
+    api_key_file: Path | None = _key(
+        Location(or_null=True), "file that holds the key of the provider, instead of api_key"
     )
-    query_prefix: str | None = Field(default=None, description="text put before a query, for models that want one")
-    document_prefix: str | None = Field(default=None, description="text put before a passage, for models that want one")
-    dimensions: int | None = Field(
-        default=None, ge=1, le=65_536, description="length of the vectors; null: as the model has it"
+    query_prefix: str | None = _key(Text(or_null=True), "text put before a query, for models that want one")
+    document_prefix: str | None = _key(Text(or_null=True), "text put before a passage, for models that want one")
+    dimensions: int | None = _key(
+        WholeNumber(at_least=1, at_most=65_536, or_null=True), "length of the vectors; null: as the model has it"
     )
 
-    @field_validator("model")
-    @classmethod
-    def _is_offered(cls, model: str, info: ValidationInfo) -> str:
-        embedded = PROVIDERS["embedded"].model
-        if info.data.get("provider") == "embedded" and model != embedded:
-            raise PydanticCustomError("model", "must be '{only}' with provider 'embedded'", {"only": embedded})
-        return model
 
-
-class IndexingConfig(_Section):
+@dataclass(frozen=True, slots=True)
+class IndexingConfig:
     """What is indexed, and how it is cut."""
 
-    chunk_size: int = Field(default=256, ge=16, le=8192, description="longest passage, in tokens of the model")
-    overlap: int = Field(default=0, ge=0, description="tokens that a passage shares with the one before")
-    max_file_size: int = Field(default=10_485_760, ge=1, description="larger files are left out, in bytes")
-    ignore_patterns: tuple[str, ...] = Field(
-        default=(".git", "node_modules", "target"),
-        strict=False,
-        description="what to leave out, in the words of .gitignore",
+    chunk_size: int = _key(
+        WholeNumber(at_least=16, at_most=8192), "longest passage, in tokens of the model", default=256
     )
-    respect_gitignore: bool = Field(default=True, description="leave out what git ignores")
-    include_hidden: bool = Field(default=False, description="index files and directories whose name starts with a dot")
-    include_secrets: bool = Field(default=False, description="index files that look like keys and passwords")
-    follow_symlinks: bool = Field(default=False, description="follow symbolic links to directories and files")
-    concurrency: int = Field(default=4, ge=1, le=256, description="how many files are read at the same time")
+    overlap: int = _key(WholeNumber(at_least=0), "tokens that a passage shares with the one before", default=0)
+    max_file_size: int = _key(WholeNumber(at_least=1), "larger files are left out, in bytes", default=10_485_760)
+    ignore_patterns: tuple[str, ...] = _key(
+        Several(Text(), of="texts"),
+        "what to leave out, in the words of .gitignore",
+        default=(".git", "node_modules", "target"),
+    )
+    respect_gitignore: bool = _key(Flag(), "leave out what git ignores", default=True)
+    include_hidden: bool = _key(Flag(), "index files and directories whose name starts with a dot", default=False)
+    include_secrets: bool = _key(Flag(), "index files that look like keys and passwords", default=False)
+    follow_symlinks: bool = _key(Flag(), "follow symbolic links to directories and files", default=False)
+    concurrency: int = _key(WholeNumber(at_least=1, at_most=256), "how many files are read at the same time", default=4)
 
-    @field_validator("overlap")
-    @classmethod
-    def _fits_the_chunk(cls, overlap: int, info: ValidationInfo) -> int:
-        chunk_size = info.data.get("chunk_size")
-        if chunk_size is not None and overlap >= chunk_size:
-            raise PydanticCustomError("overlap", "must be smaller than chunk_size ({size})", {"size": chunk_size})
-        return overlap
 
-
-class MonitoringConfig(_Section):
+@dataclass(frozen=True, slots=True)
+class MonitoringConfig:
     """How changes are noticed."""
 
-    file_watching: bool = Field(
-        default=False, description="let dirindex serve watch the directories and index what changes"
-    )
-    batch_size: int = Field(
-        default=100, ge=1, le=100_000, description="how many files are committed to the index at a time"
+    file_watching: bool = _key(Flag(), "let dirindex serve watch the directories and index what changes", default=False)
+    batch_size: int = _key(
+        WholeNumber(at_least=1, at_most=100_000), "how many files are committed to the index at a time", default=100
     )
 
 
-class Config(_Section):
+@dataclass(frozen=True, slots=True)
+class ServingConfig:
+    """What clients of dirindex serve may do."""
+
+    directories: tuple[Path, ...] = _key(
+        Several(Location(), of="paths"),
+        "directories that they may have indexed, with all below them, beside the tracked ones",
+        default=(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
     """The whole configuration."""
 
-    storage: StorageConfig
-    embedding: EmbeddingConfig
-    indexing: IndexingConfig = Field(default_factory=IndexingConfig)
-    monitoring: MonitoringConfig = Field(default_factory=MonitoringConfig)
+    storage: StorageConfig = _section(StorageConfig)
+    embedding: EmbeddingConfig = _section(EmbeddingConfig)
+    indexing: IndexingConfig = _section(IndexingConfig)
+    monitoring: MonitoringConfig = _section(MonitoringConfig)
+    serving: ServingConfig = _section(ServingConfig)
+
+
+def entries_of(section: type) -> Iterator[tuple[str, Key | type]]:
+    """List what a section holds, in its order: keys, and further sections."""
+    for field in dataclasses.fields(section):
+        yield field.name, field.metadata.get("key") or field.metadata["section"]
+
+
+def keys_below(section: type, prefix: str = "") -> Iterator[tuple[str, Key]]:
+    """List all keys below a section, as they are written in messages."""
+    for name, entry in entries_of(section):
+        if isinstance(entry, Key):
+            yield f"{prefix}{name}", entry
+        else:
+            yield from keys_below(entry, f"{prefix}{name}.")
+
+
+def contradictions(values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Tell which keys do not fit to others, and why; a value that is wrong by itself is None here."""
+    chunk_size, overlap = values["indexing.chunk_size"], values["indexing.overlap"]
+    if isinstance(chunk_size, int) and isinstance(overlap, int) and overlap >= chunk_size:
+        yield "indexing.overlap", f"must be smaller than chunk_size ({chunk_size})"
+    offered = PROVIDERS["embedded"].model
+    if values["embedding.provider"] == "embedded" and values["embedding.model"] not in {None, offered}:
+        yield "embedding.model", f"must be '{offered}' with provider 'embedded'"
+
+
+def built(values: Mapping[str, object]) -> Config:
+    """Make the configuration from all of its values."""
+    config: Config = _built(Config, values, "")
+    return config
+
+
+def _built(section: type, values: Mapping[str, object], prefix: str) -> Any:
+    return section(
+        **{
+            name: values[prefix + name] if isinstance(entry, Key) else _built(entry, values, f"{prefix}{name}.")
+            for name, entry in entries_of(section)
+        }
+    )

