@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING
 from directory_indexer.docstore import DocStore, set_aside
 from directory_indexer.errors import ConfigError, CorruptIndexError, NotIndexedError
 from directory_indexer.fingerprint import Fingerprint
-from directory_indexer.records import EmbeddingSpace, FilePath, Finding, StatusReport, Verdict, file_path, os_path
+from directory_indexer.records import (
+    EmbeddingSpace,
+    FilePath,
+    Finding,
+    StatusReport,
+    Verdict,
+    file_path,
+    lies_in,
+    os_path,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -155,13 +164,13 @@ class App:
         with self.docstore.snapshot() as snapshot:
             directories = snapshot.directory_statuses()
             if within is not None:
-                directories = tuple(one for one in directories if _holds(one.path, within))
+                directories = tuple(one for one in directories if lies_in(within, one.path))
                 if not directories:
                     raise NotIndexedError(f"{os_path(within)} is not tracked", hint="dirindex status shows what is")
             runs = snapshot.latest_runs(1)
             return StatusReport(
                 directories=directories,
-                failures=snapshot.failures(within=within, limit=_LISTED),
+                failures=snapshot.failures(within=directories[0].path if within else None, limit=_LISTED),
                 space=self._space() if snapshot.meta("fingerprint") else None,
                 n_database_bytes=self.docstore.size_bytes(),
                 n_vector_bytes=self._generations.size_bytes(),
@@ -310,7 +319,3 @@ def _has_changed(snapshot: Snapshot, path: FilePath) -> bool:
     except OSError:
         return True
     return known is None or (status.st_size, status.st_mtime_ns) != (known.size, known.mtime_ns)
-
-
-def _holds(directory: FilePath, path: FilePath) -> bool:
-    return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)

@@ -47,6 +47,11 @@ def os_path(path: FilePath) -> str:
     return _STAND_INS.sub(lambda found: chr(ord(found[0]) - _STAND_IN_OFFSET), path)
 
 
+def lies_in(path: FilePath, directory: FilePath) -> bool:
+    """Tell whether a path is a directory or lies below it."""
+    return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
+
+
 def content_hash(content: bytes) -> ContentHash:
     """Hash bytes with blake3; 16 bytes make an accidental collision impossible at any size of index."""
     return ContentHash(blake3.blake3(content).digest(length=16))
@@ -61,6 +66,7 @@ class SkipReason(StrEnum):
     """Why a file that was seen is not indexed although nothing went wrong."""
 
     BINARY = "binary"
+    BROKEN_LINK = "broken link"
     EMPTY = "empty"
     ENCRYPTED = "encrypted"
     NO_TEXT = "no text"
@@ -132,7 +138,8 @@ class Listing(NamedTuple):
     """One directory of a walk; a tuple, as `SourceFile` is.
 
     `failures` name the directory itself when it could not be read, or entries of it: nothing at or below such a path
-    may be taken for deleted.
+    may be taken for deleted. Nor may what is ignored from here on when there is `rules_are_lost`: rules that could not
+    be read might have brought it back. With `is_mount` another file system begins here.
     """
 
     directory: FilePath
@@ -140,6 +147,8 @@ class Listing(NamedTuple):
     skipped: tuple[SkippedFile, ...] = ()
     ignored: tuple[IgnoredPath, ...] = ()
     failures: tuple[FileFailure, ...] = ()
+    rules_are_lost: bool = False
+    is_mount: bool = False
 
 
 @dataclass(frozen=True, slots=True)

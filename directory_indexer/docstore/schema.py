@@ -14,7 +14,7 @@ from directory_indexer.relevance.analyzer import FTS_COLUMNS, FTS_TOKENIZE
 if TYPE_CHECKING:
     import sqlite3
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 FTS_TABLE = (
     f"CREATE VIRTUAL TABLE chunks_fts USING fts5({', '.join(FTS_COLUMNS)}, content='', tokenize=\"{FTS_TOKENIZE}\")"
@@ -103,7 +103,10 @@ CREATE TABLE runs (
 );
 """
 
-_MIGRATIONS: dict[int, str] = {1: _TABLES}
+_MIGRATIONS: dict[int, str] = {
+    1: _TABLES,
+    2: "ALTER TABLE directories ADD COLUMN mounts TEXT NOT NULL DEFAULT '[]';",
+}
 """What to run, in one transaction, to come to each version from the one before."""
 
 

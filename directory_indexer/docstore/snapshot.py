@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import uuid
 from typing import TYPE_CHECKING
@@ -54,11 +55,25 @@ class Snapshot:
         rows = self._connection.execute("SELECT path, id FROM directories ORDER BY path")
         return {FilePath(row[0]): row[1] for row in rows}
 
+    def mounts(self, directory_id: int) -> frozenset[FilePath]:
+        """Name the places in a tracked directory where another file system began when it was last read."""
+        row = self._connection.execute("SELECT mounts FROM directories WHERE id = ?", (directory_id,)).fetchone()
+        return frozenset(json.loads(row[0]))
+
     def known_files(self, directory_id: int) -> dict[FilePath, KnownFile]:
         """Load what is known of every file of a tracked directory."""
         rows = self._connection.execute(
             "SELECT path, size, mtime_ns, checked_ns, hash, recipe, state, reason FROM files WHERE directory_id = ?",
             (directory_id,),
+        )
+        return {row[0]: KnownFile._make(row[1:]) for row in rows}
+
+    def known_files_within(self, path: FilePath) -> dict[FilePath, KnownFile]:
+        """Load what is known of a file, or of everything below a directory."""
+        condition, arguments = within_condition(path)
+        rows = self._connection.execute(
+            f"SELECT path, size, mtime_ns, checked_ns, hash, recipe, state, reason FROM files f WHERE {condition}",  # noqa: S608
+            arguments,
         )
         return {row[0]: KnownFile._make(row[1:]) for row in rows}
 

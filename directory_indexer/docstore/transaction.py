@@ -6,6 +6,7 @@ is remembered as stale, with the hash of its text, until the vector store has dr
 
 from __future__ import annotations
 
+import json
 import os
 import time
 import uuid
@@ -71,6 +72,12 @@ class Transaction:
     def complete_directory(self, directory_id: int) -> None:
         """Note that a run has gone through all of a directory."""
         self._connection.execute("UPDATE directories SET completed_at = ? WHERE id = ?", (time.time(), directory_id))
+
+    def set_mounts(self, directory_id: int, mounts: Iterable[FilePath]) -> None:
+        """Remember where in a directory other file systems begin."""
+        self._connection.execute(
+            "UPDATE directories SET mounts = ? WHERE id = ?", (json.dumps(sorted(mounts)), directory_id)
+        )
 
     def remove_directory(self, directory_id: int) -> None:
         """Stop tracking a directory whose files are gone from the index."""

@@ -21,14 +21,24 @@ from directory_indexer.indexing.planner import Plan, plan
 from directory_indexer.indexing.runs import recorded_run
 from directory_indexer.indexing.updater import Updater
 from directory_indexer.lock import write_lock
-from directory_indexer.records import FileFailure, FilePath, Phase, RunProgress, Stage, file_path, os_path
+from directory_indexer.records import (
+    FileFailure,
+    FilePath,
+    FileState,
+    Phase,
+    RunProgress,
+    Stage,
+    file_path,
+    lies_in,
+    os_path,
+)
 from directory_indexer.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from directory_indexer.docstore import DocStore
+    from directory_indexer.docstore import DocStore, Snapshot
     from directory_indexer.indexing.runs import Run
     from directory_indexer.indexing.vectorizer import Vectorizer
     from directory_indexer.parsing import ParsePolicy
@@ -115,19 +125,20 @@ class Indexer:
     def forget(self, path: str) -> int:
         """Stop tracking a directory and remove what was indexed for it; tell how many files that were.
 
+        What lies in a tracked directory can be forgotten when the last run could not reach it, as it cannot be deleted.
+
         Raises:
             NotIndexedError: the directory is not tracked.
         """
-        root = _resolved(path)
         with write_lock(self._lock_path, wait=True):
             with self._docstore.snapshot() as snapshot:
                 tracked = snapshot.directories()
-                if root not in tracked:
-                    raise NotIndexedError(f"{os_path(root)} is not tracked", hint=_tracked_hint(tracked))
-                known = snapshot.known_files(tracked[root])
+                root = _forgettable(path, snapshot)
+                known = snapshot.known_files_within(root)
             self._remove(list(known))
-            with self._docstore.transaction() as transaction:
-                transaction.remove_directory(tracked[root])
+            if root in tracked:
+                with self._docstore.transaction() as transaction:
+                    transaction.remove_directory(tracked[root])
             self._vectorizer.merge_all()
             self._docstore.compact()
         return sum(file.hash is not None for file in known.values())
@@ -158,8 +169,15 @@ class Indexer:
         with self._docstore.snapshot() as snapshot:
             directory_id = snapshot.directories().get(root)
             known = {} if directory_id is None else snapshot.known_files(directory_id)
-        listings = walk(root, self._policy.walk)
-        return plan(root, listings, known, recipe=self._policy.fingerprint.recipe, read_everything=read_everything)
+            mounts = frozenset() if directory_id is None else snapshot.mounts(directory_id)
+        return plan(
+            root,
+            walk(root, self._policy.walk),
+            known,
+            recipe=self._policy.fingerprint.recipe,
+            mounts=mounts,
+            read_everything=read_everything,
+        )
 
     def _track(self, root: FilePath) -> int:
         with self._docstore.transaction() as transaction:
@@ -214,6 +232,17 @@ def _resolved(path: str) -> FilePath:
     return file_path(os.path.realpath(os.path.expanduser(path)))
 
 
+def _forgettable(path: str, snapshot: Snapshot) -> FilePath:
+    tracked = snapshot.directories()
+    # A link that leads nowhere now was indexed under its own path.
+    as_given = file_path(os.path.abspath(os.path.expanduser(path)))
+    for candidate in (_resolved(path), as_given):
+        known = snapshot.known_file(candidate)
+        if candidate in tracked or (known and (known.state, known.reason) == (FileState.FAILED, Stage.WALK)):
+            return candidate
+    raise NotIndexedError(f"{os_path(as_given)} is not tracked", hint=_tracked_hint(tracked))
+
+
 def _require_directory(root: FilePath, tracked: Mapping[FilePath, int]) -> None:
     path = os_path(root)
     if root in tracked or os.path.isdir(path):
@@ -225,20 +254,16 @@ def _require_directory(root: FilePath, tracked: Mapping[FilePath, int]) -> None:
 
 def _require_no_overlap(root: FilePath, others: Sequence[FilePath]) -> None:
     for other in others:
-        if other != root and _lies_in(root, other):
+        if other != root and lies_in(root, other):
             raise OverlapError(
                 f"{os_path(root)} lies in {os_path(other)}, which is tracked as a whole",
                 hint=f"dirindex index {os_path(other)}",
             )
-        if other != root and _lies_in(other, root):
+        if other != root and lies_in(other, root):
             raise OverlapError(
                 f"{os_path(root)} holds {os_path(other)}, which is tracked by itself",
                 hint=f"dirindex forget {os_path(other)}, then dirindex index {os_path(root)}",
             )
-
-
-def _lies_in(path: FilePath, directory: FilePath) -> bool:
-    return path.startswith(directory.rstrip(os.sep) + os.sep)
 
 
 def _tracked_hint(tracked: Mapping[FilePath, int]) -> str:

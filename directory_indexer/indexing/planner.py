@@ -1,7 +1,8 @@
 """What an index run has to do in one tracked directory: the walk compared with what the index knows.
 
 Pure, and the guard of the promise that nothing disappears without evidence: a file counts as removed only when the
-directory that held it was read and the file was not in it.
+directory that held it was read and the file was not in it. No evidence is a link that leads nowhere now, a file that is
+ignored while rules could not be read, and a place where a file system was mounted and is not any more.
 """
 
 from __future__ import annotations
@@ -13,15 +14,13 @@ from typing import TYPE_CHECKING
 
 from directory_indexer.errors import RootUnavailableError
 from directory_indexer.parsing import ParseRequest
-from directory_indexer.records import FileState, SkipReason, os_path
+from directory_indexer.records import FileFailure, FilePath, FileState, SkipReason, Stage, os_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from directory_indexer.records import (
         ContentHash,
-        FileFailure,
-        FilePath,
         IgnoredPath,
         KnownFile,
         Listing,
@@ -42,7 +41,7 @@ class Plan:
 
     `requests` are files to read, and `changed` those of them that the index knows. `skipped` are to be noted anew;
     `skip_counts` covers those and the ones noted before. `removed` leave the index, and their hashes tell a moved
-    file from a new one; `resolved` are failures and skips of files that are gone.
+    file from a new one; `resolved` are failures and skips of files that are gone. `mounts` are to be remembered.
     """
 
     directory: FilePath
@@ -56,6 +55,7 @@ class Plan:
     n_unchanged: int
     skip_counts: Counter[SkipReason]
     ignored: tuple[IgnoredPath, ...]
+    mounts: frozenset[FilePath] = frozenset()
 
     @property
     def n_bytes(self) -> int:
@@ -69,16 +69,20 @@ def plan(
     known: dict[FilePath, KnownFile],
     *,
     recipe: int,
+    mounts: frozenset[FilePath] = frozenset(),
     read_everything: bool = False,
 ) -> Plan:
-    """Compare a walk with what the index knows; `known` is used up.
+    """Compare a walk with what the index knows; `known` is used up. `mounts` are where file systems began before.
 
     Raises:
-        RootUnavailableError: the directory cannot be read, or is empty although the index holds files of it.
+        RootUnavailableError: the directory cannot be read, is empty although the index holds files of it, or is no
+            mount any more.
     """
     comparison = _Comparison(known, recipe=recipe, read_everything=read_everything)
     for listing in listings:
         comparison.add(listing)
+    comparison.compare_mounts(mounts)
+    comparison.look_behind_links()
     comparison.require_evidence(directory)
     return comparison.plan(directory)
 
@@ -99,13 +103,27 @@ class _Comparison:
         self.skip_counts: Counter[SkipReason] = Counter()
         self.n_unchanged = 0
         self.n_entries = 0
+        self.broken_links: list[SkippedFile] = []
+        self.without_rules: set[FilePath] = set()
+        self.mounts: set[FilePath] = set()
+        self.mounts_in_use: set[FilePath] = set()
 
     def add(self, listing: Listing) -> None:
-        self.n_entries += len(listing.files) + len(listing.skipped) + len(listing.ignored)
+        n_entries = len(listing.files) + len(listing.skipped) + len(listing.ignored)
+        self.n_entries += n_entries
         self.failures += listing.failures
         self.ignored += listing.ignored
+        if listing.is_mount:
+            self.mounts.add(listing.directory)
+        if n_entries and (mount := _cover_of(listing.directory, self.mounts)):
+            self.mounts_in_use.add(mount)
+        if listing.rules_are_lost:
+            self.without_rules.add(listing.directory)
         for skipped in listing.skipped:
-            self._add_skipped(skipped)
+            if skipped.reason == SkipReason.BROKEN_LINK:
+                self.broken_links.append(skipped)
+            else:
+                self._add_skipped(skipped)
         for source in listing.files:
             self._add_source(source)
 
@@ -142,6 +160,35 @@ class _Comparison:
         if known is None or known.state != FileState.SKIPPED or known.reason != skipped.reason:
             self.skipped.append(skipped)
 
+    def compare_mounts(self, before: frozenset[FilePath]) -> None:
+        """Take text for unavailable where something was mounted and is not, or now is, or where a mount is empty."""
+        out_of_sight = {failure.path for failure in self.failures} | {ignored.path for ignored in self.ignored}
+        missing = {mount for mount in before - self.mounts if not _cover_of(mount, out_of_sight)}
+        replaced = missing | (self.mounts - before) | (self.mounts - self.mounts_in_use)
+        unavailable = self._covers_of_text(replaced)
+        for mount in sorted(unavailable):
+            found = "another file system is mounted here" if mount in self.mounts else "nothing is mounted here now"
+            message = f"{found}; dirindex forget {os_path(mount)} removes what was indexed of the one before"
+            self.failures.append(FileFailure(mount, Stage.WALK, message))
+        # Those that are not there now are remembered for as long as text of them is.
+        self.mounts = (self.mounts - unavailable) | (before - missing) | (before & unavailable)
+
+    def look_behind_links(self) -> None:
+        """Take links that lead nowhere for unavailable if the index has text of what was behind them."""
+        by_path = {link.path: link for link in self.broken_links}
+        with_text = self._covers_of_text(set(by_path))
+        for link in self.broken_links:
+            if link.path in with_text:
+                message = f"the link leads nowhere now ({link.detail}); what was indexed of it stays"
+                self.failures.append(FileFailure(link.path, Stage.WALK, message))
+            else:
+                self._add_skipped(link)
+
+    def _covers_of_text(self, paths: set[FilePath]) -> set[FilePath]:
+        """Tell which paths have text of the index at or below them that was not met."""
+        covers = (_cover_of(path, paths) for path, file in self.known.items() if file.hash) if paths else ()
+        return {cover for cover in covers if cover}
+
     def require_evidence(self, directory: FilePath) -> None:
         for failure in self.failures:
             if failure.path == directory:
@@ -156,8 +203,10 @@ class _Comparison:
             )
 
     def plan(self, directory: FilePath) -> Plan:
-        failed = {failure.path for failure in self.failures}
-        gone = [path for path in self.known if not _is_hidden_by(path, failed)]
+        unknown = {failure.path for failure in self.failures}
+        if self.without_rules:
+            unknown |= {one.path for one in self.ignored if _cover_of(one.path, self.without_rules)}
+        gone = [path for path in self.known if not _cover_of(path, unknown)]
         with_text = [path for path in gone if self.known[path].hash]
         return Plan(
             directory=directory,
@@ -171,17 +220,16 @@ class _Comparison:
             n_unchanged=self.n_unchanged,
             skip_counts=self.skip_counts,
             ignored=tuple(self.ignored),
+            mounts=frozenset(self.mounts),
         )
 
 
-def _is_hidden_by(path: FilePath, failed: set[FilePath]) -> bool:
-    """Tell whether a path is, or lies below, one that could not be read."""
-    if not failed:
-        return False
-    ancestor = str(path)
-    while ancestor not in failed:
-        parent = os.path.dirname(ancestor)
+def _cover_of(path: FilePath, paths: set[FilePath]) -> FilePath | None:
+    """Give the one of `paths` that a path is or lies below, the innermost if there are several."""
+    ancestor = path
+    while paths and ancestor not in paths:
+        parent = FilePath(os.path.dirname(ancestor))
         if parent == ancestor:
-            return False
+            return None
         ancestor = parent
-    return True
+    return ancestor if paths else None

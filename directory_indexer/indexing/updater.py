@@ -18,6 +18,7 @@ from directory_indexer.records import (
     Phase,
     RunProgress,
     SkippedFile,
+    lies_in,
 )
 
 if TYPE_CHECKING:
@@ -127,11 +128,12 @@ class Updater:
         for start in range(0, len(gone), self._batch_files):
             with self._docstore.transaction() as transaction:
                 transaction.remove_files(gone[start : start + self._batch_files])
-        if plan.skipped or plan.failures:
-            with self._docstore.transaction() as transaction:
-                for skipped in plan.skipped:
-                    transaction.put_skipped(directory_id, skipped, recipe=self._recipe)
-                for failure in plan.failures:
+        with self._docstore.transaction() as transaction:
+            transaction.set_mounts(directory_id, plan.mounts)
+            for skipped in plan.skipped:
+                transaction.put_skipped(directory_id, skipped, recipe=self._recipe)
+            for failure in plan.failures:
+                if lies_in(failure.path, plan.directory):
                     transaction.put_failure(directory_id, failure)
 
     def _read(self, plans: Sequence[tuple[int, Plan]]) -> None:

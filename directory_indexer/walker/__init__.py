@@ -6,6 +6,7 @@ is a failure, so that nobody takes it for deleted, and the walk goes on.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections import deque
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 _FILE_TYPE: Final = 0o170000
 _REGULAR: Final = 0o100000
 _CAN_SCAN_DESCRIPTORS: Final = os.scandir in os.supports_fd
+_UNKNOWN_DEVICE: Final = -1
+_NOTHING_THERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
+"""What a followed link answers that leads nowhere; anything else says that what it leads to cannot be read now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,7 @@ class _Visit(NamedTuple):
 
     directory: FilePath
     rules: Rules
+    device_around: int
     is_linked: bool = False
     """Whether a symbolic link led here: then another path may lead to the same directory."""
 
@@ -97,7 +102,7 @@ class _Walk:
         self._listed: set[tuple[int, int]] = set()
 
     def listings(self, root: FilePath, rules: Rules) -> Iterator[Listing]:
-        visits = [_Visit(root, rules)]
+        visits = [_Visit(root, rules, _device(os.path.dirname(os_path(root))))]
         linked: deque[_Visit] = deque()
         while visits or linked:
             # Linked directories come last, so that what can be reached without a link is listed under its own path.
@@ -133,9 +138,13 @@ class _Walk:
         names = [entry.name for entry in entries]
         if not RULE_FILES.isdisjoint(names):
             entries = self._apply_rule_files(sorting, entries)
-        sorting.failures += self._rule_files.take_failures()
+        failures, rules_are_lost = self._rule_files.take_failures()
+        sorting.failures += failures
         sorting.sort(entries, concerned=sorting.rules.concerned(names))
-        return sorting.listing(), sorting.visits()
+        device = _device(handle)
+        is_mount = device not in {visit.device_around, _UNKNOWN_DEVICE}
+        listing = sorting.listing()._replace(rules_are_lost=rules_are_lost, is_mount=is_mount)
+        return listing, sorting.visits(device)
 
     def _apply_rule_files(self, sorting: _Sorting, entries: list[os.DirEntry[str]]) -> list[os.DirEntry[str]]:
         """Change the rules by what the directory says itself; a file of rules that fails is nothing but a failure."""
@@ -149,7 +158,7 @@ class _Sorting:
     """One directory, while its entries are sorted by what becomes of them."""
 
     def __init__(self, visit: _Visit, policy: WalkPolicy, failures: list[FileFailure]) -> None:
-        self.directory, self.rules, self._is_linked = visit
+        self.directory, self.rules, self._is_linked = visit.directory, visit.rules, visit.is_linked
         self.failures = failures
         self._policy = policy
         self._prefix = self.directory if self.directory.endswith(os.sep) else self.directory + os.sep
@@ -192,11 +201,11 @@ class _Sorting:
             self.directory, tuple(self._files), tuple(self._skipped), tuple(self._ignored), tuple(self.failures)
         )
 
-    def visits(self) -> list[_Visit]:
-        """Name the sub-directories to list, in order."""
+    def visits(self, device: int) -> list[_Visit]:
+        """Name the sub-directories to list, in order; they lie on a device, or another begins there."""
         names = sorted(self._directories)
         return [
-            _Visit(self.path_of(name), rules, self._is_linked or self._directories[name])
+            _Visit(self.path_of(name), rules, device, self._is_linked or self._directories[name])
             for name, rules in zip(names, self.rules.enter_each(names) if names else (), strict=True)
         ]
 
@@ -241,8 +250,8 @@ class _Sorting:
 
     def _add_broken(self, entry: os.DirEntry[str], error: OSError) -> None:
         path = self.path_of(entry.name)
-        if entry.is_symlink():
-            self._skipped.append(SkippedFile(path, SkipReason.SYMLINK, f"broken: {error.strerror}"))
+        if entry.is_symlink() and error.errno in _NOTHING_THERE:
+            self._skipped.append(SkippedFile(path, SkipReason.BROKEN_LINK, error.strerror or ""))
         else:
             self.failures.append(_failure(path, error))
 
@@ -268,6 +277,13 @@ def _entries(directory: FilePath, handle: int | str) -> tuple[list[os.DirEntry[s
     except OSError as error:
         return entries, [_failure(directory, error)]
     return entries, []
+
+
+def _device(directory: int | str) -> int:
+    try:
+        return os.stat(directory).st_dev
+    except OSError:
+        return _UNKNOWN_DEVICE
 
 
 def _failure(path: FilePath, error: OSError) -> FileFailure:

@@ -32,10 +32,14 @@ RULE_FILES: Final = frozenset({".git", ".gitignore", ".dirindexignore"})
 
 
 class RuleFiles:
-    """The ignore files around and below one root; `failures` are those that could not be used as they are."""
+    """The ignore files around and below one root.
+
+    `failures` are those that could not be used as they are; `are_lost` tells that rules of some could not be read.
+    """
 
     def __init__(self, root: FilePath, *, respect_gitignore: bool) -> None:
         self.failures: list[FileFailure] = []
+        self.are_lost = False
         self._root = os_path(root)
         self._respect_gitignore = respect_gitignore
 
@@ -61,10 +65,11 @@ class RuleFiles:
             raise ConfigError("\n  ".join(["the configuration has mistakes", *parsed.problems]))
         return rules.adding(Precedence.CONFIGURED, layer_of(parsed.rules)) if parsed.rules else rules
 
-    def take_failures(self) -> list[FileFailure]:
-        """Hand over the failures since the last time."""
+    def take_failures(self) -> tuple[list[FileFailure], bool]:
+        """Hand over the failures since the last time, and whether rules are lost by them."""
         failures, self.failures = self.failures, []
-        return failures
+        are_lost, self.are_lost = self.are_lost, False
+        return failures, are_lost
 
     def rules_in(self, rules: Rules, directory: str, names: Container[str]) -> Rules:
         """Add what a directory says itself; `names` tells which of `RULE_FILES` it holds."""
@@ -121,6 +126,7 @@ class RuleFiles:
         return file_path(path.removeprefix(os.path.join(self._root, "")))
 
     def _fail(self, path: str, error: OSError) -> None:
+        self.are_lost = True
         self._add_failure(path, f"its rules cannot be read: {error.strerror}")
 
     def _add_failure(self, path: str, message: str) -> None:

@@ -11,7 +11,8 @@ import pytest
 from directory_indexer.errors import ConsentNeededError, NotIndexedError, OverlapError, UsageError
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.indexer import IndexOptions
-from directory_indexer.records import Outcome, SearchMode, SkipReason
+from directory_indexer.records import Outcome, SearchMode, SkipReason, file_path
+from directory_indexer.walker.repository import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -266,3 +267,46 @@ def test_the_summary_accounts_for_every_file(index: Index) -> None:
     (index.root / "link.md").symlink_to("keys.md")
     report = index.run()
     assert (report.n_seen, report.n_added, report.n_skipped) == (3, 1, 2)
+
+
+def test_rules_that_cannot_be_read_take_nothing_out_of_the_index(index: Index) -> None:
+    index.write(".dirindexignore", "!.hidden/\n")
+    index.write(".hidden/keys.md", KEYS)
+    index.write("soup.md", SOUP)
+    index.run()
+    index.write(".dirindexignore", "!.hidden/\n" + "#" * MAX_FILE_BYTES)
+    report = index.run()
+    assert (report.n_removed, [failure.path for failure in report.failures]) == (0, [f"{index.root}/.dirindexignore"])
+    assert index.names("rotate keys")[0] == ".hidden/keys.md"
+
+
+def test_what_cannot_be_reached_any_more_can_be_forgotten_by_itself(index: Index) -> None:
+    index.write("soup.md", SOUP)
+    keys = index.write("drive/keys.md", KEYS)
+    index.run()
+    shutil.rmtree(keys.parent)
+    with index.docstore.transaction() as transaction:
+        transaction.set_mounts(1, [file_path(keys.parent)])
+    assert index.run().n_failed == 1
+    assert index.names("rotate keys")[0] == "drive/keys.md"
+    assert index.indexer.forget(str(keys.parent)) == 1
+    assert (index.run().n_failed, index.names("rotate keys")) == (0, ["soup.md"])
+
+
+def test_what_can_be_reached_is_forgotten_only_as_a_whole(index: Index) -> None:
+    index.write("notes/keys.md", KEYS)
+    index.run()
+    with pytest.raises(NotIndexedError, match="is not tracked"):
+        index.indexer.forget(str(index.root / "notes"))
+
+
+def test_an_ignore_file_outside_of_the_directory_that_fails_is_told_but_is_no_file_of_it(
+    index: Index, home_directory: Path
+) -> None:
+    index.write("keys.md", KEYS)
+    rules = home_directory / ".config" / "git" / "ignore"
+    rules.parent.mkdir(parents=True)
+    rules.write_text("#" * (MAX_FILE_BYTES + 1), encoding="utf-8")
+    assert [failure.path for failure in index.run().failures] == [str(rules)]
+    with index.docstore.snapshot() as snapshot:
+        assert snapshot.failures(within=None, limit=9) == ()

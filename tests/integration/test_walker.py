@@ -14,6 +14,7 @@ from trees import EVERYTHING, plant, plant_repository, walked
 from directory_indexer.errors import ConfigError
 from directory_indexer.records import SourceFile, file_path, os_path
 from directory_indexer.walker import WalkPolicy, explain, walk
+from directory_indexer.walker.repository import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -370,8 +371,8 @@ def test_links_are_followed_on_demand_and_broken_ones_counted(root: Path, tmp_pa
     result = walked(root, FOLLOWING)
 
     assert result.files == {"real", "file-link", "dir-link/a", "dir-link/sub/b"}
-    assert result.skipped["broken"] == "symbolic link: broken: No such file or directory"
-    assert result.skipped["itself"].startswith("symbolic link: broken: ")
+    assert result.skipped["broken"] == "broken link: No such file or directory"
+    assert result.skipped["itself"].startswith("broken link: ")
     assert not result.failures
 
 
@@ -538,3 +539,16 @@ def test_a_link_to_a_directory_is_explained_as_the_walk_takes_it(root: Path) -> 
     assert explain(file_path(root), path, EVERYTHING) is None
     assert explain(file_path(root), path, FOLLOWING)
     assert walked(root, FOLLOWING).ignored == {"build": ".gitignore:1: build/"}
+
+
+def test_rules_that_cannot_be_read_are_said_where_they_would_hold(root: Path) -> None:
+    plant(root, {"a": "x", "sub/.dirindexignore": "#" * (MAX_FILE_BYTES + 1), "sub/b": "x", "sub/deep/c": "x"})
+    lost = [os_path(listing.directory) for listing in walk(file_path(root), WalkPolicy()) if listing.rules_are_lost]
+    assert lost == [str(root / "sub")]
+
+
+@pytest.mark.skipif(not os.path.ismount("/dev/shm"), reason="needs a file system that is mounted in another")  # noqa: S108
+def test_a_directory_where_another_file_system_begins_is_a_mount() -> None:
+    mounts = [listing.directory for listing in walk(file_path("/dev"), WalkPolicy()) if listing.is_mount]
+    assert "/dev/shm" in mounts  # noqa: S108
+    assert "/dev/input" not in mounts

@@ -1,0 +1,133 @@
+"""Nothing leaves the index without evidence, whatever the walk has met."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from directory_indexer.errors import RootUnavailableError
+from directory_indexer.indexing.planner import plan
+from directory_indexer.records import (
+    ContentHash,
+    FileFailure,
+    FilePath,
+    FileState,
+    IgnoredPath,
+    KnownFile,
+    Listing,
+    SkippedFile,
+    SkipReason,
+    SourceFile,
+    Stage,
+)
+
+if TYPE_CHECKING:
+    from directory_indexer.indexing.planner import Plan
+
+ROOT = FilePath("/docs")
+OLD = 1_000_000_000
+
+
+def path(name: str) -> FilePath:
+    return FilePath(f"/docs/{name}" if name else "/docs")
+
+
+def known(*names: str) -> dict[FilePath, KnownFile]:
+    indexed = KnownFile(5, OLD, 10 * OLD, ContentHash(b"hash"), 1, FileState.INDEXED, "")
+    return {path(name): indexed for name in names}
+
+
+def listing(name: str, *files: str, **more: object) -> Listing:
+    sources = tuple(SourceFile(path(f"{name}/{file}" if name else file), 5, OLD) for file in files)
+    return Listing(path(name), sources, **more)  # type: ignore[arg-type]
+
+
+def planned(*listings: Listing, of: dict[FilePath, KnownFile], mounts: frozenset[FilePath] = frozenset()) -> Plan:
+    return plan(ROOT, listings, of, recipe=1, mounts=mounts)
+
+
+def test_a_file_that_is_not_in_its_directory_is_removed() -> None:
+    assert planned(listing("", "a"), of=known("a", "b")).removed == (path("b"),)
+
+
+def test_what_lies_below_a_directory_that_cannot_be_read_stays() -> None:
+    failure = FileFailure(path("sub"), Stage.WALK, "Permission denied")
+    done = planned(listing("", "a"), Listing(path("sub"), failures=(failure,)), of=known("a", "sub/b", "sub/deep/c"))
+    assert done.removed == ()
+
+
+def test_what_is_ignored_while_rules_cannot_be_read_stays_and_what_is_deleted_goes() -> None:
+    ignored = (IgnoredPath(path("build"), "hidden"),)
+    lost = listing("", "a", ignored=ignored, rules_are_lost=True)
+    assert planned(lost, of=known("a", "build/kept", "deleted")).removed == (path("deleted"),)
+
+
+def test_what_is_ignored_above_the_directory_whose_rules_cannot_be_read_goes() -> None:
+    top = listing("", "a", ignored=(IgnoredPath(path("build"), "hidden"),))
+    below = listing("sub", "b", ignored=(IgnoredPath(path("sub/build"), "hidden"),), rules_are_lost=True)
+    assert planned(top, below, of=known("a", "build/c", "sub/build/d")).removed == (path("build/c"),)
+
+
+def test_what_was_behind_a_link_that_leads_nowhere_stays_and_the_link_is_named() -> None:
+    link = SkippedFile(path("drive"), SkipReason.BROKEN_LINK, "No such file or directory")
+    done = planned(listing("", "a", skipped=(link,)), of=known("a", "drive/b"))
+    assert (done.removed, done.skipped) == ((), ())
+    assert [failure.path for failure in done.failures] == [path("drive")]
+
+
+def test_a_file_that_was_read_through_a_link_that_leads_nowhere_stays() -> None:
+    link = SkippedFile(path("file"), SkipReason.BROKEN_LINK, "No such file or directory")
+    done = planned(listing("", "a", skipped=(link,)), of=known("a", "file"))
+    assert (done.removed, done.skipped, len(done.failures)) == ((), (), 1)
+
+
+def test_a_broken_link_that_nothing_was_indexed_of_is_a_skipped_file() -> None:
+    link = SkippedFile(path("drive"), SkipReason.BROKEN_LINK, "No such file or directory")
+    done = planned(listing("", "a", skipped=(link,)), of=known("a"))
+    assert (done.skipped, done.failures) == ((link,), ())
+
+
+def test_what_lay_on_a_mount_that_is_an_empty_directory_now_stays() -> None:
+    done = planned(listing("", "a"), Listing(path("usb")), of=known("a", "usb/b"), mounts=frozenset({path("usb")}))
+    assert (done.removed, done.mounts) == ((), frozenset({path("usb")}))
+    assert [failure.path for failure in done.failures] == [path("usb")]
+
+
+def test_what_lay_on_a_mount_that_is_gone_with_its_directory_stays() -> None:
+    done = planned(listing("", "a"), of=known("a", "usb/b"), mounts=frozenset({path("usb")}))
+    assert (done.removed, done.mounts) == ((), frozenset({path("usb")}))
+
+
+def test_what_lay_below_a_place_where_something_is_mounted_now_stays() -> None:
+    done = planned(listing("", "a"), Listing(path("sub"), is_mount=True), of=known("a", "sub/b"))
+    assert (done.removed, done.mounts) == ((), frozenset())
+
+
+def test_a_mount_that_is_suddenly_empty_keeps_its_files() -> None:
+    mounts = frozenset({path("usb")})
+    empty = (Listing(path("usb"), is_mount=True), Listing(path("usb/lost+found")))
+    done = planned(listing("", "a"), *empty, of=known("a", "usb/b"), mounts=mounts)
+    assert (done.removed, len(done.failures), done.mounts) == ((), 1, mounts)
+
+
+def test_a_file_that_is_deleted_on_a_mount_goes() -> None:
+    mounts = frozenset({path("usb")})
+    done = planned(listing("", "a"), listing("usb", "b", is_mount=True), of=known("usb/b", "usb/c"), mounts=mounts)
+    assert (done.removed, done.failures, done.mounts) == ((path("usb/c"),), (), mounts)
+
+
+def test_a_mount_of_which_nothing_is_indexed_any_more_is_forgotten() -> None:
+    done = planned(listing("", "a"), of=known("a"), mounts=frozenset({path("usb")}))
+    assert (done.failures, done.mounts) == ((), frozenset())
+
+
+def test_a_mount_that_is_ignored_from_now_on_leaves_the_index() -> None:
+    ignored = (IgnoredPath(path("usb"), "usb/"),)
+    done = planned(listing("", "a", ignored=ignored), of=known("a", "usb/b"), mounts=frozenset({path("usb")}))
+    assert (done.removed, done.failures) == ((path("usb/b"),), ())
+
+
+def test_a_root_that_was_a_mount_and_is_none_is_an_error_even_if_something_lies_there() -> None:
+    with pytest.raises(RootUnavailableError, match="nothing is mounted"):
+        planned(listing("", "not mounted.txt"), of=known("a"), mounts=frozenset({ROOT}))
