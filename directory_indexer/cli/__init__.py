@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import sys
-import traceback
 from typing import NoReturn
 
 from directory_indexer.cli.commands import cli
@@ -52,6 +51,8 @@ def _exit_code() -> int:
 
 
 def _report_bug(error: Exception) -> int:
+    import traceback  # noqa: PLC0415 - only a bug needs it
+
     text = "".join(traceback.format_exception(error))
     log = os.path.expanduser(os.path.join(os.environ.get("DIRINDEX_DATA_DIR", "~/.directory-indexer"), "dirindex.log"))
     try:

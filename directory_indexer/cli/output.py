@@ -1,4 +1,9 @@
-"""Where a command writes: data to standard output, everything else to standard error."""
+"""Where a command writes: data to standard output, everything else to standard error.
+
+How it writes is imported where it is known to be needed: rich is for terminals only, and `--help` needs none of it.
+"""
+
+# ruff: noqa: PLC0415 - see above
 
 from __future__ import annotations
 
@@ -9,14 +14,12 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from directory_indexer.render.printable import PathStyle, printable
-from directory_indexer.render.spans import plain
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from directory_indexer.errors import DirIndexError
     from directory_indexer.records import RunProgress
+    from directory_indexer.render.printable import PathStyle
     from directory_indexer.render.spans import Line
 
 
@@ -32,6 +35,8 @@ class Output:
     @property
     def paths(self) -> PathStyle:
         """Shorten paths for a person; in a pipe they are absolute."""
+        from directory_indexer.render.printable import PathStyle
+
         if not self.is_terminal:
             return PathStyle()
         return PathStyle(working_directory=_working_directory(), home=os.path.expanduser("~"))
@@ -39,10 +44,12 @@ class Output:
     def lines(self, lines: Iterable[Line]) -> None:
         """Write lines to standard output, in colour on a terminal."""
         if self.is_terminal:
-            from directory_indexer.render.terminal import styled  # noqa: PLC0415 - rich is for terminals only
+            from directory_indexer.render.terminal import styled
 
             self.data(styled(lines, width=shutil.get_terminal_size().columns, environ=os.environ))
         else:
+            from directory_indexer.render.spans import plain
+
             self.data(plain(lines))
 
     def data(self, text: str) -> None:
@@ -59,6 +66,8 @@ class Output:
 
     def error(self, error: DirIndexError) -> None:
         """Say what went wrong and what to do."""
+        from directory_indexer.render.printable import printable
+
         sys.stderr.write(f"dirindex: {printable(error.message)}\n")
         if error.hint:
             sys.stderr.write(f"  {printable(error.hint)}\n")
@@ -69,12 +78,12 @@ class Output:
         if self.quiet:
             yield lambda _: None
         elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-            from directory_indexer.render.terminal import live_progress  # noqa: PLC0415 - rich is for terminals only
+            from directory_indexer.render.terminal import live_progress
 
             with live_progress(sys.stderr, clock=time.monotonic) as listener:
                 yield listener
         else:
-            from directory_indexer.render.progress import ProgressLines  # noqa: PLC0415
+            from directory_indexer.render.progress import ProgressLines
 
             yield ProgressLines(lambda text: self.notes([text]), clock=time.monotonic)
 

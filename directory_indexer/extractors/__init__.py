@@ -2,76 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-from directory_indexer.errors import SkipFileError
-from directory_indexer.extractors import html, markdown, markup, notebook, plain, restructuredtext, structured
-from directory_indexer.extractors.decoding import decode
-from directory_indexer.extractors.kinds import GROUPS, kind_of
-from directory_indexer.records import SkipReason
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from directory_indexer.records import Document, FilePath
+from typing import Final
 
 EXTRACTOR_VERSION: Final = 1
 """Changes whenever files would give other documents: they must then be read again."""
-
-
-def extract(content: bytes, path: FilePath) -> Document:
-    """Turn the bytes of the file at `path` into a document.
-
-    Raises:
-        SkipFileError: there is nothing to index: no byte, no text, or no bytes that are text.
-        ExtractionError: the file is damaged.
-
-    """
-    if not content:
-        raise SkipFileError(SkipReason.EMPTY, "the file is empty")
-    kind = kind_of(path, content[:_HEAD_BYTES])
-    document = _extract_pdf(content) if kind == "pdf" else _extractor_of(kind)(decode(content), kind)
-    if not document.text or document.text.isspace():
-        raise SkipFileError(SkipReason.NO_TEXT, "the file holds no text")
-    return document
-
-
-def _extractor_of(kind: str) -> Callable[[str, str], Document]:
-    return _TEXT_EXTRACTORS.get(kind) or (_extract_code if kind in GROUPS["code"] else plain.extract_plain)
-
-
-def _extract_code(text: str, kind: str) -> Document:
-    # tree-sitter takes 15 ms to import and 10 ms for each grammar: too much for a tree of notes.
-    from directory_indexer.extractors import code  # noqa: PLC0415
-
-    return code.extract_code(text, kind) if kind in code.CODE_KINDS else plain.extract_plain(text, kind)
-
-
-def _extract_pdf(content: bytes) -> Document:
-    # pymupdf takes 2 s to import.
-    from directory_indexer.extractors import pdf  # noqa: PLC0415
-
-    return pdf.extract_pdf(content)
-
-
-_HEAD_BYTES: Final = 8_192
-
-_TEXT_EXTRACTORS: Final[dict[str, Callable[[str, str], Document]]] = {
-    "asciidoc": markup.extract_markup,
-    "csv": structured.extract_rows,
-    "html": html.extract_html,
-    "ini": structured.extract_tables,
-    "json": structured.extract_json,
-    "latex": markup.extract_markup,
-    "man": markup.extract_markup,
-    "markdown": markdown.extract_markdown,
-    "notebook": notebook.extract_notebook,
-    "org": markup.extract_markup,
-    "restructuredtext": restructuredtext.extract_restructuredtext,
-    "svg": html.extract_svg,
-    "toml": structured.extract_tables,
-    "tsv": structured.extract_rows,
-    "typst": markup.extract_markup,
-    "wiki": markup.extract_markup,
-    "yaml": structured.extract_yaml,
-}

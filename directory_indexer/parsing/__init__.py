@@ -14,9 +14,10 @@ from itertools import chain, islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeAlias
 
-from directory_indexer import chunker, extractors
+from directory_indexer import chunker
 from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors.kinds import kind_of
+from directory_indexer.extractors.registry import extract
 from directory_indexer.parsing.reading import FileContent, read
 from directory_indexer.parsing.workers import Lost, Task, WorkerLimits, run_tasks
 from directory_indexer.records import (
@@ -51,7 +52,7 @@ class ParsePolicy:
     include_secrets: bool
     chunking: ChunkPolicy
     count_tokens: Callable[[str], int]
-    extract: Callable[[bytes, FilePath], Document] = extractors.extract
+    extract: Callable[[bytes, FilePath], Document] = extract
     follow_symlinks: bool = False
     limits: WorkerLimits = field(default_factory=WorkerLimits)
 

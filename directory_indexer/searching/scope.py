@@ -7,8 +7,6 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pathspec
-
 from directory_indexer.docstore.snapshot import within_condition
 from directory_indexer.extractors.kinds import GROUPS, kind_for_alias
 from directory_indexer.records import VectorScope, os_path
@@ -104,6 +102,9 @@ def _path_test(request: SearchRequest, query: Query) -> Callable[[str], bool] | 
 
 def _any_glob(globs: Iterable[str]) -> Callable[[str], bool]:
     """Match as .gitignore does: a pattern without a slash matches names at any depth, `!` takes back."""
+    # Half a dozen milliseconds, which only a search with patterns should pay.
+    import pathspec  # noqa: PLC0415
+
     return pathspec.GitIgnoreSpec.from_lines(globs).match_file
 
 

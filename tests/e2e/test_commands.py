@@ -236,5 +236,5 @@ def test_search_and_help_load_no_library_that_they_do_not_need(indexed: Shell) -
         return set(done.stdout.rpartition("loaded:")[2].split())
 
     assert loaded("--help") == set()
-    assert loaded("search", "keys", "--mode", "keyword") <= {"numpy"}
+    assert loaded("search", "keys", "--mode", "keyword") == set()
     assert not loaded("status") & {"onnxruntime", "pymupdf", "mcp", "tree_sitter"}

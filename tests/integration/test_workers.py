@@ -16,9 +16,9 @@ import hostile_formats
 import pymupdf
 import pytest
 
-from directory_indexer import extractors
 from directory_indexer.chunker import ChunkPolicy
 from directory_indexer.errors import UnavailableError
+from directory_indexer.extractors.registry import extract
 from directory_indexer.parsing import ParseOutcome, ParsePolicy, ParseRequest, parse_all
 from directory_indexer.parsing.workers import Lost, Task, WorkerLimits, run_tasks
 from directory_indexer.records import FileFailure, ParsedFile, SkippedFile, SourceFile, Stage, file_path
@@ -40,6 +40,7 @@ import sys
 from hostile_formats import count_words, hold_open
 from directory_indexer.chunker import ChunkPolicy
 from directory_indexer.parsing import ParsePolicy, ParseRequest, parse_all
+from directory_indexer.extractors.registry import extract
 from directory_indexer.records import SourceFile, file_path
 
 policy = ParsePolicy(1000, False, ChunkPolicy(size=64, overlap=8), count_words, hold_open)
@@ -119,7 +120,7 @@ def test_a_pdf_is_read_in_a_worker(tmp_path: Path) -> None:
     size = (tmp_path / "a.pdf").stat().st_size
     request = ParseRequest(SourceFile(file_path(tmp_path / "a.pdf"), size, 0), None)
 
-    (outcome,) = parsed([request], replace(POLICY, extract=extractors.extract))
+    (outcome,) = parsed([request], replace(POLICY, extract=extract))
 
     assert isinstance(outcome, ParsedFile)
     assert (outcome.kind, text_of(outcome), outcome.chunks[0].page) == ("pdf", "Foxes live in dens.", 1)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from directory_indexer.errors import ExtractionError, SkipFileError
-from directory_indexer.extractors import extract
+from directory_indexer.extractors.registry import extract
 from directory_indexer.records import Document, SkipReason, file_path
 
 SAMPLES = {

@@ -6,9 +6,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from directory_indexer.errors import ExtractionError
-from directory_indexer.extractors import extract
 from directory_indexer.extractors.decoding import decode
 from directory_indexer.extractors.kinds import kind_of
+from directory_indexer.extractors.registry import extract
 from directory_indexer.records import Document, file_path
 
 SUFFIXES = (
