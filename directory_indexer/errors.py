@@ -11,6 +11,7 @@ DirIndexError                     70  a bug, when nothing more precise is raised
 │   ├── StoreError                 3  SQLite or the vector store cannot be read or written
 │   │   ├── CorruptIndexError      3  the database is damaged and has to be built again
 │   │   ├── VectorStoreError       3  the vectors cannot be reached, read or written; words still answer
+│   │   │   └── VectorsLostError   3  they are damaged or not there, and must be made again from the texts
 │   │   └── GenerationGoneError    3  vectors were replaced meanwhile; asking the newer index again succeeds
 │   ├── IndexMismatchError         3  the index was built by another model, chunking or version
 │   └── RootUnavailableError       3  a tracked directory is missing, unreadable or suddenly empty
@@ -82,6 +83,10 @@ class CorruptIndexError(StoreError):
 
 class VectorStoreError(StoreError):
     """The vectors cannot be reached, read or written; the database and search by words work without them."""
+
+
+class VectorsLostError(VectorStoreError):
+    """The vectors are damaged or not where they should be, and must be made again from the texts."""
 
 
 class GenerationGoneError(StoreError):

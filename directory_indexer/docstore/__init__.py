@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from directory_indexer.docstore.schema import SCHEMA_VERSION, migrate, version_of
 from directory_indexer.docstore.snapshot import Snapshot
 from directory_indexer.docstore.transaction import Transaction
-from directory_indexer.errors import CorruptIndexError, GenerationGoneError, StoreError
+from directory_indexer.errors import CorruptIndexError, GenerationGoneError, StoreError, VectorsLostError
 from directory_indexer.lock import write_lock
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class DocStore:
         """Ask a question of one moment; of a newer one when its vectors were replaced meanwhile.
 
         Raises:
-            StoreError: the vectors that the index names are not there, however often they are looked for.
+            VectorsLostError: the vectors that the index names are not there, however often they are looked for.
         """
         for _ in range(_ATTEMPTS):
             try:
@@ -68,9 +68,9 @@ class DocStore:
                     return question(snapshot)
             except GenerationGoneError as error:
                 gone = error
-        raise StoreError(
+        raise VectorsLostError(
             f"the vectors of the index are not there: {gone.message}",
-            hint="dirindex doctor --repair makes them again from the stored texts",
+            hint="dirindex index makes them again from the stored texts",
         ) from gone
 
     @contextlib.contextmanager

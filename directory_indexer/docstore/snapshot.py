@@ -216,6 +216,13 @@ class Snapshot:
         """Count the vectors that no generation holds yet."""
         return self._count("SELECT count(*) FROM pending_vectors")
 
+    def count_stored_vectors(self) -> int:
+        """Count the vectors that the generation must hold, those of texts that are gone among them."""
+        n_pending = self._count(
+            "SELECT count(*) FROM pending_vectors p JOIN chunks c ON c.chunk_id = p.chunk_id WHERE c.is_embedded = 1"
+        )
+        return self.n_chunks - self.count_chunks_to_embed() - n_pending + self.count_stale_points()
+
     def count_stale_points(self) -> int:
         """Count the points of the generation that belong to texts that are gone."""
         return self._count("SELECT count(*) FROM stale_points")

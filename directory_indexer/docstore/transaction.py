@@ -155,6 +155,15 @@ class Transaction:
         self.publish_generation(0)
         self._connection.execute("UPDATE chunks SET is_embedded = 0 WHERE is_embedded = 1")
 
+    def forget_generation(self) -> None:
+        """Let every chunk wait for its vector again whose vector only the generation held."""
+        self.set_meta("generation", "0")
+        self._connection.execute("DELETE FROM stale_points")
+        self._connection.execute(
+            """UPDATE chunks SET is_embedded = 0
+               WHERE is_embedded = 1 AND chunk_id NOT IN (SELECT chunk_id FROM pending_vectors)"""
+        )
+
     def forget_vectors_of(self, chunk_ids: Iterable[str]) -> None:
         """Let chunks wait for their vectors again."""
         self._connection.executemany(

@@ -108,6 +108,7 @@ class Indexer:
             self._adopt_fingerprint(has_consent=options.has_consent)
             command = " ".join(["index", *map(os_path, roots)])
             with recorded_run(self._docstore, command=command, listener=listener, stop_reason=stop_reason) as run:
+                self._vectorizer.restore_lost()
                 updater = self._updater(run)
                 self._update(updater, roots, options)
                 outcome = run.outcome
@@ -135,6 +136,7 @@ class Indexer:
                 tracked = snapshot.directories()
                 root = _forgettable(path, snapshot)
                 known = snapshot.known_files_within(root)
+            self._vectorizer.restore_lost()
             self._remove(list(known))
             if root in tracked:
                 with self._docstore.transaction() as transaction:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from directory_indexer.errors import VectorsLostError
 from directory_indexer.records import EmbeddedChunk
 
 if TYPE_CHECKING:
@@ -46,6 +47,16 @@ class Vectorizer:
                 transaction.put_vectors([_embedded(chunk, vectors[chunk.text_hash]) for chunk in batch])
             yield len(fresh), len(batch) - len(fresh)
             self._merge(at_least=self._vectorstore.merge_at)
+
+    def restore_lost(self) -> None:
+        """Let chunks wait for their vectors again if those are not where the database has them."""
+        with self._docstore.snapshot() as snapshot:
+            generation, n_vectors = snapshot.generation(), snapshot.count_stored_vectors()
+        try:
+            self._vectorstore.require_whole(generation, n_vectors=n_vectors)
+        except VectorsLostError:
+            with self._docstore.transaction() as transaction:
+                transaction.forget_generation()
 
     def merge_what_is_worth_it(self) -> None:
         """Move pending vectors into the vector store unless they are so few that they may stay."""

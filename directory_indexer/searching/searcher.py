@@ -6,10 +6,11 @@ as many. What the vector store returns counts only if SQLite knows it: a hit is 
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from directory_indexer.errors import IndexMismatchError, NotIndexedError, ProviderError
+from directory_indexer.errors import IndexMismatchError, NotIndexedError, ProviderError, VectorStoreError
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.records import Hit, SearchMode, SearchResult, os_path
 from directory_indexer.relevance.excerpts import excerpt
@@ -68,15 +69,24 @@ class Searcher:
             NotIndexedError: nothing is indexed, or nothing where the request looks.
             ProviderError: the mode is semantic and the embedder cannot answer.
             IndexMismatchError: the mode is semantic and the vectors stem from another model.
+            VectorStoreError: the mode is semantic and the vectors are not to be had.
         """
         query = parse_query(request.query)
-        return self._docstore.ask(lambda snapshot: self._search(snapshot, request, query))
+        try:
+            return self._docstore.ask(lambda snapshot: self._search(snapshot, request, query, request.mode))
+        except (ProviderError, IndexMismatchError, VectorStoreError) as error:
+            if request.mode is SearchMode.SEMANTIC:
+                raise
+            degraded = (f"answered by words alone: {error.message}",)
+        with self._docstore.snapshot() as snapshot:
+            result = self._search(snapshot, request, query, SearchMode.KEYWORD)
+        return dataclasses.replace(result, degraded=degraded)
 
-    def _search(self, snapshot: Snapshot, request: SearchRequest, query: Query) -> SearchResult:
+    def _search(self, snapshot: Snapshot, request: SearchRequest, query: Query, mode: SearchMode) -> SearchResult:
         require_indexed(snapshot, request.scope)
         plan = plan_match(query, snapshot)
         scope = resolve_scope(snapshot, request, query)
-        lists = self._lists(snapshot, request.mode, plan, scope)
+        lists = self._lists(snapshot, mode, plan, scope)
         chunks = snapshot.chunks({*lists.by_words, *lists.by_meaning})
         candidates = [_candidate(chunk, lists) for chunk in chunks.values()]
         ranking = rank(plan, candidates, limit=request.limit)
@@ -93,13 +103,8 @@ class Searcher:
         by_meaning: dict[ChunkId, float] = {}
         degraded: tuple[str, ...] = ()
         if mode is not SearchMode.KEYWORD and plan.query.meaning:
-            try:
-                by_meaning = self._by_meaning(snapshot, plan, scope)
-                degraded = _coverage(snapshot)
-            except (ProviderError, IndexMismatchError) as error:
-                if mode is SearchMode.SEMANTIC:
-                    raise
-                degraded = (f"answered by words alone: {error.message}",)
+            by_meaning = self._by_meaning(snapshot, plan, scope)
+            degraded = _coverage(snapshot)
         return _Lists(by_words, by_meaning, degraded)
 
     def _by_meaning(self, snapshot: Snapshot, plan: MatchPlan, scope: Scope) -> dict[ChunkId, float]:

@@ -46,6 +46,13 @@ class VectorStore(Protocol):
     def count(self, generation: int) -> int:
         """Count the vectors."""
 
+    def require_whole(self, generation: int, *, n_vectors: int) -> None:
+        """Look, without reading them, whether a generation is there and has so many vectors.
+
+        Raises:
+            VectorsLostError: it is not there, damaged, or stems from another state of the database.
+        """
+
     def merge(self, generation: int, *, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]) -> int:
         """Make a new generation, that of the given one without `deletes` and then with `upserts`; give its number.
 

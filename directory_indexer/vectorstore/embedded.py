@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import qdrant_edge as edge
 
-from directory_indexer.errors import GenerationGoneError, VectorStoreError
+from directory_indexer.errors import GenerationGoneError, VectorsLostError, VectorStoreError
 from directory_indexer.records import ChunkId, VectorHit
 
 if TYPE_CHECKING:
@@ -129,6 +129,15 @@ class EmbeddedVectorStore:
         with self._reading(generation) as shard:
             return shard.count(edge.CountRequest(exact=True)) if shard else 0
 
+    def require_whole(self, generation: int, *, n_vectors: int) -> None:
+        """Look, without opening the engine, whether a generation is there and was published with so many vectors.
+
+        Raises:
+            VectorsLostError: it is not there, damaged, or stems from another state of the database.
+        """
+        if generation and (found := self._generations.n_vectors(generation)) != n_vectors:
+            raise VectorsLostError(f"the vector store holds {found} vectors, and the database names {n_vectors}")
+
     def merge(self, generation: int, *, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]) -> int:
         """Publish a new generation, that of the given one without `deletes` and then with `upserts`; give its number.
 
@@ -144,10 +153,11 @@ class EmbeddedVectorStore:
         ):
             with contextlib.closing(self._open_draft(draft, is_new=not generation)) as shard:
                 _apply(shard, deletes, upserts)
+                n_vectors = shard.count(edge.CountRequest(exact=True))
             # The first opening after a write still changes files; after it, none does.
             edge.EdgeShard.load(str(draft)).close()
             _read_through(draft.rglob(_QUANTIZED))
-            return self._generations.publish(draft)
+            return self._generations.publish(draft, n_vectors=n_vectors)
 
     def discard_others(self, generation: int) -> None:
         """Remove what crashes left behind, and all generations but the given one that nobody reads any more."""

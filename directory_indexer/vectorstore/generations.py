@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from directory_indexer.errors import VectorStoreError
+from directory_indexer.errors import VectorsLostError, VectorStoreError
 from directory_indexer.lock import HeldLock, try_lock
 
 if TYPE_CHECKING:
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 _GENERATION_NAME = re.compile(r"generation-(\d+)(?:\.lock)?")
 _CONTENTS = "contents.json"
+_COUNT = "n_vectors"
 _BLOCK = bytes(1 << 16)
 _SPARE_BYTES = 64_000_000
-_HINT = "dirindex doctor --repair builds the vectors again from the stored texts"
+_HINT = "dirindex index makes the vectors again from the stored texts"
 
 
 class HeldGeneration(NamedTuple):
@@ -51,7 +52,7 @@ class Generations:
         """Keep a generation while it is read; None when it has been discarded.
 
         Raises:
-            VectorStoreError: files of the generation are missing or have another length than they were published with.
+            VectorsLostError: files of the generation are missing or have another length than they were published with.
         """
         if not self._directory.is_dir():
             return None
@@ -76,7 +77,8 @@ class Generations:
         file system can do that.
 
         Raises:
-            VectorStoreError: the base is not there or damaged, or the disk is too full.
+            VectorsLostError: the base is not there or damaged.
+            VectorStoreError: the disk is too full.
         """
         for directory in (self._directory.parent, self._directory):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -89,13 +91,27 @@ class Generations:
         finally:
             shutil.rmtree(draft, ignore_errors=True)
 
-    def publish(self, draft: Path) -> int:
+    def publish(self, draft: Path, *, n_vectors: int) -> int:
         """Make a draft durable and give it the next number, which no generation on disk has."""
+        (draft / _COUNT).write_text(str(n_vectors), encoding="ascii")
         _seal(draft)
         number = max(self._numbers(), default=0) + 1
         draft.rename(self._path(number))
         _sync_directory(self._directory)
         return number
+
+    def n_vectors(self, number: int) -> int:
+        """Tell with how many vectors a generation was published.
+
+        Raises:
+            VectorsLostError: it is not there or damaged.
+        """
+        path = self._path(number)
+        _check(path)
+        try:
+            return int((path / _COUNT).read_text(encoding="ascii"))
+        except (OSError, ValueError) as error:
+            raise VectorsLostError(f"the vectors in '{path}' are damaged: {error}", hint=_HINT) from error
 
     def discard_others(self, number: int) -> None:
         """Remove drafts that were left behind, and the generations but one that nobody reads."""
@@ -194,9 +210,9 @@ def _check(generation: Path) -> dict[str, int]:
         contents: dict[str, int] = json.loads((generation / _CONTENTS).read_bytes())
         damaged = [name for name, size in contents.items() if (generation / name).stat().st_size != size]
     except (OSError, ValueError) as error:
-        raise VectorStoreError(f"the vectors in '{generation}' are damaged: {error}", hint=_HINT) from error
+        raise VectorsLostError(f"the vectors in '{generation}' are damaged: {error}", hint=_HINT) from error
     if damaged:
-        raise VectorStoreError(f"the vectors in '{generation}' are damaged: {damaged[0]} is cut short", hint=_HINT)
+        raise VectorsLostError(f"the vectors in '{generation}' are damaged: {damaged[0]} is cut short", hint=_HINT)
     return contents
 
 

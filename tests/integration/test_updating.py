@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.errors import ConsentNeededError, NotIndexedError, OverlapError, UsageError
+from directory_indexer.errors import ConsentNeededError, NotIndexedError, OverlapError, UsageError, VectorsLostError
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.indexer import IndexOptions
-from directory_indexer.records import Outcome, SearchMode, SkipReason, file_path
+from directory_indexer.records import Outcome, SearchMode, SearchRequest, SkipReason, file_path
 from directory_indexer.walker.repository import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
@@ -310,3 +310,76 @@ def test_an_ignore_file_outside_of_the_directory_that_fails_is_told_but_is_no_fi
     assert [failure.path for failure in index.run().failures] == [str(rules)]
     with index.docstore.snapshot() as snapshot:
         assert snapshot.failures(within=None, limit=9) == ()
+
+
+def _delete(vectors: Path) -> None:
+    shutil.rmtree(vectors)
+
+
+def _cut_short(vectors: Path) -> None:
+    largest = max((path for path in vectors.rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
+    os.truncate(largest, 10)
+
+
+def _take_a_file_away(vectors: Path) -> None:
+    next(vectors.rglob("version.info")).unlink()
+
+
+def _empty_every_file(vectors: Path) -> None:
+    for path in vectors.rglob("*"):
+        if path.is_file():
+            os.truncate(path, 0)
+
+
+@pytest.mark.parametrize("damage", [_delete, _cut_short, _take_a_file_away, _empty_every_file])
+def test_lost_vectors_are_made_again_from_the_stored_texts(
+    index: Index, fresh: Fresh, damage: Callable[[Path], None]
+) -> None:
+    for name, text in (("keys.md", KEYS), ("soup.md", SOUP)):
+        os.utime(index.write(name, text), (1_000_000_000, 1_000_000_000))
+    index.run()
+    index.vectorizer.merge_all()
+    index.close()
+    damage(index.data_dir / "qdrant")
+    answer = index.searcher.search(SearchRequest("rotate the keys"))
+    assert [hit.path for hit in answer.hits] == [f"{index.root}/keys.md"]
+    assert "answered by words alone" in answer.degraded[0]
+    with pytest.raises(VectorsLostError):
+        index.search("rotate the keys", mode=SearchMode.SEMANTIC)
+    report = index.run()
+    assert (report.n_unchanged, report.n_bytes, report.n_pending) == (2, 0, 0)
+    assert report.n_embedded == 2
+    assert index.search("rotate the keys", mode=SearchMode.SEMANTIC)
+    assert index.contents() == fresh(index)
+
+
+def test_lost_vectors_do_not_take_those_along_that_are_not_merged_yet(index: Index) -> None:
+    index.write("keys.md", KEYS)
+    index.run()
+    index.vectorizer.merge_all()
+    index.write("soup.md", SOUP)
+    index.run()
+    index.close()
+    shutil.rmtree(index.data_dir / "qdrant")
+    assert index.run().n_embedded == 1
+
+
+def test_vectors_of_another_state_of_the_database_are_made_again(index: Index, fresh: Fresh) -> None:
+    index.write("keys.md", KEYS)
+    index.run()
+    index.vectorizer.merge_all()
+    index.write("soup.md", SOUP)
+    index.run()
+    with index.docstore.transaction() as transaction:
+        transaction.publish_generation(1)
+    assert index.run().n_embedded == 2
+    assert index.contents() == fresh(index)
+
+
+def test_a_directory_is_forgotten_although_its_vectors_are_lost(index: Index) -> None:
+    index.write("keys.md", KEYS)
+    index.run()
+    index.vectorizer.merge_all()
+    index.close()
+    shutil.rmtree(index.data_dir / "qdrant")
+    assert index.indexer.forget(str(index.root)) == 1

@@ -422,7 +422,7 @@ def test_damage_is_an_error_that_says_how_to_mend_it(
     with pytest.raises(StoreError, match="damaged") as caught:
         store.count(quantized.generation)
     assert not isinstance(caught.value, GenerationGoneError)
-    assert "dirindex doctor --repair" in str(caught.value.hint)
+    assert "dirindex index" in str(caught.value.hint)
     with pytest.raises(StoreError, match="damaged"):
         store.merge(quantized.generation, deletes=(), upserts=())
 
