@@ -354,14 +354,10 @@ def serve(
     """
     from directory_indexer.app import resolved_path
     from directory_indexer.server import ServeOptions, serve_http, serve_stdio
-    from directory_indexer.server.access import Access, names_of, parse_address, read_token
 
     output = Output(quiet=quiet, verbose=verbose, as_json=False)
     allowed = tuple(resolved_path(os.fspath(one)) for one in directories)
-    access = None
-    if http is not None:
-        address = parse_address(http)
-        access = Access(address, names_of(allow_host, address), read_token(token_file, os.environ))
+    access = None if http is None else _access(http, allow_host, token_file)
     if print_config is not None:
         _print_config(print_config, allowed, access, output, watch=watch, config=config, data_dir=data_dir)
         return
@@ -372,6 +368,13 @@ def serve(
     if access is None:
         serve_stdio(app, options)
     serve_http(app, options, access)
+
+
+def _access(http: str, allow_host: tuple[str, ...], token_file: Path | None) -> Access:
+    from directory_indexer.server.access import Access, names_of, parse_address, read_token
+
+    address = parse_address(http)
+    return Access(address, names_of(allow_host, address), read_token(token_file, os.environ))
 
 
 def _print_config(

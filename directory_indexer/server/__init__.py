@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
+import signal
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from directory_indexer.server.jobs import IndexJobs
-from directory_indexer.server.model import BackgroundModel
-from directory_indexer.server.tools import Tools
+from directory_indexer.server.greeting import Greeter
 
 if TYPE_CHECKING:
     from directory_indexer.app import App
     from directory_indexer.config import LoadedConfig
     from directory_indexer.records import FilePath
     from directory_indexer.server.access import Access
+    from directory_indexer.server.jobs import IndexJobs
+    from directory_indexer.server.model import BackgroundModel
+    from directory_indexer.server.tools import Tools
     from directory_indexer.server.watching import DirectoryWatch
 
 __all__ = ["ServeOptions", "index_command", "serve_http", "serve_stdio"]
@@ -38,12 +41,15 @@ class ServeOptions:
 
 def serve_stdio(app: App, options: ServeOptions) -> NoReturn:
     """Serve one client on standard input and output until it goes away."""
+    greeter = Greeter()
+    greeter.start()
     _prepare(options)
     from directory_indexer.server.protocol import make_server
     from directory_indexer.server.stdio import run_stdio
 
     parts = _parts(app, options)
-    run_stdio(make_server(parts.tools, parts.model), close=parts.close)
+    greeter.stop()
+    run_stdio(make_server(parts.tools, parts.model), greeter, close=parts.close)
 
 
 def serve_http(app: App, options: ServeOptions, access: Access) -> NoReturn:
@@ -76,6 +82,8 @@ class _Parts:
 
 
 def _prepare(options: ServeOptions) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _leave)
     level = logging.INFO if options.verbose else logging.WARNING
     logging.basicConfig(level=level, stream=sys.stderr, format="dirindex serve: %(message)s")
     # The SDK makes a quarter of a million objects while it is imported, and all of them stay: looking through them
@@ -83,7 +91,16 @@ def _prepare(options: ServeOptions) -> None:
     gc.disable()
 
 
+def _leave(number: int, _: object) -> NoReturn:
+    """End before the server runs: there is nothing to be closed yet."""
+    os._exit(128 + number)
+
+
 def _parts(app: App, options: ServeOptions) -> _Parts:
+    from directory_indexer.server.jobs import IndexJobs
+    from directory_indexer.server.model import BackgroundModel
+    from directory_indexer.server.tools import Tools
+
     gc.freeze()
     gc.enable()
     model = BackgroundModel(app.embedder)

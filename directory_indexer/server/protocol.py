@@ -32,7 +32,8 @@ from directory_indexer import __version__
 from directory_indexer.errors import DirIndexError
 from directory_indexer.server.budget import Budgets
 from directory_indexer.server.calls import ContentCall, IndexAction, IndexCall
-from directory_indexer.server.catalogue import CATALOGUE, INSTRUCTIONS
+from directory_indexer.server.catalogue import CATALOGUE
+from directory_indexer.server.greeting import INSTRUCTIONS, NAME, TITLE
 from directory_indexer.server.jobs import Job, percent
 from directory_indexer.server.model import ModelState
 from directory_indexer.server.places import URI_PREFIX, name_in_uri
@@ -69,9 +70,9 @@ def make_server(tools: Tools, model: BackgroundModel) -> Server[None]:
     """Build the server that every transport runs."""
     session = _Session(tools, model)
     server = Server(
-        "dirindex",
+        NAME,
         version=__version__,
-        title="dirindex: search your own files",
+        title=TITLE,
         instructions=INSTRUCTIONS,
         lifespan=_lifespan,
         get_tool_input_schema=lambda name: schema_of(_ENTRIES[name].call) if name in _ENTRIES else None,

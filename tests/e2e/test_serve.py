@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from serving import DIRINDEX, RawClient, text_of
 
+from directory_indexer.server.greeting import answer_to
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -54,6 +56,35 @@ def test_the_instructions_fit_into_what_clients_keep(place: Path) -> None:
     with RawClient("--data-dir", place / "data", environ=dict(os.environ)) as client:
         instructions = client.shake_hands()["result"]["instructions"]
     assert 200 < len(instructions) < 2000
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-11-25"])
+def test_the_early_answer_to_a_handshake_is_the_one_that_the_sdk_gives(place: Path, version: str) -> None:
+    with RawClient("--data-dir", place / "data", environ=dict(os.environ)) as client:
+        client.request("ping")  # the first message: those after it are the business of the SDK
+        answer = client.shake_hands(version)
+    handshake: dict[str, Any] = {
+        "protocolVersion": version,
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    request: dict[str, Any] = {"jsonrpc": "2.0", "id": answer["id"], "method": "initialize", "params": handshake}
+    assert answer_to(json.dumps(request).encode()) == answer
+
+
+def test_a_handshake_is_answered_once_and_what_comes_with_it_is_not_lost(place: Path) -> None:
+    with RawClient("--data-dir", place / "data", environ=dict(os.environ)) as client:
+        handshake = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        messages: list[dict[str, Any]] = [
+            {"id": 1, "method": "initialize", "params": handshake},
+            {"method": "notifications/initialized"},
+            {"id": 2, "method": "tools/list", "params": {}},
+            {"id": 3, "method": "ping"},
+        ]
+        client.send_bytes(b"".join(json.dumps({"jsonrpc": "2.0", **one}).encode() + b"\n" for one in messages))
+        assert client.answer_to(2)["result"]["tools"]
+        assert client.answer_to(3)["result"] == {}
+    assert sorted(json.loads(line)["id"] for line in client.lines) == [1, 2, 3]
 
 
 def test_an_answer_says_the_same_in_words_and_in_structure(client: RawClient) -> None:

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from directory_indexer.server.budget import cost, most_that_fit
 from directory_indexer.server.calls import ContentCall, IndexCall, InfoCall, SearchCall, SimilarCall
-from directory_indexer.server.catalogue import CATALOGUE, INSTRUCTIONS
+from directory_indexer.server.catalogue import CATALOGUE
 from directory_indexer.server.cursors import cursor_for, offset_of
+from directory_indexer.server.greeting import INSTRUCTIONS
 from directory_indexer.server.shapes import ArgumentError, arguments_of, described, object_of, schema_of
 
 
