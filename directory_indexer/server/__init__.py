@@ -41,9 +41,9 @@ class ServeOptions:
 
 def serve_stdio(app: App, options: ServeOptions) -> NoReturn:
     """Serve one client on standard input and output until it goes away."""
+    _prepare(options)
     greeter = Greeter()
     greeter.start()
-    _prepare(options)
     from directory_indexer.server.protocol import make_server
     from directory_indexer.server.stdio import run_stdio
 
