@@ -11,6 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+# Asked to stop only after its import, the runtime has given the machine an id and recorded events to upload.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
 import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime_state
 

@@ -94,3 +94,11 @@ assert "huggingface_hub" not in sys.modules
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_the_runtime_keeps_no_record_of_its_use(home_directory: Path) -> None:
+    program = (
+        "from directory_indexer.embedders.embedded import EmbeddedEmbedder; EmbeddedEmbedder().embed_query('a secret')"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+    assert list(home_directory.iterdir()) == []
