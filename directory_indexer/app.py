@@ -109,7 +109,13 @@ class App:
         policy = IndexPolicy(
             walk_policy, self._parse_policy, self.fingerprint, batch_files=self._config.monitoring.batch_size
         )
-        return Indexer(docstore=self.docstore, vectorizer=self._vectorizer, policy=policy, lock_path=self._lock_path)
+        return Indexer(
+            docstore=self.docstore,
+            vectorizer=self._vectorizer,
+            policy=policy,
+            lock_path=self._lock_path,
+            check_provider=self._check_provider,
+        )
 
     def check(self) -> Iterator[Finding]:
         """Look whether the index is whole, its parts agree, and the embedder answers."""
@@ -171,7 +177,7 @@ class App:
             return StatusReport(
                 directories=directories,
                 failures=snapshot.failures(within=directories[0].path if within else None, limit=_LISTED),
-                space=self._space() if snapshot.meta("fingerprint") else None,
+                space=self._space if snapshot.meta("fingerprint") else None,
                 n_database_bytes=self.docstore.size_bytes(),
                 n_vector_bytes=self._generations.size_bytes(),
                 running=self._going_on(runs),
@@ -187,11 +193,24 @@ class App:
         """Give the run that goes on now, in whichever process."""
         return self._going_on(self.runs(1))
 
+    @cached_property
     def _space(self) -> EmbeddingSpace:
-        from directory_indexer.embedders.model_files import DIMENSIONS
+        from directory_indexer.embedders.building import planned_space
 
         embedding = self._config.embedding
-        return EmbeddingSpace(embedding.provider, embedding.model, DIMENSIONS)
+        return planned_space(
+            embedding.provider,
+            embedding.model,
+            endpoint=embedding.endpoint,
+            dimensions=embedding.dimensions,
+            document_prefix=embedding.document_prefix,
+            query_prefix=embedding.query_prefix,
+        )
+
+    def _check_provider(self) -> None:
+        """Ask a provider on the network whether it answers; the embedded model is verified when it is loaded."""
+        if self._space.provider != "embedded":
+            self._vectorizer.check()
 
     def summary(self) -> IndexSummary:
         """Tell what answers are drawn from now."""
@@ -204,11 +223,18 @@ class App:
         Raises:
             ProviderError: it cannot be loaded or reached.
         """
-        from directory_indexer.embedders.embedded import EmbeddedEmbedder
+        from directory_indexer.embedders.building import Access, build_embedder
 
+        embedding = self._config.embedding
+        access = Access(
+            api_key=embedding.api_key.get_secret_value() if embedding.api_key else None,
+            batch_size=embedding.batch_size,
+            concurrency=self._config.indexing.concurrency,
+            keep_alive=embedding.keep_alive,
+        )
         with self._embedder_lock:
             if self._embedder is None:
-                self._embedder = EmbeddedEmbedder()
+                self._embedder = build_embedder(self._space, access)
             return self._embedder
 
     def close(self) -> None:
@@ -232,9 +258,9 @@ class App:
         from directory_indexer.extractors import EXTRACTOR_VERSION
         from directory_indexer.relevance.analyzer import ANALYZER_VERSION
 
-        embedding, indexing = self._config.embedding, self._config.indexing
+        indexing = self._config.indexing
         return Fingerprint(
-            embedding=f"{embedding.provider}/{embedding.model}",
+            embedding=self._space.name,
             chunking=f"{indexing.chunk_size}/{indexing.overlap} tokens, version {CHUNKER_VERSION}",
             extraction=f"version {EXTRACTOR_VERSION}",
             analysis=f"version {ANALYZER_VERSION}",
@@ -261,10 +287,10 @@ class App:
 
     @cached_property
     def _vectorstore(self) -> VectorStore:
-        from directory_indexer.embedders.model_files import DIMENSIONS
         from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
 
-        return EmbeddedVectorStore(self._generations, dimensions=DIMENSIONS)
+        dimensions = self._space.dimensions or self.embedder().space.dimensions
+        return EmbeddedVectorStore(self._generations, dimensions=dimensions)
 
     @cached_property
     def _parse_policy(self) -> ParsePolicy:
@@ -302,8 +328,6 @@ def resolved_path(path: str) -> FilePath:
 
 def _require_supported(config: Config) -> None:
     mistakes = []
-    if config.embedding.provider != "embedded":
-        mistakes.append(f"embedding.provider: '{config.embedding.provider}' is not supported by this version yet")
     if config.storage.qdrant.endpoint is not None:
         mistakes.append("storage.qdrant.endpoint: a Qdrant server is not supported by this version yet")
     if mistakes:

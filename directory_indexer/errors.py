@@ -8,6 +8,7 @@ DirIndexError                     70  a bug, when nothing more precise is raised
 ├── NotIndexedError                1  the file or directory is not in the index
 ├── UnavailableError               3  something that is needed cannot be used now
 │   ├── ProviderError              3  the embedding provider is away, refuses, or answers nonsense
+│   │   └── TextsRefusedError      3  it refuses some of the texts, and gave vectors for the others
 │   ├── StoreError                 3  SQLite or the vector store cannot be read or written
 │   │   ├── CorruptIndexError      3  the database is damaged and has to be built again
 │   │   ├── VectorStoreError       3  the vectors cannot be reached, read or written; words still answer
@@ -25,6 +26,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
     from directory_indexer.records import SkipReason
 
 
@@ -71,6 +77,15 @@ class UnavailableError(DirIndexError):
 
 class ProviderError(UnavailableError):
     """The embedding provider is away, refuses, or answers nonsense."""
+
+
+class TextsRefusedError(ProviderError):
+    """The provider refuses some texts; `reasons` says which, by index, and `vectors` has zeros in their rows."""
+
+    def __init__(self, reasons: Mapping[int, str], vectors: NDArray[np.float32]) -> None:
+        super().__init__(f"{len(reasons)} of {len(vectors)} texts were refused: {next(iter(reasons.values()))}")
+        self.reasons = reasons
+        self.vectors = vectors
 
 
 class StoreError(UnavailableError):

@@ -224,13 +224,33 @@ class ParsedFile:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingSpace:
-    """What makes two vectors comparable: the same provider, model, dimensions and prefixes."""
+    """What makes two vectors comparable: the same provider, model, dimensions and document prefix; and where it is.
+
+    `dimensions` is 0 while only the provider knows them; `is_shortened` says that they were asked for.
+    """
 
     provider: str
     model: str
     dimensions: int
     document_prefix: str = ""
     query_prefix: str = ""
+    is_shortened: bool = False
+    endpoint: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Name everything that changes the vectors."""
+        name = f"{self.provider}/{self.model}"
+        name += f" in {self.dimensions} dimensions" if self.is_shortened else ""
+        return name + (f" with '{self.document_prefix}'" if self.document_prefix else "")
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingUsage:
+    """What an embedder was given so far: tokens as the provider counts them, and texts that it read only in part."""
+
+    n_tokens: int = 0
+    n_truncated: int = 0
 
 
 class FileState(StrEnum):
@@ -276,6 +296,8 @@ class PendingChunk:
 
     id: int
     chunk_id: ChunkId
+    path: FilePath
+    ordinal: int
     text_hash: ContentHash
     embedding_text: str
 
@@ -422,7 +444,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """How far an index run is; totals are 0 while they are not known."""
+    """How far an index run is; totals are 0 while they are not known. `notice` is what somebody should know now."""
 
     phase: Phase
     files_done: int = 0
@@ -432,6 +454,7 @@ class RunProgress:
     chunks_done: int = 0
     chunks_total: int = 0
     n_failed: int = 0
+    notice: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,7 +474,11 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What an index run did. Files seen = added + changed + moved + unchanged + skipped + failed."""
+    """What an index run did. Files seen = added + changed + moved + unchanged + skipped + failed.
+
+    `refused` are chunks that stay without a vector because the provider takes everything but them; `unavailable` says
+    why chunks wait for a provider that takes nothing.
+    """
 
     outcome: Outcome
     seconds: float
@@ -468,6 +495,10 @@ class IndexReport:
     n_reused: int = 0
     n_pending: int = 0
     n_bytes: int = 0
+    n_tokens: int = 0
+    n_truncated: int = 0
+    refused: tuple[FileFailure, ...] = ()
+    unavailable: str = ""
     unavailable_roots: tuple[FilePath, ...] = ()
 
     @property
@@ -488,7 +519,10 @@ class IndexReport:
 
 @dataclass(frozen=True, slots=True)
 class DirectoryStatus:
-    """One tracked directory: what of it is searchable by words (`n_chunks`) and by meaning (`n_embedded`)."""
+    """One tracked directory: what of it is searchable by words (`n_chunks`) and by meaning (`n_embedded`).
+
+    `n_refused` chunks are not, because the provider refuses their texts.
+    """
 
     path: FilePath
     is_available: bool
@@ -499,6 +533,7 @@ class DirectoryStatus:
     n_embedded: int
     skipped: tuple[tuple[SkipReason, int], ...]
     n_failed: int
+    n_refused: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from directory_indexer.records import EmbeddingSpace
+from directory_indexer.records import EmbeddingSpace, EmbeddingUsage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,16 +35,35 @@ class FakeEmbedder:
     def max_tokens(self) -> int:
         return 512
 
+    @property
+    def batch_size(self) -> int:
+        return 128
+
+    @property
+    def concurrency(self) -> int:
+        return 1
+
+    @property
+    def usage(self) -> EmbeddingUsage:
+        return EmbeddingUsage()
+
+    def check(self) -> None:
+        """Answer always."""
+
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.embedded.extend(texts)
         return np.array([self.embed_query(text) for text in texts], np.float32).reshape(-1, self.dimensions)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        # A little everywhere, so that a text without words has a direction too.
-        vector = np.full(self.dimensions, 0.01, np.float32)
-        for word in re.findall(r"\w+", text.lower()):
-            vector[zlib.crc32(word.encode("utf-8", "replace")) % self.dimensions] += 1
-        return vector / np.linalg.norm(vector)
+        return word_vector(text, self.dimensions)
 
     def close(self) -> None:
         """Hold nothing, so give back nothing."""
+
+
+def word_vector(text: str, dimensions: int) -> NDArray[np.float32]:
+    # A little everywhere, so that a text without words has a direction too.
+    vector = np.full(dimensions, 0.01, np.float32)
+    for word in re.findall(r"\w+", text.lower()):
+        vector[zlib.crc32(word.encode("utf-8", "replace")) % dimensions] += 1
+    return vector / np.linalg.norm(vector)

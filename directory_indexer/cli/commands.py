@@ -496,9 +496,9 @@ def _index_exit_code(report: IndexReport) -> int:
 
     if report.outcome is Outcome.INTERRUPTED:
         return _INTERRUPTED
-    if report.unavailable_roots:
+    if report.unavailable_roots or report.unavailable:
         return _UNAVAILABLE
-    return _SOME_FAILED if report.failures else 0
+    return _SOME_FAILED if report.failures or report.refused else 0
 
 
 def _show(app: App, result: SearchResult, output: Output, *, view: View, explain: bool, first: int) -> None:

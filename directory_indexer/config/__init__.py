@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _LONGEST_SHOWN = 60
 _OPEN_TO_OTHERS = 0o077
-_ONLY_FOR_A_SERVICE = ("endpoint", "api_key", "query_prefix", "document_prefix", "dimensions")
+_ONLY_FOR_A_SERVICE = ("endpoint", "api_key", "query_prefix", "document_prefix", "dimensions", "keep_alive")
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,10 +99,21 @@ class EmbeddingConfig:
     api_key_file: Path | None = _key(
         Location(or_null=True), "file that holds the key of the provider, instead of api_key"
     )
-    query_prefix: str | None = _key(Text(or_null=True), "text put before a query, for models that want one")
-    document_prefix: str | None = _key(Text(or_null=True), "text put before a passage, for models that want one")
+    query_prefix: str | None = _key(
+        Text(or_null=True), 'text put before a query; null: what the model is known to want, "": none'
+    )
+    document_prefix: str | None = _key(
+        Text(or_null=True), 'text put before a passage; null: what the model is known to want, "": none'
+    )
     dimensions: int | None = _key(
         WholeNumber(at_least=1, at_most=65_536, or_null=True), "length of the vectors; null: as the model has it"
+    )
+    batch_size: int = _key(
+        WholeNumber(at_least=1, at_most=2048), "how many passages are sent in one request", default=32
+    )
+    keep_alive: str | None = _key(
+        Text(".+", otherwise="must not be empty", or_null=True),
+        'how long Ollama keeps the model in memory, such as "30m"; null: as Ollama has it',
     )
 
 
@@ -124,7 +135,9 @@ class IndexingConfig:
     include_hidden: bool = _key(Flag(), "index files and directories whose name starts with a dot", default=False)
     include_secrets: bool = _key(Flag(), "index files that look like keys and passwords", default=False)
     follow_symlinks: bool = _key(Flag(), "follow symbolic links to directories and files", default=False)
-    concurrency: int = _key(WholeNumber(at_least=1, at_most=256), "how many files are read at the same time", default=4)
+    concurrency: int = _key(
+        WholeNumber(at_least=1, at_most=256), "how many files are read, and requests made, at a time", default=4
+    )
 
 
 @dataclass(frozen=True, slots=True)

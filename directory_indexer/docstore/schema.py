@@ -14,7 +14,7 @@ from directory_indexer.relevance.analyzer import FTS_COLUMNS, FTS_TOKENIZE
 if TYPE_CHECKING:
     import sqlite3
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 FTS_TABLE = (
     f"CREATE VIRTUAL TABLE chunks_fts USING fts5({', '.join(FTS_COLUMNS)}, content='', tokenize=\"{FTS_TOKENIZE}\")"
@@ -103,9 +103,23 @@ CREATE TABLE runs (
 );
 """
 
+_SPACES = """
+CREATE TABLE refused_chunks (
+    id     INTEGER PRIMARY KEY REFERENCES chunks (id) ON DELETE CASCADE,
+    reason TEXT NOT NULL
+);
+CREATE TABLE former_points (
+    chunk_id  BLOB PRIMARY KEY,
+    text_hash BLOB NOT NULL
+) WITHOUT ROWID;
+INSERT INTO meta SELECT 'space', '{"provider": "embedded", "model": "all-MiniLM-L6-v2", "dimensions": 384}'
+WHERE EXISTS (SELECT 1 FROM meta WHERE key = 'fingerprint');
+"""
+
 _MIGRATIONS: dict[int, str] = {
     1: _TABLES,
     2: "ALTER TABLE directories ADD COLUMN mounts TEXT NOT NULL DEFAULT '[]';",
+    3: _SPACES,
 }
 """What to run, in one transaction, to come to each version from the one before."""
 

@@ -317,11 +317,15 @@ class Snapshot:
         return tuple(self._directory_status(*row) for row in rows)
 
     def failures(self, *, within: FilePath | None, limit: int) -> tuple[FileFailure, ...]:
-        """List the files and directories that the last run could not process."""
+        """List the files and directories that the last run could not process, and chunks that were refused."""
         condition, arguments = within_condition(within)
         rows = self._connection.execute(
-            f"SELECT path, reason, detail FROM files f WHERE state = 'failed' AND {condition} ORDER BY path LIMIT ?",  # noqa: S608
-            [*arguments, limit],
+            f"""SELECT path, reason, detail FROM files f WHERE state = 'failed' AND {condition}
+                UNION ALL
+                SELECT f.path, 'embed', 'chunk ' || (c.ordinal + 1) || ': ' || r.reason FROM refused_chunks r
+                JOIN chunks c ON c.id = r.id JOIN files f ON f.id = c.file_id WHERE {condition}
+                ORDER BY path LIMIT ?""",  # noqa: S608
+            [*arguments, *arguments, limit],
         )
         return tuple(FileFailure(FilePath(path), Stage(reason), detail) for path, reason, detail in rows)
 
@@ -371,6 +375,11 @@ class Snapshot:
             n_failed=self._count(
                 "SELECT count(*) FROM files WHERE directory_id = ? AND state = 'failed'", (directory_id,)
             ),
+            n_refused=self._count(
+                """SELECT count(*) FROM refused_chunks r JOIN chunks c ON c.id = r.id JOIN files f ON f.id = c.file_id
+                   WHERE f.directory_id = ?""",
+                (directory_id,),
+            ),
         )
 
     def _count(self, query: str, arguments: Sequence[object] = ()) -> int:
@@ -392,7 +401,14 @@ def _indexed_chunk(row: Sequence[object]) -> IndexedChunk:
 
 
 def _pending_chunk(stored: IndexedChunk, text_hash: object) -> PendingChunk:
-    return PendingChunk(stored.id, stored.chunk_id, ContentHash(text_hash), embedding_text(stored.chunk))  # type: ignore[arg-type]
+    return PendingChunk(
+        id=stored.id,
+        chunk_id=stored.chunk_id,
+        path=stored.path,
+        ordinal=stored.chunk.ordinal,
+        text_hash=ContentHash(text_hash),  # type: ignore[arg-type]
+        embedding_text=embedding_text(stored.chunk),
+    )
 
 
 def _run_record(row: Sequence[object]) -> RunRecord:

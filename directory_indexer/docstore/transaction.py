@@ -143,6 +143,11 @@ class Transaction:
         self._connection.executemany(
             "UPDATE chunks SET is_embedded = 1 WHERE id = ?", [(chunk.id,) for chunk in embedded]
         )
+        self._connection.executemany("DELETE FROM refused_chunks WHERE id = ?", [(chunk.id,) for chunk in embedded])
+
+    def put_refused(self, refused: Iterable[tuple[int, str]]) -> None:
+        """Note, by row ids, which chunks the provider refuses, and why; the next run asks again."""
+        self._connection.executemany("INSERT OR REPLACE INTO refused_chunks VALUES (?, ?)", refused)
 
     def publish_generation(self, generation: int) -> None:
         """Name the generation that holds every vector written so far."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.records import EmbeddingSpace
+    from directory_indexer.records import EmbeddingSpace, EmbeddingUsage
 
 
 class Embedder(Protocol):
@@ -25,11 +25,30 @@ class Embedder(Protocol):
         """The space that all vectors of this embedder lie in."""
 
     @property
-    def max_tokens(self) -> int:
-        """How many tokens of one text the model reads; what is beyond is cut off."""
+    def max_tokens(self) -> int | None:
+        """How many tokens of one text the model reads, where that is known; what is beyond is cut off."""
+
+    @property
+    def batch_size(self) -> int:
+        """How many texts are best given at a time."""
+
+    @property
+    def concurrency(self) -> int:
+        """How many calls at a time make it fastest."""
+
+    @property
+    def usage(self) -> EmbeddingUsage:
+        """What it was given since it was made, as far as it costs anything."""
+
+    def check(self) -> None:
+        """Make sure that it can embed now."""
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts that are to be found; an array of shape (texts, dimensions), in the order given."""
+        """Embed texts that are to be found; an array of shape (texts, dimensions), in the order given.
+
+        Raises:
+            TextsRefusedError: the provider refuses some of them and embeds the others.
+        """
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Embed the text that is looked for; an array of shape (dimensions,)."""

@@ -21,7 +21,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as runtime_state
 from directory_indexer.embedders.model_files import DIMENSIONS, MODEL_DIRECTORY, verified_file
 from directory_indexer.embedders.wordpiece import token_ids
 from directory_indexer.errors import ProviderError
-from directory_indexer.records import EmbeddingSpace
+from directory_indexer.records import EmbeddingSpace, EmbeddingUsage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +44,12 @@ class EmbeddedEmbedder:
 
     """
 
+    batch_size = 128
+    """One to four seconds of embedding on two cores: the most that a kill can cost."""
+
+    concurrency = 1
+    """It has threads of its own."""
+
     def __init__(self, *, threads: int | None = None, model_directory: Path = MODEL_DIRECTORY) -> None:
         self._session = _load_session(verified_file("model.onnx", model_directory))
         self._pool = ThreadPoolExecutor(threads or _n_cores(), thread_name_prefix="embed")
@@ -57,6 +63,14 @@ class EmbeddedEmbedder:
     def max_tokens(self) -> int:
         """How many tokens of one text the model reads, as `count_tokens` counts them."""
         return MAX_TOKENS
+
+    @property
+    def usage(self) -> EmbeddingUsage:
+        """What it was given: nothing of it costs anything."""
+        return EmbeddingUsage()
+
+    def check(self) -> None:
+        """Find nothing to check: the model was verified when it was loaded."""
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts that are to be found."""

@@ -13,13 +13,14 @@ from directory_indexer.errors import (
     LockedError,
     NotIndexedError,
     OverlapError,
+    ProviderError,
     RootUnavailableError,
     UsageError,
 )
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.planner import Plan, plan
 from directory_indexer.indexing.runs import recorded_run
-from directory_indexer.indexing.updater import Updater
+from directory_indexer.indexing.updater import Updater, explained
 from directory_indexer.lock import write_lock
 from directory_indexer.records import (
     FileFailure,
@@ -74,8 +75,17 @@ class IndexOptions:
 class Indexer:
     """The writing side of the index of one data directory."""
 
-    def __init__(self, *, docstore: DocStore, vectorizer: Vectorizer, policy: IndexPolicy, lock_path: Path) -> None:
+    def __init__(
+        self,
+        *,
+        docstore: DocStore,
+        vectorizer: Vectorizer,
+        policy: IndexPolicy,
+        lock_path: Path,
+        check_provider: Callable[[], None] = lambda: None,
+    ) -> None:
         self._docstore = docstore
+        self._check_provider = check_provider
         self._vectorizer = vectorizer
         self._policy = policy
         self._lock_path = lock_path
@@ -110,7 +120,7 @@ class Indexer:
             with recorded_run(self._docstore, command=command, listener=listener, stop_reason=stop_reason) as run:
                 self._vectorizer.restore_lost()
                 updater = self._updater(run)
-                self._update(updater, roots, options)
+                self._update(updater, run, roots, options)
                 outcome = run.outcome
             self._docstore.checkpoint()
             return updater.tally.report(outcome, seconds=time.monotonic() - started)
@@ -145,7 +155,7 @@ class Indexer:
             self._docstore.compact()
         return sum(file.hash is not None for file in known.values())
 
-    def _update(self, updater: Updater, roots: Sequence[FilePath], options: IndexOptions) -> None:
+    def _update(self, updater: Updater, run: Run, roots: Sequence[FilePath], options: IndexOptions) -> None:
         plans: list[Plan] = []
         for root in roots:
             try:
@@ -154,8 +164,20 @@ class Indexer:
                 updater.tally.unavailable_roots.append(root)
                 updater.tally.failures.append(FileFailure(root, Stage.WALK, error.message))
         self._require_space(plans, has_consent=options.has_consent)
+        run.notice = self._provider_notice(plans)
         updater.update_words([(self._track(plan.directory), plan) for plan in plans])
         updater.update_meaning()
+
+    def _provider_notice(self, plans: Sequence[Plan]) -> str:
+        """Ask for the provider before hours of work, of which the words can be had without it."""
+        with self._docstore.snapshot() as snapshot:
+            is_needed = snapshot.count_chunks_to_embed() or any(plan.requests for plan in plans)
+        try:
+            if is_needed:
+                self._check_provider()
+        except ProviderError as error:
+            return f"{explained(error)}; indexing words meanwhile"
+        return ""
 
     def _updater(self, run: Run) -> Updater:
         return Updater(

@@ -6,6 +6,7 @@ import contextlib
 import os
 import socket
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from directory_indexer.records import Outcome, Phase, RunProgress
@@ -34,11 +35,13 @@ class Run:
         self._listener = listener
         self._stop_reason = stop_reason
         self._written_at = 0.0
+        self.notice = ""
+        self.trouble = ""
 
     @property
     def outcome(self) -> Outcome:
         """Tell how the run would end if it ended now."""
-        return self._stop_reason() or Outcome.COMPLETED
+        return self._stop_reason() or (Outcome.FAILED if self.trouble else Outcome.COMPLETED)
 
     @property
     def must_stop(self) -> bool:
@@ -47,7 +50,7 @@ class Run:
 
     def report(self, progress: RunProgress) -> None:
         """Show progress; other processes see it at most twice a second."""
-        self._listener(progress)
+        self._listener(replace(progress, notice=self.notice))
         now = time.monotonic()
         if now - self._written_at >= _HEARTBEAT_SECONDS:
             self._written_at = now
@@ -71,7 +74,7 @@ def recorded_run(
     try:
         run.report(RunProgress(Phase.WALKING))
         yield run
-        outcome = run.outcome
+        outcome, message = run.outcome, run.trouble
     except KeyboardInterrupt:
         outcome = Outcome.INTERRUPTED
         raise

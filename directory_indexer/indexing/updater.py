@@ -10,8 +10,10 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from directory_indexer.errors import ProviderError
 from directory_indexer.parsing import UnchangedFile, parse_all
 from directory_indexer.records import (
+    EmbeddingUsage,
     FileFailure,
     IndexReport,
     ParsedFile,
@@ -51,6 +53,9 @@ class Tally:
     n_bytes: int = 0
     skipped: Counter[SkipReason] = field(default_factory=Counter)
     failures: list[FileFailure] = field(default_factory=list)
+    refused: list[FileFailure] = field(default_factory=list)
+    usage: EmbeddingUsage = field(default_factory=EmbeddingUsage)
+    unavailable: str = ""
     unavailable_roots: list[FilePath] = field(default_factory=list)
 
     def report(self, outcome: Outcome, *, seconds: float) -> IndexReport:
@@ -71,6 +76,10 @@ class Tally:
             n_reused=self.n_reused,
             n_pending=self.n_pending,
             n_bytes=self.n_bytes,
+            n_tokens=self.usage.n_tokens,
+            n_truncated=self.usage.n_truncated,
+            refused=tuple(self.refused),
+            unavailable=self.unavailable,
             unavailable_roots=tuple(self.unavailable_roots),
         )
 
@@ -108,12 +117,16 @@ class Updater:
                     transaction.complete_directory(directory_id)
 
     def update_meaning(self) -> None:
-        """Embed what waits, until all is searchable by meaning or the run must stop."""
+        """Embed what waits, until all is searchable by meaning, the provider fails, or the run must stop."""
         with self._docstore.snapshot() as snapshot:
             total = snapshot.count_chunks_to_embed()
         self._progress = replace(self._progress, phase=Phase.EMBEDDING, chunks_total=total)
         if total and not self._run.must_stop:
-            self._embed()
+            try:
+                self._embed()
+            except ProviderError as error:
+                self.tally.unavailable = self._run.trouble = explained(error)
+            self.tally.usage = self._vectorizer.usage
         self._run.report(replace(self._progress, phase=Phase.MERGING))
         self._vectorizer.merge_what_is_worth_it()
         self.tally.n_pending = total - self._progress.chunks_done
@@ -201,14 +214,17 @@ class Updater:
 
     def _embed(self) -> None:
         self._run.report(self._progress)
-        for n_embedded, n_reused in self._vectorizer.embed_pending():
-            self.tally.n_embedded += n_embedded
-            self.tally.n_reused += n_reused
-            done = self._progress.chunks_done + n_embedded + n_reused
-            self._progress = replace(self._progress, chunks_done=done)
+        for step in self._vectorizer.embed_pending(must_stop=lambda: self._run.must_stop):
+            self.tally.n_embedded += step.n_embedded
+            self.tally.n_reused += step.n_reused
+            self.tally.refused += step.refused
+            self._progress = replace(self._progress, chunks_done=self._progress.chunks_done + step.n_chunks)
             self._run.report(self._progress)
-            if self._run.must_stop:
-                break
+
+
+def explained(error: ProviderError) -> str:
+    """Say in one sentence what is wrong and what to do."""
+    return f"{error.message}: {error.hint}" if error.hint else error.message
 
 
 def outcome_path(outcome: ParseOutcome) -> FilePath:

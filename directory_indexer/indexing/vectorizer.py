@@ -1,26 +1,59 @@
 """Gives chunks their vectors: finds those that were embedded before, embeds the rest, and merges what is new.
 
 New vectors go to SQLite batch by batch, where searches see them at once and a kill cannot take them; now and then
-they move to the vector store, which takes longer to publish but searches faster.
+they move to the vector store, which takes longer to publish but searches faster. As many batches are in the hands of
+the embedder at a time as make it fastest; each is kept as soon as it is back.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from directory_indexer.errors import VectorsLostError
-from directory_indexer.records import EmbeddedChunk
+from directory_indexer.errors import ProviderError, TextsRefusedError, VectorsLostError
+from directory_indexer.records import EmbeddedChunk, EmbeddingUsage, FileFailure, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from directory_indexer.docstore import DocStore
     from directory_indexer.embedders import Embedder
     from directory_indexer.records import ContentHash, PendingChunk
     from directory_indexer.vectorstore import VectorStore
 
-BATCH_CHUNKS = 128
-"""One to four seconds of embedding on two cores: the most that a kill can cost."""
+_GRACE_SECONDS = 5.0
+"""So long a run that must stop waits for batches that a provider still has."""
+
+_LOOK_SECONDS = 0.2
+
+
+class Step(NamedTuple):
+    """What became of a batch: vectors that were made, ones that were there, and texts that the provider refuses."""
+
+    n_embedded: int = 0
+    n_reused: int = 0
+    refused: tuple[FileFailure, ...] = ()
+
+    @property
+    def n_chunks(self) -> int:
+        """Count the chunks that are done with."""
+        return self.n_embedded + self.n_reused + len(self.refused)
+
+
+Vectors: TypeAlias = "NDArray[np.float32]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Flight:
+    """A batch in the hands of the embedder: its texts by their hashes, and every chunk that has one of them."""
+
+    texts: dict[ContentHash, str]
+    chunks: list[PendingChunk]
 
 
 class Vectorizer:
@@ -30,23 +63,43 @@ class Vectorizer:
         self._docstore = docstore
         self._vectorstore = vectorstore
         self._embedder = embedder
+        self.usage = EmbeddingUsage()
 
-    def embed_pending(self) -> Iterator[tuple[int, int]]:
-        """Embed what waits, a batch at a step; each step yields how many vectors were made and how many reused.
+    def check(self) -> None:
+        """Make sure that the embedder answers.
 
         Raises:
-            ProviderError: the embedder cannot answer; the batches before are kept.
+            ProviderError: it does not.
         """
-        after = 0
-        while batch := self._next_batch(after):
-            after = batch[-1].id
-            reused = self._known_vectors(batch)
-            fresh = self._embed([chunk for chunk in batch if chunk.text_hash not in reused])
-            vectors = reused | fresh
-            with self._docstore.transaction() as transaction:
-                transaction.put_vectors([_embedded(chunk, vectors[chunk.text_hash]) for chunk in batch])
-            yield len(fresh), len(batch) - len(fresh)
-            self._merge(at_least=self._vectorstore.merge_at)
+        self._embedder().check()
+
+    def embed_pending(self, *, must_stop: Callable[[], bool] = lambda: False) -> Iterator[Step]:
+        """Embed what waits; each step tells what became of a batch, which is then kept.
+
+        Raises:
+            ProviderError: the embedder cannot answer; the batches that it has answered are kept.
+        """
+        with self._docstore.snapshot() as snapshot:
+            if not snapshot.count_chunks_to_embed():
+                return
+        embedder = self._embedder()
+        flights = _Flights(embedder)
+        used_before = embedder.usage
+        after: int | None = 0
+        try:
+            while True:
+                while after is not None and flights.has_room and not must_stop():
+                    after, step = self._send(flights, after, embedder.batch_size)
+                    yield step
+                if not flights.is_flying:
+                    break
+                for flight, vectors, reasons in flights.landed(must_stop):
+                    yield self._keep(flight, vectors, reasons)
+                    self._merge(at_least=self._vectorstore.merge_at)
+            flights.raise_failure()
+        finally:
+            flights.close()
+            self.usage = _difference(embedder.usage, used_before)
 
     def restore_lost(self) -> None:
         """Let chunks wait for their vectors again if those are not where the database has them."""
@@ -77,9 +130,19 @@ class Vectorizer:
             transaction.publish_generation(generation)
         self._vectorstore.discard_others(generation)
 
-    def _next_batch(self, after: int) -> list[PendingChunk]:
+    def _send(self, flights: _Flights, after: int, limit: int) -> tuple[int | None, Step]:
+        """Take the next batch: keep what is known of it, send off the rest; None when there is no next batch."""
         with self._docstore.snapshot() as snapshot:
-            return snapshot.chunks_to_embed(after=after, limit=BATCH_CHUNKS)
+            batch = snapshot.chunks_to_embed(after=after, limit=limit)
+        if not batch:
+            return None, Step()
+        known = self._known_vectors(batch)
+        reused = [_embedded(chunk, known[chunk.text_hash]) for chunk in batch if chunk.text_hash in known]
+        if reused:
+            with self._docstore.transaction() as transaction:
+                transaction.put_vectors(reused)
+        flights.send([chunk for chunk in batch if chunk.text_hash not in known])
+        return batch[-1].id, Step(n_reused=len(reused))
 
     def _known_vectors(self, batch: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
         hashes = list({chunk.text_hash for chunk in batch})
@@ -90,13 +153,86 @@ class Vectorizer:
         stored = self._vectorstore.vectors(generation, list(twins.values())) if twins else {}
         return known | {digest: stored[twin].tobytes() for digest, twin in twins.items() if twin in stored}
 
-    def _embed(self, chunks: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
-        if not chunks:
-            return {}
-        texts = {chunk.text_hash: chunk.embedding_text for chunk in chunks}
-        vectors = self._embedder().embed_documents(list(texts.values()))
-        return {digest: vector.tobytes() for digest, vector in zip(texts, vectors, strict=True)}
+    def _keep(self, flight: _Flight, vectors: Vectors, reasons: dict[ContentHash, str]) -> Step:
+        rows = {digest: vector.tobytes() for digest, vector in zip(flight.texts, vectors, strict=True)}
+        embedded = [
+            _embedded(chunk, rows[chunk.text_hash]) for chunk in flight.chunks if chunk.text_hash not in reasons
+        ]
+        refused = [chunk for chunk in flight.chunks if chunk.text_hash in reasons]
+        with self._docstore.transaction() as transaction:
+            transaction.put_vectors(embedded)
+            transaction.put_refused([(chunk.id, reasons[chunk.text_hash]) for chunk in refused])
+        n_fresh = len(flight.texts) - len(reasons)
+        return Step(
+            n_embedded=n_fresh,
+            n_reused=len(embedded) - n_fresh,
+            refused=tuple(_failure(chunk, reasons[chunk.text_hash]) for chunk in refused),
+        )
+
+
+class _Flights:
+    """The batches that the embedder works on."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._pool = ThreadPoolExecutor(embedder.concurrency, thread_name_prefix="embed")
+        self._flying: dict[Future[Vectors], _Flight] = {}
+        self._failure: ProviderError | None = None
+        self._stopped_at: float | None = None
+
+    @property
+    def is_flying(self) -> bool:
+        return bool(self._flying)
+
+    @property
+    def has_room(self) -> bool:
+        return len(self._flying) < self._embedder.concurrency and self._failure is None
+
+    def send(self, chunks: Sequence[PendingChunk]) -> None:
+        """Send off the texts of chunks; a chunk whose text is under way joins it."""
+        under_way = {digest: flight for flight in self._flying.values() for digest in flight.texts}
+        fresh = [chunk for chunk in chunks if chunk.text_hash not in under_way]
+        for chunk in chunks:
+            if chunk.text_hash in under_way:
+                under_way[chunk.text_hash].chunks.append(chunk)
+        if fresh:
+            flight = _Flight({chunk.text_hash: chunk.embedding_text for chunk in fresh}, fresh)
+            future = self._pool.submit(self._embedder.embed_documents, list(flight.texts.values()))
+            self._flying[future] = flight
+
+    def landed(self, must_stop: Callable[[], bool]) -> Iterator[tuple[_Flight, Vectors, dict[ContentHash, str]]]:
+        """Wait until some are back; when the run must stop, give up those that take long."""
+        done, _ = wait(self._flying, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
+        for future in done:
+            flight = self._flying.pop(future)
+            try:
+                yield flight, future.result(), {}
+            except TextsRefusedError as error:
+                digests = list(flight.texts)
+                yield flight, error.vectors, {digests[index]: reason for index, reason in error.reasons.items()}
+            except ProviderError as error:
+                self._failure = self._failure or error
+        if not done and must_stop():
+            self._stopped_at = self._stopped_at or time.monotonic()
+            if time.monotonic() - self._stopped_at > _GRACE_SECONDS:
+                self._flying.clear()
+
+    def raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def close(self) -> None:
+        """Let go of the threads; those that still wait for a provider end by themselves."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _embedded(chunk: PendingChunk, vector: bytes) -> EmbeddedChunk:
     return EmbeddedChunk(chunk.id, chunk.chunk_id, chunk.text_hash, vector)
+
+
+def _failure(chunk: PendingChunk, reason: str) -> FileFailure:
+    return FileFailure(chunk.path, Stage.EMBED, f"chunk {chunk.ordinal + 1}: {reason}")
+
+
+def _difference(now: EmbeddingUsage, before: EmbeddingUsage) -> EmbeddingUsage:
+    return EmbeddingUsage(now.n_tokens - before.n_tokens, now.n_truncated - before.n_truncated)

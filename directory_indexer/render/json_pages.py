@@ -110,10 +110,14 @@ def index_json(report: IndexReport, *, page_bytes: int = PAGE_BYTES) -> str:
         "embedded": report.n_embedded,
         "reused": report.n_reused,
         "pending": report.n_pending,
+        "refused": len(report.refused),
+        "truncated_texts": report.n_truncated,
+        "tokens": report.n_tokens,
+        "provider_error": report.unavailable or None,
         "skip_reasons": dict(report.skipped),
         "unavailable": [os_path(root) for root in report.unavailable_roots],
     }
-    failures = [failure_object(failure) for failure in report.failures]
+    failures = [failure_object(failure) for failure in (*report.failures, *report.refused)]
     return _with_list(page, "failures", failures, n_all=len(failures), page_bytes=page_bytes)
 
 
@@ -153,7 +157,8 @@ def status_json(report: StatusReport, *, page_bytes: int = PAGE_BYTES) -> str:
         "last_run": report.last_run and run_object(report.last_run),
     }
     failures = [failure_object(failure) for failure in report.failures]
-    return _with_list(page, "failures", failures, n_all=n_failed, page_bytes=page_bytes)
+    n_listed = n_failed + sum(one.n_refused for one in directories)
+    return _with_list(page, "failures", failures, n_all=n_listed, page_bytes=page_bytes)
 
 
 def doctor_json(findings: Sequence[Finding]) -> str:

@@ -99,9 +99,13 @@ class ProgressLines:
         self._phase: Phase | None = None
         self._written_at = clock()
         self._written_share = 0.0
+        self._notice = ""
 
     def __call__(self, progress: RunProgress) -> None:
         """Take in how far the run is."""
+        if progress.notice != self._notice:
+            self._notice = progress.notice
+            self._write(progress.notice)
         now, share = self._clock(), work_of(progress).share
         pace = self._meter.observe(progress, at=now)
         if progress.phase is not self._phase:
@@ -135,3 +139,5 @@ def _details(progress: RunProgress, pace: Pace) -> Iterator[str]:
             yield f"{size(pace.per_second)}/s"
     if progress.n_failed:
         yield f"{progress.n_failed:,} failed"
+    if progress.notice:
+        yield progress.notice

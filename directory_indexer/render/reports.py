@@ -64,10 +64,17 @@ def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False)
     yield _fact("chunks", f"{report.n_chunks:,} written")
     vectors = {"computed": report.n_embedded, "reused": report.n_reused, "waiting": report.n_pending}
     yield _fact("vectors", _listed(vectors, ", "))
+    if report.n_tokens:
+        yield _fact("sent", f"{report.n_tokens:,} tokens, as the provider counts them")
+    if report.n_truncated:
+        yield _fact("cut", f"{count(report.n_truncated, 'passage')} longer than the model reads: lower chunk_size")
+    if report.unavailable:
+        yield _fact("provider", report.unavailable, style=Style.PROBLEM)
     yield from _skips(report.skipped)
     for root in report.unavailable_roots:
         yield _fact("missing", Span(paths.shown(root), Style.PATH), style=Style.PROBLEM)
-    yield from _failures(report.failures, report.n_failed, paths=paths, verbose=verbose)
+    failures = (*report.failures, *report.refused)
+    yield from _failures(failures, len(failures), paths=paths, verbose=verbose)
 
 
 def plan_lines(plans: Sequence[Plan], *, paths: PathStyle, verbose: bool = False) -> Iterator[Line]:
@@ -95,7 +102,7 @@ def status_lines(report: StatusReport, *, now: float, paths: PathStyle, verbose:
     skipped: Counter[SkipReason] = Counter()
     for directory in report.directories:
         skipped.update(dict(directory.skipped))
-    n_failed = sum(directory.n_failed for directory in report.directories)
+    n_failed = sum(directory.n_failed + directory.n_refused for directory in report.directories)
     if report.directories:
         yield line()
     yield from _skips(skipped.most_common())

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from indexes import Index
+from providers import ProviderServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,3 +42,16 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Index]
     yield contents
     for one in built:
         one.close()
+
+
+@pytest.fixture(scope="session")
+def provider_process() -> Iterator[ProviderServer]:
+    with ProviderServer() as server:
+        yield server
+
+
+@pytest.fixture
+def server(provider_process: ProviderServer) -> ProviderServer:
+    """Give a server that behaves, until it is told not to."""
+    provider_process.control()
+    return provider_process

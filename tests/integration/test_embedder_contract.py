@@ -14,12 +14,17 @@ from directory_indexer.embedders.embedded import EmbeddedEmbedder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from providers import ProviderServer
+
     from directory_indexer.embedders import Embedder
 
-EMBEDDERS: dict[str, Callable[[], Embedder]] = {
-    "embedded": EmbeddedEmbedder,
-    "embedded, three threads": lambda: EmbeddedEmbedder(threads=3),
-    "fake": FakeEmbedder,
+EMBEDDERS: dict[str, Callable[[ProviderServer], Embedder]] = {
+    "embedded": lambda _: EmbeddedEmbedder(),
+    "embedded, three threads": lambda _: EmbeddedEmbedder(threads=3),
+    "fake": lambda _: FakeEmbedder(),
+    "ollama": lambda server: server.embedder("ollama"),
+    "openai": lambda server: server.embedder("openai"),
+    "azure": lambda server: server.embedder("azure"),
 }
 
 TEXTS = (
@@ -33,8 +38,9 @@ TEXTS = (
 
 
 @pytest.fixture(scope="module", params=EMBEDDERS.values(), ids=list(EMBEDDERS))
-def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
-    embedder: Embedder = request.param()
+def embedder(request: pytest.FixtureRequest, provider_process: ProviderServer) -> Iterator[Embedder]:
+    provider_process.control()
+    embedder: Embedder = request.param(provider_process)
     yield embedder
     embedder.close()
 
@@ -100,8 +106,10 @@ def test_no_text_is_too_strange_to_embed(embedder: Embedder, text: str) -> None:
 
 
 @pytest.mark.parametrize("make_embedder", EMBEDDERS.values(), ids=list(EMBEDDERS))
-def test_closing_twice_is_harmless(make_embedder: Callable[[], Embedder]) -> None:
-    embedder = make_embedder()
+def test_closing_twice_is_harmless(
+    make_embedder: Callable[[ProviderServer], Embedder], provider_process: ProviderServer
+) -> None:
+    embedder = make_embedder(provider_process)
 
     embedder.close()
     embedder.close()

@@ -6,8 +6,15 @@ from directory_indexer.render.progress import Pace, PaceMeter, ProgressLines, de
 MIB = 1024 * 1024
 
 
-def reading(n_bytes: int, **more: int) -> RunProgress:
-    return RunProgress(Phase.READING, bytes_done=n_bytes, bytes_total=100 * MIB, **more)
+def reading(n_bytes: int, *, files_done: int = 0, files_total: int = 0, n_failed: int = 0) -> RunProgress:
+    return RunProgress(
+        Phase.READING,
+        files_done=files_done,
+        files_total=files_total,
+        bytes_done=n_bytes,
+        bytes_total=100 * MIB,
+        n_failed=n_failed,
+    )
 
 
 def written(*steps: tuple[float, RunProgress]) -> list[str]:

@@ -1,0 +1,103 @@
+"""Builds the embedder that settings ask for, and tells before what space its vectors will lie in."""
+
+# ruff: noqa: PLC0415 - nobody pays for the libraries of a provider that is not asked for
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from directory_indexer.embedders.model_files import DIMENSIONS
+from directory_indexer.embedders.prefixes import known_prefixes
+from directory_indexer.records import EmbeddingSpace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from directory_indexer.embedders import Embedder
+    from directory_indexer.embedders.service import EmbeddingService
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How to reach a provider and how much to ask of it; nothing here changes a vector."""
+
+    api_key: str | None = field(default=None, repr=False)
+    batch_size: int = 32
+    concurrency: int = 4
+    keep_alive: str | None = None
+
+
+def planned_space(
+    provider: str,
+    model: str,
+    *,
+    endpoint: str | None,
+    dimensions: int | None,
+    document_prefix: str | None,
+    query_prefix: str | None,
+) -> EmbeddingSpace:
+    """Describe the space that settings mean; 0 dimensions where only the provider knows them."""
+    if provider == "embedded":
+        return EmbeddingSpace(provider, model, DIMENSIONS)
+    known = known_prefixes(model)
+    return EmbeddingSpace(
+        provider=provider,
+        model=model,
+        dimensions=dimensions or 0,
+        document_prefix=known.document if document_prefix is None else document_prefix,
+        query_prefix=known.query if query_prefix is None else query_prefix,
+        is_shortened=dimensions is not None,
+        endpoint=endpoint,
+    )
+
+
+def build_embedder(space: EmbeddingSpace, access: Access, *, sleep: Callable[[float], None] = time.sleep) -> Embedder:
+    """Build the embedder of a space; a provider on the network is not asked anything yet.
+
+    Raises:
+        ProviderError: it cannot be loaded, or what it needs is not configured.
+    """
+    if space.provider == "embedded":
+        from directory_indexer.embedders.embedded import EmbeddedEmbedder
+
+        return EmbeddedEmbedder()
+    from directory_indexer.embedders.remote import RemoteEmbedder
+
+    return RemoteEmbedder(
+        _SERVICES[space.provider](space, access),
+        space,
+        batch_size=access.batch_size,
+        concurrency=access.concurrency,
+        sleep=sleep,
+    )
+
+
+def _ollama(space: EmbeddingSpace, access: Access) -> EmbeddingService:
+    from directory_indexer.embedders.ollama import OllamaService
+
+    return OllamaService(
+        endpoint=space.endpoint or "",
+        model=space.model,
+        api_key=access.api_key,
+        dimensions=space.dimensions if space.is_shortened else None,
+        keep_alive=access.keep_alive,
+    )
+
+
+def _openai(space: EmbeddingSpace, access: Access) -> EmbeddingService:
+    from directory_indexer.embedders.openai import OpenAIService
+
+    return OpenAIService(
+        endpoint=space.endpoint or "",
+        model=space.model,
+        api_key=access.api_key,
+        dimensions=space.dimensions if space.is_shortened else None,
+    )
+
+
+_SERVICES: dict[str, Callable[[EmbeddingSpace, Access], EmbeddingService]] = {
+    "ollama": _ollama,
+    "openai": _openai,
+}

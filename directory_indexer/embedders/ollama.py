@@ -1,0 +1,110 @@
+"""Embeds through an Ollama server, by its own API."""
+
+from __future__ import annotations
+
+import threading
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import httpx
+import ollama
+
+from directory_indexer.embedders.service import (
+    CONNECT_SECONDS,
+    Answer,
+    ServiceError,
+    Trouble,
+    is_on_this_machine,
+    message_of,
+    status_error,
+)
+from directory_indexer.errors import ProviderError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class OllamaService:
+    """One model of an Ollama server; `dimensions` asks for shorter vectors than the model makes.
+
+    The client of the package lets all requests wait equally long and drops the headers of errors, so both are seen
+    to in hooks of its HTTP client.
+    """
+
+    def __init__(
+        self, *, endpoint: str, model: str, api_key: str | None, dimensions: int | None, keep_alive: str | None
+    ) -> None:
+        self._endpoint = endpoint
+        self._model = model
+        self._dimensions = dimensions
+        self._keep_alive = keep_alive
+        self._now = threading.local()
+        self._client = ollama.Client(
+            endpoint,
+            headers={"Authorization": f"Bearer {api_key}"} if api_key else None,
+            timeout=CONNECT_SECONDS,
+            event_hooks={"request": [self._set_patience], "response": [self._require_success]},
+        )
+
+    @property
+    def place(self) -> str:
+        """Name the service and its address, for messages."""
+        return f"Ollama at {self._endpoint}"
+
+    def embed(self, texts: Sequence[str], *, seconds: float) -> Answer:
+        """Ask for vectors; a text that the model cannot read as a whole is an error, not cut off in silence."""
+        self._now.seconds = seconds
+        try:
+            answer = self._client.embed(
+                self._model, texts, truncate=False, keep_alive=self._keep_alive, dimensions=self._dimensions
+            )
+        except (ConnectionError, httpx.HTTPError, ValueError) as error:
+            raise self._translated(error) from error
+        return Answer(answer.embeddings, answer.prompt_eval_count)
+
+    def context_tokens(self) -> int | None:
+        """Ask how many tokens of a text the model reads."""
+        self._now.seconds = CONNECT_SECONDS
+        try:
+            facts = self._client.show(self._model).modelinfo or {}
+        except (ConnectionError, httpx.HTTPError, ValueError) as error:
+            raise self._translated(error) from error
+        n_tokens = facts.get(f"{facts.get('general.architecture')}.context_length")
+        return n_tokens if isinstance(n_tokens, int) else None
+
+    def close(self) -> None:
+        """Close connections."""
+        self._client.close()  # type: ignore[no-untyped-call]  # the package leaves it without annotations
+
+    def _set_patience(self, request: httpx.Request) -> None:
+        request.extensions["timeout"]["read"] = self._now.seconds
+
+    def _require_success(self, response: httpx.Response) -> None:
+        if not response.is_error:
+            return
+        response.read()
+        message = message_of(response.text)
+        if response.status_code == HTTPStatus.NOT_FOUND:
+            raise self._not_found(message)
+        raise status_error(self.place, response.status_code, message, response.headers)
+
+    def _not_found(self, message: str) -> ProviderError:
+        if "model" in message:
+            return ProviderError(f"{self.place} has no model '{self._model}'", hint=f"ollama pull {self._model}")
+        return ProviderError(
+            f"{self.place} knows no /api/embed: {message}",
+            hint="check embedding.endpoint, which has no path; Ollama knows it from version 0.3 on",
+        )
+
+    def _translated(self, error: Exception) -> ServiceError:
+        match error:
+            case ConnectionError() | httpx.ConnectTimeout():
+                start = "start it: ollama serve" if is_on_this_machine(self._endpoint) else "is it running there"
+                hint = f"{start}, or set embedding.endpoint to where it runs"
+                return ServiceError(Trouble.AWAY, f"nobody answers as {self.place}", hint=hint)
+            case httpx.TimeoutException():
+                return ServiceError(Trouble.SLOW, f"{self.place} did not answer within {self._now.seconds:.0f} s")
+            case httpx.HTTPError():
+                return ServiceError(Trouble.BROKEN, f"{self.place} broke off: {error}")
+            case _:
+                return ServiceError(Trouble.BROKEN, f"{self.place} answered something that is not what Ollama answers")

@@ -1,0 +1,134 @@
+"""Embeds through any server that speaks OpenAI's API: OpenAI, Azure, vLLM, llama.cpp, LM Studio, TEI and others."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+import openai
+
+from directory_indexer.embedders.service import (
+    CONNECT_SECONDS,
+    KEY_HINT,
+    Answer,
+    ServiceError,
+    Trouble,
+    is_on_this_machine,
+    message_of,
+    status_error,
+)
+from directory_indexer.errors import ProviderError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_AZURE_HOSTS = (".openai.azure.com", ".cognitiveservices.azure.com")
+_AZURE_VERSION = "2024-10-21"
+_MOST_MODELS_NAMED = 8
+
+
+class OpenAIService:
+    """One model of an OpenAI-compatible server; `dimensions` asks for shorter vectors than the model makes."""
+
+    def __init__(self, *, endpoint: str, model: str, api_key: str | None, dimensions: int | None) -> None:
+        self._endpoint = endpoint
+        self._model = model
+        self._api_key = api_key
+        self._dimensions = dimensions
+        self._client = _client(endpoint, api_key)
+
+    @property
+    def place(self) -> str:
+        """Name the service and its address, for messages."""
+        return f"the embedding server at {self._endpoint}"
+
+    def embed(self, texts: Sequence[str], *, seconds: float) -> Answer:
+        """Ask for vectors, which the server may send in any order."""
+        try:
+            answer = self._client.embeddings.create(
+                input=list(texts),
+                model=self._model,
+                dimensions=openai.omit if self._dimensions is None else self._dimensions,
+                timeout=openai.Timeout(seconds, connect=CONNECT_SECONDS),
+            )
+            ordered = sorted(answer.data, key=lambda one: one.index)
+            return Answer([one.embedding for one in ordered], getattr(answer.usage, "prompt_tokens", None))
+        except openai.OpenAIError as error:
+            raise self._translated(error, seconds) from error
+        except (AttributeError, TypeError, ValueError) as error:
+            # The client hands on whatever the server sends, and stumbles over what is missing.
+            message = f"{self.place} answered something that is not what OpenAI's API answers"
+            raise ServiceError(Trouble.BROKEN, message, hint="check embedding.endpoint") from error
+
+    def context_tokens(self) -> int | None:
+        """Look whether the list of models tells, as it does of vLLM and llama.cpp."""
+        facts = next((one for one in self._models() if one.id == self._model), None)
+        n_tokens = getattr(facts, "max_model_len", None) or (getattr(facts, "meta", None) or {}).get("n_ctx_train")
+        return n_tokens if isinstance(n_tokens, int) else _KNOWN_CONTEXT.get(self._model)
+
+    def close(self) -> None:
+        """Close connections."""
+        self._client.close()
+
+    def _models(self) -> list[openai.types.Model]:
+        try:
+            return list(self._client.with_options(timeout=CONNECT_SECONDS).models.list())
+        except (openai.OpenAIError, AttributeError, TypeError, ValueError):
+            return []  # many servers have no such list
+
+    def _translated(self, error: openai.OpenAIError, seconds: float) -> ServiceError:
+        match error:
+            case openai.APIStatusError():
+                return self._status_error(error)
+            case openai.APITimeoutError() if "Connect" not in type(error.__cause__).__name__:
+                return ServiceError(Trouble.SLOW, f"{self.place} did not answer within {seconds:.0f} s")
+            case openai.APIConnectionError() if "Connect" in type(error.__cause__).__name__:
+                start = "start it" if is_on_this_machine(self._endpoint) else "check the network"
+                hint = f"{start}, or set embedding.endpoint to where it runs"
+                message = f"nobody answers as {self.place}: {error.__cause__}"
+                return ServiceError(Trouble.AWAY, message, hint=hint)
+            case _:
+                return ServiceError(Trouble.BROKEN, f"{self.place} broke off: {error.__cause__ or error}")
+
+    def _status_error(self, error: openai.APIStatusError) -> ServiceError:
+        message = self._without_key(message_of(error.response.text))
+        if error.status_code == HTTPStatus.NOT_FOUND:
+            raise ProviderError(
+                f"{self.place} knows no model '{self._model}', or that is not its address: {message}",
+                hint=self._models_hint(),
+            )
+        if error.code == "insufficient_quota":
+            raise ProviderError(f"{self.place} answered: {message}", hint="the account has no credit left")
+        return status_error(self.place, error.status_code, message, error.response.headers)
+
+    def _models_hint(self) -> str:
+        names = [one.id for one in self._models()][:_MOST_MODELS_NAMED]
+        return f"embedding.model could be: {', '.join(names)}" if names else "check embedding.model and .endpoint"
+
+    def _without_key(self, message: str) -> str:
+        return message.replace(self._api_key, "***") if self._api_key else message
+
+
+_KNOWN_CONTEXT = dict.fromkeys(
+    ("text-embedding-3-small", "text-embedding-3-large", "text-embedding-ada-002"), 8192
+)  # platform.openai.com/docs/guides/embeddings
+
+
+def _client(endpoint: str, api_key: str | None) -> openai.OpenAI:
+    """Make a client for an address; Azure's older addresses want another header and the version in every URL."""
+    url = urlsplit(endpoint)
+    versions = parse_qs(url.query).get("api-version")
+    is_azure = url.hostname is not None and url.hostname.endswith(_AZURE_HOSTS)
+    base = url._replace(query="").geturl().rstrip("/")
+    if not versions and (not is_azure or url.path.rstrip("/").endswith("/v1")):
+        # Without one the client would take the key of OpenAI from the environment and give it to another server.
+        return openai.OpenAI(base_url=base, api_key=api_key or "none", max_retries=0)
+    if not api_key:
+        raise ProviderError(f"{endpoint} is an address of Azure, which wants a key", hint=KEY_HINT)
+    return openai.AzureOpenAI(
+        base_url=base if "/openai" in url.path else f"{base}/openai",
+        api_key=api_key,
+        api_version=versions[0] if versions else _AZURE_VERSION,
+        max_retries=0,
+    )

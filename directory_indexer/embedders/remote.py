@@ -1,0 +1,244 @@
+"""Embeds through a service on the network, and stands between its moods and a run that takes hours.
+
+What it guards: a vector is only accepted if it is one of the model's space, and one bad text costs nothing but itself.
+Whatever a request fails of, the request is repeated with patience where that helps, and otherwise halved until the
+text that cannot be embedded stands alone; a text that the model finds too long is cut. Before that, a harmless text
+shows whether the service answers at all.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import threading
+import time
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from directory_indexer.embedders.service import ServiceError, Trouble
+from directory_indexer.errors import ProviderError, TextsRefusedError
+from directory_indexer.records import EmbeddingSpace, EmbeddingUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from directory_indexer.embedders.service import Answer, EmbeddingService
+
+_PATIENT = {Trouble.THROTTLED: 7, Trouble.AWAY: 5, Trouble.BROKEN: 4, Trouble.SLOW: 1, Trouble.REFUSED: 1}
+"""How often a request of a run is made: the waits between seven of them add up to a minute, a usual rate limit."""
+
+_BRISK = {Trouble.THROTTLED: 7, Trouble.AWAY: 5, Trouble.BROKEN: 2, Trouble.SLOW: 1, Trouble.REFUSED: 1}
+"""The same for parts of a request that failed although the service is well."""
+
+_AT_ONCE = {Trouble.THROTTLED: 1, Trouble.AWAY: 1, Trouble.BROKEN: 2, Trouble.SLOW: 1, Trouble.REFUSED: 1}
+"""The same where a person waits; a second time only for a connection that was closed while nobody used it."""
+
+_FATAL = frozenset({Trouble.THROTTLED, Trouble.AWAY})
+_FIRST_WAIT_SECONDS = 1.0
+_LONGEST_WAIT_SECONDS = 120.0
+_BASE_SECONDS = 20.0
+_SECONDS_PER_CHAR = 0.01
+"""Some 25 tokens a second: what a large model does on a processor."""
+
+_MOST_CHARS = 500_000
+"""OpenAI takes 300,000 tokens a request; dense text has hardly more than one for two characters."""
+
+_PROBE = "Is anybody there?"
+_ABOUT_LENGTH = re.compile(r"context|token|too (?:long|large|big)|length|maximum|exceed|\b413\b", re.IGNORECASE)
+_SHORTEST_CUT = 64
+
+
+class RemoteEmbedder:
+    """Embed with a model of a service; the first call that needs it asks for the length of its vectors.
+
+    `space` says what is known before: 0 dimensions when only the service knows.
+    """
+
+    def __init__(
+        self,
+        service: EmbeddingService,
+        space: EmbeddingSpace,
+        *,
+        batch_size: int,
+        concurrency: int,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.batch_size = batch_size
+        self.concurrency = concurrency
+        self._service = service
+        self._known_space = space
+        self._dimensions = space.dimensions
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._usage = EmbeddingUsage()
+
+    @property
+    def space(self) -> EmbeddingSpace:
+        """The space that all vectors of this embedder lie in."""
+        if not self._dimensions:
+            self.check()
+        return replace(self._known_space, dimensions=self._dimensions)
+
+    @cached_property
+    def max_tokens(self) -> int | None:
+        """How many tokens of one text the model reads, as the service tells."""
+        try:
+            return self._service.context_tokens()
+        except ServiceError as error:
+            raise ProviderError(error.message, hint=error.hint) from error
+
+    @property
+    def usage(self) -> EmbeddingUsage:
+        """What was sent so far."""
+        return self._usage
+
+    def check(self) -> None:
+        """Embed a harmless text."""
+        try:
+            self._ask([self._known_space.document_prefix + _PROBE], _AT_ONCE)
+        except ServiceError as error:
+            raise ProviderError(error.message, hint=error.hint) from error
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed texts that are to be found.
+
+        Raises:
+            TextsRefusedError: some texts cannot be embedded; it carries the vectors of the others.
+        """
+        vectors = np.zeros((len(texts), self.space.dimensions), np.float32)
+        refused: dict[int, str] = {}
+        prepared = [_sendable(self._known_space.document_prefix, text) for text in texts]
+        for start, end in _requests(prepared, self.batch_size):
+            for index, outcome in enumerate(self._outcomes(prepared[start:end]), start):
+                if isinstance(outcome, str):
+                    refused[index] = outcome
+                else:
+                    vectors[index] = outcome
+        if refused:
+            raise TextsRefusedError(refused, vectors)
+        return vectors
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Embed the text that is looked for."""
+        try:
+            vector: NDArray[np.float32] = self._ask([_sendable(self._known_space.query_prefix, text)], _AT_ONCE)[0]
+        except ServiceError as error:
+            raise ProviderError(error.message, hint=error.hint) from error
+        return vector
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._service.close()
+
+    def _outcomes(self, texts: Sequence[str]) -> Sequence[NDArray[np.float32] | str]:
+        """Give a vector for each text, or the reason why it has none."""
+        try:
+            return list(self._ask(texts, _PATIENT))
+        except ServiceError as error:
+            self.check()
+            return self._divided(texts, error)
+
+    def _divided(self, texts: Sequence[str], error: ServiceError) -> Sequence[NDArray[np.float32] | str]:
+        if len(texts) == 1:
+            return [self._cut(texts[0], error)]
+        outcomes: list[NDArray[np.float32] | str] = []
+        middle = len(texts) // 2
+        for half in (texts[:middle], texts[middle:]):
+            try:
+                outcomes += list(self._ask(half, _BRISK))
+            except ServiceError as halved:
+                outcomes += self._divided(half, halved)
+        return outcomes
+
+    def _cut(self, text: str, error: ServiceError) -> NDArray[np.float32] | str:
+        """Embed as much of a text as the model reads, if its length is what is wrong with it."""
+        while _ABOUT_LENGTH.search(error.message) and len(text) > _SHORTEST_CUT:
+            text = text[: len(text) * 3 // 4]
+            try:
+                vector: NDArray[np.float32] = self._ask([text], _BRISK)[0]
+            except ServiceError as still:
+                error = still
+            else:
+                with self._lock:
+                    self._usage = replace(self._usage, n_truncated=self._usage.n_truncated + 1)
+                return vector
+        return error.message
+
+    def _ask(self, texts: Sequence[str], patience: Mapping[Trouble, int]) -> NDArray[np.float32]:
+        """Make one request as often as it takes.
+
+        Raises:
+            ServiceError: the service does not want this request.
+            ProviderError: the service takes no requests.
+        """
+        n_tries = 0
+        while True:
+            n_tries += 1
+            try:
+                return self._accepted(self._service.embed(texts, seconds=_patience_seconds(texts)), len(texts))
+            except ServiceError as error:
+                wait = error.retry_after if error.retry_after is not None else _backoff_seconds(n_tries)
+                if n_tries >= patience[error.trouble] or wait > _LONGEST_WAIT_SECONDS:
+                    if error.trouble in _FATAL:
+                        raise ProviderError(error.message, hint=error.hint) from error
+                    raise
+            self._sleep(wait)
+
+    def _accepted(self, answer: Answer, n_texts: int) -> NDArray[np.float32]:
+        """Check an answer and make its vectors one long."""
+        vectors = self._matrix(answer, n_texts)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not lengths.all():
+            raise self._nonsense("vectors with values that are no numbers, or nothing but zeros")
+        with self._lock:
+            self._dimensions = vectors.shape[1]
+            self._usage = replace(self._usage, n_tokens=self._usage.n_tokens + (answer.n_tokens or 0))
+        unit_vectors: NDArray[np.float32] = (vectors / lengths).astype(np.float32)
+        return unit_vectors
+
+    def _matrix(self, answer: Answer, n_texts: int) -> NDArray[np.float64]:
+        if len(answer.rows) != n_texts:
+            raise self._nonsense(f"{len(answer.rows)} vectors for {n_texts} texts")
+        widths = sorted({len(row) for row in answer.rows})
+        if widths != [self._dimensions or widths[0]] or not widths[0]:
+            wanted = self._dimensions or "one number of"
+            raise self._nonsense(f"vectors of {' and '.join(map(str, widths))} dimensions instead of {wanted}")
+        try:
+            return np.array(answer.rows, np.float64)
+        except (TypeError, ValueError) as error:
+            raise self._nonsense("vectors that hold something else than numbers") from error
+
+    def _nonsense(self, what: str) -> ServiceError:
+        hint = "check embedding.model and embedding.dimensions; the server's log may say more"
+        return ServiceError(Trouble.REFUSED, f"{self._service.place} answered {what}", hint=hint)
+
+
+def _requests(texts: Sequence[str], most_texts: int) -> Iterator[tuple[int, int]]:
+    """Cut a list into requests of limited number and size, each given as start and end."""
+    start, n_chars = 0, 0
+    for index, text in enumerate(texts):
+        if index > start and (index - start == most_texts or n_chars + len(text) > _MOST_CHARS):
+            yield start, index
+            start, n_chars = index, 0
+        n_chars += len(text)
+    if start < len(texts):
+        yield start, len(texts)
+
+
+def _sendable(prefix: str, text: str) -> str:
+    """Put a question mark for each lone surrogate, and for a text of nothing: JSON and OpenAI refuse these."""
+    return prefix + (text.encode("utf-8", "replace").decode("utf-8") if text.strip() else "?")
+
+
+def _patience_seconds(texts: Sequence[str]) -> float:
+    return _BASE_SECONDS + _SECONDS_PER_CHAR * sum(map(len, texts))
+
+
+def _backoff_seconds(n_tries: int) -> float:
+    """Double the wait each time; by chance up to a half shorter, so that many clients do not come back as one."""
+    return _FIRST_WAIT_SECONDS * float(2 ** (n_tries - 1)) * random.uniform(0.5, 1.0)  # noqa: S311 - chance, not a secret

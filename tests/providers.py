@@ -1,0 +1,89 @@
+"""The server of `provider_server.py` as a process, and the embedders that use it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from directory_indexer.embedders.building import Access, build_embedder, planned_space
+from directory_indexer.embedders.remote import RemoteEmbedder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PROGRAM = Path(__file__).with_name("provider_server.py")
+PROTOCOLS = ("ollama", "openai", "azure")
+MODEL = "bag-of-words"
+KEY = "sk-secret-of-tests"
+
+
+class ProviderServer:
+    """A process that serves embeddings; `control` sets what it is and how it fails, and forgets what it was asked."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen([sys.executable, str(PROGRAM)], stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.port = int(self.process.stdout.readline())
+        self.root = f"http://127.0.0.1:{self.port}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+    def control(self, **settings: Any) -> None:
+        self._call(json.dumps(settings).encode())
+
+    def fail(self, kind: str, *, others: dict[str, Any] | None = None, **fault: Any) -> None:
+        self.control(faults=[{"kind": kind, **fault}], **(others or {}))
+
+    @property
+    def requests(self) -> list[dict[str, Any]]:
+        asked = self._call(None)
+        assert isinstance(asked, list)
+        return asked
+
+    @property
+    def texts(self) -> list[str]:
+        return [text for request in self.requests for text in request["texts"]]
+
+    def endpoint(self, protocol: str) -> str:
+        paths = {"ollama": "", "openai": "/v1", "azure": "/openai?api-version=2024-10-21"}
+        return self.root + paths[protocol]
+
+    def embedder(  # noqa: PLR0913 - what a configuration can say
+        self,
+        protocol: str,
+        *,
+        model: str = MODEL,
+        key: str | None = None,
+        dimensions: int | None = None,
+        endpoint: str | None = None,
+        access: Access | None = None,
+        sleep: Callable[[float], None] = lambda _: None,
+    ) -> RemoteEmbedder:
+        """Build the embedder that a configuration for this server gives; it waits for nothing unless told to."""
+        space = planned_space(
+            "ollama" if protocol == "ollama" else "openai",
+            model,
+            endpoint=endpoint or self.endpoint(protocol),
+            dimensions=dimensions,
+            document_prefix=None,
+            query_prefix=None,
+        )
+        access = access or Access(api_key=key or ("none" if protocol == "azure" else None))
+        embedder = build_embedder(space, access, sleep=sleep)
+        assert isinstance(embedder, RemoteEmbedder)
+        return embedder
+
+    def _call(self, body: bytes | None) -> object:
+        with urllib.request.urlopen(urllib.request.Request(f"{self.root}/control", body)) as response:  # noqa: S310
+            return json.load(response)
