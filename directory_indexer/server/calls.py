@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from directory_indexer.records import SearchMode
 from directory_indexer.server.budget import Budgets
+from directory_indexer.server.cursors import LONGEST_CURSOR
 from directory_indexer.server.shapes import described
 
 _CURSOR = "next_cursor of the previous answer, to go on where it ended; all other arguments as before."
@@ -49,7 +50,7 @@ class SearchCall:
     )
     limit: int = described("Most passages to return.", default=10, at_least=1, at_most=50)
     max_tokens: int = described(_MAX_TOKENS, default=Budgets.SEARCH, at_least=Budgets.LEAST, at_most=Budgets.MOST)
-    cursor: str = described(_CURSOR, default="", at_most=500)
+    cursor: str = described(_CURSOR, default="", at_most=LONGEST_CURSOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class SimilarCall:
     within: str = described("Only files below this directory. Empty: everywhere.", default="", at_most=_LONGEST_PATH)
     limit: int = described("Most files to return.", default=10, at_least=1, at_most=50)
     max_tokens: int = described(_MAX_TOKENS, default=Budgets.SEARCH, at_least=Budgets.LEAST, at_most=Budgets.MOST)
-    cursor: str = described(_CURSOR, default="", at_most=500)
+    cursor: str = described(_CURSOR, default="", at_most=LONGEST_CURSOR)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,15 @@
-"""Opaque cursors: where an answer ended, to what question, and in which state of the index."""
+"""Opaque cursors: which hits an answer has shown, to what question, and in which state of the index.
+
+A cursor names the hits themselves, not how many they were. So the next page repeats none and misses none, also when
+an index run has changed the order meanwhile.
+"""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import blake3
@@ -14,39 +19,54 @@ from directory_indexer.server.shapes import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from directory_indexer.records import Hit
 
-def cursor_for(offset: int, *, question: Sequence[object], generation: str) -> str:
-    """Make the cursor that continues after `offset` hits."""
-    content = json.dumps([offset, _digest(question), _digest([generation])], separators=(",", ":"))
-    return base64.urlsafe_b64encode(content.encode()).decode().rstrip("=")
+LONGEST_CURSOR = 2000
+_DIGEST_BYTES = 4
+_MARK_BYTES = 3
+"""So few that a cursor stays short; two of a few hundred hits look the same once in hundreds of questions."""
 
 
-def offset_of(cursor: str, *, question: Sequence[object], generation: str) -> int:
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where an answer goes on: the marks of the hits that were shown, and whether the index has changed since."""
+
+    shown: tuple[bytes, ...] = ()
+    has_changed: bool = False
+
+
+def mark_of(hit: Hit) -> bytes:
+    """Give the few bytes that stand for a hit in a cursor."""
+    return bytes.fromhex(hit.chunk_id[: 2 * _MARK_BYTES])
+
+
+def cursor_for(shown: Sequence[bytes], *, question: Sequence[object], generation: str) -> str:
+    """Make the cursor that continues after the hits with these marks."""
+    content = b"".join([_digest(question), _digest([generation]), *shown])
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")
+
+
+def position_of(cursor: str, *, question: Sequence[object], generation: str) -> Position:
     """Tell where to go on; an empty cursor means at the beginning.
 
     Raises:
-        ArgumentError: the cursor is none of ours, belongs to another question, or the index has changed since.
+        ArgumentError: the cursor is none of ours, or belongs to another question.
     """
     if not cursor:
-        return 0
-    offset, of_question, of_generation = _opened(cursor)
+        return Position()
+    try:
+        content = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        content = b""
+    of_question, rest = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
+    of_generation, marks = rest[:_DIGEST_BYTES], rest[_DIGEST_BYTES:]
+    if len(of_generation) < _DIGEST_BYTES or len(marks) % _MARK_BYTES:
+        raise ArgumentError("the cursor is not one that this server gave; repeat the call without cursor")
     if of_question != _digest(question):
         raise ArgumentError("the cursor belongs to another question; repeat the call without cursor")
-    if of_generation != _digest([generation]):
-        raise ArgumentError("the index has changed since the cursor was given; repeat the call without cursor")
-    return offset
+    shown = tuple(marks[at : at + _MARK_BYTES] for at in range(0, len(marks), _MARK_BYTES))
+    return Position(shown, has_changed=of_generation != _digest([generation]))
 
 
-def _opened(cursor: str) -> tuple[int, str, str]:
-    try:
-        raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        offset, of_question, of_generation = json.loads(raw)
-    except (binascii.Error, ValueError, TypeError):
-        offset = None
-    if not isinstance(offset, int) or isinstance(offset, bool) or not 0 <= offset <= 100_000:  # noqa: PLR2004
-        raise ArgumentError("the cursor is not one that this server gave; repeat the call without cursor")
-    return offset, of_question, of_generation
-
-
-def _digest(values: Sequence[object]) -> str:
-    return blake3.blake3(json.dumps(list(values)).encode("utf-8", "replace")).hexdigest(length=8)
+def _digest(values: Sequence[object]) -> bytes:
+    return blake3.blake3(json.dumps(list(values)).encode("utf-8", "replace")).digest(length=_DIGEST_BYTES)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from directory_indexer.server.budget import cost, most_that_fit
-from directory_indexer.server.cursors import cursor_for
+from directory_indexer.server.cursors import cursor_for, mark_of
 from directory_indexer.server.places import uri_of
 from directory_indexer.server.results import IndexState, PassageResult, SearchAnswer
 from directory_indexer.server.shapes import ArgumentError, object_of
@@ -33,9 +33,9 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Which hits of a result are shown, and what a cursor for the next ones must say."""
+    """How much is shown of a result, and what a cursor for the next hits must say: the marks of those before, too."""
 
-    first: int
+    before: tuple[bytes, ...]
     max_tokens: int
     question: tuple[object, ...]
     generation: str
@@ -47,7 +47,7 @@ def search_answer(result: SearchResult, page: Page, index: IndexSummary, notes: 
     Raises:
         ArgumentError: not even that fits into `max_tokens`.
     """
-    hits = [passage(hit) for hit in result.hits[page.first :]]
+    hits = [passage(hit) for hit in result.hits]
 
     def answer(shown: Sequence[PassageResult]) -> SearchAnswer:
         return _answer(result, page, index, tuple(notes), tuple(shown), n_found=len(hits))
@@ -115,7 +115,8 @@ def _answer(
 ) -> SearchAnswer:
     left_out = n_found - len(shown)
     is_truncated = bool(left_out) or result.is_truncated
-    cursor = cursor_for(page.first + len(shown), question=page.question, generation=page.generation)
+    marks = (*page.before, *map(mark_of, result.hits[: len(shown)]))
+    cursor = cursor_for(marks, question=page.question, generation=page.generation)
     return SearchAnswer(
         hits=shown,
         truncated=is_truncated,

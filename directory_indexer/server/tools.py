@@ -22,7 +22,7 @@ from directory_indexer.errors import (
 from directory_indexer.records import FilePath, SearchMode, SearchRequest, SearchResult, os_path
 from directory_indexer.server.budget import Budgets, cost
 from directory_indexer.server.contents import content_answer, content_text, selection_of
-from directory_indexer.server.cursors import offset_of
+from directory_indexer.server.cursors import Position, mark_of, position_of
 from directory_indexer.server.directories import to_index
 from directory_indexer.server.jobs import ENDED, Job, covers
 from directory_indexer.server.passages import Link, Page, index_state, links, one_line, search_answer, search_text
@@ -58,6 +58,10 @@ _STILL_LOADING = (
     "degraded: answered by words alone, for the embedding model is still being loaded; repeat the call in a few "
     "seconds to search by meaning, too"
 )
+_HAS_CHANGED = (
+    "the index has changed since the page before; its hits are not repeated, but better ones may have come: repeat "
+    "the call without cursor to see them"
+)
 _MOST_COMPLETIONS = 100
 
 
@@ -83,28 +87,35 @@ class Tools:
         """Find passages."""
         summary, generation = self._state()
         question = dataclasses.astuple(dataclasses.replace(call, cursor="", limit=0, max_tokens=0))
-        first = offset_of(call.cursor, question=question, generation=generation)
+        position = position_of(call.cursor, question=question, generation=generation)
         mode, notes = self._mode(call.mode)
         with self._app.docstore.snapshot() as snapshot:
             scope = scope_of(snapshot, call.path)
         request = SearchRequest(
-            query=call.query, mode=mode, limit=first + call.limit, scope=scope, kinds=call.types, globs=call.globs
+            query=call.query,
+            mode=mode,
+            limit=len(position.shown) + call.limit,
+            scope=scope,
+            kinds=call.types,
+            globs=call.globs,
         )
-        result = self._app.searcher.search(request)
-        return _found(result, Page(first, call.max_tokens, question, generation), summary, notes)
+        result = _after(position, self._app.searcher.search(request), limit=call.limit)
+        page = Page(position.shown, call.max_tokens, question, generation)
+        return _found(result, page, summary, notes)
 
     def similar_files(self, call: SimilarCall) -> Answer:
         """Find files like an indexed one."""
         summary, generation = self._state()
         question = ("similar", call.path, call.within)
-        first = offset_of(call.cursor, question=question, generation=generation)
+        position = position_of(call.cursor, question=question, generation=generation)
         with self._app.docstore.snapshot() as snapshot:
             path = indexed_file(snapshot, call.path)
             within = scope_of(snapshot, call.within)
         self._model.is_usable(within_seconds=LONG_PATIENCE_SECONDS)
-        result = self._app.similar_files.find(path, within=within, limit=first + call.limit)
-        shown = dataclasses.replace(result, request=dataclasses.replace(result.request, mode=SearchMode.SEMANTIC))
-        return _found(shown, Page(first, call.max_tokens, question, generation), summary, ())
+        found = self._app.similar_files.find(path, within=within, limit=len(position.shown) + call.limit)
+        result = dataclasses.replace(found, request=dataclasses.replace(found.request, mode=SearchMode.SEMANTIC))
+        page = Page(position.shown, call.max_tokens, question, generation)
+        return _found(_after(position, result, limit=call.limit), page, summary, ())
 
     def get_content(self, call: ContentCall) -> Answer:
         """Read the indexed text of a file."""
@@ -269,6 +280,17 @@ _NEXT_CALLS: tuple[tuple[type[DirIndexError], str], ...] = (
 def is_ended(result: JobResult) -> bool:
     """Tell whether waiting for a run is over."""
     return result.state in ENDED
+
+
+def _after(position: Position, result: SearchResult, *, limit: int) -> SearchResult:
+    """Leave out what was shown on the pages before."""
+    hits = [hit for hit in result.hits if mark_of(hit) not in position.shown]
+    return dataclasses.replace(
+        result,
+        hits=tuple(hits[:limit]),
+        is_truncated=result.is_truncated or len(hits) > limit,
+        degraded=(*result.degraded, *([_HAS_CHANGED] if position.has_changed else [])),
+    )
 
 
 def _found(result: SearchResult, page: Page, summary: IndexSummary, notes: tuple[str, ...]) -> Answer:

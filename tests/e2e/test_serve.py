@@ -156,14 +156,21 @@ def test_nulls_of_optional_arguments_and_numbers_as_text_are_accepted(client: Ra
     assert len(result["structuredContent"]["hits"]) == 3
 
 
-def test_a_cursor_is_refused_after_the_index_has_changed(own_place: Path) -> None:
+def test_a_cursor_leads_on_without_repeating_a_hit_after_the_index_has_changed(own_place: Path) -> None:
+    question = {"query": "carrots", "mode": "keyword", "limit": 3}
     with RawClient("--data-dir", own_place / "data", environ=dict(os.environ)) as client:
         client.shake_hands()
-        answer = client.call("search", query="carrots", mode="keyword", limit=3)["structuredContent"]
-        (own_place / "docs/new.md").write_text("Carrots, again.\n")
+        before = client.call("search", **question)["structuredContent"]
+        gone = Path(before["hits"][1]["path"])
+        gone.unlink()
+        (own_place / "docs/new.md").write_text("Carrots, carrots, carrots.\n")
         assert client.call("index", wait_seconds=50)["structuredContent"]["state"] == "done"
-        again = client.call("search", query="carrots", mode="keyword", limit=3, cursor=answer["next_cursor"])
-    assert "the index has changed" in text_of(again)
+        result = client.call("search", **question, cursor=before["next_cursor"])
+    after = result["structuredContent"]
+    assert len(after["hits"]) == 3
+    assert not {hit["path"] for hit in after["hits"]} & {hit["path"] for hit in before["hits"]}
+    assert any("the index has changed" in note for note in after["notes"])
+    assert "the index has changed" in text_of(result)
 
 
 def test_a_file_is_read_in_parts_that_join_to_the_whole(client: RawClient, place: Path) -> None:

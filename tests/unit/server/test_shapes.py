@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from directory_indexer.server.budget import cost, most_that_fit
 from directory_indexer.server.calls import ContentCall, IndexCall, InfoCall, SearchCall, SimilarCall
 from directory_indexer.server.catalogue import CATALOGUE
-from directory_indexer.server.cursors import cursor_for, offset_of
+from directory_indexer.server.cursors import Position, cursor_for, position_of
 from directory_indexer.server.greeting import INSTRUCTIONS
 from directory_indexer.server.shapes import ArgumentError, arguments_of, described, object_of, schema_of
 
@@ -156,18 +156,18 @@ def test_as_many_as_fit_are_found(most: int, limit: int) -> None:
     assert most_that_fit(most, lambda n: n <= limit) == min(most, limit)
 
 
-def test_a_cursor_leads_on_in_the_same_question_and_index_only() -> None:
-    cursor = cursor_for(7, question=["a"], generation="1")
-    assert offset_of(cursor, question=["a"], generation="1") == 7
-    assert offset_of("", question=["a"], generation="1") == 0
+def test_a_cursor_leads_on_in_the_same_question_and_knows_when_the_index_has_changed() -> None:
+    shown = (b"abc", b"def")
+    cursor = cursor_for(shown, question=["a"], generation="1")
+    assert position_of(cursor, question=["a"], generation="1") == Position(shown)
+    assert position_of(cursor, question=["a"], generation="2") == Position(shown, has_changed=True)
+    assert position_of("", question=["a"], generation="1") == Position()
     with pytest.raises(ArgumentError, match="another question"):
-        offset_of(cursor, question=["b"], generation="1")
-    with pytest.raises(ArgumentError, match="index has changed"):
-        offset_of(cursor, question=["a"], generation="2")
+        position_of(cursor, question=["b"], generation="1")
 
 
 @given(st.text(max_size=200))
 def test_a_forged_cursor_is_refused(cursor: str) -> None:
     if cursor:
         with pytest.raises(ArgumentError, match="without cursor"):
-            offset_of(cursor, question=["a"], generation="1")
+            position_of(cursor, question=["a"], generation="1")
