@@ -41,6 +41,7 @@ class ServeOptions:
 
 def serve_stdio(app: App, options: ServeOptions) -> NoReturn:
     """Serve one client on standard input and output until it goes away."""
+    parent = os.getppid()  # it may be gone before the server runs
     _prepare(options)
     greeter = Greeter()
     greeter.start()
@@ -49,7 +50,7 @@ def serve_stdio(app: App, options: ServeOptions) -> NoReturn:
 
     parts = _parts(app, options)
     greeter.stop()
-    run_stdio(make_server(parts.tools, parts.model), greeter, close=parts.close)
+    run_stdio(make_server(parts.tools, parts.model), greeter, parent=parent, close=parts.close)
 
 
 def serve_http(app: App, options: ServeOptions, access: Access) -> NoReturn:

@@ -27,9 +27,8 @@ async def stop_at_a_signal(stop: Callable[[int], None]) -> None:
             stop(128 + number)
 
 
-async def stop_with_the_parent(stop: Callable[[int], None]) -> None:
+async def stop_with_the_parent(parent: int, stop: Callable[[int], None]) -> None:
     """Call `stop` when the parent has gone: a sibling may keep the pipe open that it spoke through."""
-    parent = os.getppid()
     while os.getppid() == parent:  # noqa: ASYNC110 - no event tells that the parent has gone
         await anyio.sleep(_WATCH_SECONDS)
     stop(0)

@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     from directory_indexer.server.greeting import Greeter
 
 
-def run_stdio(server: Server[None], greeter: Greeter, *, close: Callable[[], None]) -> NoReturn:
-    """Serve until the client goes away; `close` is called at the end, whatever the end is."""
-    anyio.run(_serve, server, greeter, close)
+def run_stdio(server: Server[None], greeter: Greeter, *, parent: int, close: Callable[[], None]) -> NoReturn:
+    """Serve until the client or the process `parent` goes away; `close` is called at the end, whatever the end is."""
+    anyio.run(_serve, server, greeter, parent, close)
     end(close, 0)
 
 
-async def _serve(server: Server[None], greeter: Greeter, close: Callable[[], None]) -> None:
+async def _serve(server: Server[None], greeter: Greeter, parent: int, close: Callable[[], None]) -> None:
     def stop(code: int) -> None:
         # To cancel would be to wait: the thread that reads standard input comes back at the next line only.
         end(close, code)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop_at_a_signal, stop)
-        tasks.start_soon(stop_with_the_parent, stop)
+        tasks.start_soon(stop_with_the_parent, parent, stop)
         async with stdio_server(stdin=_input_after(greeter.read)) as (reader, writer):
             with contextlib.redirect_stdout(sys.stderr):
                 unanswered = _Unanswered(writer, greeter.answered)

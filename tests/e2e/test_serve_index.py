@@ -133,6 +133,25 @@ def test_a_call_that_is_cancelled_stops_its_run(tree: Path) -> None:
     assert job["state"] == "cancelled"
 
 
+@pytest.mark.slow
+def test_a_run_outlives_a_server_that_is_killed_and_is_joined_by_the_next(tree: Path) -> None:
+    with RawClient(tree / "docs", "--data-dir", tree / "data", environ=dict(os.environ)) as client:
+        client.shake_hands()
+        started = client.call("index", wait_seconds=0)["structuredContent"]
+        while started["state"] == "queued":
+            started = client.call("index", wait_seconds=0)["structuredContent"]
+        client.process.kill()
+    with RawClient("--data-dir", tree / "data", environ=dict(os.environ)) as client:
+        client.shake_hands()
+        joined = client.call("index", path=str(tree / "docs"), wait_seconds=0)["structuredContent"]
+        assert (joined["job_id"], joined["state"], joined["joined"]) == (started["job_id"], "running", True)
+        while joined["job_id"] == started["job_id"] and joined["state"] == "running":
+            joined = client.call("index", path=str(tree / "docs"), wait_seconds=50)["structuredContent"]
+        assert joined["state"] == "done"
+        index = client.call("server_info")["structuredContent"]["index"]
+        assert index["embedded"] == index["chunks"]
+
+
 def test_a_directory_that_the_operator_did_not_allow_is_refused(tree: Path) -> None:
     with RawClient("--data-dir", tree / "data", environ=dict(os.environ)) as client:
         client.shake_hands()
