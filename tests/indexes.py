@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from directory_indexer.embedders import Embedder
     from directory_indexer.records import Hit, IndexReport, Outcome, RunProgress
 
 FINGERPRINT = Fingerprint(embedding="fake/bag-of-words", chunking="64/8", extraction="1", analysis="1")
@@ -42,22 +43,25 @@ class Index:
     ignore_patterns: tuple[str, ...] = ()
     embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
     progress: list[RunProgress] = field(default_factory=list)
+    provider: Embedder | None = None
+    """What embeds instead of `embedder`."""
 
     def __post_init__(self) -> None:
         self.docstore = DocStore(self.data_dir / "data.db")
         self.vectorstore = EmbeddedVectorStore(
-            Generations(self.data_dir / "qdrant" / "test"), dimensions=self.embedder.dimensions
+            Generations(self.data_dir / "qdrant" / "test"), dimensions=self._embedder().space.dimensions
         )
-        self.vectorizer = Vectorizer(
-            docstore=self.docstore, vectorstore=self.vectorstore, embedder=lambda: self.embedder
-        )
+        self.vectorizer = Vectorizer(docstore=self.docstore, vectorstore=self.vectorstore, embedder=self._embedder)
         self.nearest = Nearest(vectorstore=self.vectorstore)
         self.searcher = Searcher(
             docstore=self.docstore,
             nearest=lambda: self.nearest,
-            embedder=lambda: self.embedder,
+            embedder=self._embedder,
             fingerprint=self.fingerprint,
         )
+
+    def _embedder(self) -> Embedder:
+        return self.provider or self.embedder
 
     @property
     def parse_policy(self) -> ParsePolicy:
@@ -106,8 +110,11 @@ class Index:
         path.write_text(text, encoding="utf-8")
         return path
 
+    def request(self, query: str, **options: object) -> SearchRequest:
+        return SearchRequest(query, **options)  # type: ignore[arg-type]
+
     def search(self, query: str, **options: object) -> tuple[Hit, ...]:
-        return self.searcher.search(SearchRequest(query, **options)).hits  # type: ignore[arg-type]
+        return self.searcher.search(self.request(query, **options)).hits
 
     def names(self, query: str, **options: object) -> list[str]:
         """Name the files of an answer, in their order, each once."""

@@ -175,15 +175,12 @@ class Handler(BaseHTTPRequestHandler):
         """Note a request, and fail it if that is its turn; answers that are wrong are made where right ones are."""
         with STATE.lock:
             STATE.requests.append({"path": self.path, "texts": texts, "request": request})
-        self.fault = STATE.fault_for(texts)
-        match self.fault and self.fault.kind:
+        self.fault = fault = STATE.fault_for(texts)
+        match fault.kind:
             case "status":
-                body = (
-                    {"error": {"message": self.fault.message}}
-                    if "/api/" not in self.path
-                    else {"error": self.fault.message}
-                )
-                self._send(self.fault.status, body, self.fault.headers)
+                is_ollama = self.path.startswith("/api/")
+                error = fault.message if is_ollama else {"message": fault.message, "code": fault.code}
+                self._send(fault.status, {"error": error}, fault.headers)
             case "reset":
                 # Closing with nothing lingering sends a reset instead of an end.
                 self.connection.setsockopt(1, 13, struct.pack("ii", 1, 0))

@@ -29,6 +29,7 @@ class ProviderServer:
         assert self.process.stdout is not None
         self.port = int(self.process.stdout.readline())
         self.root = f"http://127.0.0.1:{self.port}"
+        self._embedders: list[RemoteEmbedder] = []
 
     def __enter__(self) -> Self:
         return self
@@ -82,7 +83,12 @@ class ProviderServer:
         access = access or Access(api_key=key or ("none" if protocol == "azure" else None))
         embedder = build_embedder(space, access, sleep=sleep)
         assert isinstance(embedder, RemoteEmbedder)
+        self._embedders.append(embedder)
         return embedder
+
+    def close_embedders(self) -> None:
+        while self._embedders:
+            self._embedders.pop().close()
 
     def _call(self, body: bytes | None) -> object:
         with urllib.request.urlopen(urllib.request.Request(f"{self.root}/control", body)) as response:  # noqa: S310

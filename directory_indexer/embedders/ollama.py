@@ -39,6 +39,7 @@ class OllamaService:
         self._dimensions = dimensions
         self._keep_alive = keep_alive
         self._now = threading.local()
+        self._api_key = api_key
         self._client = ollama.Client(
             endpoint,
             headers={"Authorization": f"Bearer {api_key}"} if api_key else None,
@@ -83,7 +84,7 @@ class OllamaService:
         if not response.is_error:
             return
         response.read()
-        message = message_of(response.text)
+        message = message_of(response.text, key=self._api_key)
         if response.status_code == HTTPStatus.NOT_FOUND:
             raise self._not_found(message)
         raise status_error(self.place, response.status_code, message, response.headers)

@@ -52,14 +52,15 @@ class OpenAIService:
                 dimensions=openai.omit if self._dimensions is None else self._dimensions,
                 timeout=openai.Timeout(seconds, connect=CONNECT_SECONDS),
             )
-            ordered = sorted(answer.data, key=lambda one: one.index)
-            return Answer([one.embedding for one in ordered], getattr(answer.usage, "prompt_tokens", None))
+            return _answer(answer)
         except openai.OpenAIError as error:
-            raise self._translated(error, seconds) from error
-        except (AttributeError, TypeError, ValueError) as error:
+            failure = self._translated(error, seconds)
+        except (AttributeError, TypeError, ValueError):
             # The client hands on whatever the server sends, and stumbles over what is missing.
             message = f"{self.place} answered something that is not what OpenAI's API answers"
-            raise ServiceError(Trouble.BROKEN, message, hint="check embedding.endpoint") from error
+            failure = ServiceError(Trouble.BROKEN, message, hint="check embedding.endpoint")
+        # Raised outside of the handlers: the errors of the client hold the request with its key.
+        raise failure
 
     def context_tokens(self) -> int | None:
         """Look whether the list of models tells, as it does of vLLM and llama.cpp."""
@@ -77,7 +78,7 @@ class OpenAIService:
         except (openai.OpenAIError, AttributeError, TypeError, ValueError):
             return []  # many servers have no such list
 
-    def _translated(self, error: openai.OpenAIError, seconds: float) -> ServiceError:
+    def _translated(self, error: openai.OpenAIError, seconds: float) -> ServiceError | ProviderError:
         match error:
             case openai.APIStatusError():
                 return self._status_error(error)
@@ -91,23 +92,25 @@ class OpenAIService:
             case _:
                 return ServiceError(Trouble.BROKEN, f"{self.place} broke off: {error.__cause__ or error}")
 
-    def _status_error(self, error: openai.APIStatusError) -> ServiceError:
-        message = self._without_key(message_of(error.response.text))
+    def _status_error(self, error: openai.APIStatusError) -> ServiceError | ProviderError:
+        message = message_of(error.response.text, key=self._api_key)
         if error.status_code == HTTPStatus.NOT_FOUND:
-            raise ProviderError(
+            return ProviderError(
                 f"{self.place} knows no model '{self._model}', or that is not its address: {message}",
                 hint=self._models_hint(),
             )
         if error.code == "insufficient_quota":
-            raise ProviderError(f"{self.place} answered: {message}", hint="the account has no credit left")
+            return ProviderError(f"{self.place} answered: {message}", hint="the account has no credit left")
         return status_error(self.place, error.status_code, message, error.response.headers)
 
     def _models_hint(self) -> str:
         names = [one.id for one in self._models()][:_MOST_MODELS_NAMED]
         return f"embedding.model could be: {', '.join(names)}" if names else "check embedding.model and .endpoint"
 
-    def _without_key(self, message: str) -> str:
-        return message.replace(self._api_key, "***") if self._api_key else message
+
+def _answer(answer: openai.types.CreateEmbeddingResponse) -> Answer:
+    ordered = sorted(answer.data, key=lambda one: one.index)
+    return Answer([one.embedding for one in ordered], getattr(answer.usage, "prompt_tokens", None))
 
 
 _KNOWN_CONTEXT = dict.fromkeys(

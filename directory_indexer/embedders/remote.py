@@ -184,9 +184,7 @@ class RemoteEmbedder:
             except ServiceError as error:
                 wait = error.retry_after if error.retry_after is not None else _backoff_seconds(n_tries)
                 if n_tries >= patience[error.trouble] or wait > _LONGEST_WAIT_SECONDS:
-                    if error.trouble in _FATAL:
-                        raise ProviderError(error.message, hint=error.hint) from error
-                    raise
+                    raise _final(error) from error
             self._sleep(wait)
 
     def _accepted(self, answer: Answer, n_texts: int) -> NDArray[np.float32]:
@@ -216,6 +214,14 @@ class RemoteEmbedder:
     def _nonsense(self, what: str) -> ServiceError:
         hint = "check embedding.model and embedding.dimensions; the server's log may say more"
         return ServiceError(Trouble.REFUSED, f"{self._service.place} answered {what}", hint=hint)
+
+
+def _final(error: ServiceError) -> ServiceError | ProviderError:
+    """Tell an error that belongs to one request from one that every other request would meet."""
+    if error.trouble not in _FATAL:
+        return error
+    wanted = f"; it asks to wait {error.retry_after:.0f} s" if error.retry_after else ""
+    return ProviderError(error.message + wanted, hint=error.hint)
 
 
 def _requests(texts: Sequence[str], most_texts: int) -> Iterator[tuple[int, int]]:

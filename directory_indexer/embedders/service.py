@@ -80,15 +80,11 @@ class EmbeddingService(Protocol):
         """Close connections."""
 
 
-def status_error(place: str, status: int, message: str, headers: Mapping[str, str]) -> ServiceError:
-    """Tell what an HTTP status other than success means.
-
-    Raises:
-        ProviderError: the key is missing, wrong, or not enough.
-    """
+def status_error(place: str, status: int, message: str, headers: Mapping[str, str]) -> ServiceError | ProviderError:
+    """Tell what an HTTP status other than success means."""
     said = f"{place} answered {status}: {message}" if message else f"{place} answered {status}"
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        raise ProviderError(said, hint=f"check the key: {KEY_HINT}")
+        return ProviderError(said, hint=f"check the key: {KEY_HINT}")
     if status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
         return ServiceError(
             Trouble.THROTTLED,
@@ -111,15 +107,19 @@ def _seconds_to_wait(headers: Mapping[str, str]) -> float | None:
     return None
 
 
-def message_of(body: str) -> str:
-    """Find what an error says in the usual places: `{"error": "…"}`, `{"error": {"message": "…"}}`, or as it is."""
+def message_of(body: str, *, key: str | None) -> str:
+    """Find what an error says in the usual places: `{"error": "…"}`, `{"error": {"message": "…"}}`, or as it is.
+
+    The key is taken out: some services repeat it.
+    """
     found: object = body
     with contextlib.suppress(ValueError):
         found = json.loads(body)
-    for key in ("error", "detail", "message"):
+    for name in ("error", "detail", "message"):
         if isinstance(found, dict):
-            found = found.get(key, found)
-    return " ".join(str(found).split())[:_LONGEST_MESSAGE]
+            found = found.get(name, found)
+    message = " ".join(str(found).split())
+    return (message.replace(key, "***") if key else message)[:_LONGEST_MESSAGE]
 
 
 def is_on_this_machine(endpoint: str) -> bool:

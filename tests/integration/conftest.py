@@ -51,7 +51,8 @@ def provider_process() -> Iterator[ProviderServer]:
 
 
 @pytest.fixture
-def server(provider_process: ProviderServer) -> ProviderServer:
+def server(provider_process: ProviderServer) -> Iterator[ProviderServer]:
     """Give a server that behaves, until it is told not to."""
     provider_process.control()
-    return provider_process
+    yield provider_process
+    provider_process.close_embedders()
