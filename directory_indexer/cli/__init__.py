@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import sys
@@ -10,11 +11,12 @@ from typing import NoReturn
 
 from directory_indexer.cli.commands import cli
 from directory_indexer.cli.output import Output
-from directory_indexer.errors import DirIndexError
+from directory_indexer.errors import DirIndexError, UnavailableError
 
 __all__ = ["cli", "main"]
 
 _BUG = 70
+_REFUSALS = {errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ENOMEM, errno.EFBIG}
 _INTERRUPTED = 130
 
 
@@ -35,8 +37,7 @@ def _exit_code() -> int:
     try:
         cli(prog_name="dirindex", windows_expand_args=False)
     except DirIndexError as error:
-        Output(quiet=False, verbose=False, as_json=False).error(error)
-        return error.exit_code
+        return _tell(error)
     except BrokenPipeError:
         # Whoever read our output has seen enough; nothing more can be written, not even by the interpreter's exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -46,8 +47,24 @@ def _exit_code() -> int:
     except SystemExit as end:
         return int(end.code or 0)
     except Exception as error:  # noqa: BLE001 - the one place where a bug becomes an exit code
-        return _report_bug(error)
+        refusal = _refusal(error)
+        return _tell(refusal) if refusal else _report_bug(error)
     return 0
+
+
+def _tell(error: DirIndexError) -> int:
+    Output(quiet=False, verbose=False, as_json=False).error(error)
+    return error.exit_code
+
+
+def _refusal(error: Exception) -> DirIndexError | None:
+    """Tell what the system would not give, if that is what went wrong."""
+    hint = "nothing that was written is lost: run the same command again when there is more of it"
+    if isinstance(error, MemoryError):
+        return UnavailableError("there is not enough memory", hint=hint)
+    if isinstance(error, OSError) and error.errno in _REFUSALS:
+        return UnavailableError(f"the system refuses: {error.strerror}", hint=hint)
+    return None
 
 
 def _report_bug(error: Exception) -> int:

@@ -145,6 +145,9 @@ def _translated_errors(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         raise _ERRORS.get(code, StoreError)(f"{path}: {error}", hint=_HINTS.get(code, _CHECK)) from error
+    except UnicodeDecodeError as error:
+        # What was written was valid; the sqlite3 module itself decodes names and messages that damage has reached.
+        raise CorruptIndexError(f"{path}: text in it is damaged", hint=_REBUILD) from error
     except OSError as error:
         if error.filename is None or os.fspath(error.filename) != os.fspath(path):
             raise
@@ -157,7 +160,8 @@ _ERRORS = {sqlite3.SQLITE_CORRUPT: CorruptIndexError, sqlite3.SQLITE_NOTADB: Cor
 _HINTS = {
     sqlite3.SQLITE_FULL: "free some disk space and run the same command again: nothing that was written is lost",
     sqlite3.SQLITE_READONLY: "make the index directory writable, or choose another one with --data-dir",
-    sqlite3.SQLITE_CANTOPEN: "make the index directory readable and writable, or choose another with --data-dir",
+    sqlite3.SQLITE_CANTOPEN: "make the index directory readable and writable, or choose another with --data-dir; "
+    "when too many files are open, ulimit -n raises the limit",
     sqlite3.SQLITE_IOERR: "the disk reported an error: check it, then run dirindex doctor",
     sqlite3.SQLITE_BUSY: "another process has stopped in the middle of a write: dirindex status shows which",
     sqlite3.SQLITE_CORRUPT: _REBUILD,

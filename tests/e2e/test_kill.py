@@ -93,3 +93,21 @@ def test_a_second_run_that_may_not_wait_leaves_with_exit_code_4(docs: Path, tmp_
             [DIRINDEX, "index", docs, "--data-dir", tmp_path, "--no-wait"], capture_output=True, check=False
         )
     assert done.returncode == 4
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
+@pytest.mark.parametrize("n_files", [8, 12, 16])
+def test_a_run_without_enough_open_files_says_so_and_the_next_one_completes(
+    docs: Path, truth: dict[str, object], tmp_path: Path, n_files: int
+) -> None:
+    import resource  # noqa: PLC0415 - Windows has no such module
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (n_files, n_files))
+
+    words: list[str | Path] = [DIRINDEX, "index", docs, "--data-dir", tmp_path, "--quiet"]
+    done = subprocess.run(words, preexec_fn=limit, capture_output=True, text=True, check=False)
+    assert done.returncode in {0, 3}, done.stderr
+    assert done.stderr.startswith("dirindex: ") == (done.returncode == 3)
+    assert _index(docs, tmp_path).wait() == 0
+    assert _contents(tmp_path) == truth
