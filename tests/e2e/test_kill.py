@@ -108,6 +108,6 @@ def test_a_run_without_enough_open_files_says_so_and_the_next_one_completes(
     words: list[str | Path] = [DIRINDEX, "index", docs, "--data-dir", tmp_path, "--quiet"]
     done = subprocess.run(words, preexec_fn=limit, capture_output=True, text=True, check=False)
     assert done.returncode in {0, 3}, done.stderr
-    assert done.stderr.startswith("dirindex: ") == (done.returncode == 3)
+    assert ("dirindex: " in done.stderr) == (done.returncode == 3)
     assert _index(docs, tmp_path).wait() == 0
     assert _contents(tmp_path) == truth
