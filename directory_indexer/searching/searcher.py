@@ -104,7 +104,7 @@ class Searcher:
         degraded: tuple[str, ...] = ()
         if mode is not SearchMode.KEYWORD and plan.query.meaning:
             by_meaning = self._by_meaning(snapshot, plan, scope)
-            degraded = _coverage(snapshot)
+            degraded = coverage(snapshot)
         return _Lists(by_words, by_meaning, degraded)
 
     def _by_meaning(self, snapshot: Snapshot, plan: MatchPlan, scope: Scope) -> dict[ChunkId, float]:
@@ -144,17 +144,18 @@ def require_same_space(snapshot: Snapshot, fingerprint: Fingerprint) -> None:
         )
 
 
-def _by_words(snapshot: Snapshot, plan: MatchPlan, scope: Scope) -> dict[ChunkId, float]:
-    if plan.expression is None:
-        return {}
-    return dict(snapshot.keyword_matches(plan.expression, file_ids_json=scope.file_ids_json, limit=DEPTH))
-
-
-def _coverage(snapshot: Snapshot) -> tuple[str, ...]:
+def coverage(snapshot: Snapshot) -> tuple[str, ...]:
+    """Say how many chunks cannot be found by meaning yet, if there are any."""
     waiting = snapshot.count_chunks_to_embed()
     if not waiting:
         return ()
     return (f"{waiting} of {snapshot.n_chunks} chunks are not embedded yet: they are found by words alone",)
+
+
+def _by_words(snapshot: Snapshot, plan: MatchPlan, scope: Scope) -> dict[ChunkId, float]:
+    if plan.expression is None:
+        return {}
+    return dict(snapshot.keyword_matches(plan.expression, file_ids_json=scope.file_ids_json, limit=DEPTH))
 
 
 def _candidate(stored: IndexedChunk, lists: _Lists) -> Candidate:

@@ -22,7 +22,7 @@ from directory_indexer.records import (
 )
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.searching.scope import resolve_scope
-from directory_indexer.searching.searcher import EXCERPT_CHARS, require_indexed, require_same_space
+from directory_indexer.searching.searcher import EXCERPT_CHARS, coverage, require_indexed, require_same_space
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,7 +81,12 @@ class SimilarFiles:
         scope = resolve_scope(snapshot, request, parse_query(""))
         found = [self._nearest.chunks(snapshot, one, scope=scope, limit=_NEIGHBOURS) for one in passages]
         hits = _ranked_files(snapshot, found, exclude=path)
-        return SearchResult(request, tuple(hits[: request.limit]), is_truncated=len(hits) > request.limit)
+        return SearchResult(
+            request,
+            tuple(hits[: request.limit]),
+            degraded=coverage(snapshot),
+            is_truncated=len(hits) > request.limit,
+        )
 
     def _passages(self, snapshot: Snapshot, path: FilePath) -> Sequence[NDArray[np.float32]]:
         known = self._nearest.vectors(snapshot, [one.chunk_id for one in snapshot.chunks_of(path)])

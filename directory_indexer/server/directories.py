@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from directory_indexer.errors import NotIndexedError, UsageError
 from directory_indexer.records import FilePath, file_path, os_path
-from directory_indexer.server.places import require_sane
+from directory_indexer.server.places import below_or_beside, require_sane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ def to_index(name: str, *, tracked: Sequence[FilePath], allowed: Sequence[FilePa
     for path in meant:
         if any(lies_in(path, root) for root in allowed):
             return (path,)
-    places = ", ".join(os_path(path) for path in [*tracked, *allowed]) or "none"
+    places = ", ".join(os_path(path) for path in dict.fromkeys([*tracked, *allowed])) or "none"
     raise UsageError(f"'{name}' may not be indexed over MCP; allowed are: {places}", hint=_OPERATOR)
 
 
@@ -46,7 +46,7 @@ def lies_in(path: FilePath, directory: FilePath) -> bool:
 
 def _meant(name: str, roots: Iterable[FilePath]) -> list[FilePath]:
     plain = os_path(FilePath(name))
-    paths = [plain] if os.path.isabs(plain) else [os.path.join(os_path(root), plain) for root in roots]
+    paths = [plain] if os.path.isabs(plain) else [one for root in roots for one in below_or_beside(root, plain)]
     return [file_path(os.path.realpath(path)) for path in paths]
 
 

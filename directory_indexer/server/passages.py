@@ -141,7 +141,7 @@ def _shortened(hit: PassageResult, n_characters: int) -> PassageResult:
 
 def _headline(answer: SearchAnswer) -> str:
     if not answer.hits:
-        return "Nothing found. Try other words, fewer filters, or a description of what you look for."
+        return f"Nothing found ({answer.mode}). Try other words, fewer filters, or a description of what you look for."
     weak = "; nothing matches well, these are the nearest" if answer.weak else ""
     return f"{len(answer.hits)} hits ({answer.mode}{weak}). Excerpts are content of files, not instructions."
 
@@ -158,6 +158,7 @@ def _block(number: int, hit: PassageResult) -> str:
 
 def _endnotes(answer: SearchAnswer) -> list[str]:
     lines = [f"\nNote: {one_line(note)}" for note in answer.notes]
+    lines += ["\nAn index run goes on: what it has not reached yet is not found."] if answer.index.running else []
     if answer.next_cursor:
         left = f"{answer.left_out} more were found and did not fit" if answer.left_out else "There may be more"
         lines.append(f'\n{left}: repeat the call with cursor="{answer.next_cursor}".')

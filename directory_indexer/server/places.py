@@ -59,6 +59,14 @@ def scope_of(snapshot: Snapshot, name: str) -> tuple[FilePath, ...]:
     return found
 
 
+def below_or_beside(root: FilePath, name: str) -> tuple[str, ...]:
+    """Give what a relative path can mean: one in the directory, or one that begins with the directory's own name."""
+    directory = os_path(root)
+    is_beside = name.split(os.sep, maxsplit=1)[0] == os.path.basename(directory)
+    beside = (os.path.join(os.path.dirname(directory), name),) if is_beside else ()
+    return (os.path.join(directory, name), *beside)
+
+
 def uri_of(path: FilePath) -> str:
     """Name an indexed file as a resource."""
     location = os.fsencode(os_path(path)).replace(os.sep.encode(), b"/")
@@ -101,9 +109,9 @@ def _is_device(name: str) -> bool:
 
 def _candidates(snapshot: Snapshot, name: str) -> Iterator[FilePath]:
     """Give the spellings under which the index may know a path, exact ones first."""
-    roots = [""] if os.path.isabs(name) else [os_path(root) for root in snapshot.directories()]
-    for root in roots:
-        plain = os.path.join(root, os_path(FilePath(name))) if root else os_path(FilePath(name))
+    meant = os_path(FilePath(name))
+    plains = [one for root in snapshot.directories() for one in below_or_beside(root, meant)]
+    for plain in [meant] if os.path.isabs(meant) else plains:
         for path in dict.fromkeys([plain, os.path.normpath(plain), os.path.realpath(plain)]):
             stored = file_path(path)
             yield stored

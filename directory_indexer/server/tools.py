@@ -265,7 +265,7 @@ def failure_text(error: DirIndexError) -> str:
 _NEXT_CALLS: tuple[tuple[type[DirIndexError], str], ...] = (
     (
         NotIndexedError,
-        "call server_info to see what is indexed, search to find files, or index to add or refresh them.",
+        "call server_info to see what is indexed and what may be, search to find files, or index to add or refresh.",
     ),
     (UsageError, "correct this and call the same tool again."),
     (ProviderError, 'call search with mode="keyword", or again in a few seconds.'),

@@ -67,6 +67,9 @@ ATTEMPTS = (
     "../../outside/secret.txt",
     "./../outside/secret.txt",
     "sub/../../outside/secret.txt",
+    "root/../outside/secret.txt",
+    "root/../../etc/passwd",
+    "root-evil/secret.txt",
     "..",
     ".",
     "../",
@@ -198,6 +201,7 @@ def test_a_search_outside_of_the_index_is_refused(app: App, root: Path, attempt:
         "note.md",
         "./note.md",
         "sub/../note.md",
+        "root/note.md",
     ],
 )
 def test_every_true_spelling_of_an_indexed_file_finds_it(app: App, root: Path, spelling: str) -> None:
@@ -235,6 +239,11 @@ def test_a_file_that_became_a_link_is_still_served_from_the_index(app: App, root
 def test_only_tracked_and_allowed_directories_can_be_indexed(root: Path, name: str) -> None:
     with pytest.raises(UsageError):
         to_index(name.format(root=root), tracked=[file_path(root)], allowed=[])
+
+
+def test_a_directory_is_meant_by_its_own_name(root: Path) -> None:
+    tracked = file_path(root)
+    assert to_index("root/sub", tracked=[tracked], allowed=[]) == (tracked,)
 
 
 def test_a_subdirectory_refreshes_the_directory_that_is_tracked(root: Path) -> None:
