@@ -14,12 +14,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from directory_indexer.docstore import DocStore, set_aside
-from directory_indexer.errors import ConfigError, CorruptIndexError, NotIndexedError
+from directory_indexer.errors import CorruptIndexError, NotIndexedError
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.records import (
     EmbeddingSpace,
     FilePath,
     Finding,
+    Quantization,
     StatusReport,
     Verdict,
     file_path,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from directory_indexer.config import LoadedConfig
-    from directory_indexer.config.settings import Config
     from directory_indexer.docstore import Snapshot
     from directory_indexer.doctor import Doctor
     from directory_indexer.embedders import Embedder
@@ -51,14 +51,9 @@ _LISTED = 1000
 
 
 class App:
-    """One index with everything that works on it; threads may share it.
-
-    Raises:
-        ConfigError: the configuration asks for a provider or a store that this version does not have.
-    """
+    """One index with everything that works on it; threads may share it."""
 
     def __init__(self, loaded: LoadedConfig) -> None:
-        _require_supported(loaded.config)
         self.loaded = loaded
         self._config = loaded.config
         self._embedder_lock = threading.Lock()
@@ -114,7 +109,7 @@ class App:
             vectorizer=self._vectorizer,
             policy=policy,
             lock_path=self._lock_path,
-            check_provider=self._check_provider,
+            check_services=self._check_services,
         )
 
     def check(self) -> Iterator[Finding]:
@@ -134,7 +129,7 @@ class App:
             yield from self._doctor().repair()
         except CorruptIndexError as error:
             damaged = set_aside(self._config.storage.sqlite_path)
-            self._vectorstore.discard_others(0)
+            self._generations.discard_others(0)
             message = f"{error.message}; it was set aside as {damaged}"
             yield Finding("database", Verdict.REPAIRED, message, "dirindex index PATH builds a new one")
 
@@ -207,10 +202,11 @@ class App:
             query_prefix=embedding.query_prefix,
         )
 
-    def _check_provider(self) -> None:
-        """Ask a provider on the network whether it answers; the embedded model is verified when it is loaded."""
+    def _check_services(self) -> None:
+        """Ask what is on the network whether it answers; the embedded model is verified when it is loaded."""
         if self._space.provider != "embedded":
-            self._vectorizer.check()
+            self.embedder().check()
+        self._vectorizer.check()
 
     def summary(self) -> IndexSummary:
         """Tell what answers are drawn from now."""
@@ -287,10 +283,42 @@ class App:
 
     @cached_property
     def _vectorstore(self) -> VectorStore:
+        endpoint = self._config.storage.qdrant.endpoint
+        return self._qdrant_server(endpoint) if endpoint else self._embedded_vectorstore()
+
+    def _embedded_vectorstore(self) -> VectorStore:
         from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
 
-        dimensions = self._space.dimensions or self.embedder().space.dimensions
-        return EmbeddedVectorStore(self._generations, dimensions=dimensions)
+        return EmbeddedVectorStore(self._generations, dimensions=self._dimensions)
+
+    @property
+    def _dimensions(self) -> int:
+        return self._space.dimensions or self.embedder().space.dimensions
+
+    def _qdrant_server(self, endpoint: str) -> VectorStore:
+        from directory_indexer.vectorstore.collection import CollectionPlan
+        from directory_indexer.vectorstore.connection import Address, Connection
+        from directory_indexer.vectorstore.server import QdrantServer
+
+        qdrant = self._config.storage.qdrant
+        address = Address(
+            url=endpoint,
+            api_key=qdrant.api_key.get_secret_value() if qdrant.api_key else None,
+            ca_file=qdrant.ca_file,
+            grpc_port=qdrant.grpc_port,
+            timeout_seconds=qdrant.timeout_seconds,
+        )
+        plan = CollectionPlan(
+            name=qdrant.collection,
+            shard_number=qdrant.shard_number,
+            replication_factor=qdrant.replication_factor,
+            write_consistency_factor=qdrant.write_consistency_factor,
+            read_consistency=qdrant.read_consistency,
+            quantization=Quantization(qdrant.quantization),
+            on_disk=qdrant.on_disk,
+        )
+        index_id = self.docstore.index_id()
+        return QdrantServer(Connection(address), plan, index_id=index_id, dimensions=self._dimensions)
 
     @cached_property
     def _parse_policy(self) -> ParsePolicy:
@@ -324,16 +352,6 @@ class App:
 def resolved_path(path: str) -> FilePath:
     """Make a path that a person typed absolute, with `~` and symbolic links resolved."""
     return file_path(os.path.realpath(os.path.expanduser(path)))
-
-
-def _require_supported(config: Config) -> None:
-    mistakes = []
-    if config.storage.qdrant.endpoint is not None:
-        mistakes.append("storage.qdrant.endpoint: a Qdrant server is not supported by this version yet")
-    if mistakes:
-        raise ConfigError(
-            "\n".join(mistakes), hint="take it out of the configuration: dirindex config shows where it is"
-        )
 
 
 def _has_changed(snapshot: Snapshot, path: FilePath) -> bool:

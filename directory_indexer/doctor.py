@@ -8,7 +8,14 @@ import stat
 import time
 from typing import TYPE_CHECKING
 
-from directory_indexer.errors import CorruptIndexError, ProviderError, StoreError
+from directory_indexer.errors import (
+    CorruptIndexError,
+    GenerationGoneError,
+    IndexMismatchError,
+    ProviderError,
+    VectorsLostError,
+    VectorStoreError,
+)
 from directory_indexer.lock import write_lock
 from directory_indexer.records import Finding, Verdict, os_path
 
@@ -52,7 +59,7 @@ class Doctor:
         with self._docstore.snapshot() as snapshot:
             yield from _directories(snapshot)
             yield _words(snapshot)
-            yield self._vectors(snapshot)
+            yield from self._vectors(snapshot)
             yield _coverage(snapshot)
         yield self._provider()
 
@@ -62,23 +69,28 @@ class Doctor:
         Raises:
             LockedError: an index run is going on; it mends much by itself.
             CorruptIndexError: the database is damaged and must be set aside.
+            VectorStoreError: the vector store cannot be reached; what does not need it is mended.
         """
         with write_lock(self._lock_path, wait=False):
             self._docstore.require_integrity()
             self._repair_permissions()
+            yield from self._repair_words()
             with self._docstore.snapshot() as snapshot:
-                words = _words(snapshot)
                 lost, unknown = self._disagreement(snapshot)
-            if words.verdict is not Verdict.OK:
-                with self._docstore.transaction() as transaction:
-                    transaction.rebuild_words()
-                yield Finding("words", Verdict.REPAIRED, "the full-text index was built again from the stored texts")
             if lost is None or lost or unknown:
                 yield self._repair_vectors(lost, unknown)
             for _ in self._vectorizer.embed_pending():
                 pass
             self._vectorizer.merge_all()
         yield from self.check()
+
+    def _repair_words(self) -> Iterator[Finding]:
+        with self._docstore.snapshot() as snapshot:
+            words = _words(snapshot)
+        if words.verdict is not Verdict.OK:
+            with self._docstore.transaction() as transaction:
+                transaction.rebuild_words()
+            yield Finding("words", Verdict.REPAIRED, "the full-text index was built again from the stored texts")
 
     def _repair_vectors(self, lost: set[ChunkId] | None, unknown: set[ChunkId]) -> Finding:
         with self._docstore.transaction() as transaction:
@@ -120,7 +132,14 @@ class Doctor:
             return Finding("database", Verdict.PROBLEM, error.message, error.hint or "")
         return Finding("database", Verdict.OK, f"{self._docstore.path} is whole")
 
-    def _vectors(self, snapshot: Snapshot) -> Finding:
+    def _vectors(self, snapshot: Snapshot) -> Iterator[Finding]:
+        try:
+            yield self._vectorstore.health()
+            yield self._agreement(snapshot)
+        except (VectorStoreError, IndexMismatchError) as error:
+            yield Finding("vectors", Verdict.PROBLEM, error.message, error.hint or "")
+
+    def _agreement(self, snapshot: Snapshot) -> Finding:
         lost, unknown = self._disagreement(snapshot)
         if lost is None:
             return Finding("vectors", Verdict.PROBLEM, "the vectors cannot be read", _REPAIR)
@@ -131,14 +150,16 @@ class Doctor:
         return Finding("vectors", Verdict.OK, f"{count} vectors agree with the database")
 
     def _disagreement(self, snapshot: Snapshot) -> tuple[set[ChunkId] | None, set[ChunkId]]:
-        """Compare both stores: vectors that should be there (None: cannot be read), and that should not."""
-        generation = snapshot.generation()
+        """Compare both stores: vectors that should be there (None: they are damaged), and that should not."""
+        generation = snapshot.generation(self._vectorstore.place)
         expected = snapshot.embedded_chunk_ids()
         try:
             stored = set(self._vectorstore.ids(generation)) if generation else set()
-        except StoreError:
+        except (VectorsLostError, GenerationGoneError):
             return None, set()
-        return expected - stored, stored - expected - set(snapshot.stale_points())
+        # A merge that was cut off may have brought pending vectors to a server.
+        pending = snapshot.pending_vectors_of(list(stored - expected))
+        return expected - stored, stored - expected - set(snapshot.stale_points()) - pending.keys()
 
     def _provider(self) -> Finding:
         started = time.monotonic()

@@ -320,6 +320,21 @@ class SearchMode(StrEnum):
     KEYWORD = "keyword"
 
 
+class VectorPlace(StrEnum):
+    """Where the vectors of an index are."""
+
+    EMBEDDED = "embedded"
+    SERVER = "server"
+
+
+class Quantization(StrEnum):
+    """The codes that a Qdrant server compares first, before the vectors themselves decide."""
+
+    NONE = "none"
+    INT8 = "int8"
+    BINARY = "binary"
+
+
 @dataclass(frozen=True, slots=True)
 class VectorPoint:
     """One vector with the payload that Qdrant keeps beside it."""

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from directory_indexer.records import ChunkId, FilePath, VectorPoint
+from directory_indexer.records import ChunkId, FilePath, VectorPoint, VectorScope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
-
-    from directory_indexer.records import VectorScope
 
 ROOT = "/home/somebody/notes"
 _CENTRES = 40
@@ -77,3 +75,20 @@ def _path(number: int) -> FilePath:
 def _parents(path: FilePath) -> tuple[FilePath, ...]:
     parts = path.removeprefix(f"{ROOT}/").split("/")[:-1]
     return tuple(FilePath("/".join([ROOT, *parts[:depth]])) for depth in range(len(parts) + 1))
+
+
+EVERYWHERE = VectorScope()
+
+SCOPES = {
+    "everything": EVERYWHERE,
+    "the root": VectorScope(directories=(FilePath(ROOT),)),
+    "a directory": VectorScope(directories=(FilePath(f"{ROOT}/d2"),)),
+    "what lies around a deep directory": VectorScope(directories=(FilePath(f"{ROOT}/d4/deep"),)),
+    "a deep directory": VectorScope(directories=(FilePath(f"{ROOT}/d4/deep/er/d3"),)),
+    "two directories": VectorScope(directories=(FilePath(f"{ROOT}/d1"), FilePath(f"{ROOT}/d5"))),
+    "a file": VectorScope(files=(FilePath(f"{ROOT}/d1/f13.md"),)),
+    "many files": VectorScope(files=tuple(point.file_path for point in points(range(0, 300, 7), dimensions=1))),
+    "a directory and a file elsewhere": VectorScope((FilePath(f"{ROOT}/d2"),), (FilePath(f"{ROOT}/d1/f13.md"),)),
+    "a directory whose name starts like another": VectorScope(directories=(FilePath(f"{ROOT}/d"),)),
+    "a file taken for a directory": VectorScope(directories=(FilePath(f"{ROOT}/d1/f13.md"),)),
+}

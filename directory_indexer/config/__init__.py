@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _LONGEST_SHOWN = 60
 _OPEN_TO_OTHERS = 0o077
+_ONLY_FOR_A_SERVER = ("api_key", "ca_file", "grpc_port", "shard_number", "replication_factor", "read_consistency")
 _ONLY_FOR_A_SERVICE = ("endpoint", "api_key", "query_prefix", "document_prefix", "dimensions", "keep_alive")
 
 
@@ -74,7 +76,7 @@ def load_config(*, file: Path | None, data_dir: Path | None, environ: Mapping[st
         data_dir=directory.value,
         file=None if in_file is None else location.value,
         settings=(_shown(location), _shown(directory), *(_shown(settings[key]) for key in KEYS)),
-        warnings=(*_exposed(settings), *_unused(config, settings)),
+        warnings=(*_exposed(settings), *_unused(config, settings), *_unencrypted(config)),
     )
 
 
@@ -193,7 +195,14 @@ def _unused(config: Config, settings: Mapping[str, Setting[object]]) -> Iterator
     if config.embedding.provider == "embedded":
         unused += [f"embedding.{name}" for name in _ONLY_FOR_A_SERVICE]
     if config.storage.qdrant.endpoint is None:
-        unused += ["storage.qdrant.api_key"]
+        unused += [f"storage.qdrant.{name}" for name in _ONLY_FOR_A_SERVER]
     for setting in (settings[key] for key in unused if key in settings):
         if setting.value is not None:
             yield f"{setting.key} has no effect with the embedded engine ({setting.where})"
+
+
+def _unencrypted(config: Config) -> Iterator[str]:
+    """Warn about a key that travels for everybody to read."""
+    qdrant = config.storage.qdrant
+    if qdrant.api_key and re.match(r"http://(?!localhost\b|127\.0\.0\.1\b|\[::1\])", qdrant.endpoint or ""):
+        yield f"storage.qdrant.api_key is sent unencrypted to {qdrant.endpoint}; use https://"

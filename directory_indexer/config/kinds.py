@@ -117,12 +117,12 @@ class Text(Kind):
 class OneOf(Kind):
     """One of a few words."""
 
-    def __init__(self, *names: str) -> None:
-        super().__init__()
+    def __init__(self, *names: str, or_null: bool = False) -> None:
+        super().__init__(or_null=or_null)
         self._names = names
 
     def _mistake(self, value: object) -> str:
-        *others, last = map(repr, self._names)
+        *others, last = (f"'{name}'" for name in self._names)
         return "" if value in self._names else f"must be {', '.join(others)} or {last}"
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from directory_indexer.config.kinds import Flag, Location, OneOf, Secret, Several, Text, WholeNumber
+from directory_indexer.records import Quantization
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -59,6 +60,9 @@ _ENDPOINT = Text(
 )
 
 
+_COUNT = WholeNumber(at_least=1, at_most=1000, or_null=True)
+
+
 @dataclass(frozen=True, slots=True)
 class QdrantConfig:
     """Where the vectors are."""
@@ -74,6 +78,28 @@ class QdrantConfig:
     api_key_file: Path | None = _key(
         Location(or_null=True), "file that holds the key of the server, instead of api_key"
     )
+    ca_file: Path | None = _key(
+        Location(or_null=True), "certificate of the authority to trust, as PEM; null: those of the system"
+    )
+    grpc_port: int | None = _key(
+        WholeNumber(at_least=1, at_most=65_535, or_null=True), "port of gRPC on the server, often 6334; null: use REST"
+    )
+    timeout_seconds: int = _key(WholeNumber(at_least=1, at_most=3600), "longest wait for one answer", default=30)
+    shard_number: int | None = _key(_COUNT, "shards of a new collection; null: as the server chooses")
+    replication_factor: int | None = _key(_COUNT, "copies of every shard of a new collection")
+    write_consistency_factor: int | None = _key(
+        _COUNT, "how many copies must have a write before it counts, in a new collection"
+    )
+    read_consistency: str | None = _key(
+        OneOf("majority", "quorum", "all", or_null=True),
+        "majority, quorum or all: how many copies must agree; null: one",
+    )
+    quantization: str = _key(
+        OneOf(*Quantization),
+        "none, int8 or binary: codes that are compared before the vectors decide, in a new collection",
+        default=Quantization.INT8.value,
+    )
+    on_disk: bool = _key(Flag(), "leave vectors and graph of a new collection on the disk of the server", default=False)
 
 
 @dataclass(frozen=True, slots=True)

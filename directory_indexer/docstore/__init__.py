@@ -81,6 +81,15 @@ class DocStore:
             yield Transaction(connection)
             connection.execute("COMMIT")
 
+    def index_id(self) -> str:
+        """Give the id of this index, which tells its vectors from those of other indexes on a server."""
+        with self.snapshot() as snapshot:
+            known = snapshot.meta("index_id")
+        if known:
+            return known
+        with self.transaction() as transaction:
+            return transaction.index_id()
+
     def checkpoint(self) -> None:
         """Give unused pages back and empty the write-ahead log, as far as readers allow."""
         with _translated_errors(self.path), contextlib.closing(self._connect()) as connection:

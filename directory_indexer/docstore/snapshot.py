@@ -7,6 +7,7 @@ import os
 import uuid
 from typing import TYPE_CHECKING
 
+from directory_indexer.errors import IndexMismatchError
 from directory_indexer.records import (
     Chunk,
     ChunkId,
@@ -24,6 +25,7 @@ from directory_indexer.records import (
     RunRecord,
     SkipReason,
     Stage,
+    VectorPlace,
     VectorPoint,
     embedding_text,
     os_path,
@@ -33,6 +35,15 @@ from directory_indexer.relevance.analyzer import FTS_WEIGHTS
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Sequence
+
+GENERATION_KEYS = {VectorPlace.EMBEDDED: "generation", VectorPlace.SERVER: "generation_on_server"}
+"""Under which key each vector store's generation is remembered; both hold the same vectors where both are named."""
+
+_WHERE = {VectorPlace.EMBEDDED: "in the embedded engine", VectorPlace.SERVER: "on a Qdrant server"}
+_MOVE = {
+    VectorPlace.EMBEDDED: "dirindex migrate --to-embedded copies them, dirindex index --yes makes them again",
+    VectorPlace.SERVER: "dirindex migrate --to-server URL copies them, dirindex index --yes makes them again",
+}
 
 _CHUNK_COLUMNS = """
     c.id, c.chunk_id, f.path, f.kind, f.title, f.mtime_ns,
@@ -188,9 +199,25 @@ class Snapshot:
 
     # Vectors
 
-    def generation(self) -> int:
-        """Name the generation of the vector store that belongs to this moment."""
-        return int(self.meta("generation") or 0)
+    def generation(self, place: VectorPlace) -> int:
+        """Name the generation in a vector store that belongs to this moment; 0 is the empty one.
+
+        Raises:
+            IndexMismatchError: the vectors are in another store.
+        """
+        generations = self.generations()
+        if generations and place not in generations:
+            raise IndexMismatchError(
+                f"the vectors of the index are {_WHERE[next(iter(generations))]}, the configuration looks for them "
+                f"{_WHERE[place]}",
+                hint=_MOVE[place],
+            )
+        return generations.get(place, 0)
+
+    def generations(self) -> dict[VectorPlace, int]:
+        """Name the generation in each vector store that holds the vectors of this moment; none for an empty index."""
+        named = {place: int(self.meta(key) or 0) for place, key in GENERATION_KEYS.items()}
+        return {place: generation for place, generation in named.items() if generation}
 
     def pending_vectors(self) -> list[tuple[ChunkId, int, bytes]]:
         """Give the vectors that no generation holds yet, with the ids of their files."""
@@ -238,8 +265,15 @@ class Snapshot:
             yield VectorPoint(_chunk_id(chunk_id), path, _parents(path, directory), vector)
 
     def stale_points(self) -> list[ChunkId]:
-        """List the points of the generation that belong to texts that are gone."""
-        return [_chunk_id(row[0]) for row in self._connection.execute("SELECT chunk_id FROM stale_points")]
+        """List the points of the generation that belong to texts that are gone.
+
+        A pending vector whose text is gone counts: a merge that was cut off may have brought it to the store.
+        """
+        rows = self._connection.execute(
+            """SELECT chunk_id FROM stale_points UNION SELECT p.chunk_id FROM pending_vectors p
+               LEFT JOIN chunks c ON c.chunk_id = p.chunk_id WHERE coalesce(c.is_embedded, 0) = 0"""
+        )
+        return [_chunk_id(row[0]) for row in rows]
 
     def chunks_to_embed(self, *, after: int, limit: int) -> list[PendingChunk]:
         """List chunks without a vector in the order of their row ids, from beyond `after`."""
@@ -278,6 +312,19 @@ class Snapshot:
             )
             twins.update(rows)
         return twins
+
+    def has_current_points(self, file_ids_json: str | None) -> bool:
+        """Tell whether the generation must hold the vector of any text, or of any in these files."""
+        scope, arguments = "", []
+        if file_ids_json is not None:
+            scope, arguments = "AND c.file_id IN (SELECT value FROM json_each(?))", [file_ids_json]
+        return bool(
+            self._count(
+                f"""SELECT EXISTS (SELECT 1 FROM chunks c WHERE c.is_embedded = 1 {scope}
+                    AND NOT EXISTS (SELECT 1 FROM pending_vectors p WHERE p.chunk_id = c.chunk_id))""",  # noqa: S608
+                arguments,
+            )
+        )
 
     def embedded_chunk_ids(self) -> set[ChunkId]:
         """Give every chunk whose vector the current generation must hold."""

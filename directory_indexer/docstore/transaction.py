@@ -13,6 +13,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from directory_indexer.docstore.schema import FTS_TABLE
+from directory_indexer.docstore.snapshot import GENERATION_KEYS
 from directory_indexer.records import FileState, chunk_id, content_hash, embedding_text
 from directory_indexer.relevance.analyzer import FTS_COLUMNS, index_fields
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         RunProgress,
         SkippedFile,
         SourceFile,
+        VectorPlace,
     )
 
 _RUNS_KEPT = 100
@@ -149,20 +151,25 @@ class Transaction:
         """Note, by row ids, which chunks the provider refuses, and why; the next run asks again."""
         self._connection.executemany("INSERT OR REPLACE INTO refused_chunks VALUES (?, ?)", refused)
 
-    def publish_generation(self, generation: int) -> None:
-        """Name the generation that holds every vector written so far."""
-        self.set_meta("generation", str(generation))
-        self._connection.execute("DELETE FROM pending_vectors")
-        self._connection.execute("DELETE FROM stale_points")
+    def publish_generation(self, place: VectorPlace, generation: int) -> None:
+        """Name the generation that holds every vector written so far; no other store has all of them any more."""
+        self._forget_generations()
+        self.name_generation(place, generation)
+        self._forget_changes()
+
+    def name_generation(self, place: VectorPlace, generation: int) -> None:
+        """Name a generation that holds the same vectors as those that are named already."""
+        self.set_meta(GENERATION_KEYS[place], str(generation))
 
     def forget_vectors(self) -> None:
         """Let every chunk wait for its vector again, and start over with no generation."""
-        self.publish_generation(0)
+        self._forget_generations()
+        self._forget_changes()
         self._connection.execute("UPDATE chunks SET is_embedded = 0 WHERE is_embedded = 1")
 
     def forget_generation(self) -> None:
         """Let every chunk wait for its vector again whose vector only the generation held."""
-        self.set_meta("generation", "0")
+        self._forget_generations()
         self._connection.execute("DELETE FROM stale_points")
         self._connection.execute(
             """UPDATE chunks SET is_embedded = 0
@@ -226,11 +233,26 @@ class Transaction:
             (time.time(), outcome.value, message, run_id),
         )
 
+    def index_id(self) -> str:
+        """Give the id of this index, which is chosen once."""
+        self._connection.execute(
+            "INSERT INTO meta VALUES ('index_id', ?) ON CONFLICT (key) DO NOTHING", (str(uuid.uuid4()),)
+        )
+        return str(self._connection.execute("SELECT value FROM meta WHERE key = 'index_id'").fetchone()[0])
+
     def set_meta(self, key: str, value: str) -> None:
         """Remember a value."""
         self._connection.execute(
             "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, value)
         )
+
+    def _forget_generations(self) -> None:
+        for key in GENERATION_KEYS.values():
+            self._connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+
+    def _forget_changes(self) -> None:
+        self._connection.execute("DELETE FROM pending_vectors")
+        self._connection.execute("DELETE FROM stale_points")
 
     def _put_row(self, values: Sequence[object]) -> int:
         return int(self._connection.execute(_UPSERT_FILE, values).fetchone()[0])

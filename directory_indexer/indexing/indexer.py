@@ -16,6 +16,7 @@ from directory_indexer.errors import (
     ProviderError,
     RootUnavailableError,
     UsageError,
+    VectorStoreError,
 )
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.planner import Plan, plan
@@ -82,10 +83,10 @@ class Indexer:
         vectorizer: Vectorizer,
         policy: IndexPolicy,
         lock_path: Path,
-        check_provider: Callable[[], None] = lambda: None,
+        check_services: Callable[[], None] = lambda: None,
     ) -> None:
         self._docstore = docstore
-        self._check_provider = check_provider
+        self._check_services = check_services
         self._vectorizer = vectorizer
         self._policy = policy
         self._lock_path = lock_path
@@ -164,18 +165,18 @@ class Indexer:
                 updater.tally.unavailable_roots.append(root)
                 updater.tally.failures.append(FileFailure(root, Stage.WALK, error.message))
         self._require_space(plans, has_consent=options.has_consent)
-        run.notice = self._provider_notice(plans)
+        run.notice = self._services_notice(plans)
         updater.update_words([(self._track(plan.directory), plan) for plan in plans])
         updater.update_meaning()
 
-    def _provider_notice(self, plans: Sequence[Plan]) -> str:
-        """Ask for the provider before hours of work, of which the words can be had without it."""
+    def _services_notice(self, plans: Sequence[Plan]) -> str:
+        """Ask for provider and vector store before hours of work, of which the words can be had without them."""
         with self._docstore.snapshot() as snapshot:
             is_needed = snapshot.count_chunks_to_embed() or any(plan.requests for plan in plans)
         try:
             if is_needed:
-                self._check_provider()
-        except ProviderError as error:
+                self._check_services()
+        except (ProviderError, VectorStoreError) as error:
             return f"{explained(error)}; indexing words meanwhile"
         return ""
 
@@ -227,8 +228,12 @@ class Indexer:
         now = self._policy.fingerprint
         with self._docstore.snapshot() as snapshot:
             stored = snapshot.meta("fingerprint")
+            places = snapshot.generations()
         built = Fingerprint.from_json(stored) if stored else now
         differences = now.differences(built)
+        is_elsewhere = bool(places) and self._vectorizer.place not in places
+        if is_elsewhere:
+            differences += ("embed every text again (its vectors are in another store; dirindex migrate copies them)",)
         if differences and not has_consent:
             raise ConsentNeededError(
                 f"the index was built in another way; this run would {'; '.join(differences)}",
@@ -237,7 +242,7 @@ class Indexer:
         with self._docstore.transaction() as transaction:
             if built.analysis != now.analysis:
                 transaction.rebuild_words()
-            if built.embedding != now.embedding:
+            if built.embedding != now.embedding or is_elsewhere:
                 transaction.forget_vectors()
             transaction.set_meta("fingerprint", now.to_json())
 

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from directory_indexer.errors import ProviderError
+from directory_indexer.errors import ProviderError, VectorStoreError
 from directory_indexer.parsing import UnchangedFile, parse_all
 from directory_indexer.records import (
     EmbeddingUsage,
@@ -24,9 +24,10 @@ from directory_indexer.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from directory_indexer.docstore import DocStore, Transaction
+    from directory_indexer.errors import DirIndexError
     from directory_indexer.indexing.planner import Plan
     from directory_indexer.indexing.runs import Run
     from directory_indexer.indexing.vectorizer import Vectorizer
@@ -117,19 +118,23 @@ class Updater:
                     transaction.complete_directory(directory_id)
 
     def update_meaning(self) -> None:
-        """Embed what waits, until all is searchable by meaning, the provider fails, or the run must stop."""
+        """Embed what waits, until all is searchable by meaning, a service fails, or the run must stop."""
         with self._docstore.snapshot() as snapshot:
             total = snapshot.count_chunks_to_embed()
         self._progress = replace(self._progress, phase=Phase.EMBEDDING, chunks_total=total)
         if total and not self._run.must_stop:
-            try:
-                self._embed()
-            except ProviderError as error:
-                self.tally.unavailable = self._run.trouble = explained(error)
+            self._attempt(self._embed)
             self.tally.usage = self._vectorizer.usage
         self._run.report(replace(self._progress, phase=Phase.MERGING))
-        self._vectorizer.merge_what_is_worth_it()
+        self._attempt(self._vectorizer.merge_what_is_worth_it)
         self.tally.n_pending = total - self._progress.chunks_done
+
+    def _attempt(self, work: Callable[[], None]) -> None:
+        """Do what needs a service; if that fails, what was done before it did is kept, and the rest waits."""
+        try:
+            work()
+        except (ProviderError, VectorStoreError) as error:
+            self.tally.unavailable = self._run.trouble = self.tally.unavailable or explained(error)
 
     def _apply_walk(self, directory_id: int, plan: Plan) -> None:
         self.tally.n_unchanged += plan.n_unchanged
@@ -222,7 +227,7 @@ class Updater:
             self._run.report(self._progress)
 
 
-def explained(error: ProviderError) -> str:
+def explained(error: DirIndexError) -> str:
     """Say in one sentence what is wrong and what to do."""
     return f"{error.message}: {error.hint}" if error.hint else error.message
 

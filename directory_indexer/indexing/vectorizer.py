@@ -12,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from directory_indexer.errors import ProviderError, TextsRefusedError, VectorsLostError
+from directory_indexer.errors import ProviderError, TextsRefusedError, VectorsLostError, VectorStoreError
 from directory_indexer.records import EmbeddedChunk, EmbeddingUsage, FileFailure, Stage
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from directory_indexer.docstore import DocStore
     from directory_indexer.embedders import Embedder
-    from directory_indexer.records import ContentHash, PendingChunk
+    from directory_indexer.records import ContentHash, PendingChunk, VectorPlace
     from directory_indexer.vectorstore import VectorStore
 
 _GRACE_SECONDS = 5.0
@@ -65,19 +65,27 @@ class Vectorizer:
         self._embedder = embedder
         self.usage = EmbeddingUsage()
 
+    @property
+    def place(self) -> VectorPlace:
+        """Where the vectors go."""
+        return self._vectorstore.place
+
     def check(self) -> None:
-        """Make sure that the embedder answers.
+        """Make sure that the vector store can take vectors.
 
         Raises:
-            ProviderError: it does not.
+            VectorStoreError: it cannot be reached, or holds other vectors.
         """
-        self._embedder().check()
+        with self._docstore.snapshot() as snapshot:
+            generation = snapshot.generation(self.place)
+        self._vectorstore.prepare(generation)
 
     def embed_pending(self, *, must_stop: Callable[[], bool] = lambda: False) -> Iterator[Step]:
         """Embed what waits; each step tells what became of a batch, which is then kept.
 
         Raises:
             ProviderError: the embedder cannot answer; the batches that it has answered are kept.
+            VectorStoreError: the vector store cannot take vectors; the batches that are under way are kept.
         """
         with self._docstore.snapshot() as snapshot:
             if not snapshot.count_chunks_to_embed():
@@ -95,21 +103,26 @@ class Vectorizer:
                     break
                 for flight, vectors, reasons in flights.landed(must_stop):
                     yield self._keep(flight, vectors, reasons)
-                    self._merge(at_least=self._vectorstore.merge_at)
+                    self._merge_meanwhile(flights)
             flights.raise_failure()
         finally:
             flights.close()
             self.usage = _difference(embedder.usage, used_before)
 
     def restore_lost(self) -> None:
-        """Let chunks wait for their vectors again if those are not where the database has them."""
+        """Let chunks wait for their vectors again if those are not where the database has them.
+
+        While the vector store is away nothing is known to be lost; what needs it later says so.
+        """
         with self._docstore.snapshot() as snapshot:
-            generation, n_vectors = snapshot.generation(), snapshot.count_stored_vectors()
+            generation, n_vectors = snapshot.generation(self.place), snapshot.count_stored_vectors()
         try:
             self._vectorstore.require_whole(generation, n_vectors=n_vectors)
         except VectorsLostError:
             with self._docstore.transaction() as transaction:
                 transaction.forget_generation()
+        except VectorStoreError:
+            return
 
     def merge_what_is_worth_it(self) -> None:
         """Move pending vectors into the vector store unless they are so few that they may stay."""
@@ -124,11 +137,20 @@ class Vectorizer:
             if snapshot.count_pending_vectors() + snapshot.count_stale_points() < max(at_least, 1):
                 return
             generation = self._vectorstore.merge(
-                snapshot.generation(), deletes=snapshot.stale_points(), upserts=snapshot.pending_points()
+                snapshot.generation(self.place), deletes=snapshot.stale_points(), upserts=snapshot.pending_points()
             )
         with self._docstore.transaction() as transaction:
-            transaction.publish_generation(generation)
+            transaction.publish_generation(self.place, generation)
         self._vectorstore.discard_others(generation)
+
+    def _merge_meanwhile(self, flights: _Flights) -> None:
+        """Merge when it is time to; if that fails, let what is under way land before the run ends."""
+        if flights.has_failed:
+            return
+        try:
+            self._merge(at_least=self._vectorstore.merge_at)
+        except VectorStoreError as error:
+            flights.fail(error)
 
     def _send(self, flights: _Flights, after: int, limit: int) -> tuple[int | None, Step]:
         """Take the next batch: keep what is known of it, send off the rest; None when there is no next batch."""
@@ -149,7 +171,7 @@ class Vectorizer:
         with self._docstore.snapshot() as snapshot:
             known = snapshot.pending_twins(hashes)
             twins = snapshot.embedded_twins([digest for digest in hashes if digest not in known])
-            generation = snapshot.generation()
+            generation = snapshot.generation(self.place)
         stored = self._vectorstore.vectors(generation, list(twins.values())) if twins else {}
         return known | {digest: stored[twin].tobytes() for digest, twin in twins.items() if twin in stored}
 
@@ -177,7 +199,7 @@ class _Flights:
         self._embedder = embedder
         self._pool = ThreadPoolExecutor(embedder.concurrency, thread_name_prefix="embed")
         self._flying: dict[Future[Vectors], _Flight] = {}
-        self._failure: ProviderError | None = None
+        self._failure: ProviderError | VectorStoreError | None = None
         self._stopped_at: float | None = None
 
     @property
@@ -186,7 +208,7 @@ class _Flights:
 
     @property
     def has_room(self) -> bool:
-        return len(self._flying) < self._embedder.concurrency and self._failure is None
+        return len(self._flying) < self._embedder.concurrency and not self.has_failed
 
     def send(self, chunks: Sequence[PendingChunk]) -> None:
         """Send off the texts of chunks; a chunk whose text is under way joins it."""
@@ -211,11 +233,19 @@ class _Flights:
                 digests = list(flight.texts)
                 yield flight, error.vectors, {digests[index]: reason for index, reason in error.reasons.items()}
             except ProviderError as error:
-                self._failure = self._failure or error
+                self.fail(error)
         if not done and must_stop():
             self._stopped_at = self._stopped_at or time.monotonic()
             if time.monotonic() - self._stopped_at > _GRACE_SECONDS:
                 self._flying.clear()
+
+    @property
+    def has_failed(self) -> bool:
+        return self._failure is not None
+
+    def fail(self, error: ProviderError | VectorStoreError) -> None:
+        """Send off nothing more; the first failure counts."""
+        self._failure = self._failure or error
 
     def raise_failure(self) -> None:
         if self._failure is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from directory_indexer.errors import GenerationGoneError
 from directory_indexer.records import VectorHit
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ class Nearest:
         """Give the `limit` nearest chunks in the scope, or all there are, nearest first.
 
         Raises:
-            GenerationGoneError: the vectors of this moment were replaced meanwhile.
+            GenerationGoneError: the vectors of this moment were replaced meanwhile, or are lost.
+            IndexMismatchError: the vectors are in another store.
         """
         if scope.is_empty:
             return []
@@ -45,18 +47,22 @@ class Nearest:
         pending = snapshot.pending_vectors_of(chunk_ids)
         rest = [chunk_id for chunk_id in chunk_ids if chunk_id not in pending]
         current = snapshot.current_points(rest, None)
-        stored = self._vectorstore.vectors(snapshot.generation(), sorted(current)) if current else {}
+        stored = (
+            self._vectorstore.vectors(snapshot.generation(self._vectorstore.place), sorted(current)) if current else {}
+        )
         return stored | {chunk_id: np.frombuffer(raw, np.float32) for chunk_id, raw in pending.items()}
 
     def _in_generation(
         self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope, limit: int
     ) -> list[VectorHit]:
-        generation = snapshot.generation()
+        generation = snapshot.generation(self._vectorstore.place)
         asked = limit
         while generation:
             hits = self._vectorstore.search(generation, vector, scope=scope.vectors, limit=asked)
             current = snapshot.current_points([hit.chunk_id for hit in hits], scope.file_ids)
             valid = [hit for hit in hits if hit.chunk_id in current]
+            if not hits and snapshot.has_current_points(scope.file_ids_json):
+                raise GenerationGoneError("there are none where there should be some")
             if len(valid) >= limit or len(hits) < asked:
                 return valid
             asked *= _GROWTH

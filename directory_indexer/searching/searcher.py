@@ -68,8 +68,8 @@ class Searcher:
         Raises:
             NotIndexedError: nothing is indexed, or nothing where the request looks.
             ProviderError: the mode is semantic and the embedder cannot answer.
-            IndexMismatchError: the mode is semantic and the vectors stem from another model.
-            VectorStoreError: the mode is semantic and the vectors are not to be had.
+            VectorStoreError: the mode is semantic and the vectors cannot be reached or are lost.
+            IndexMismatchError: the mode is semantic and the vectors stem from another model, or are in another store.
         """
         query = parse_query(request.query)
         try:

@@ -18,6 +18,7 @@ from directory_indexer.errors import (
     ProviderError,
     StoreError,
     UsageError,
+    VectorStoreError,
 )
 from directory_indexer.records import FilePath, SearchMode, SearchRequest, SearchResult, os_path
 from directory_indexer.server.budget import Budgets, cost
@@ -199,8 +200,8 @@ class Tools:
         summary = self._app.summary()
         with self._app.docstore.snapshot() as snapshot:
             runs = snapshot.latest_runs(1)
-            generation = snapshot.generation()
-        parts = (generation, summary.n_files, summary.n_chunks, summary.n_embedded, runs[0].id if runs else 0)
+            generations = snapshot.generations().values()
+        parts = (*generations, summary.n_files, summary.n_chunks, summary.n_embedded, runs[0].id if runs else 0)
         return summary, ".".join(map(str, parts))
 
     def _mode(self, wanted: SearchMode) -> tuple[SearchMode, tuple[str, ...]]:
@@ -272,6 +273,7 @@ _NEXT_CALLS: tuple[tuple[type[DirIndexError], str], ...] = (
     (IndexMismatchError, 'call search with mode="keyword"; the user can run `dirindex index --yes`.'),
     (LockedError, "call server_info to see the run that goes on, then index again."),
     (CorruptIndexError, "ask the user to run `dirindex doctor --repair`."),
+    (VectorStoreError, 'call search with mode="keyword"; the user can run `dirindex doctor`.'),
     (StoreError, "ask the user to run `dirindex doctor`."),
     (DirIndexError, "call server_info."),
 )

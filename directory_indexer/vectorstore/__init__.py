@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.records import ChunkId, VectorHit, VectorPoint, VectorScope
+    from directory_indexer.records import ChunkId, Finding, VectorHit, VectorPlace, VectorPoint, VectorScope
 
 
 class VectorStore(Protocol):
@@ -25,12 +25,19 @@ class VectorStore(Protocol):
     """
 
     @property
+    def place(self) -> VectorPlace:
+        """Where the vectors are, as the database remembers it."""
+
+    @property
     def merge_at(self) -> int:
         """So many pending vectors are merged while a run goes on."""
 
     @property
     def keep_pending(self) -> int:
         """At the end of a run fewer pending vectors than these are not worth a merge."""
+
+    def prepare(self, generation: int) -> None:
+        """Make sure that vectors can be added to a generation, before work goes into making them."""
 
     def search(
         self, generation: int, vector: NDArray[np.float32], *, scope: VectorScope, limit: int
@@ -61,6 +68,9 @@ class VectorStore(Protocol):
 
     def discard_others(self, generation: int) -> None:
         """Remove what crashes left behind, and what the given generation does not need."""
+
+    def health(self) -> Finding:
+        """Look how the store is."""
 
     def close(self) -> None:
         """Give back files, connections and memory; a later call opens the store again."""

@@ -15,7 +15,7 @@ import numpy as np
 import qdrant_edge as edge
 
 from directory_indexer.errors import GenerationGoneError, VectorsLostError, VectorStoreError
-from directory_indexer.records import ChunkId, VectorHit
+from directory_indexer.records import ChunkId, Finding, VectorHit, VectorPlace, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -55,6 +55,8 @@ class _Reader(NamedTuple):
 class EmbeddedVectorStore:
     """The vectors of one index in a directory; threads may share it."""
 
+    place = VectorPlace.EMBEDDED
+
     merge_at = 4096
     """Pending vectors are searched one by one: 4096 cost a cold search about 5 ms, and a merge about a second."""
 
@@ -66,6 +68,9 @@ class EmbeddedVectorStore:
         self._dimensions = dimensions
         self._lock = threading.Lock()
         self._reader: _Reader | None = None
+
+    def prepare(self, generation: int) -> None:
+        """Do nothing: the engine is always there."""
 
     def search(
         self, generation: int, vector: NDArray[np.float32], *, scope: VectorScope, limit: int
@@ -164,6 +169,11 @@ class EmbeddedVectorStore:
         with _translated_errors("remove old vectors"):
             self._generations.discard_others(generation)
 
+    def health(self) -> Finding:
+        """Tell how large the files are."""
+        message = f"the embedded engine keeps {self._generations.size_bytes() / 1e6:,.1f} MB of vectors"
+        return Finding("vector store", Verdict.OK, message)
+
     def close(self) -> None:
         """Give back files and memory; calling it twice is harmless, and a later call opens the store again.
 
@@ -180,7 +190,7 @@ class EmbeddedVectorStore:
         if generation == 0:
             yield None
             return
-        with self._lock, _translated_errors("read vectors"):
+        with self._lock, _translated_errors("read vectors", VectorsLostError):
             if self._reader is None or self._reader.number != generation:
                 # Opened first, so that what both share stays in memory.
                 outdated, self._reader = self._reader, self._open(generation)
@@ -278,11 +288,11 @@ def _batches(items: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 @contextlib.contextmanager
-def _translated_errors(doing: str) -> Iterator[None]:
+def _translated_errors(doing: str, kind: type[VectorStoreError] = VectorStoreError) -> Iterator[None]:
     try:
         yield
     except Exception as error:
         # The engine raises plain exceptions, whatever the cause; subclasses come from elsewhere.
         if type(error) is Exception or isinstance(error, OSError):
-            raise VectorStoreError(f"cannot {doing}: {error}", hint="dirindex doctor --repair") from error
+            raise kind(f"cannot {doing}: {error}", hint="dirindex doctor --repair") from error
         raise

@@ -2,51 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-DIRINDEX = Path(sys.executable).with_name("dirindex")
-
-
-class Shell:
-    """A person with one data directory and one directory of documents."""
-
-    def __init__(self, tmp_path: Path, home: Path) -> None:
-        self.docs = tmp_path / "docs"
-        self.docs.mkdir()
-        self.data_dir = tmp_path / "data"
-        self.environ = {**os.environ, "HOME": str(home), "DIRINDEX_DATA_DIR": str(self.data_dir)}
-
-    def run(self, *words: str | Path, expect: int = 0, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [os.fspath(DIRINDEX), *(os.fspath(word) for word in words)],
-            capture_output=True,
-            check=False,
-            cwd=self.docs,
-            encoding="utf-8",
-            env=self.environ,
-            input=stdin,
-            timeout=100,
-        )
-        assert done.returncode == expect, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return done
-
-    def json(self, *words: str | Path, expect: int = 0) -> dict[str, Any]:
-        answer = json.loads(self.run(*words, "--json", expect=expect).stdout)
-        assert isinstance(answer, dict)
-        return answer
-
-    def write(self, name: str, text: str) -> Path:
-        path = self.docs / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        return path
+from shells import Shell
 
 
 @pytest.fixture

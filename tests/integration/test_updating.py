@@ -211,7 +211,7 @@ def test_forget_removes_everything_of_a_directory(index: Index) -> None:
         index.search("rotate keys")
     assert KEYS.split()[2].encode() not in index.docstore.path.read_bytes()
     with index.docstore.snapshot() as snapshot:
-        assert index.vectorstore.count(snapshot.generation()) == 0
+        assert index.vectorstore.count(snapshot.generation(index.vectorstore.place)) == 0
 
 
 def test_a_run_that_is_stopped_goes_on_where_it_ended(index: Index, fresh: Fresh) -> None:
@@ -371,7 +371,7 @@ def test_vectors_of_another_state_of_the_database_are_made_again(index: Index, f
     index.write("soup.md", SOUP)
     index.run()
     with index.docstore.transaction() as transaction:
-        transaction.publish_generation(1)
+        transaction.publish_generation(index.vectorstore.place, 1)
     assert index.run().n_embedded == 2
     assert index.contents() == fresh(index)
 

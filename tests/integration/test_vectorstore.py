@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pytest
-from vectors import ROOT, Corpus, chunk_id, points, unit_vectors
+from vectors import EVERYWHERE, SCOPES, Corpus, chunk_id, points, unit_vectors
 
 from directory_indexer.errors import GenerationGoneError, StoreError
-from directory_indexer.records import ChunkId, FilePath, VectorPoint, VectorScope, file_path
+from directory_indexer.records import ChunkId, VectorPoint, VectorScope
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
 from directory_indexer.vectorstore.generations import Generations
 
@@ -21,21 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 DIMENSIONS = 32
-EVERYWHERE = VectorScope()
-
-SCOPES = {
-    "everything": EVERYWHERE,
-    "the root": VectorScope(directories=(FilePath(ROOT),)),
-    "a directory": VectorScope(directories=(FilePath(f"{ROOT}/d2"),)),
-    "what lies around a deep directory": VectorScope(directories=(FilePath(f"{ROOT}/d4/deep"),)),
-    "a deep directory": VectorScope(directories=(FilePath(f"{ROOT}/d4/deep/er/d3"),)),
-    "two directories": VectorScope(directories=(FilePath(f"{ROOT}/d1"), FilePath(f"{ROOT}/d5"))),
-    "a file": VectorScope(files=(FilePath(f"{ROOT}/d1/f13.md"),)),
-    "many files": VectorScope(files=tuple(point.file_path for point in points(range(0, 300, 7), dimensions=1))),
-    "a directory and a file elsewhere": VectorScope((FilePath(f"{ROOT}/d2"),), (FilePath(f"{ROOT}/d1/f13.md"),)),
-    "a directory whose name starts like another": VectorScope(directories=(FilePath(f"{ROOT}/d"),)),
-    "a file taken for a directory": VectorScope(directories=(FilePath(f"{ROOT}/d1/f13.md"),)),
-}
 
 
 @pytest.fixture
@@ -59,13 +44,6 @@ def store(open_store: Callable[[], EmbeddedVectorStore]) -> EmbeddedVectorStore:
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
     return tmp_path / "qdrant" / "chunks"
-
-
-@pytest.fixture(scope="module")
-def few(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[EmbeddedVectorStore, int]]:
-    store = EmbeddedVectorStore(Generations(tmp_path_factory.mktemp("few") / "chunks"), dimensions=DIMENSIONS)
-    yield store, _merge(store, range(300))
-    store.close()
 
 
 class Quantized(NamedTuple):
@@ -120,20 +98,6 @@ def _hashes(directory: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("scope", SCOPES.values(), ids=SCOPES)
-def test_a_search_finds_what_comparing_with_every_vector_in_scope_finds(
-    few: tuple[EmbeddedVectorStore, int], scope: VectorScope
-) -> None:
-    store, generation = few
-    corpus = Corpus(points(range(300), dimensions=DIMENSIONS))
-    for number in range(1000, 1010):
-        exact = corpus.scores(_query(number), scope=scope)
-        found = [hit.chunk_id for hit in store.search(generation, _query(number), scope=scope, limit=20)]
-        assert len(set(found)) == len(found)
-        # Half precision may swap what is equally near.
-        assert [exact[one] for one in found] == pytest.approx(list(exact.values())[:20], abs=1e-3)
-
-
-@pytest.mark.parametrize("scope", SCOPES.values(), ids=SCOPES)
 def test_codes_instead_of_vectors_lose_less_than_two_in_a_hundred_hits(
     quantized: Quantized, scope: VectorScope
 ) -> None:
@@ -156,23 +120,6 @@ def test_scores_are_cosines(quantized: Quantized) -> None:
     assert hits == sorted(hits, key=lambda hit: -hit.score)
 
 
-def test_names_that_are_no_unicode_can_be_a_scope(store: EmbeddedVectorStore) -> None:
-    odd = file_path(os.fsdecode(b"/home/caf\xe9"))
-    [point] = points([1], dimensions=DIMENSIONS)
-    upserts = [VectorPoint(point.chunk_id, FilePath(f"{odd}/a.md"), (odd,), point.vector)]
-    generation = store.merge(_merge(store, range(2, 20)), deletes=(), upserts=upserts)
-    hits = store.search(generation, _query(5), scope=VectorScope(directories=(odd,)), limit=5)
-    assert [hit.chunk_id for hit in hits] == [point.chunk_id]
-
-
-def test_the_empty_generation_answers_everything_with_nothing(store: EmbeddedVectorStore, tmp_path: Path) -> None:
-    assert store.search(0, _query(0), scope=EVERYWHERE, limit=5) == []
-    assert store.vectors(0, [chunk_id(1)]) == {}
-    assert list(store.ids(0)) == []
-    assert store.count(0) == 0
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_threads_search_at_the_same_time(quantized: Quantized) -> None:
     def search(number: int) -> bool:
         query = _query(number, dimensions=QUANTIZED_DIMENSIONS)
@@ -186,46 +133,6 @@ def test_threads_search_at_the_same_time(quantized: Quantized) -> None:
 # Merging
 
 
-def test_merging_gives_what_building_anew_gives(store: EmbeddedVectorStore) -> None:
-    onto = _merge(store, range(300))
-    merged = _merge(store, range(250, 400), onto=onto, deletes=range(100))
-    fresh = _merge(store, range(100, 400))
-    ids = list(store.ids(merged))
-    assert sorted(ids) == sorted(store.ids(fresh)) == sorted(chunk_id(number) for number in range(100, 400))
-    assert store.count(merged) == 300
-    assert _bytes(store, merged, ids) == _bytes(store, fresh, ids)
-    for number in range(1000, 1010):
-        assert _search(store, merged, number) == _search(store, fresh, number)
-
-
-def test_merging_twice_is_merging_once(store: EmbeddedVectorStore) -> None:
-    once = _merge(store, range(50))
-    twice = _merge(store, range(50), onto=once)
-    ids = [chunk_id(number) for number in range(50)]
-    assert sorted(store.ids(twice)) == ids
-    assert _bytes(store, twice, ids) == _bytes(store, once, ids)
-
-
-def test_an_upsert_replaces_vector_and_place(store: EmbeddedVectorStore) -> None:
-    first, second = points([1, 2], dimensions=DIMENSIONS)
-    moved = VectorPoint(first.chunk_id, FilePath("/elsewhere/x"), (FilePath("/elsewhere"),), second.vector)
-    generation = store.merge(_merge(store, range(1, 2)), deletes=(), upserts=[moved])
-    assert store.search(generation, _query(2), scope=VectorScope((FilePath(ROOT),)), limit=5) == []
-    [hit] = store.search(generation, _query(2), scope=VectorScope((FilePath("/elsewhere"),)), limit=5)
-    assert hit.chunk_id == first.chunk_id
-    assert hit.score == pytest.approx(1, abs=1e-3)
-
-
-def test_what_is_deleted_and_upserted_at_once_is_there(store: EmbeddedVectorStore) -> None:
-    generation = _merge(store, range(5, 10), onto=_merge(store, range(10)), deletes=range(10))
-    assert sorted(store.ids(generation)) == [chunk_id(number) for number in range(5, 10)]
-
-
-def test_deleting_what_is_not_there_is_harmless(store: EmbeddedVectorStore) -> None:
-    generation = _merge(store, range(0), onto=_merge(store, range(3)), deletes=range(100, 110))
-    assert store.count(generation) == 3
-
-
 def test_vectors_come_back_to_half_precision(quantized: Quantized) -> None:
     wanted = {point.chunk_id: np.frombuffer(point.vector, np.float32) for point in quantized.corpus.points[::100]}
     vectors = quantized.store.vectors(quantized.generation, [*wanted, ChunkId(chunk_id(99_999))])
@@ -233,30 +140,6 @@ def test_vectors_come_back_to_half_precision(quantized: Quantized) -> None:
     for key, vector in vectors.items():
         assert vector.dtype == np.float32
         assert vector == pytest.approx(wanted[key], abs=1e-3)
-
-
-def test_a_vector_that_is_stored_again_and_again_does_not_drift(store: EmbeddedVectorStore) -> None:
-    generation = _merge(store, range(200))
-    ids = [chunk_id(number) for number in range(200)]
-    before = _bytes(store, generation, ids)
-    for _ in range(3):
-        again = [
-            VectorPoint(point.chunk_id, point.file_path, point.parent_directories, vector)
-            for point, vector in zip(points(range(200), dimensions=DIMENSIONS), before, strict=True)
-        ]
-        generation = store.merge(generation, deletes=(), upserts=again)
-        after = _bytes(store, generation, ids)
-        assert np.frombuffer(b"".join(after), np.float32) == pytest.approx(
-            np.frombuffer(b"".join(before), np.float32), abs=3e-4
-        )
-
-
-def test_more_than_a_batch_is_merged_listed_and_read(store: EmbeddedVectorStore) -> None:
-    generation = _merge(store, range(2500))
-    generation = _merge(store, range(2500, 2600), onto=generation, deletes=range(1200))
-    ids = list(store.ids(generation))
-    assert sorted(ids) == [chunk_id(number) for number in range(1200, 2600)]
-    assert len(store.vectors(generation, ids)) == store.count(generation) == 1400
 
 
 # Generations
@@ -445,14 +328,6 @@ def test_a_merge_is_refused_when_the_disk_is_nearly_full(
         patch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=60_000_000))
         with pytest.raises(StoreError, match="60 MB left"):
             _merge(store, range(20), onto=generation)
-    assert store.count(generation) == 10
-
-
-def test_a_closed_store_opens_again(store: EmbeddedVectorStore) -> None:
-    generation = _merge(store, range(10))
-    assert store.count(generation) == 10
-    store.close()
-    store.close()
     assert store.count(generation) == 10
 
 

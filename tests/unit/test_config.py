@@ -322,6 +322,12 @@ def test_a_key_file_that_is_missing_empty_or_beside_a_key_is_a_mistake(tmp_path:
     assert "binary' is not UTF-8" in told[3][0]
 
 
+@pytest.mark.parametrize(("endpoint", "is_warned"), [("http://q:6333", True), ("http://localhost:6333", False)])
+def test_a_key_that_travels_unencrypted_is_warned_about(tmp_path: Path, endpoint: str, is_warned: bool) -> None:  # noqa: FBT001
+    loaded = load(tmp_path, DIRINDEX_STORAGE__QDRANT__ENDPOINT=endpoint, DIRINDEX_STORAGE__QDRANT__API_KEY=SECRET)
+    assert any("unencrypted" in warning for warning in loaded.warnings) is is_warned
+
+
 @needs_posix
 def test_files_with_keys_that_others_can_read_are_warned_about(tmp_path: Path) -> None:
     key_file = write(tmp_path / "key", SECRET)
@@ -329,7 +335,7 @@ def test_files_with_keys_that_others_can_read_are_warned_about(tmp_path: Path) -
         tmp_path / "c.json",
         {
             "embedding": {"provider": "openai", "api_key_file": "key"},
-            "storage": {"qdrant": {"endpoint": "http://q", "api_key": SECRET}},
+            "storage": {"qdrant": {"endpoint": "https://q", "api_key": SECRET}},
         },
     )
     assert load(tmp_path, file=file).warnings == ()

@@ -1,0 +1,108 @@
+"""The collection on a Qdrant server: how it is made, and what must be true of one that is there already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from qdrant_client import models
+
+from directory_indexer.errors import VectorStoreError
+from directory_indexer.records import Quantization
+
+if TYPE_CHECKING:
+    from qdrant_client import QdrantClient
+
+INDEX_FIELD = "index"
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionPlan:
+    """The collection that is wanted; None leaves a choice to the server. Of one that exists, only the name counts."""
+
+    name: str
+    shard_number: int | None = None
+    replication_factor: int | None = None
+    write_consistency_factor: int | None = None
+    read_consistency: str | None = None
+    quantization: Quantization = Quantization.INT8
+    on_disk: bool = False
+
+
+def ensure_collection(client: QdrantClient, plan: CollectionPlan, *, dimensions: int) -> None:
+    """Make the collection with its payload indexes, or what is missing of them.
+
+    Raises:
+        VectorStoreError: there is one of that name which can hold no vectors of this index.
+    """
+    if not client.collection_exists(plan.name):
+        _create(client, plan, dimensions)
+    info = client.get_collection(plan.name)
+    require_fitting(info, plan.name, dimensions=dimensions)
+    for field, schema in _payload_indexes().items():
+        if field not in info.payload_schema:
+            client.create_payload_index(plan.name, field, field_schema=schema, wait=True)
+
+
+def require_fitting(info: models.CollectionInfo, name: str, *, dimensions: int) -> None:
+    """Refuse a collection that was made for other vectors.
+
+    Raises:
+        VectorStoreError: it holds vectors of another size, compared in another way, or named ones.
+    """
+    vectors = info.config.params.vectors
+    hint = "name another one in storage.qdrant.collection: it is made when it is needed"
+    if not isinstance(vectors, models.VectorParams) or vectors.distance is not models.Distance.COSINE:
+        raise VectorStoreError(f"the collection '{name}' was not made by dirindex", hint=hint)
+    if vectors.size != dimensions:
+        raise VectorStoreError(
+            f"the collection '{name}' holds vectors of {vectors.size} dimensions, the model makes {dimensions}",
+            hint=hint,
+        )
+
+
+def search_params(plan: CollectionPlan) -> models.SearchParams:
+    """Ask for candidates by their codes, more than are wanted, and for their order by the vectors themselves."""
+    oversampling = _OVERSAMPLING.get(plan.quantization)
+    rescoring = models.QuantizationSearchParams(rescore=True, oversampling=oversampling) if oversampling else None
+    return models.SearchParams(hnsw_ef=_SEARCH_EF, quantization=rescoring)
+
+
+_SEARCH_EF = 256
+"""So many neighbours of the graph are kept in mind; Qdrant's default of 100 is faster and finds less."""
+
+_OVERSAMPLING = {Quantization.INT8: 2.0, Quantization.BINARY: 4.0}
+
+
+def _create(client: QdrantClient, plan: CollectionPlan, dimensions: int) -> None:
+    client.create_collection(
+        plan.name,
+        vectors_config=models.VectorParams(size=dimensions, distance=models.Distance.COSINE, on_disk=plan.on_disk),
+        shard_number=plan.shard_number,
+        replication_factor=plan.replication_factor,
+        write_consistency_factor=plan.write_consistency_factor,
+        on_disk_payload=True,
+        # Every search names one index, so a graph is built for each index instead of one over all of them.
+        hnsw_config=models.HnswConfigDiff(m=0, payload_m=16, on_disk=plan.on_disk),
+        quantization_config=_quantization(plan.quantization),
+    )
+
+
+def _quantization(kind: Quantization) -> models.QuantizationConfig | None:
+    match kind:
+        case Quantization.INT8:
+            scalar = models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99, always_ram=True)
+            return models.ScalarQuantization(scalar=scalar)
+        case Quantization.BINARY:
+            return models.BinaryQuantization(binary=models.BinaryQuantizationConfig(always_ram=True))
+        case Quantization.NONE:
+            return None
+
+
+def _payload_indexes() -> dict[str, models.KeywordIndexParams]:
+    keyword = models.KeywordIndexType.KEYWORD
+    return {
+        INDEX_FIELD: models.KeywordIndexParams(type=keyword, is_tenant=True),
+        "parent_directories": models.KeywordIndexParams(type=keyword),
+        "file_path": models.KeywordIndexParams(type=keyword, on_disk=True, enable_hnsw=False),
+    }

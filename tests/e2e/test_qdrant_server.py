@@ -1,0 +1,77 @@
+"""The installed command with its vectors on a Qdrant server, which may be away at any moment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from qdrant_servers import Server
+from shells import Shell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+QUESTION = ("search", "how often do we have to change our credentials", "--mode", "semantic")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with Server("--storage", tmp_path / "server") as server:
+        yield server
+
+
+@pytest.fixture
+def shell(tmp_path: Path, home_directory: Path, server: Server) -> Shell:
+    shell = Shell(tmp_path, home_directory)
+    shell.environ["DIRINDEX_STORAGE__QDRANT__ENDPOINT"] = server.url
+    shell.write("ops/keys.md", "# Operations\n\n## Key rotation\n\nRotate the signing keys every ninety days.\n")
+    shell.write("kitchen/soup.md", "# Soup\n\nBoil the carrots with ginger and serve it hot.\n")
+    return shell
+
+
+def test_index_search_change_forget_and_doctor(shell: Shell, server: Server) -> None:
+    keys = shell.docs / "ops/keys.md"
+    assert shell.json("index", shell.docs)["embedded"] == 2
+    assert shell.json(*QUESTION)["hits"][0]["path"] == str(keys)
+    assert {check["verdict"] for check in shell.json("doctor")["findings"]} == {"ok"}
+    keys.rename(keys.with_name("moved.md"))
+    report = shell.json("index")
+    assert (report["moved"], report["embedded"], report["reused"]) == (1, 0, 1)
+    assert shell.json(*QUESTION)["hits"][0]["path"] == str(keys.with_name("moved.md"))
+    shell.run("forget", shell.docs)
+    assert server.control("/_points", {}) == []
+    assert all("wait=true" in line for line in server.log if line.startswith("PUT /collections/directory-indexer/po"))
+
+
+def test_two_indexes_share_a_collection_and_leave_each_other_alone(shell: Shell, tmp_path: Path) -> None:
+    shell.run("index", shell.docs)
+    first = shell.data_dir
+    shell.environ["DIRINDEX_DATA_DIR"] = str(tmp_path / "second")
+    shell.run("index", shell.docs)
+    shell.run("forget", shell.docs)
+    shell.environ["DIRINDEX_DATA_DIR"] = str(first)
+    assert shell.json(*QUESTION)["hits"][0]["path"] == str(shell.docs / "ops/keys.md")
+    assert {check["verdict"] for check in shell.json("doctor")["findings"]} == {"ok"}
+
+
+def test_a_server_that_is_away_costs_meaning_and_nothing_else(shell: Shell, server: Server) -> None:
+    server.stop()
+    failed = shell.run("index", shell.docs, expect=3).stderr
+    assert f"no Qdrant server answers at {server.url}" in failed
+    assert f"docker run -p {server.port}:6333 qdrant/qdrant" in failed
+    answer = shell.json("search", "carrots")
+    assert answer["hits"][0]["path"] == str(shell.docs / "kitchen/soup.md")
+    server.start()
+    shell.run("index")
+    server.stop()
+    answer = shell.json("search", "carrots")
+    assert answer["hits"]
+    assert f"answered by words alone: no Qdrant server answers at {server.url}" in answer["degraded"][0]
+    assert server.url in shell.run(*QUESTION, expect=3).stderr
+    assert shell.run("get", shell.docs / "kitchen/soup.md").stdout
+    assert shell.json("status")["embedded"] == 2
+    assert server.url in shell.run("doctor", expect=3).stdout
+    assert server.url in shell.run("doctor", "--repair", expect=3).stderr
+    server.start()
+    assert shell.json(*QUESTION)["hits"]

@@ -1,0 +1,268 @@
+"""What every vector store promises; a new one is one line in `STORES`."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from qdrant_servers import Server
+from vectors import EVERYWHERE, ROOT, SCOPES, Corpus, chunk_id, points, unit_vectors
+
+from directory_indexer.records import ChunkId, FilePath, VectorPoint, VectorScope, Verdict, file_path
+from directory_indexer.vectorstore.collection import CollectionPlan
+from directory_indexer.vectorstore.connection import Address, Connection
+from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
+from directory_indexer.vectorstore.generations import Generations
+from directory_indexer.vectorstore.server import QdrantServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from directory_indexer.vectorstore import VectorStore
+
+DIMENSIONS = 32
+
+
+def _embedded(tmp_path_factory: pytest.TempPathFactory, _: Server) -> VectorStore:
+    return EmbeddedVectorStore(Generations(tmp_path_factory.mktemp("vectors") / "chunks"), dimensions=DIMENSIONS)
+
+
+def _over_rest(_: pytest.TempPathFactory, server: Server) -> VectorStore:
+    return _on(Address(server.url))
+
+
+def _over_grpc(_: pytest.TempPathFactory, server: Server) -> VectorStore:
+    return _on(Address(server.url, grpc_port=server.grpc_port))
+
+
+def _on(address: Address) -> VectorStore:
+    """Make one of the many indexes that share a collection."""
+    index_id = str(uuid.uuid4())
+    return QdrantServer(Connection(address), CollectionPlan("chunks"), index_id=index_id, dimensions=DIMENSIONS)
+
+
+STORES: dict[str, Callable[[pytest.TempPathFactory, Server], VectorStore]] = {
+    "embedded": _embedded,
+    "server over REST": _over_rest,
+    "server over gRPC": _over_grpc,
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with Server("--grpc") as server:
+        yield server
+
+
+@pytest.fixture(scope="module", params=STORES.values(), ids=list(STORES))
+def open_store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, server: Server
+) -> Iterator[Callable[[], VectorStore]]:
+    stores: list[VectorStore] = []
+
+    def open_store() -> VectorStore:
+        stores.append(request.param(tmp_path_factory, server))
+        return stores[-1]
+
+    yield open_store
+    for store in stores:
+        store.close()
+
+
+@pytest.fixture
+def store(open_store: Callable[[], VectorStore]) -> VectorStore:
+    return open_store()
+
+
+@pytest.fixture
+def other(open_store: Callable[[], VectorStore]) -> VectorStore:
+    return open_store()
+
+
+@pytest.fixture(scope="module")
+def few(open_store: Callable[[], VectorStore]) -> tuple[VectorStore, int]:
+    store = open_store()
+    return store, _merge(store, range(300))
+
+
+def _merge(store: VectorStore, numbers: range, *, onto: int = 0, deletes: range = range(0)) -> int:
+    upserts = points(numbers, dimensions=DIMENSIONS)
+    store.prepare(onto)
+    return store.merge(onto, deletes=[chunk_id(number) for number in deletes], upserts=upserts)
+
+
+def _query(number: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    vector: np.ndarray[tuple[int], np.dtype[np.float32]] = unit_vectors([number], dimensions=DIMENSIONS)[0]
+    return vector
+
+
+def _search(store: VectorStore, generation: int, number: int = 0) -> list[ChunkId]:
+    hits = store.search(generation, _query(number), scope=EVERYWHERE, limit=5)
+    return [hit.chunk_id for hit in hits]
+
+
+def _matrix(
+    store: VectorStore, generation: int, ids: list[ChunkId]
+) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    vectors = store.vectors(generation, ids)
+    return np.array([vectors[one] for one in ids])
+
+
+@pytest.mark.parametrize("scope", SCOPES.values(), ids=SCOPES)
+def test_a_search_finds_what_comparing_with_every_vector_in_scope_finds(
+    few: tuple[VectorStore, int], scope: VectorScope
+) -> None:
+    store, generation = few
+    corpus = Corpus(points(range(300), dimensions=DIMENSIONS))
+    for number in range(1000, 1010):
+        exact = corpus.scores(_query(number), scope=scope)
+        found = [hit.chunk_id for hit in store.search(generation, _query(number), scope=scope, limit=20)]
+        assert len(set(found)) == len(found)
+        # Half precision may swap what is equally near.
+        assert [exact[one] for one in found] == pytest.approx(list(exact.values())[:20], abs=1e-3)
+
+
+def test_names_that_are_no_unicode_can_be_a_scope(store: VectorStore) -> None:
+    odd = file_path(os.fsdecode(b"/home/caf\xe9"))
+    [point] = points([1], dimensions=DIMENSIONS)
+    upserts = [VectorPoint(point.chunk_id, FilePath(f"{odd}/a.md"), (odd,), point.vector)]
+    generation = store.merge(_merge(store, range(2, 20)), deletes=(), upserts=upserts)
+    hits = store.search(generation, _query(5), scope=VectorScope(directories=(odd,)), limit=5)
+    assert [hit.chunk_id for hit in hits] == [point.chunk_id]
+
+
+def test_the_empty_generation_answers_everything_with_nothing(store: VectorStore) -> None:
+    assert store.search(0, _query(0), scope=EVERYWHERE, limit=5) == []
+    assert store.vectors(0, [chunk_id(1)]) == {}
+    assert list(store.ids(0)) == []
+    assert store.count(0) == 0
+
+
+def test_merging_gives_what_building_anew_gives(store: VectorStore, other: VectorStore) -> None:
+    onto = _merge(store, range(300))
+    merged = _merge(store, range(250, 400), onto=onto, deletes=range(100))
+    fresh = _merge(other, range(100, 400))
+    ids = list(store.ids(merged))
+    assert sorted(ids) == sorted(other.ids(fresh)) == sorted(chunk_id(number) for number in range(100, 400))
+    assert store.count(merged) == 300
+    np.testing.assert_allclose(_matrix(store, merged, ids), _matrix(other, fresh, ids), atol=1e-6)
+    for number in range(1000, 1010):
+        assert _search(store, merged, number) == _search(other, fresh, number)
+
+
+def test_merging_twice_is_merging_once(store: VectorStore) -> None:
+    once = _merge(store, range(50))
+    ids = [chunk_id(number) for number in range(50)]
+    before = _matrix(store, once, ids)
+    twice = _merge(store, range(50), onto=once)
+    assert sorted(store.ids(twice)) == ids
+    np.testing.assert_allclose(_matrix(store, twice, ids), before, atol=1e-6)
+
+
+def test_an_upsert_replaces_vector_and_place(store: VectorStore) -> None:
+    first, second = points([1, 2], dimensions=DIMENSIONS)
+    moved = VectorPoint(first.chunk_id, FilePath("/elsewhere/x"), (FilePath("/elsewhere"),), second.vector)
+    generation = store.merge(_merge(store, range(1, 2)), deletes=(), upserts=[moved])
+    assert store.search(generation, _query(2), scope=VectorScope((FilePath(ROOT),)), limit=5) == []
+    [hit] = store.search(generation, _query(2), scope=VectorScope((FilePath("/elsewhere"),)), limit=5)
+    assert hit.chunk_id == first.chunk_id
+    assert hit.score == pytest.approx(1, abs=1e-3)
+
+
+def test_what_is_deleted_and_upserted_at_once_is_there(store: VectorStore) -> None:
+    generation = _merge(store, range(5, 10), onto=_merge(store, range(10)), deletes=range(10))
+    assert sorted(store.ids(generation)) == [chunk_id(number) for number in range(5, 10)]
+
+
+def test_deleting_what_is_not_there_is_harmless(store: VectorStore) -> None:
+    generation = _merge(store, range(0), onto=_merge(store, range(3)), deletes=range(100, 110))
+    assert store.count(generation) == 3
+
+
+def test_a_vector_that_is_stored_again_and_again_does_not_drift(store: VectorStore) -> None:
+    generation = _merge(store, range(200))
+    ids = [chunk_id(number) for number in range(200)]
+    before = _matrix(store, generation, ids)
+    for _ in range(3):
+        again = [
+            VectorPoint(point.chunk_id, point.file_path, point.parent_directories, vector.tobytes())
+            for point, vector in zip(points(range(200), dimensions=DIMENSIONS), before, strict=True)
+        ]
+        generation = store.merge(generation, deletes=(), upserts=again)
+        np.testing.assert_allclose(_matrix(store, generation, ids), before, atol=3e-4)
+
+
+def test_more_than_a_batch_is_merged_listed_and_read(store: VectorStore) -> None:
+    generation = _merge(store, range(2500))
+    generation = _merge(store, range(2500, 2600), onto=generation, deletes=range(1200))
+    ids = list(store.ids(generation))
+    assert sorted(ids) == [chunk_id(number) for number in range(1200, 2600)]
+    assert len(store.vectors(generation, ids)) == store.count(generation) == 1400
+
+
+def test_a_closed_store_opens_again(store: VectorStore) -> None:
+    generation = _merge(store, range(10))
+    assert store.count(generation) == 10
+    store.close()
+    store.close()
+    assert store.count(generation) == 10
+
+
+def test_hits_come_best_first_with_their_cosines(few: tuple[VectorStore, int]) -> None:
+    store, generation = few
+    exact = Corpus(points(range(300), dimensions=DIMENSIONS)).scores(_query(1000), scope=EVERYWHERE)
+    hits = store.search(generation, _query(1000), scope=EVERYWHERE, limit=400)
+    assert len(hits) == 300
+    assert [hit.score for hit in hits] == pytest.approx([exact[hit.chunk_id] for hit in hits], abs=1e-3)
+    assert hits == sorted(hits, key=lambda hit: -hit.score)
+
+
+def test_vectors_come_back_as_they_were_given(few: tuple[VectorStore, int]) -> None:
+    store, generation = few
+    wanted = {point.chunk_id: np.frombuffer(point.vector, np.float32) for point in points(range(9), dimensions=32)}
+    vectors = store.vectors(generation, [*wanted, chunk_id(99_999)])
+    assert vectors.keys() == wanted.keys()
+    for key, vector in vectors.items():
+        assert vector.dtype == np.float32
+        assert vector == pytest.approx(wanted[key], abs=1e-3)
+
+
+def test_threads_search_at_the_same_time(few: tuple[VectorStore, int]) -> None:
+    store, generation = few
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda number: _search(store, generation, number)[0], range(40)))
+    assert found == [chunk_id(number) for number in range(40)]
+
+
+def test_starting_over_keeps_nothing(store: VectorStore) -> None:
+    _merge(store, range(10))
+    generation = _merge(store, range(20, 25))
+    assert sorted(store.ids(generation)) == [chunk_id(number) for number in range(20, 25)]
+
+
+def test_stores_side_by_side_do_not_see_each_other(store: VectorStore, other: VectorStore) -> None:
+    generation = _merge(store, range(10))
+    elsewhere = _merge(other, range(5, 30))
+    generation = _merge(store, range(0), onto=generation, deletes=range(5, 30))
+    other.discard_others(elsewhere)
+    assert sorted(store.ids(generation)) == [chunk_id(number) for number in range(5)]
+    assert sorted(other.ids(elsewhere)) == [chunk_id(number) for number in range(5, 30)]
+    assert other.count(elsewhere) == 25
+    assert _search(other, elsewhere, 7)[0] == chunk_id(7)
+    assert store.vectors(generation, [chunk_id(7)]) == {}
+
+
+def test_a_merge_can_be_made_again(store: VectorStore) -> None:
+    base = _merge(store, range(10))
+    _merge(store, range(10, 20), onto=base, deletes=range(5))
+    again = _merge(store, range(10, 20), onto=base, deletes=range(5))
+    assert sorted(store.ids(again)) == [chunk_id(number) for number in range(5, 20)]
+
+
+def test_a_healthy_store_says_so(store: VectorStore) -> None:
+    _merge(store, range(3))
+    assert store.health().verdict is Verdict.OK

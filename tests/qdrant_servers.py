@@ -1,0 +1,61 @@
+"""Starts the stand-in for a Qdrant server, tells it what to do wrong, and looks at what it was asked."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.request
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import qdrant_standin
+
+if TYPE_CHECKING:
+    from qdrant_standin import Fault
+
+PROGRAM = Path(qdrant_standin.__file__)
+
+
+class Server:
+    """One process of the stand-in; with a storage it keeps its points when it is started again."""
+
+    def __init__(self, *options: str | Path) -> None:
+        self._options = [str(option) for option in options]
+        self.port = 0
+        self.start()
+
+    def start(self) -> None:
+        words = [sys.executable, str(PROGRAM), "--port", str(self.port), *self._options]
+        self._process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout
+        self.port, self.grpc_port = map(int, self._process.stdout.readline().split())
+
+    @property
+    def url(self) -> str:
+        return f"{'https' if '--certificate' in self._options else 'http'}://127.0.0.1:{self.port}"
+
+    def stop(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def fail(self, *faults: Fault) -> None:
+        """Misbehave from now on as the faults say; without any, behave."""
+        self.control("/_faults", {"faults": [asdict(fault) for fault in faults]})
+
+    @property
+    def log(self) -> list[str]:
+        lines: list[str] = self.control("/_log", {})
+        return lines
+
+    def control(self, path: str, body: dict[str, Any]) -> Any:
+        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), method="POST")  # noqa: S310
+        with urllib.request.urlopen(request) as answer:  # noqa: S310
+            return json.load(answer)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
