@@ -471,6 +471,7 @@ def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, 
 
 
 def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> None:
+    from directory_indexer.errors import UnavailableError
     from directory_indexer.indexing.indexer import IndexOptions
     from directory_indexer.records import os_path
     from directory_indexer.render import reports
@@ -478,17 +479,23 @@ def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> No
     from directory_indexer.watcher import watch
 
     def update(touched: Sequence[FilePath]) -> None:
-        report = app.indexer.index(
-            [os_path(root) for root in touched],
-            options=IndexOptions(),
-            listener=lambda _: None,
-            stop_reason=switch.reason,
-        )
-        output.notes([plain(reports.index_lines(report, paths=output.paths)).rstrip()])
+        try:
+            report = app.indexer.index(
+                [os_path(root) for root in touched],
+                options=IndexOptions(),
+                listener=lambda _: None,
+                stop_reason=switch.reason,
+            )
+        except UnavailableError as error:  # the next change, or the next look at everything, tries again
+            output.error(error)
+            return
+        if report.n_removed or report.n_seen > report.n_unchanged + report.n_skipped:
+            output.notes([plain(reports.index_lines(report, paths=output.paths)).rstrip()])
 
     roots = app.indexer.tracked(paths)
     output.notes([f"watching {', '.join(map(os_path, roots))}; ^C ends it"])
-    watch(roots, update, stop_reason=switch.reason)
+    own = os.path.realpath(app.loaded.data_dir)
+    watch(roots, update, directories=app.indexer.directories, stop_reason=switch.reason, except_below=own)
 
 
 def _index_exit_code(report: IndexReport) -> int:

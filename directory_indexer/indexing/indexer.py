@@ -37,7 +37,7 @@ from directory_indexer.records import (
 from directory_indexer.walker import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from directory_indexer.docstore import DocStore, Snapshot
@@ -129,6 +129,10 @@ class Indexer:
     def tracked(self, paths: Sequence[str]) -> list[FilePath]:
         """Give the tracked directories at `paths`; with none, all of them."""
         return self._roots(paths)
+
+    def directories(self, roots: Sequence[FilePath]) -> Iterator[FilePath]:
+        """List the directories that a run over these roots would read."""
+        return (listing.directory for root in roots for listing in walk(root, self._policy.walk))
 
     def plans(self, paths: Sequence[str]) -> list[Plan]:
         """Tell what `index` would do, without doing or locking anything."""

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, NoReturn
 from directory_indexer.server.greeting import Greeter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from directory_indexer.app import App
     from directory_indexer.config import LoadedConfig
     from directory_indexer.records import FilePath
@@ -117,9 +119,16 @@ def _watch(app: App, jobs: IndexJobs) -> DirectoryWatch:
         with app.docstore.snapshot() as snapshot:
             return list(snapshot.directories())
 
+    def directories(roots: Sequence[FilePath]) -> Iterator[FilePath]:
+        return app.indexer.directories(roots)
+
     database = app.loaded.config.storage.sqlite_path
     watch = DirectoryWatch(
-        tracked=tracked, jobs=jobs, lock_path=database.with_name("watch.lock"), data_dir=database.parent
+        tracked=tracked,
+        directories=directories,
+        jobs=jobs,
+        lock_path=database.with_name("watch.lock"),
+        data_dir=database.parent,
     )
     watch.start()
     return watch

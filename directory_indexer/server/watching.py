@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from directory_indexer.errors import DirIndexError
 from directory_indexer.lock import try_lock
-from directory_indexer.records import FilePath, Outcome, os_path
+from directory_indexer.records import FilePath, Outcome
 from directory_indexer.watcher import watch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from directory_indexer.server.jobs import IndexJobs
@@ -28,9 +28,16 @@ class DirectoryWatch:
     """Watch what is tracked, in a thread that ends with the process."""
 
     def __init__(
-        self, *, tracked: Callable[[], Sequence[FilePath]], jobs: IndexJobs, lock_path: Path, data_dir: Path
+        self,
+        *,
+        tracked: Callable[[], Sequence[FilePath]],
+        directories: Callable[[Sequence[FilePath]], Iterable[FilePath]],
+        jobs: IndexJobs,
+        lock_path: Path,
+        data_dir: Path,
     ) -> None:
         self._tracked = tracked
+        self._directories = directories
         self._jobs = jobs
         self._lock_path = lock_path
         self._data_dir = data_dir
@@ -55,20 +62,14 @@ class DirectoryWatch:
                 self._keep_fresh()
 
     def _keep_fresh(self) -> None:
-        """Refresh everything first: nobody watched until now."""
-        known: list[FilePath] = []
         while not self._stopped.is_set():
-            roots = self._available()
-            new = [root for root in roots if root not in known]
-            known = roots
+            roots = list(self._tracked())
             try:
-                if new:
-                    self._update(new)
                 if roots:
                     self._watch(roots)
                 else:
                     self._stopped.wait(_LOOK_SECONDS)
-            except (DirIndexError, OSError, RuntimeError) as error:
+            except (DirIndexError, OSError) as error:
                 _log.warning("cannot watch: %s", error)
                 self._stopped.wait(_TAKE_OVER_SECONDS)
 
@@ -78,7 +79,8 @@ class DirectoryWatch:
                 return Outcome.INTERRUPTED
             return None
 
-        watch(roots, self._update, stop_reason=reason, except_below=os.path.realpath(self._data_dir))
+        own = os.path.realpath(self._data_dir)
+        watch(roots, self._update, directories=self._directories, stop_reason=reason, except_below=own)
 
     def _update(self, roots: Sequence[FilePath]) -> None:
         """Index what changed in a run of its own, for one that goes on may have passed the change already."""
@@ -86,12 +88,9 @@ class DirectoryWatch:
         job.is_told = True
         job.process.wait()
 
-    def _available(self) -> list[FilePath]:
-        return [root for root in self._tracked() if os.path.isdir(os_path(root))]
-
     def _is_outdated(self, roots: list[FilePath]) -> bool:
         now = time.monotonic()
         if now - self._looked_at < _LOOK_SECONDS:
             return False
         self._looked_at = now
-        return self._available() != roots
+        return list(self._tracked()) != roots

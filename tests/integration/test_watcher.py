@@ -1,0 +1,142 @@
+"""What changes in a root while it is watched leads to an update, whatever the kernel reports of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from directory_indexer.records import Outcome, file_path, os_path
+from directory_indexer.walker import WalkPolicy, walk
+from directory_indexer.watcher import watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from directory_indexer.records import FilePath
+
+    Step = Callable[[], object]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "root"
+    root.mkdir()
+    return root
+
+
+def directories(roots: Sequence[FilePath]) -> Iterator[FilePath]:
+    return (listing.directory for root in roots for listing in walk(root, WalkPolicy()))
+
+
+def files_in(root: Path) -> int:
+    return sum(len(listing.files) for listing in walk(file_path(root), WalkPolicy()))
+
+
+def watch_through(roots: Sequence[Path], steps: Sequence[Step], *, until: Callable[[], bool] = lambda: True) -> None:
+    """Take a step after each update; when an update misses, so that there is none, the test runs out of time."""
+    left = list(steps)
+    is_done = False
+
+    def update(_: Sequence[FilePath]) -> None:
+        nonlocal is_done
+        if left:
+            left.pop(0)()
+        else:
+            is_done = until()
+
+    watch(
+        [file_path(root) for root in roots],
+        update,
+        directories=directories,
+        stop_reason=lambda: Outcome.INTERRUPTED if is_done else None,
+    )
+
+
+def test_changes_in_new_directories_are_noticed(root: Path) -> None:
+    def add_directory() -> None:
+        (root / "new" / "deep").mkdir(parents=True)
+
+    watch_through([root], [add_directory, lambda: (root / "new" / "deep" / "a").write_text("x", encoding="utf-8")])
+
+
+def test_a_renamed_directory_and_a_replaced_file_are_noticed(root: Path) -> None:
+    (root / "old").mkdir()
+    file = root / "old" / "a"
+    file.write_text("x", encoding="utf-8")
+
+    def replace() -> None:
+        (root / "draft").write_text("y", encoding="utf-8")
+        (root / "draft").replace(root / "new" / "a")
+
+    watch_through([root], [lambda: (root / "old").rename(root / "new"), replace])
+
+
+def test_an_edited_ignore_file_is_noticed(root: Path) -> None:
+    (root / "a.tmp").write_text("x", encoding="utf-8")
+    watch_through([root], [lambda: (root / ".gitignore").write_text("*.tmp", encoding="utf-8")])
+    assert files_in(root) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names that are no Unicode")
+def test_a_name_that_is_no_unicode_does_not_end_the_watch(root: Path) -> None:
+    def write_strange_name() -> None:
+        Path(os.fsdecode(os.fsencode(root) + b"/\xff.txt")).write_text("x", encoding="utf-8")
+
+    def make_strange_directory() -> None:
+        Path(os.fsdecode(os.fsencode(root) + b"/\xfe")).mkdir()
+
+    watch_through(
+        [root],
+        [write_strange_name, make_strange_directory, lambda: (root / "plain.txt").write_text("x", encoding="utf-8")],
+    )
+
+
+def test_a_root_that_goes_away_and_comes_back_is_watched_again(root: Path) -> None:
+    def bring_back() -> None:
+        root.mkdir()
+
+    watch_through(
+        [root], [lambda: shutil.rmtree(root), bring_back, lambda: (root / "a").write_text("x", encoding="utf-8")]
+    )
+
+
+def test_a_root_that_is_missing_from_the_start_is_noticed_when_it_comes(root: Path, tmp_path: Path) -> None:
+    late = tmp_path / "late"
+    watch_through([root, late], [late.mkdir, lambda: (late / "a").write_text("x", encoding="utf-8")])
+
+
+def test_ten_thousand_changes_at_once_are_all_seen(root: Path) -> None:
+    def change_much() -> None:
+        for number in range(100):
+            directory = root / f"d{number}"
+            directory.mkdir()
+            for other in range(100):
+                (directory / f"f{other}").write_text("x", encoding="utf-8")
+
+    watch_through([root], [change_much], until=lambda: files_in(root) == 10_000)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the watches of inotify")
+def test_no_link_is_followed_out_of_a_root(root: Path) -> None:
+    (root / "link").symlink_to("/usr")
+    counts = []
+
+    def count_watches() -> None:
+        fdinfo = [path.read_text(encoding="ascii") for path in Path("/proc/self/fdinfo").iterdir() if path.exists()]
+        counts.append(sum(text.count("inotify wd:") for text in fdinfo))
+
+        (root / "a").write_text("x", encoding="utf-8")
+
+    watch_through([root], [count_watches])
+    assert counts == [1]
+
+
+def test_what_is_ignored_is_not_watched(root: Path) -> None:
+    (root / ".git" / "objects").mkdir(parents=True)
+    (root / "src").mkdir()
+    assert [os_path(path) for path in directories([file_path(root)])] == [str(root), str(root / "src")]
