@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from directory_indexer.embedders import Embedder
     from directory_indexer.records import Hit, IndexReport, Outcome, RunProgress
+    from directory_indexer.vectorstore import VectorStore
 
 FINGERPRINT = Fingerprint(embedding="fake/bag-of-words", chunking="64/8", extraction="1", analysis="1")
 
@@ -46,11 +47,12 @@ class Index:
     provider: Embedder | None = None
     """What embeds instead of `embedder`."""
 
+    open_vectorstore: Callable[[DocStore], VectorStore] | None = None
+    """What opens another vector store than the embedded one."""
+
     def __post_init__(self) -> None:
         self.docstore = DocStore(self.data_dir / "data.db")
-        self.vectorstore = EmbeddedVectorStore(
-            Generations(self.data_dir / "qdrant" / "test"), dimensions=self._embedder().space.dimensions
-        )
+        self.vectorstore = (self.open_vectorstore or self._embedded)(self.docstore)
         self.vectorizer = Vectorizer(docstore=self.docstore, vectorstore=self.vectorstore, embedder=self._embedder)
         self.nearest = Nearest(vectorstore=self.vectorstore)
         self.searcher = Searcher(
@@ -59,6 +61,10 @@ class Index:
             embedder=self._embedder,
             fingerprint=self.fingerprint,
         )
+
+    def _embedded(self, _: DocStore) -> VectorStore:
+        generations = Generations(self.data_dir / "qdrant" / "test")
+        return EmbeddedVectorStore(generations, dimensions=self._embedder().space.dimensions)
 
     def _embedder(self) -> Embedder:
         return self.provider or self.embedder

@@ -195,7 +195,11 @@ class Handler(BaseHTTPRequestHandler):
         fault = self._fault(f"{self.command} {path}")
         if fault and self._misbehave(fault):
             return
-        self._send(*self._answered(path, body), cut=fault is not None and fault.kind == "half")
+        status, content = self._answered(path, body)
+        if fault and fault.kind == "dimension":
+            for point in content["result"]:
+                point["vector"].pop()
+        self._send(status, content, cut=fault is not None and fault.kind == "half")
 
     do_GET = do_PUT = do_POST = do_DELETE = answer  # noqa: N815 - the library asks for these names
 

@@ -39,6 +39,15 @@ if TYPE_CHECKING:
 GENERATION_KEYS = {VectorPlace.EMBEDDED: "generation", VectorPlace.SERVER: "generation_on_server"}
 """Under which key each vector store's generation is remembered; both hold the same vectors where both are named."""
 
+NEEDLESS = "text_hash NOT IN (SELECT text_hash FROM chunks WHERE is_embedded = 0)"
+"""The condition over stale points that no text waits for the vector of."""
+
+_CUT_OFF = """
+    UNION SELECT p.chunk_id FROM pending_vectors p LEFT JOIN chunks c ON c.chunk_id = p.chunk_id
+    WHERE coalesce(c.is_embedded, 0) = 0
+"""
+"""Pending vectors whose texts are gone: a merge that was cut off may have brought them to the store."""
+
 _WHERE = {VectorPlace.EMBEDDED: "in the embedded engine", VectorPlace.SERVER: "on a Qdrant server"}
 _MOVE = {
     VectorPlace.EMBEDDED: "dirindex migrate --to-embedded copies them, dirindex index --yes makes them again",
@@ -265,15 +274,16 @@ class Snapshot:
             yield VectorPoint(_chunk_id(chunk_id), path, _parents(path, directory), vector)
 
     def stale_points(self) -> list[ChunkId]:
-        """List the points of the generation that belong to texts that are gone.
+        """List the points that belong to texts that are gone."""
+        return self._chunk_ids(f"SELECT chunk_id FROM stale_points {_CUT_OFF}")  # noqa: S608 - made of constants
 
-        A pending vector whose text is gone counts: a merge that was cut off may have brought it to the store.
-        """
-        rows = self._connection.execute(
-            """SELECT chunk_id FROM stale_points UNION SELECT p.chunk_id FROM pending_vectors p
-               LEFT JOIN chunks c ON c.chunk_id = p.chunk_id WHERE coalesce(c.is_embedded, 0) = 0"""
-        )
-        return [_chunk_id(row[0]) for row in rows]
+    def needless_points(self) -> list[ChunkId]:
+        """List the stale points but for those whose vectors are still to be reused: their texts wait for vectors."""
+        return self._chunk_ids(f"SELECT chunk_id FROM stale_points WHERE {NEEDLESS} {_CUT_OFF}")  # noqa: S608
+
+    def count_needless_points(self) -> int:
+        """Count the stale points whose vectors are not to be reused."""
+        return self._count(f"SELECT count(*) FROM stale_points WHERE {NEEDLESS}")  # noqa: S608 - made of constants
 
     def chunks_to_embed(self, *, after: int, limit: int) -> list[PendingChunk]:
         """List chunks without a vector in the order of their row ids, from beyond `after`."""
@@ -428,6 +438,9 @@ class Snapshot:
                 (directory_id,),
             ),
         )
+
+    def _chunk_ids(self, query: str) -> list[ChunkId]:
+        return [_chunk_id(row[0]) for row in self._connection.execute(query)]
 
     def _count(self, query: str, arguments: Sequence[object] = ()) -> int:
         return int(self._connection.execute(query, arguments).fetchone()[0])

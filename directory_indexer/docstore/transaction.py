@@ -13,7 +13,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from directory_indexer.docstore.schema import FTS_TABLE
-from directory_indexer.docstore.snapshot import GENERATION_KEYS
+from directory_indexer.docstore.snapshot import GENERATION_KEYS, NEEDLESS
 from directory_indexer.records import FileState, chunk_id, content_hash, embedding_text
 from directory_indexer.relevance.analyzer import FTS_COLUMNS, index_fields
 
@@ -155,7 +155,8 @@ class Transaction:
         """Name the generation that holds every vector written so far; no other store has all of them any more."""
         self._forget_generations()
         self.name_generation(place, generation)
-        self._forget_changes()
+        self._connection.execute("DELETE FROM pending_vectors")
+        self._connection.execute(f"DELETE FROM stale_points WHERE {NEEDLESS}")  # noqa: S608 - made of constants
 
     def name_generation(self, place: VectorPlace, generation: int) -> None:
         """Name a generation that holds the same vectors as those that are named already."""
@@ -164,7 +165,8 @@ class Transaction:
     def forget_vectors(self) -> None:
         """Let every chunk wait for its vector again, and start over with no generation."""
         self._forget_generations()
-        self._forget_changes()
+        self._connection.execute("DELETE FROM pending_vectors")
+        self._connection.execute("DELETE FROM stale_points")
         self._connection.execute("UPDATE chunks SET is_embedded = 0 WHERE is_embedded = 1")
 
     def forget_generation(self) -> None:
@@ -249,10 +251,6 @@ class Transaction:
     def _forget_generations(self) -> None:
         for key in GENERATION_KEYS.values():
             self._connection.execute("DELETE FROM meta WHERE key = ?", (key,))
-
-    def _forget_changes(self) -> None:
-        self._connection.execute("DELETE FROM pending_vectors")
-        self._connection.execute("DELETE FROM stale_points")
 
     def _put_row(self, values: Sequence[object]) -> int:
         return int(self._connection.execute(_UPSERT_FILE, values).fetchone()[0])

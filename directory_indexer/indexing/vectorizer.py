@@ -134,10 +134,10 @@ class Vectorizer:
 
     def _merge(self, *, at_least: int) -> None:
         with self._docstore.snapshot() as snapshot:
-            if snapshot.count_pending_vectors() + snapshot.count_stale_points() < max(at_least, 1):
+            if snapshot.count_pending_vectors() + snapshot.count_needless_points() < max(at_least, 1):
                 return
             generation = self._vectorstore.merge(
-                snapshot.generation(self.place), deletes=snapshot.stale_points(), upserts=snapshot.pending_points()
+                snapshot.generation(self.place), deletes=snapshot.needless_points(), upserts=snapshot.pending_points()
             )
         with self._docstore.transaction() as transaction:
             transaction.publish_generation(self.place, generation)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -86,6 +87,9 @@ def _refusal(status: int, said: str, url: str, doing: str) -> Failure:
     server = f"the Qdrant server at {url}"
     if status == _UNAVAILABLE:
         return _no_connection(said, url)
+    if status == _NOT_FOUND and not _COLLECTION_GONE.search(said):
+        message = f"what answers at {url} does not know what Qdrant servers know: {status} {said}"
+        return Failure(message, "check storage.qdrant.endpoint, and the proxy before the server", may_pass=False)
     if status in _REFUSALS:
         known = _REFUSALS[status]
         message = known.message.format(server=server, doing=doing, said=said)
@@ -131,6 +135,9 @@ _REFUSALS: Mapping[int, Failure] = {
     429: Failure("{server} is overloaded"),
     504: Failure("{server} took too long to {doing}: {said}"),
 }
+_NOT_FOUND = 404
+_COLLECTION_GONE = re.compile(r"Collection .* doesn't exist")
+"""Only the server itself says so: what a proxy does not find is not lost."""
 _SERVER_ERRORS = 500
 _UNAVAILABLE = -1
 _HTTP_STATUS = {

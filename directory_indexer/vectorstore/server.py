@@ -90,7 +90,7 @@ class QdrantServer:
         vectors: dict[ChunkId, NDArray[np.float32]] = {}
         for batch in _batches(ids if generation else (), self._write_batch):
             records = self._connection.insist("read vectors", partial(self._read, batch))
-            vectors |= {_chunk_id(record): np.array(record.vector, np.float32) for record in records}
+            vectors |= {_chunk_id(record): self._vector(record) for record in records}
         return vectors
 
     def ids(self, generation: int) -> Iterator[ChunkId]:
@@ -206,6 +206,16 @@ class QdrantServer:
 
     def _upsert(self, points: list[models.PointStruct]) -> None:
         self._connection.insist("write vectors", lambda client: client.upsert(self._name, points, wait=True))
+
+    def _vector(self, record: models.Record) -> NDArray[np.float32]:
+        vector = np.array(record.vector, np.float32)
+        if vector.shape != (self._dimensions,):
+            url = self._connection.address.url
+            raise VectorStoreError(
+                f"the Qdrant server at {url} gave a vector of {vector.size} dimensions in place of {self._dimensions}",
+                hint="dirindex doctor shows whether it is the right server and collection",
+            )
+        return vector
 
     def _point(self, point: VectorPoint) -> models.PointStruct:
         vector = np.frombuffer(point.vector, np.float32)
