@@ -459,7 +459,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """How far an index run is; totals are 0 while they are not known. `notice` is what somebody should know now."""
+    """How far an index run is; totals are 0 while they are not known. `notice` is what somebody should know now.
+
+    While it waits, `waits_for` says who writes.
+    """
 
     phase: Phase
     files_done: int = 0
@@ -470,6 +473,7 @@ class RunProgress:
     chunks_total: int = 0
     n_failed: int = 0
     notice: str = ""
+    waits_for: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -291,7 +291,8 @@ def forget(
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     app = _app(config, data_dir, output)
-    n_files = app.indexer.forget(os.fspath(path))
+    with output.progress() as listener:
+        n_files = app.indexer.forget(os.fspath(path), listener=listener)
     if as_json:
         output.data(json.dumps({"path": os.path.realpath(path), "files": n_files}))
     else:

@@ -28,6 +28,7 @@ _BUSY_SECONDS = 60.0
 """Transactions are short and their writers hold a lock of ours, so only a stopped process can make one wait so long."""
 
 
+_CHECKPOINT_MS = 500
 _ATTEMPTS = 10
 
 Answer = TypeVar("Answer")
@@ -94,14 +95,14 @@ class DocStore:
         """Give unused pages back and empty the write-ahead log, as far as readers allow."""
         with _translated_errors(self.path), contextlib.closing(self._connect()) as connection:
             connection.execute("PRAGMA incremental_vacuum").fetchall()
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            _empty_log(connection)
 
     def compact(self) -> None:
         """Write the database anew without what was removed from it, so that nothing of it stays on disk."""
         with _translated_errors(self.path), contextlib.closing(self._connect()) as connection:
             connection.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')")
             connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            _empty_log(connection)
 
     def require_integrity(self) -> None:
         """Let SQLite check every page and index.
@@ -137,6 +138,12 @@ class DocStore:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA temp_store = MEMORY")
         return connection
+
+
+def _empty_log(connection: sqlite3.Connection) -> None:
+    # A reader that was stopped in the middle of a question must not hold up the one who writes.
+    connection.execute(f"PRAGMA busy_timeout = {_CHECKPOINT_MS}")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def set_aside(path: Path) -> Path:

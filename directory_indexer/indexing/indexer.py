@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import time
@@ -20,7 +21,7 @@ from directory_indexer.errors import (
 )
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.planner import Plan, plan
-from directory_indexer.indexing.runs import recorded_run
+from directory_indexer.indexing.runs import recorded_run, who_writes
 from directory_indexer.indexing.updater import Updater, explained
 from directory_indexer.lock import write_lock
 from directory_indexer.records import (
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 BYTES_PER_TEXT_BYTE = 3
 """What an index takes on disk for a byte of text: measured on source code and prose, rounded up."""
 
+_LATER = "run the same command again later, or with --wait; dirindex status shows how far it is"
 _DISK_SHARE = 0.8
 _REMOVE_BATCH = 200
 
@@ -109,12 +111,7 @@ class Indexer:
         """
         started = time.monotonic()
 
-        def while_waiting() -> None:
-            listener(RunProgress(Phase.WAITING))
-            if stop_reason() is not None:
-                raise LockedError("another run is still writing to the index", hint="dirindex status shows which")
-
-        with write_lock(self._lock_path, wait=options.wait, on_wait=while_waiting):
+        with self._writing(listener, stop_reason, wait=options.wait):
             roots = self._roots(paths)
             self._adopt_fingerprint(has_consent=options.has_consent)
             command = " ".join(["index", *map(os_path, roots)])
@@ -125,6 +122,22 @@ class Indexer:
                 outcome = run.outcome
             self._docstore.checkpoint()
             return updater.tally.report(outcome, seconds=time.monotonic() - started)
+
+    @contextlib.contextmanager
+    def _writing(
+        self, listener: Callable[[RunProgress], None], stop_reason: Callable[[], Outcome | None], *, wait: bool
+    ) -> Iterator[None]:
+        def while_waiting() -> None:
+            listener(RunProgress(Phase.WAITING, waits_for=who_writes(self._docstore)))
+            if stop_reason() is not None:
+                raise LockedError("still waiting when told to stop")
+
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(write_lock(self._lock_path, wait=wait, on_wait=while_waiting))
+            except LockedError as error:
+                raise LockedError(who_writes(self._docstore), hint=_LATER) from error
+            yield
 
     def tracked(self, paths: Sequence[str]) -> list[FilePath]:
         """Give the tracked directories at `paths`; with none, all of them."""
@@ -138,7 +151,7 @@ class Indexer:
         """Tell what `index` would do, without doing or locking anything."""
         return [self._plan(root, read_everything=False) for root in self._roots(paths)]
 
-    def forget(self, path: str) -> int:
+    def forget(self, path: str, *, listener: Callable[[RunProgress], None] = lambda _: None) -> int:
         """Stop tracking a directory and remove what was indexed for it; tell how many files that were.
 
         What lies in a tracked directory can be forgotten when the last run could not reach it, as it cannot be deleted.
@@ -146,7 +159,7 @@ class Indexer:
         Raises:
             NotIndexedError: the directory is not tracked.
         """
-        with write_lock(self._lock_path, wait=True):
+        with self._writing(listener, lambda: None, wait=True):
             with self._docstore.snapshot() as snapshot:
                 tracked = snapshot.directories()
                 root = _forgettable(path, snapshot)

@@ -58,6 +58,22 @@ class Run:
                 transaction.update_run(self._run_id, progress)
 
 
+def who_writes(docstore: DocStore) -> str:
+    """Say which process holds the write lock, as far as the index knows, and how far it is."""
+    with docstore.snapshot() as snapshot:
+        runs = snapshot.latest_runs(1)
+    if not runs or runs[0].outcome is not None:
+        return "another process is writing to the index"
+    run, progress = runs[0], runs[0].progress
+    done, total = progress.files_done, progress.files_total
+    if progress.phase is Phase.EMBEDDING:
+        done, total = progress.chunks_done, progress.chunks_total
+    how_far = f", {100 * done // total} %" if total else ""
+    return (
+        f"process {run.pid} on {run.host} is writing to the index: dirindex {run.command} ({progress.phase}{how_far})"
+    )
+
+
 @contextlib.contextmanager
 def recorded_run(
     docstore: DocStore,

@@ -7,6 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.records import Phase
+from directory_indexer.render.printable import printable
 from directory_indexer.render.quantities import count, duration, percent, size
 
 if TYPE_CHECKING:
@@ -108,11 +109,12 @@ class ProgressLines:
             self._write(progress.notice)
         now, share = self._clock(), work_of(progress).share
         pace = self._meter.observe(progress, at=now)
+        begins_to_wait = progress.phase is Phase.WAITING and self._phase is not Phase.WAITING
         if progress.phase is not self._phase:
             self._phase, self._written_share = progress.phase, 0.0
         silent = now - self._written_at
         has_advanced = share - self._written_share >= _LINE_SHARE
-        if silent >= _LINE_SECONDS or (has_advanced and silent >= _SETTLED_SECONDS):
+        if begins_to_wait or silent >= _LINE_SECONDS or (has_advanced and silent >= _SETTLED_SECONDS):
             self._written_at, self._written_share = now, share
             parts = (headline(progress, pace), details(progress, pace))
             self._write(f"{progress.phase}: {', '.join(part for part in parts if part)}")
@@ -125,7 +127,7 @@ def _whole_seconds(seconds: float) -> str:
 
 def _details(progress: RunProgress, pace: Pace) -> Iterator[str]:
     if progress.phase is Phase.WAITING:
-        yield "another run is writing the index"
+        yield printable(progress.waits_for) or "another process is writing to the index"
     elif progress.phase is Phase.EMBEDDING:
         yield f"{progress.chunks_done:,} of {count(progress.chunks_total, 'chunk')}"
         if pace.per_second:

@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.errors import ConsentNeededError, NotIndexedError, OverlapError, UsageError, VectorsLostError
+from directory_indexer.errors import (
+    ConsentNeededError,
+    LockedError,
+    NotIndexedError,
+    OverlapError,
+    UsageError,
+    VectorsLostError,
+)
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.indexer import IndexOptions
-from directory_indexer.records import Outcome, SearchMode, SearchRequest, SkipReason, file_path
+from directory_indexer.lock import write_lock
+from directory_indexer.records import Outcome, Phase, RunProgress, SearchMode, SearchRequest, SkipReason, file_path
 from directory_indexer.walker.repository import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
@@ -383,3 +391,35 @@ def test_a_directory_is_forgotten_although_its_vectors_are_lost(index: Index) ->
     index.close()
     shutil.rmtree(index.data_dir / "qdrant")
     assert index.indexer.forget(str(index.root)) == 1
+
+
+def test_who_waits_or_may_not_wait_is_told_who_writes_and_how_far_it_is(index: Index) -> None:
+    index.write("keys.md", KEYS)
+    index.run()
+    with index.docstore.transaction() as transaction:
+        run_id = transaction.start_run(pid=4711, host="elsewhere", command="index /docs")
+        transaction.update_run(run_id, RunProgress(Phase.READING, files_done=30, files_total=40))
+    waited: list[RunProgress] = []
+    with write_lock(index.data_dir / "write.lock", wait=False):
+        with pytest.raises(LockedError, match=r"process 4711 .* dirindex index /docs \(reading, 75 %\)"):
+            index.run()
+        with pytest.raises(LockedError):
+            index.indexer.index(
+                [str(index.root)],
+                options=IndexOptions(wait=True),
+                listener=waited.append,
+                stop_reason=lambda: Outcome.INTERRUPTED if waited else None,
+            )
+    assert "process 4711" in waited[0].waits_for
+
+
+@pytest.mark.timeout(30)
+def test_a_reader_that_stays_holds_up_nobody_and_keeps_its_view(index: Index) -> None:
+    index.write("keys.md", KEYS)
+    index.run()
+    with index.docstore.snapshot() as reader:
+        assert reader.n_chunks == 1
+        index.write("soup.md", SOUP)
+        assert index.run().n_added == 1
+        index.indexer.forget(str(index.root))
+        assert reader.n_chunks == 1

@@ -75,7 +75,8 @@ def test_progress_is_said_in_words() -> None:
     embedding = RunProgress(Phase.EMBEDDING, chunks_done=10, chunks_total=20)
     assert details(embedding, Pace(0.5, 20)) == "10 of 20 chunks, 30/min"
     assert headline(embedding, Pace(5, 1.2)) == "50 %, 2 s left"
-    assert details(RunProgress(Phase.WAITING), Pace()) == "another run is writing the index"
+    assert details(RunProgress(Phase.WAITING), Pace()) == "another process is writing to the index"
+    assert details(RunProgress(Phase.WAITING, waits_for="process 7 is writing"), Pace()) == "process 7 is writing"
 
 
 def test_a_short_run_writes_no_line() -> None:
