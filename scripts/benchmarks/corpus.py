@@ -1,0 +1,97 @@
+"""Trees and indexes to measure on: text of made-up words, and vectors of chance in the place of the model's."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from directory_indexer.app import App
+from directory_indexer.config import load_config
+from directory_indexer.embedders.model_files import DIMENSIONS
+from directory_indexer.indexing.indexer import IndexOptions
+from directory_indexer.records import EmbeddingSpace, EmbeddingUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+CHUNKS_PER_FILE = 25
+_LINES_PER_CHUNK = 12
+_FILES_PER_DIRECTORY = 40
+_WORDS_PER_LINE = 9
+_N_CENTRES = 200
+
+
+def make_tree(root: Path, *, n_files: int, n_chunks_each: int) -> None:
+    """Write files of about so many chunks, unless they are there."""
+    if root.is_dir():
+        return
+    chance = random.Random(7)  # noqa: S311 - nothing secret
+    words = vocabulary(chance)
+    weights = [1 / rank for rank in range(1, len(words) + 1)]
+    for number in range(n_files):
+        directory = root / f"part{number // _FILES_PER_DIRECTORY % 50}" / f"topic{number // _FILES_PER_DIRECTORY}"
+        directory.mkdir(parents=True, exist_ok=True)
+        drawn = iter(chance.choices(words, weights, k=n_chunks_each * _LINES_PER_CHUNK * _WORDS_PER_LINE))
+        lines = [" ".join(line) for line in zip(*[drawn] * _WORDS_PER_LINE, strict=True)]
+        (directory / f"note{number}.txt").write_text("\n".join(lines), encoding="utf-8")
+
+
+def vocabulary(chance: random.Random) -> list[str]:
+    """Make words that can be spoken; the first ones are used most."""
+    syllables = [a + b for a in "bdfgklmnprstv" for b in "aeiou"]
+    return list(dict.fromkeys("".join(chance.choices(syllables, k=chance.randint(1, 4))) for _ in range(30_000)))
+
+
+def make_index(data_dir: Path, root: Path) -> App:
+    """Index a tree, or bring its index up to date, with vectors of chance."""
+    app = _AppOfChance(load_config(file=None, data_dir=data_dir, environ={}))
+    app.indexer.index(
+        [os.fspath(root)],
+        options=IndexOptions(has_consent=True),
+        listener=lambda _: None,
+        stop_reason=lambda: None,
+    )
+    return app
+
+
+class _AppOfChance(App):
+    def embedder(self) -> EmbedderOfChance:
+        return EmbedderOfChance()
+
+
+class EmbedderOfChance:
+    """Gives vectors around a few centres, as texts about a few subjects have them, in the space of the real model."""
+
+    space = EmbeddingSpace(provider="embedded", model="all-MiniLM-L6-v2", dimensions=DIMENSIONS)
+    max_tokens = None
+    batch_size = 2000
+    concurrency = 1
+    usage = EmbeddingUsage()
+
+    def __init__(self) -> None:
+        self._chance = np.random.default_rng(7)
+        self._centres = self._chance.standard_normal((_N_CENTRES, DIMENSIONS), np.float32)
+
+    def check(self) -> None:
+        """Do nothing: chance is always there."""
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Give a vector for each text."""
+        centres = self._centres[self._chance.integers(_N_CENTRES, size=len(texts))]
+        rows = centres + self._chance.standard_normal((len(texts), DIMENSIONS), np.float32)
+        vectors: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return vectors
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Give a vector."""
+        vector: NDArray[np.float32] = self.embed_documents([text])[0]
+        return vector
+
+    def close(self) -> None:
+        """Do nothing."""

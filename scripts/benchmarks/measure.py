@@ -1,0 +1,101 @@
+"""How things are measured: processor time beside that of the clock, in rounds that take turns, and their medians."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+PYTHON = sys.executable
+DIRINDEX = str(Path(sys.executable).with_name("dirindex"))
+
+
+@dataclass(frozen=True)
+class Options:
+    """What all benchmarks are told: `place` keeps trees and indexes, `model` is the file of another model."""
+
+    place: Path
+    rounds: int
+    n_chunks: int
+    n_files: int
+    model: Path | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure of ours beside that of the baseline, which was taken in the same run."""
+
+    what: str
+    unit: str
+    ours: float
+    baseline: float | None = None
+    of: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours as a multiple of the baseline."""
+        return self.ours / self.baseline if self.baseline else None
+
+    def as_json(self) -> dict[str, object]:
+        """Give all of it for a file."""
+        return {**asdict(self), "ratio": self.ratio}
+
+    def __str__(self) -> str:
+        line = f"{self.what:46} {self.ours:10.1f} {self.unit:22}"
+        if self.ratio is None:
+            return line.rstrip()
+        return f"{line} {self.baseline:10.1f} {self.of:34} {self.ratio:7.2f}"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a command took, in milliseconds."""
+
+    cpu: float
+    wall: float
+
+
+def costs(commands: Mapping[str, Sequence[str]], *, rounds: int) -> dict[str, Cost]:
+    """Run each command in each round, and once before for the caches; give the medians."""
+    taken: dict[str, list[Cost]] = {name: [] for name in commands}
+    for number in range(rounds + 1):
+        for name, command in commands.items():
+            cost = cost_of(command)
+            if number:
+                taken[name].append(cost)
+    return {name: _median(costs) for name, costs in taken.items()}
+
+
+def rows_of(what: str, ours: Cost, baseline: Cost, *, of: str) -> Iterator[Row]:
+    """Compare two commands."""
+    yield Row(what, "ms of processor", ours.cpu, baseline.cpu, of)
+    yield Row(what, "ms of the clock", ours.wall, baseline.wall, of)
+
+
+def cost_of(command: Sequence[str]) -> Cost:
+    """Run a command; its children count as far as it waits for them."""
+    started = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)  # noqa: S603 - a command of a benchmark
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"'{' '.join(command)}' ended with {process.returncode}")
+    return Cost((usage.ru_utime + usage.ru_stime) * 1000, wall * 1000)
+
+
+def percentile(values: Sequence[float], percent: int) -> float:
+    """Give the value that so many percent of the values do not exceed."""
+    return statistics.quantiles(values, n=100, method="inclusive")[percent - 1]
+
+
+def _median(taken: Sequence[Cost]) -> Cost:
+    return Cost(statistics.median(one.cpu for one in taken), statistics.median(one.wall for one in taken))
