@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _LONGEST_SHOWN = 60
 _OPEN_TO_OTHERS = 0o077
+_WRITABLE_BY_OTHERS = 0o022
 _ONLY_FOR_A_SERVER = ("api_key", "ca_file", "grpc_port", "shard_number", "replication_factor", "read_consistency")
 _ONLY_FOR_A_SERVICE = ("endpoint", "api_key", "query_prefix", "document_prefix", "dimensions", "keep_alive")
 
@@ -76,7 +77,7 @@ def load_config(*, file: Path | None, data_dir: Path | None, environ: Mapping[st
         data_dir=directory.value,
         file=None if in_file is None else location.value,
         settings=(_shown(location), _shown(directory), *(_shown(settings[key]) for key in KEYS)),
-        warnings=(*_exposed(settings), *_unused(config, settings), *_unencrypted(config)),
+        warnings=(*_exposed(settings), *_unused(config, settings), *_unencrypted(config), *_planted(config)),
     )
 
 
@@ -187,6 +188,21 @@ def _exposed(settings: Mapping[str, Setting[object]]) -> Iterator[str]:
     for file in sorted(files):
         if os.name == "posix" and stat.S_IMODE(file.stat().st_mode) & _OPEN_TO_OTHERS:
             yield f"'{file}' holds the key of a service and others can read it; run: chmod 600 '{file}'"
+
+
+def _planted(config: Config) -> Iterator[str]:
+    """Warn about places of the index in which others could put what they like."""
+    if os.name != "posix":
+        return
+    for directory in dict.fromkeys((config.storage.sqlite_path.parent, config.storage.qdrant.path)):
+        try:
+            status = directory.stat()
+        except OSError:
+            continue
+        if stat.S_IMODE(status.st_mode) & _WRITABLE_BY_OTHERS:
+            yield f"others can change the index in '{directory}'; run: chmod 700 '{directory}'"
+        if os.geteuid() == 0 and status.st_uid != 0:
+            yield f"'{directory}' belongs to another user, who can change the index in it"
 
 
 def _unused(config: Config, settings: Mapping[str, Setting[object]]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import sys
 import time
 from typing import TYPE_CHECKING, TypeVar
 
@@ -44,6 +45,7 @@ class DocStore:
     def __init__(self, path: Path) -> None:
         self.path = path
         with _translated_errors(path):
+            _require_own(path)
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with contextlib.closing(self._connect()) as connection:
                 version = version_of(connection)
@@ -144,6 +146,19 @@ def _empty_log(connection: sqlite3.Connection) -> None:
     # A reader that was stopped in the middle of a question must not hold up the one who writes.
     connection.execute(f"PRAGMA busy_timeout = {_CHECKPOINT_MS}")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _require_own(path: Path) -> None:
+    """Refuse what another user has put there: it would be shown as ours, and could make us write elsewhere."""
+    if sys.platform == "win32" or os.geteuid() == 0:
+        return
+    for place in (path.parent, path):
+        with contextlib.suppress(FileNotFoundError):
+            if {place.lstat().st_uid, place.stat().st_uid} - {os.geteuid(), 0}:
+                raise StoreError(
+                    f"'{place}' belongs to another user, who may have put anything there",
+                    hint="choose another place with --data-dir, or chown it if it is yours",
+                )
 
 
 def set_aside(path: Path) -> Path:
