@@ -253,6 +253,15 @@ class EmbeddingUsage:
     n_truncated: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class EmbeddingEstimate:
+    """About how many tokens a run would embed, with what, and what it would redo because of another way."""
+
+    space_name: str
+    n_tokens: int
+    redone: tuple[str, ...] = ()
+
+
 class FileState(StrEnum):
     """What the index holds of a file that a run met."""
 

@@ -98,9 +98,10 @@ def index(
     if dry_run:
         plans = app.indexer.plans(wanted)
         if as_json:
-            output.data(json_pages.plan_json(plans))
+            output.data(json_pages.plan_json(plans, app.indexer.estimate(plans)))
         else:
-            output.lines(reports.plan_lines(plans, paths=output.paths, verbose=verbose))
+            estimate = app.indexer.estimate(plans)
+            output.lines(reports.plan_lines(plans, estimate, paths=output.paths, verbose=verbose))
         return
     options = IndexOptions(read_everything=force, has_consent=yes or force, wait=wait)
     switch = StopSwitch(max_seconds=max_seconds)

@@ -294,6 +294,11 @@ class Snapshot:
         )
         return [_pending_chunk(_indexed_chunk(row), row[-1]) for row in rows]
 
+    def count_tokens(self, *, waiting_only: bool) -> int:
+        """Add up the tokens of all chunks, or of those without a vector."""
+        condition = "is_embedded = 0" if waiting_only else "1"
+        return self._count(f"SELECT coalesce(sum(n_tokens), 0) FROM chunks WHERE {condition}")  # noqa: S608
+
     def count_chunks_to_embed(self) -> int:
         """Count the chunks without a vector."""
         return self._count("SELECT count(*) FROM chunks WHERE is_embedded = 0")

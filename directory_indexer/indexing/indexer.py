@@ -25,6 +25,7 @@ from directory_indexer.indexing.runs import recorded_run, who_writes
 from directory_indexer.indexing.updater import Updater, explained
 from directory_indexer.lock import write_lock
 from directory_indexer.records import (
+    EmbeddingEstimate,
     FileFailure,
     FilePath,
     FileState,
@@ -52,6 +53,10 @@ BYTES_PER_TEXT_BYTE = 3
 """What an index takes on disk for a byte of text: measured on source code and prose, rounded up."""
 
 _LATER = "run the same command again later, or with --wait; dirindex status shows how far it is"
+
+BYTES_PER_TOKEN = 4
+"""Of prose and code, rounded; a PDF has fewer tokens than its bytes promise."""
+
 _DISK_SHARE = 0.8
 _REMOVE_BATCH = 200
 
@@ -150,6 +155,16 @@ class Indexer:
     def plans(self, paths: Sequence[str]) -> list[Plan]:
         """Tell what `index` would do, without doing or locking anything."""
         return [self._plan(root, read_everything=False) for root in self._roots(paths)]
+
+    def estimate(self, plans: Sequence[Plan]) -> EmbeddingEstimate:
+        """Tell about how many tokens such a run would embed: those of chunks that wait, and of the files to read."""
+        now = self._policy.fingerprint
+        with self._docstore.snapshot() as snapshot:
+            stored = snapshot.meta("fingerprint")
+            built = Fingerprint.from_json(stored) if stored else now
+            n_tokens = snapshot.count_tokens(waiting_only=built.embedding == now.embedding)
+        n_tokens += sum(plan.n_bytes for plan in plans) // BYTES_PER_TOKEN
+        return EmbeddingEstimate(now.embedding, n_tokens, now.differences(built))
 
     def forget(self, path: str, *, listener: Callable[[RunProgress], None] = lambda _: None) -> int:
         """Stop tracking a directory and remove what was indexed for it; tell how many files that were.

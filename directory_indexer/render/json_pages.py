@@ -121,14 +121,21 @@ def index_json(report: IndexReport, *, page_bytes: int = PAGE_BYTES) -> str:
     return _with_list(page, "failures", failures, n_all=len(failures), page_bytes=page_bytes)
 
 
-def plan_json(plans: Sequence[Plan], *, page_bytes: int = PAGE_BYTES) -> str:
+def plan_json(plans: Sequence[Plan], estimate: EmbeddingEstimate, *, page_bytes: int = PAGE_BYTES) -> str:
     """Write what a run would do, path by path as far as they fit."""
     counts = [plan_counts(plan) for plan in plans]
     directories = [{"path": os_path(plan.directory), **one} for plan, one in zip(plans, counts, strict=True)]
     totals: Counter[str] = Counter()
     for one in counts:
         totals.update(one)
-    page: JsonObject = {"dry_run": True, **totals, "directories": directories}
+    page: JsonObject = {
+        "dry_run": True,
+        **totals,
+        "embedding": estimate.space_name,
+        "tokens": estimate.n_tokens,
+        "redone": list(estimate.redone),
+        "directories": directories,
+    }
     changes = [change for plan in plans for change in plan_changes(plan)]
     return _with_list(page, "changes", changes, n_all=len(changes), page_bytes=page_bytes)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from directory_indexer.indexing.planner import Plan
     from directory_indexer.records import (
         DirectoryStatus,
+        EmbeddingEstimate,
         FileFailure,
         FilePath,
         Finding,
@@ -77,7 +78,9 @@ def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False)
     yield from _failures(failures, len(failures), paths=paths, verbose=verbose)
 
 
-def plan_lines(plans: Sequence[Plan], *, paths: PathStyle, verbose: bool = False) -> Iterator[Line]:
+def plan_lines(
+    plans: Sequence[Plan], estimate: EmbeddingEstimate, *, paths: PathStyle, verbose: bool = False
+) -> Iterator[Line]:
     """Show what a run would do; `verbose` names every file and the rule that leaves one out."""
     for plan in plans:
         yield line(Span(paths.shown(plan.directory), Style.PATH))
@@ -93,6 +96,9 @@ def plan_lines(plans: Sequence[Plan], *, paths: PathStyle, verbose: bool = False
         yield _fact("to remove", count(len(plan.removed), "file"))
         yield _fact("ignored", f"{len(plan.ignored):,} by rules")
         yield from _planned(plan, paths=paths, verbose=verbose)
+    yield _fact("to embed", f"about {count(estimate.n_tokens, 'token')} with {estimate.space_name}")
+    for work in estimate.redone:
+        yield _fact("to redo", work)
     yield line(Span("nothing was written", Style.NOTE))
 
 

@@ -9,6 +9,7 @@ from directory_indexer.config import LoadedConfig, load_config
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.parsing import ParseRequest
 from directory_indexer.records import (
+    EmbeddingEstimate,
     Chunk,
     ChunkId,
     DirectoryStatus,
@@ -144,6 +145,11 @@ def file_text() -> FileText:
 def loaded() -> LoadedConfig:
     environ = {"HOME": "/home/ann", "USERPROFILE": "/home/ann", "DIRINDEX_EMBEDDING__API_KEY": "secret"}
     return load_config(file=None, data_dir=Path("/home/ann/index"), environ=environ)
+
+
+@pytest.fixture
+def estimate() -> EmbeddingEstimate:
+    return EmbeddingEstimate("ollama/nomic-embed-text with 'search_document: '", 768)
 
 
 @pytest.fixture

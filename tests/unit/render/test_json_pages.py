@@ -26,7 +26,7 @@ from directory_indexer.render.json_pages import (
 if TYPE_CHECKING:
     from directory_indexer.config import LoadedConfig
     from directory_indexer.indexing.planner import Plan
-    from directory_indexer.records import Finding, IndexSummary, StatusReport
+    from directory_indexer.records import EmbeddingEstimate, Finding, IndexSummary, StatusReport
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "json.md"
 
@@ -53,6 +53,7 @@ def test_the_documentation_shows_what_is_written(  # noqa: PLR0913, PLR0917 - ea
     file_text: FileText,
     index_report: IndexReport,
     plans: list[Plan],
+    estimate: EmbeddingEstimate,
     status_report: StatusReport,
     findings: tuple[Finding, ...],
     loaded: LoadedConfig,
@@ -61,7 +62,7 @@ def test_the_documentation_shows_what_is_written(  # noqa: PLR0913, PLR0917 - ea
         "search": search_json(result, index=summary, full=True, explain=True),
         "get": get_json(file_text),
         "index": index_json(index_report),
-        "index --dry-run": plan_json(plans),
+        "index --dry-run": plan_json(plans, estimate),
         "status": status_json(replace(status_report, directories=status_report.directories[:1], last_run=None)),
         "doctor": doctor_json(findings),
         "config": config_json(replace(loaded, settings=loaded.settings[1:2])),
@@ -172,8 +173,10 @@ def test_failures_that_the_report_itself_left_out_are_told(status_report: Status
     assert (page["failed"], len(page["failures"]), page["truncated"]) == (2, 1, True)
 
 
-def test_the_counts_of_a_run_add_up(index_report: IndexReport, plans: list[Plan]) -> None:
-    for page in (index_json(index_report), plan_json(plans)):
+def test_the_counts_of_a_run_add_up(
+    index_report: IndexReport, plans: list[Plan], estimate: EmbeddingEstimate
+) -> None:
+    for page in (index_json(index_report), plan_json(plans, estimate)):
         counts: dict[str, Any] = json.loads(page)
         parts = ("added", "changed", "moved", "unchanged", "skipped", "failed")
         assert counts["files"] == sum(counts.get(part, 0) for part in parts)

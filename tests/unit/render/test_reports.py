@@ -22,7 +22,7 @@ from directory_indexer.render.spans import plain
 if TYPE_CHECKING:
     from directory_indexer.config import LoadedConfig
     from directory_indexer.indexing.planner import Plan
-    from directory_indexer.records import Finding
+    from directory_indexer.records import EmbeddingEstimate, Finding
 
 AT_HOME = PathStyle("", "/home/ann")
 MANY = tuple(FileFailure(file_path(f"/home/ann/{n}"), Stage.READ, "vanished") for n in range(30))
@@ -102,8 +102,10 @@ def test_an_empty_index_says_how_to_begin(status_report: StatusReport, now: floa
     )
 
 
-def test_a_plan_adds_up_and_names_what_would_change(plans: list[Plan]) -> None:
-    assert plain(plan_lines(plans, paths=AT_HOME)).splitlines() == [
+def test_a_plan_adds_up_and_names_what_would_change(
+    plans: list[Plan], estimate: EmbeddingEstimate
+) -> None:
+    assert plain(plan_lines(plans, estimate, paths=AT_HOME)).splitlines() == [
         "~/notes",
         "files      13 seen = 1 new + 1 changed + 7 unchanged + 3 skipped + 1 failed",
         "to read    2 files, 3.0 KiB",
@@ -113,12 +115,15 @@ def test_a_plan_adds_up_and_names_what_would_change(plans: list[Plan]) -> None:
         "update     ~/notes/changed.md",
         "remove     ~/notes/old.md",
         "fail       ~/notes/scan.pdf  page 3 cannot be read",
+        "to embed   about 768 tokens with ollama/nomic-embed-text with 'search_document: '",
         "nothing was written",
     ]
 
 
-def test_a_verbose_plan_names_the_rule_that_leaves_a_file_out(plans: list[Plan]) -> None:
-    shown = plain(plan_lines(plans, paths=AT_HOME, verbose=True)).splitlines()
+def test_a_verbose_plan_names_the_rule_that_leaves_a_file_out(
+    plans: list[Plan], estimate: EmbeddingEstimate
+) -> None:
+    shown = plain(plan_lines(plans, estimate, paths=AT_HOME, verbose=True)).splitlines()
     assert "skip       ~/notes/photo.jpg  binary" in shown
     assert "ignore     ~/notes/.git  .git (ignore_patterns)" in shown
 
