@@ -8,6 +8,7 @@ libraries of the embedder, and `status` none for the parsers.
 
 from __future__ import annotations
 
+import glob
 import os
 import threading
 from functools import cached_property
@@ -22,6 +23,8 @@ from directory_indexer.records import (
     Finding,
     Quantization,
     StatusReport,
+    VectorLine,
+    VectorPlace,
     Verdict,
     file_path,
     lies_in,
@@ -56,8 +59,9 @@ class App:
     def __init__(self, loaded: LoadedConfig) -> None:
         self.loaded = loaded
         self._config = loaded.config
-        self._embedder_lock = threading.Lock()
-        self._embedder: Embedder | None = None
+        self._lock = threading.Lock()
+        self._embedders: dict[str, Embedder] = {}
+        self._vectorstores: dict[VectorLine, VectorStore] = {}
 
     # What commands and tools call
 
@@ -69,8 +73,7 @@ class App:
         return Searcher(
             docstore=self.docstore,
             nearest=lambda: self._nearest,
-            embedder=self.embedder,
-            fingerprint=self.fingerprint,
+            embedder=self.embedder_of,
         )
 
     @cached_property
@@ -81,9 +84,8 @@ class App:
         return SimilarFiles(
             docstore=self.docstore,
             nearest=self._nearest,
-            embedder=self.embedder,
+            embedder=self.embedder_of,
             parse_policy=self._parse_policy,
-            fingerprint=self.fingerprint,
         )
 
     @cached_property
@@ -129,7 +131,8 @@ class App:
             yield from self._doctor().repair()
         except CorruptIndexError as error:
             damaged = set_aside(self._config.storage.sqlite_path)
-            self._generations.discard_others(0)
+            for generations in self._all_generations():
+                generations.discard_others(0)
             message = f"{error.message}; it was set aside as {damaged}"
             yield Finding("database", Verdict.REPAIRED, message, "dirindex index PATH builds a new one")
 
@@ -138,7 +141,7 @@ class App:
 
         return Doctor(
             docstore=self.docstore,
-            vectorstore=self._vectorstore,
+            vectorstore=self._main_vectorstore(),
             vectorizer=self._vectorizer,
             embedder=self.embedder,
             lock_path=self._lock_path,
@@ -172,9 +175,10 @@ class App:
             return StatusReport(
                 directories=directories,
                 failures=snapshot.failures(within=directories[0].path if within else None, limit=_LISTED),
-                space=self._space if snapshot.meta("fingerprint") else None,
+                space=snapshot.answering_line().space or (self._space if snapshot.meta("fingerprint") else None),
+                next_space=self._space if snapshot.is_switching else None,
                 n_database_bytes=self.docstore.size_bytes(),
-                n_vector_bytes=self._generations.size_bytes(),
+                n_vector_bytes=sum(generations.size_bytes() for generations in self._all_generations()),
                 running=self._going_on(runs),
                 last_run=runs[0] if runs else None,
             )
@@ -205,7 +209,9 @@ class App:
     def _check_services(self) -> None:
         """Ask what is on the network whether it answers; the embedded model is verified when it is loaded."""
         if self._space.provider != "embedded":
-            self.embedder().check()
+            embedder = self.embedder()
+            embedder.check()
+            self._vectorizer.adopt(embedder.space)
         self._vectorizer.check()
 
     def summary(self) -> IndexSummary:
@@ -217,28 +223,48 @@ class App:
         """Give the configured embedder, loaded at the first call.
 
         Raises:
-            ProviderError: it cannot be loaded or reached.
+            ProviderError: it cannot be loaded.
+        """
+        return self.embedder_of(None)
+
+    def answering_embedder(self) -> Embedder:
+        """Give the embedder that queries are embedded with now.
+
+        Raises:
+            ProviderError: it cannot be loaded.
+        """
+        with self.docstore.snapshot() as snapshot:
+            return self.embedder_of(snapshot.answering_line().space)
+
+    def embedder_of(self, space: EmbeddingSpace | None) -> Embedder:
+        """Give the embedder that made the vectors of a space: the configured one, or one as the index remembers it.
+
+        Raises:
+            ProviderError: it cannot be loaded.
         """
         from directory_indexer.embedders.building import Access, build_embedder
 
         embedding = self._config.embedding
+        wanted = self._space if space is None or space.name == self._space.name else space
+        # The key belongs to the service that is configured, and to no other.
+        may_have_key = embedding.api_key is not None and wanted.endpoint == self._space.endpoint
         access = Access(
-            api_key=embedding.api_key.get_secret_value() if embedding.api_key else None,
+            api_key=embedding.api_key.get_secret_value() if embedding.api_key and may_have_key else None,
             batch_size=embedding.batch_size,
             concurrency=self._config.indexing.concurrency,
             keep_alive=embedding.keep_alive,
         )
-        with self._embedder_lock:
-            if self._embedder is None:
-                self._embedder = build_embedder(self._space, access)
-            return self._embedder
+        with self._lock:
+            if wanted.name not in self._embedders:
+                self._embedders[wanted.name] = build_embedder(wanted, access)
+            return self._embedders[wanted.name]
 
     def close(self) -> None:
-        """Give back files and memory."""
-        if self._embedder is not None:
-            self._embedder.close()
-        if "_vectorstore" in self.__dict__:
-            self._vectorstore.close()
+        """Give back files, connections and memory."""
+        for embedder in self._embedders.values():
+            embedder.close()
+        for vectorstore in self._vectorstores.values():
+            vectorstore.close()
 
     # The parts
 
@@ -266,50 +292,66 @@ class App:
     def _nearest(self) -> Nearest:
         from directory_indexer.searching.nearest import Nearest
 
-        return Nearest(vectorstore=self._vectorstore)
+        return Nearest(place=self._place, vectorstore=self._vectorstore)
 
     @cached_property
     def _vectorizer(self) -> Vectorizer:
         from directory_indexer.indexing.vectorizer import Vectorizer
 
-        return Vectorizer(docstore=self.docstore, vectorstore=self._vectorstore, embedder=self.embedder)
+        return Vectorizer(
+            docstore=self.docstore, place=self._place, vectorstore=self._vectorstore, embedder=self.embedder
+        )
 
-    @cached_property
-    def _generations(self) -> Generations:
+    @property
+    def _place(self) -> VectorPlace:
+        return VectorPlace.SERVER if self._config.storage.qdrant.endpoint else VectorPlace.EMBEDDED
+
+    def _all_generations(self) -> Iterator[Generations]:
+        """Open the embedded collections of the index: the one in use, and those that a switch fills or leaves."""
         from directory_indexer.vectorstore.generations import Generations
 
         qdrant = self._config.storage.qdrant
-        return Generations(qdrant.path / qdrant.collection)
+        return (Generations(path) for path in qdrant.path.glob(f"{glob.escape(qdrant.collection)}*"))
 
-    @cached_property
-    def _vectorstore(self) -> VectorStore:
-        endpoint = self._config.storage.qdrant.endpoint
-        return self._qdrant_server(endpoint) if endpoint else self._embedded_vectorstore()
+    def _main_vectorstore(self) -> VectorStore:
+        with self.docstore.snapshot() as snapshot:
+            return self._vectorstore(snapshot.line())
 
-    def _embedded_vectorstore(self) -> VectorStore:
+    def _vectorstore(self, line: VectorLine) -> VectorStore:
+        """Open the store of a line once; of two at most, for readers of a former one keep it on the disk."""
+        with self._lock:
+            if line not in self._vectorstores:
+                while len(self._vectorstores) > 1:
+                    self._vectorstores.pop(next(iter(self._vectorstores))).close()
+                endpoint = self._config.storage.qdrant.endpoint
+                open_store = self._qdrant_server if endpoint else self._embedded_vectorstore
+                # Before the provider has told the length of its vectors there is nothing to store.
+                dimensions = line.space.dimensions if line.space else self._space.dimensions or 1
+                name = self._config.storage.qdrant.collection + line.suffix
+                self._vectorstores[line] = open_store(name, dimensions)
+            return self._vectorstores[line]
+
+    def _embedded_vectorstore(self, name: str, dimensions: int) -> VectorStore:
         from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
+        from directory_indexer.vectorstore.generations import Generations
 
-        return EmbeddedVectorStore(self._generations, dimensions=self._dimensions)
+        return EmbeddedVectorStore(Generations(self._config.storage.qdrant.path / name), dimensions=dimensions)
 
-    @property
-    def _dimensions(self) -> int:
-        return self._space.dimensions or self.embedder().space.dimensions
-
-    def _qdrant_server(self, endpoint: str) -> VectorStore:
+    def _qdrant_server(self, name: str, dimensions: int) -> VectorStore:
         from directory_indexer.vectorstore.collection import CollectionPlan
         from directory_indexer.vectorstore.connection import Address, Connection
         from directory_indexer.vectorstore.server import QdrantServer
 
         qdrant = self._config.storage.qdrant
         address = Address(
-            url=endpoint,
+            url=qdrant.endpoint or "",
             api_key=qdrant.api_key.get_secret_value() if qdrant.api_key else None,
             ca_file=qdrant.ca_file,
             grpc_port=qdrant.grpc_port,
             timeout_seconds=qdrant.timeout_seconds,
         )
         plan = CollectionPlan(
-            name=qdrant.collection,
+            name=name,
             shard_number=qdrant.shard_number,
             replication_factor=qdrant.replication_factor,
             write_consistency_factor=qdrant.write_consistency_factor,
@@ -318,7 +360,7 @@ class App:
             on_disk=qdrant.on_disk,
         )
         index_id = self.docstore.index_id()
-        return QdrantServer(Connection(address), plan, index_id=index_id, dimensions=self._dimensions)
+        return QdrantServer(Connection(address), plan, index_id=index_id, dimensions=dimensions)
 
     @cached_property
     def _parse_policy(self) -> ParsePolicy:

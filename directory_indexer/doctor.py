@@ -81,6 +81,7 @@ class Doctor:
                 yield self._repair_vectors(lost, unknown)
             for _ in self._vectorizer.embed_pending():
                 pass
+            self._vectorizer.complete_switch()
             self._vectorizer.merge_all()
         yield from self.check()
 

@@ -246,6 +246,17 @@ class EmbeddingSpace:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorLine:
+    """Vectors of one space in one collection: `space` is None while there are none yet.
+
+    `suffix` is what the name of the collection has behind the configured one; it is empty for the first line.
+    """
+
+    space: EmbeddingSpace | None = None
+    suffix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class EmbeddingUsage:
     """What an embedder was given so far: tokens as the provider counts them, and texts that it read only in part."""
 
@@ -566,7 +577,7 @@ class DirectoryStatus:
 
 @dataclass(frozen=True, slots=True)
 class StatusReport:
-    """The whole index at a glance."""
+    """The whole index at a glance. While vectors are made anew in `next_space`, those in `space` answer."""
 
     directories: tuple[DirectoryStatus, ...]
     failures: tuple[FileFailure, ...]
@@ -575,6 +586,7 @@ class StatusReport:
     n_vector_bytes: int
     running: RunRecord | None
     last_run: RunRecord | None
+    next_space: EmbeddingSpace | None = None
 
 
 @dataclass(frozen=True, slots=True)

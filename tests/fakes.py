@@ -26,18 +26,16 @@ class FakeEmbedder:
 
     dimensions: int = 64
     embedded: list[str] = field(default_factory=list)
+    model: str = "bag-of-words"
+    batch_size: int = 128
 
     @property
     def space(self) -> EmbeddingSpace:
-        return EmbeddingSpace(provider="fake", model="bag-of-words", dimensions=self.dimensions)
+        return EmbeddingSpace(provider="fake", model=self.model, dimensions=self.dimensions)
 
     @property
     def max_tokens(self) -> int:
         return 512
-
-    @property
-    def batch_size(self) -> int:
-        return 128
 
     @property
     def concurrency(self) -> int:

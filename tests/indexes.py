@@ -10,6 +10,7 @@ from fakes import FakeEmbedder
 from directory_indexer.chunker import ChunkPolicy
 from directory_indexer.docstore import DocStore
 from directory_indexer.embedders.wordpiece import count_tokens
+from directory_indexer.errors import ProviderError
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.indexer import Indexer, IndexOptions, IndexPolicy
 from directory_indexer.indexing.vectorizer import Vectorizer
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from directory_indexer.embedders import Embedder
-    from directory_indexer.records import Hit, IndexReport, Outcome, RunProgress
+    from directory_indexer.records import EmbeddingSpace, Hit, IndexReport, Outcome, RunProgress, VectorLine
     from directory_indexer.vectorstore import VectorStore
 
 FINGERPRINT = Fingerprint(embedding="fake/bag-of-words", chunking="64/8", extraction="1", analysis="1")
@@ -46,6 +47,7 @@ class Index:
     progress: list[RunProgress] = field(default_factory=list)
     provider: Embedder | None = None
     """What embeds instead of `embedder`."""
+    former_embedders: dict[str, Embedder] = field(default_factory=dict)
 
     open_vectorstore: Callable[[DocStore], VectorStore] | None = None
     """What opens another vector store than the embedded one."""
@@ -53,21 +55,38 @@ class Index:
     def __post_init__(self) -> None:
         self.docstore = DocStore(self.data_dir / "data.db")
         self.vectorstore = (self.open_vectorstore or self._embedded)(self.docstore)
-        self.vectorizer = Vectorizer(docstore=self.docstore, vectorstore=self.vectorstore, embedder=self._embedder)
-        self.nearest = Nearest(vectorstore=self.vectorstore)
-        self.searcher = Searcher(
-            docstore=self.docstore,
-            nearest=lambda: self.nearest,
-            embedder=self._embedder,
-            fingerprint=self.fingerprint,
+        self._other_stores: dict[VectorLine, VectorStore] = {}
+        place = self.vectorstore.place
+        self.vectorizer = Vectorizer(
+            docstore=self.docstore, place=place, vectorstore=self._store_of, embedder=self._embedder
         )
+        self.nearest = Nearest(place=place, vectorstore=self._store_of)
+        self.searcher = Searcher(docstore=self.docstore, nearest=lambda: self.nearest, embedder=self._embedder_of)
 
     def _embedded(self, _: DocStore) -> VectorStore:
-        generations = Generations(self.data_dir / "qdrant" / "test")
-        return EmbeddedVectorStore(generations, dimensions=self._embedder().space.dimensions)
+        return self._open_store("test", self._embedder().space.dimensions)
 
     def _embedder(self) -> Embedder:
         return self.provider or self.embedder
+
+    def _embedder_of(self, space: EmbeddingSpace | None) -> Embedder:
+        now = self._embedder()
+        if space is None or space.name == now.space.name:
+            return now
+        if space.name not in self.former_embedders:
+            raise ProviderError(f"{space.name} cannot be had any more")
+        return self.former_embedders[space.name]
+
+    def _store_of(self, line: VectorLine) -> VectorStore:
+        if not line.suffix:
+            return self.vectorstore
+        if line not in self._other_stores:
+            dimensions = line.space.dimensions if line.space else 1
+            self._other_stores[line] = self._open_store(f"test{line.suffix}", dimensions)
+        return self._other_stores[line]
+
+    def _open_store(self, name: str, dimensions: int) -> VectorStore:
+        return EmbeddedVectorStore(Generations(self.data_dir / "qdrant" / name), dimensions=dimensions)
 
     @property
     def parse_policy(self) -> ParsePolicy:
@@ -146,4 +165,5 @@ class Index:
             return contents
 
     def close(self) -> None:
-        self.vectorstore.close()
+        for store in (self.vectorstore, *self._other_stores.values()):
+            store.close()

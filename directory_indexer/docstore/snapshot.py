@@ -13,6 +13,7 @@ from directory_indexer.records import (
     ChunkId,
     ContentHash,
     DirectoryStatus,
+    EmbeddingSpace,
     FileFailure,
     FilePath,
     IndexedChunk,
@@ -25,6 +26,7 @@ from directory_indexer.records import (
     RunRecord,
     SkipReason,
     Stage,
+    VectorLine,
     VectorPlace,
     VectorPoint,
     embedding_text,
@@ -47,6 +49,13 @@ _CUT_OFF = """
     WHERE coalesce(c.is_embedded, 0) = 0
 """
 """Pending vectors whose texts are gone: a merge that was cut off may have brought them to the store."""
+
+FORMER = "former_"
+"""Begins the keys of what answers until a switch to another space is complete."""
+
+_CURRENT = """c.is_embedded = 1
+    AND NOT EXISTS (SELECT 1 FROM pending_vectors p WHERE p.chunk_id = c.chunk_id)"""
+_FORMER = "EXISTS (SELECT 1 FROM former_points p WHERE p.chunk_id = c.chunk_id AND p.text_hash = c.text_hash)"
 
 _WHERE = {VectorPlace.EMBEDDED: "in the embedded engine", VectorPlace.SERVER: "on a Qdrant server"}
 _MOVE = {
@@ -150,8 +159,7 @@ class Snapshot:
         current: set[ChunkId] = set()
         for batch in _batches([uuid.UUID(chunk_id).bytes for chunk_id in chunk_ids]):
             rows = self._connection.execute(
-                f"""SELECT chunk_id, file_id FROM chunks c WHERE chunk_id IN ({_marks(batch)}) AND is_embedded = 1
-                    AND NOT EXISTS (SELECT 1 FROM pending_vectors p WHERE p.chunk_id = c.chunk_id)""",  # noqa: S608
+                f"SELECT chunk_id, file_id FROM chunks c WHERE chunk_id IN ({_marks(batch)}) AND {self._answers}",  # noqa: S608
                 batch,
             )
             current.update(_chunk_id(row[0]) for row in rows if file_ids is None or row[1] in file_ids)
@@ -208,28 +216,48 @@ class Snapshot:
 
     # Vectors
 
+    def line(self) -> VectorLine:
+        """Tell which vectors runs add to."""
+        space = self.meta("space")
+        return VectorLine(space_from_json(space) if space else None, self.meta("suffix") or "")
+
+    def former_line(self) -> VectorLine | None:
+        """Tell which vectors answer until those of another space are complete; None unless a switch is under way."""
+        former = self.meta("former_space")
+        return VectorLine(space_from_json(former), self.meta("former_suffix") or "") if former else None
+
+    def answering_line(self) -> VectorLine:
+        """Tell which vectors answer searches."""
+        return self.former_line() or self.line()
+
     def generation(self, place: VectorPlace) -> int:
-        """Name the generation in a vector store that belongs to this moment; 0 is the empty one.
+        """Name the generation in a vector store that belongs to this moment and takes new vectors; 0 is the empty one.
 
         Raises:
             IndexMismatchError: the vectors are in another store.
         """
-        generations = self.generations()
-        if generations and place not in generations:
-            raise IndexMismatchError(
-                f"the vectors of the index are {_WHERE[next(iter(generations))]}, the configuration looks for them "
-                f"{_WHERE[place]}",
-                hint=_MOVE[place],
-            )
-        return generations.get(place, 0)
+        return _generation(self.generations(), place)
+
+    def answering_generation(self, place: VectorPlace) -> int:
+        """Name the generation in a vector store that answers searches; 0 is the empty one.
+
+        Raises:
+            IndexMismatchError: the vectors are in another store.
+        """
+        return _generation(self._generations(FORMER if self.former_line() else ""), place)
 
     def generations(self) -> dict[VectorPlace, int]:
         """Name the generation in each vector store that holds the vectors of this moment; none for an empty index."""
-        named = {place: int(self.meta(key) or 0) for place, key in GENERATION_KEYS.items()}
+        return self._generations("")
+
+    def _generations(self, prefix: str) -> dict[VectorPlace, int]:
+        named = {place: int(self.meta(prefix + key) or 0) for place, key in GENERATION_KEYS.items()}
         return {place: generation for place, generation in named.items() if generation}
 
     def pending_vectors(self) -> list[tuple[ChunkId, int, bytes]]:
-        """Give the vectors that no generation holds yet, with the ids of their files."""
+        """Give the vectors that answer and that no generation holds yet, with the ids of their files."""
+        if self.is_switching:
+            return []
         rows = self._connection.execute(
             """SELECT p.chunk_id, c.file_id, p.vector FROM pending_vectors p
                JOIN chunks c ON c.chunk_id = p.chunk_id WHERE c.is_embedded = 1"""
@@ -247,6 +275,20 @@ class Snapshot:
             )
             found.update((_chunk_id(chunk_id), vector) for chunk_id, vector in rows)
         return found
+
+    @property
+    def is_switching(self) -> bool:
+        """Tell whether vectors of a former space answer until those of another are complete."""
+        return self.meta("former_space") is not None
+
+    @property
+    def _answers(self) -> str:
+        """The SQL condition over `chunks c` for those whose point in the answering generation is of their text."""
+        return _FORMER if self.is_switching else _CURRENT
+
+    def count_refused(self) -> int:
+        """Count the chunks whose texts the provider refuses."""
+        return self._count("SELECT count(*) FROM refused_chunks")
 
     def count_pending_vectors(self) -> int:
         """Count the vectors that no generation holds yet."""
@@ -335,8 +377,7 @@ class Snapshot:
             scope, arguments = "AND c.file_id IN (SELECT value FROM json_each(?))", [file_ids_json]
         return bool(
             self._count(
-                f"""SELECT EXISTS (SELECT 1 FROM chunks c WHERE c.is_embedded = 1 {scope}
-                    AND NOT EXISTS (SELECT 1 FROM pending_vectors p WHERE p.chunk_id = c.chunk_id))""",  # noqa: S608
+                f"SELECT EXISTS (SELECT 1 FROM chunks c WHERE {self._answers} {scope})",  # noqa: S608
                 arguments,
             )
         )
@@ -449,6 +490,21 @@ class Snapshot:
 
     def _count(self, query: str, arguments: Sequence[object] = ()) -> int:
         return int(self._connection.execute(query, arguments).fetchone()[0])
+
+
+def space_from_json(text: str) -> EmbeddingSpace:
+    """Read a remembered space."""
+    return EmbeddingSpace(**json.loads(text))
+
+
+def _generation(generations: dict[VectorPlace, int], place: VectorPlace) -> int:
+    if generations and place not in generations:
+        raise IndexMismatchError(
+            f"the vectors of the index are {_WHERE[next(iter(generations))]}, the configuration looks for them "
+            f"{_WHERE[place]}",
+            hint=_MOVE[place],
+        )
+    return generations.get(place, 0)
 
 
 def within_condition(path: FilePath | None) -> tuple[str, list[object]]:

@@ -10,10 +10,11 @@ import json
 import os
 import time
 import uuid
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from directory_indexer.docstore.schema import FTS_TABLE
-from directory_indexer.docstore.snapshot import GENERATION_KEYS, NEEDLESS
+from directory_indexer.docstore.snapshot import FORMER, GENERATION_KEYS, NEEDLESS
 from directory_indexer.records import FileState, chunk_id, content_hash, embedding_text
 from directory_indexer.relevance.analyzer import FTS_COLUMNS, index_fields
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from directory_indexer.records import (
         Chunk,
         EmbeddedChunk,
+        EmbeddingSpace,
         FileFailure,
         FilePath,
         Outcome,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     )
 
 _RUNS_KEPT = 100
+_LINE_KEYS = ("space", "suffix", *GENERATION_KEYS.values())
 _ADD_FTS = f"INSERT INTO chunks_fts (rowid, {', '.join(FTS_COLUMNS)}) VALUES (?{', ?' * len(FTS_COLUMNS)})"  # noqa: S608 - made of constants
 _DELETE_FTS = _ADD_FTS.replace("(rowid", "(chunks_fts, rowid").replace("(?", "('delete', ?", 1)
 """FTS5 takes a row out of a table that keeps no text when it is given the very values that were put in."""
@@ -191,6 +194,64 @@ class Transaction:
             "INSERT OR IGNORE INTO stale_points (chunk_id, text_hash) VALUES (?, x'')",
             [(uuid.UUID(unknown).bytes,) for unknown in chunk_ids],
         )
+
+    def set_space(self, space: EmbeddingSpace) -> None:
+        """Remember the space of the first vectors."""
+        self.set_meta("space", json.dumps(asdict(space)))
+
+    def begin_switch(self, suffix: str) -> None:
+        """Start a new set of vectors; the one that answers now goes on answering until the new one is complete.
+
+        Every vector must be in a generation. A switch that is under way is given up for this one.
+        """
+        if not self._meta("former_space") and self._meta("space"):
+            for key in _LINE_KEYS:
+                self._move_meta(key, FORMER + key)
+            self._connection.execute(
+                "INSERT INTO former_points SELECT chunk_id, text_hash FROM chunks WHERE is_embedded = 1"
+            )
+            self._connection.execute("INSERT OR IGNORE INTO former_points SELECT chunk_id, text_hash FROM stale_points")
+        self._leave_line()
+        self.set_meta("suffix", suffix)
+
+    def switch_back(self) -> None:
+        """Give up a switch: what answers now takes new vectors again."""
+        self._leave_line()
+        for key in _LINE_KEYS:
+            self._move_meta(FORMER + key, key)
+        self._connection.execute(
+            """UPDATE chunks AS c SET is_embedded = 1 WHERE EXISTS (
+                   SELECT 1 FROM former_points p WHERE p.chunk_id = c.chunk_id AND p.text_hash = c.text_hash)"""
+        )
+        self._connection.execute(
+            """INSERT INTO stale_points SELECT p.chunk_id, p.text_hash FROM former_points p WHERE NOT EXISTS (
+                   SELECT 1 FROM chunks c WHERE c.chunk_id = p.chunk_id AND c.text_hash = p.text_hash)"""
+        )
+        self._connection.execute("DELETE FROM former_points")
+
+    def end_switch(self) -> None:
+        """Let the new vectors answer."""
+        for key in _LINE_KEYS:
+            self._connection.execute("DELETE FROM meta WHERE key = ?", (FORMER + key,))
+        self._connection.execute("DELETE FROM former_points")
+
+    def start_over(self) -> None:
+        """Forget every vector and in which space they were."""
+        self.end_switch()
+        self._leave_line()
+
+    def _leave_line(self) -> None:
+        self.forget_vectors()
+        self._connection.execute("DELETE FROM refused_chunks")
+        for key in _LINE_KEYS:
+            self._connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+
+    def _meta(self, key: str) -> str | None:
+        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row and str(row[0])
+
+    def _move_meta(self, key: str, to: str) -> None:
+        self._connection.execute("UPDATE OR REPLACE meta SET key = ? WHERE key = ?", (to, key))
 
     # Words
 

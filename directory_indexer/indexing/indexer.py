@@ -271,11 +271,13 @@ class Indexer:
                 f"the index was built in another way; this run would {'; '.join(differences)}",
                 hint="add --yes to do it; until then searches answer from what is there",
             )
+        if built.embedding != now.embedding and not is_elsewhere:
+            self._vectorizer.switch(now.embedding)
         with self._docstore.transaction() as transaction:
             if built.analysis != now.analysis:
                 transaction.rebuild_words()
-            if built.embedding != now.embedding or is_elsewhere:
-                transaction.forget_vectors()
+            if is_elsewhere:
+                transaction.start_over()
             transaction.set_meta("fingerprint", now.to_json())
 
     def _require_space(self, plans: Sequence[Plan], *, has_consent: bool) -> None:

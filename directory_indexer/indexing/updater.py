@@ -125,6 +125,7 @@ class Updater:
         if total and not self._run.must_stop:
             self._attempt(self._embed)
             self.tally.usage = self._vectorizer.usage
+        self._vectorizer.complete_switch()
         self._run.report(replace(self._progress, phase=Phase.MERGING))
         self._attempt(self._vectorizer.merge_what_is_worth_it)
         self.tally.n_pending = total - self._progress.chunks_done

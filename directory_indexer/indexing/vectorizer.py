@@ -7,13 +7,14 @@ the embedder at a time as make it fastest; each is kept as soon as it is back.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from directory_indexer.errors import ProviderError, TextsRefusedError, VectorsLostError, VectorStoreError
-from directory_indexer.records import EmbeddedChunk, EmbeddingUsage, FileFailure, Stage
+from directory_indexer.records import EmbeddedChunk, EmbeddingUsage, FileFailure, Stage, content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from directory_indexer.docstore import DocStore
     from directory_indexer.embedders import Embedder
-    from directory_indexer.records import ContentHash, PendingChunk, VectorPlace
+    from directory_indexer.records import ContentHash, EmbeddingSpace, PendingChunk, VectorLine, VectorPlace
     from directory_indexer.vectorstore import VectorStore
 
 _GRACE_SECONDS = 5.0
@@ -59,16 +60,24 @@ class _Flight:
 class Vectorizer:
     """Bring the vectors of one index up to date; the caller holds the write lock."""
 
-    def __init__(self, *, docstore: DocStore, vectorstore: VectorStore, embedder: Callable[[], Embedder]) -> None:
+    def __init__(
+        self,
+        *,
+        docstore: DocStore,
+        place: VectorPlace,
+        vectorstore: Callable[[VectorLine], VectorStore],
+        embedder: Callable[[], Embedder],
+    ) -> None:
+        self.place = place
         self._docstore = docstore
-        self._vectorstore = vectorstore
+        self._store_of = vectorstore
         self._embedder = embedder
         self.usage = EmbeddingUsage()
 
     @property
-    def place(self) -> VectorPlace:
-        """Where the vectors go."""
-        return self._vectorstore.place
+    def _vectorstore(self) -> VectorStore:
+        with self._docstore.snapshot() as snapshot:
+            return self._store_of(snapshot.line())
 
     def check(self) -> None:
         """Make sure that the vector store can take vectors.
@@ -91,6 +100,7 @@ class Vectorizer:
             if not snapshot.count_chunks_to_embed():
                 return
         embedder = self._embedder()
+        self.adopt(embedder.space)
         flights = _Flights(embedder)
         used_before = embedder.usage
         after: int | None = 0
@@ -109,6 +119,58 @@ class Vectorizer:
             flights.close()
             self.usage = _difference(embedder.usage, used_before)
 
+    def adopt(self, space: EmbeddingSpace) -> None:
+        """Remember the space of the first vectors, and hold all later ones to it.
+
+        Raises:
+            ProviderError: the vectors of the index have another length.
+        """
+        with self._docstore.snapshot() as snapshot:
+            known = snapshot.line().space
+        if known is None:
+            with self._docstore.transaction() as transaction:
+                transaction.set_space(space)
+        elif known.dimensions != space.dimensions:
+            raise ProviderError(
+                f"{space.name} makes vectors of {space.dimensions} dimensions, and those of the index have "
+                f"{known.dimensions}: it is another model under the same name",
+                hint="configure the model that made the index, or index into another place with --data-dir",
+            )
+
+    def switch(self, name: str) -> None:
+        """Begin to make all vectors anew in the space of this name; those that are there answer until that is done.
+
+        Raises:
+            VectorStoreError: the vectors that are there cannot be reached.
+        """
+        self.merge_all()
+        with self._docstore.snapshot() as snapshot:
+            former, line = snapshot.former_line(), snapshot.line()
+        is_way_back = former is not None and former.space is not None and former.space.name == name
+        with self._docstore.transaction() as transaction:
+            if is_way_back:
+                transaction.switch_back()
+            else:
+                transaction.begin_switch(f"-{content_hash(name.encode())[:4].hex()}" if line.space else line.suffix)
+        if former is not None:
+            self._clear(line)
+
+    def complete_switch(self) -> None:
+        """Let new vectors answer, and drop those of the former space, if every chunk has got its own."""
+        with self._docstore.snapshot() as snapshot:
+            former = snapshot.former_line()
+            is_complete = snapshot.count_chunks_to_embed() == snapshot.count_refused()
+        if former is not None and is_complete:
+            with self._docstore.transaction() as transaction:
+                transaction.end_switch()
+            self._clear(former)
+
+    def _clear(self, line: VectorLine) -> None:
+        """Drop vectors that answer nothing any more; what cannot be reached stays where it is."""
+        if line.space is not None:
+            with contextlib.suppress(VectorStoreError):
+                self._store_of(line).clear()
+
     def restore_lost(self) -> None:
         """Let chunks wait for their vectors again if those are not where the database has them.
 
@@ -116,6 +178,8 @@ class Vectorizer:
         """
         with self._docstore.snapshot() as snapshot:
             generation, n_vectors = snapshot.generation(self.place), snapshot.count_stored_vectors()
+        if not generation:
+            return
         try:
             self._vectorstore.require_whole(generation, n_vectors=n_vectors)
         except VectorsLostError:
@@ -126,11 +190,16 @@ class Vectorizer:
 
     def merge_what_is_worth_it(self) -> None:
         """Move pending vectors into the vector store unless they are so few that they may stay."""
-        self._merge(at_least=self._vectorstore.keep_pending)
+        if self._has_changes():
+            self._merge(at_least=self._vectorstore.keep_pending)
 
     def merge_all(self) -> None:
         """Move every pending vector into the vector store, and let it drop every stale point."""
         self._merge(at_least=1)
+
+    def _has_changes(self) -> bool:
+        with self._docstore.snapshot() as snapshot:
+            return bool(snapshot.count_pending_vectors() + snapshot.count_stale_points())
 
     def _merge(self, *, at_least: int) -> None:
         with self._docstore.snapshot() as snapshot:

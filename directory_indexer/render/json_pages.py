@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from directory_indexer.errors import DirIndexError
     from directory_indexer.indexing.planner import Plan
     from directory_indexer.records import (
+        EmbeddingEstimate,
         FileText,
         Finding,
         IndexReport,

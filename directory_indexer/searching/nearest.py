@@ -11,12 +11,12 @@ from directory_indexer.errors import GenerationGoneError
 from directory_indexer.records import VectorHit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from directory_indexer.docstore import Snapshot
-    from directory_indexer.records import ChunkId
+    from directory_indexer.records import ChunkId, VectorLine, VectorPlace
     from directory_indexer.searching.scope import Scope
     from directory_indexer.vectorstore import VectorStore
 
@@ -26,8 +26,9 @@ _GROWTH = 4
 class Nearest:
     """Exact at every moment: what was deleted is left out, what was just written is in."""
 
-    def __init__(self, *, vectorstore: VectorStore) -> None:
-        self._vectorstore = vectorstore
+    def __init__(self, *, place: VectorPlace, vectorstore: Callable[[VectorLine], VectorStore]) -> None:
+        self._place = place
+        self._store_of = vectorstore
 
     def chunks(self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope, limit: int) -> list[VectorHit]:
         """Give the `limit` nearest chunks in the scope, or all there are, nearest first.
@@ -44,21 +45,22 @@ class Nearest:
 
     def vectors(self, snapshot: Snapshot, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
         """Give the vectors of those chunks that have one."""
-        pending = snapshot.pending_vectors_of(chunk_ids)
+        pending = {} if snapshot.is_switching else snapshot.pending_vectors_of(chunk_ids)
         rest = [chunk_id for chunk_id in chunk_ids if chunk_id not in pending]
         current = snapshot.current_points(rest, None)
-        stored = (
-            self._vectorstore.vectors(snapshot.generation(self._vectorstore.place), sorted(current)) if current else {}
-        )
+        generation = snapshot.answering_generation(self._place)
+        stored = self._store_of(snapshot.answering_line()).vectors(generation, sorted(current)) if current else {}
         return stored | {chunk_id: np.frombuffer(raw, np.float32) for chunk_id, raw in pending.items()}
 
     def _in_generation(
         self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope, limit: int
     ) -> list[VectorHit]:
-        generation = snapshot.generation(self._vectorstore.place)
+        generation = snapshot.answering_generation(self._place)
         asked = limit
         while generation:
-            hits = self._vectorstore.search(generation, vector, scope=scope.vectors, limit=asked)
+            hits = self._store_of(snapshot.answering_line()).search(
+                generation, vector, scope=scope.vectors, limit=asked
+            )
             current = snapshot.current_points([hit.chunk_id for hit in hits], scope.file_ids)
             valid = [hit for hit in hits if hit.chunk_id in current]
             if not hits and snapshot.has_current_points(scope.file_ids_json):

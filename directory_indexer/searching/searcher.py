@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from directory_indexer.errors import IndexMismatchError, NotIndexedError, ProviderError, VectorStoreError
-from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.records import Hit, SearchMode, SearchResult, os_path
 from directory_indexer.relevance.excerpts import excerpt
 from directory_indexer.relevance.matchplan import plan_match
@@ -22,9 +21,12 @@ from directory_indexer.searching.scope import resolve_scope
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from directory_indexer.docstore import DocStore, Snapshot
     from directory_indexer.embedders import Embedder
-    from directory_indexer.records import ChunkId, FilePath, IndexedChunk, SearchRequest
+    from directory_indexer.records import ChunkId, EmbeddingSpace, FilePath, IndexedChunk, SearchRequest
     from directory_indexer.relevance.matchplan import MatchPlan
     from directory_indexer.relevance.query import Query
     from directory_indexer.relevance.ranking import Ranked
@@ -54,13 +56,11 @@ class Searcher:
         *,
         docstore: DocStore,
         nearest: Callable[[], Nearest],
-        embedder: Callable[[], Embedder],
-        fingerprint: Fingerprint,
+        embedder: Callable[[EmbeddingSpace | None], Embedder],
     ) -> None:
         self._docstore = docstore
         self._nearest = nearest
         self._embedder = embedder
-        self._fingerprint = fingerprint
 
     def search(self, request: SearchRequest) -> SearchResult:
         """Answer a request.
@@ -108,8 +108,7 @@ class Searcher:
         return _Lists(by_words, by_meaning, degraded)
 
     def _by_meaning(self, snapshot: Snapshot, plan: MatchPlan, scope: Scope) -> dict[ChunkId, float]:
-        require_same_space(snapshot, self._fingerprint)
-        vector = self._embedder().embed_query(plan.query.meaning)
+        vector = embedded_query(snapshot, self._embedder(snapshot.answering_line().space), plan.query.meaning)
         found = self._nearest().chunks(snapshot, vector, scope=scope, limit=DEPTH)
         return {hit.chunk_id: hit.score for hit in found}
 
@@ -129,24 +128,30 @@ def require_indexed(snapshot: Snapshot, scope: tuple[FilePath, ...]) -> None:
             raise NotIndexedError(f"nothing is indexed at {os_path(path)}", hint=f"indexed directories: {names}")
 
 
-def require_same_space(snapshot: Snapshot, fingerprint: Fingerprint) -> None:
-    """Refuse to compare vectors of different models.
+def embedded_query(snapshot: Snapshot, embedder: Embedder, text: str) -> NDArray[np.float32]:
+    """Embed what is looked for.
 
     Raises:
-        IndexMismatchError: the index was embedded in another way than a query would be now.
+        ProviderError: the embedder cannot answer.
+        IndexMismatchError: its vectors are not as long as those of the index.
     """
-    stored = snapshot.meta("fingerprint")
-    built = Fingerprint.from_json(stored) if stored else fingerprint
-    if built.embedding != fingerprint.embedding:
+    vector = embedder.embed_query(text)
+    space = snapshot.answering_line().space
+    if space is not None and space.dimensions != vector.size:
         raise IndexMismatchError(
-            f"the index was embedded with {built.embedding}, the configuration says {fingerprint.embedding}",
-            hint="dirindex index --yes embeds everything again",
+            f"the index holds vectors of {space.dimensions} dimensions, and {space.name} makes {vector.size} now",
+            hint="configure the model that made the index; dirindex doctor tells more",
         )
+    return vector
 
 
 def coverage(snapshot: Snapshot) -> tuple[str, ...]:
-    """Say how many chunks cannot be found by meaning yet, if there are any."""
-    waiting = snapshot.count_chunks_to_embed()
+    """Say what cannot be found by meaning yet, if there is anything."""
+    former, waiting = snapshot.former_line(), snapshot.count_chunks_to_embed()
+    if former is not None and former.space is not None:
+        return (
+            f"{waiting} of {snapshot.n_chunks} chunks wait to be embedded anew; until then {former.space.name} answers",
+        )
     if not waiting:
         return ()
     return (f"{waiting} of {snapshot.n_chunks} chunks are not embedded yet: they are found by words alone",)

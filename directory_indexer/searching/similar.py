@@ -22,7 +22,7 @@ from directory_indexer.records import (
 )
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.searching.scope import resolve_scope
-from directory_indexer.searching.searcher import EXCERPT_CHARS, coverage, require_indexed, require_same_space
+from directory_indexer.searching.searcher import EXCERPT_CHARS, coverage, require_indexed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 
     from directory_indexer.docstore import DocStore, Snapshot
     from directory_indexer.embedders import Embedder
-    from directory_indexer.fingerprint import Fingerprint
     from directory_indexer.parsing import ParsePolicy
-    from directory_indexer.records import ChunkId, FilePath, SourceFile, VectorHit
+    from directory_indexer.records import ChunkId, EmbeddingSpace, FilePath, SourceFile, VectorHit
     from directory_indexer.searching.nearest import Nearest
 
 MAX_PASSAGES = 16
@@ -53,15 +52,13 @@ class SimilarFiles:
         *,
         docstore: DocStore,
         nearest: Nearest,
-        embedder: Callable[[], Embedder],
+        embedder: Callable[[EmbeddingSpace | None], Embedder],
         parse_policy: ParsePolicy,
-        fingerprint: Fingerprint,
     ) -> None:
         self._docstore = docstore
         self._nearest = nearest
         self._embedder = embedder
         self._parse_policy = parse_policy
-        self._fingerprint = fingerprint
 
     def find(self, path: FilePath, *, within: tuple[FilePath, ...], limit: int) -> SearchResult:
         """Rank files by how near their passages are to those of the file at `path`, on average over its passages.
@@ -76,7 +73,6 @@ class SimilarFiles:
 
     def _find(self, snapshot: Snapshot, path: FilePath, request: SearchRequest) -> SearchResult:
         require_indexed(snapshot, request.scope)
-        require_same_space(snapshot, self._fingerprint)
         passages = self._passages(snapshot, path)
         scope = resolve_scope(snapshot, request, parse_query(""))
         found = [self._nearest.chunks(snapshot, one, scope=scope, limit=_NEIGHBOURS) for one in passages]
@@ -96,7 +92,7 @@ class SimilarFiles:
         match outcome:
             case ParsedFile():
                 texts = [embedding_text(chunk) for chunk in _spread(outcome.chunks)]
-                return list(self._embedder().embed_documents(texts))
+                return list(self._embedder(snapshot.answering_line().space).embed_documents(texts))
             case SkippedFile():
                 raise UsageError(f"{os_path(path)} holds no text to compare: {outcome.reason} {outcome.detail}".strip())
             case FileFailure():

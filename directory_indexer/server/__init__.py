@@ -106,7 +106,7 @@ def _parts(app: App, options: ServeOptions) -> _Parts:
 
     gc.freeze()
     gc.enable()
-    model = BackgroundModel(app.embedder)
+    model = BackgroundModel(app.answering_embedder)
     jobs = IndexJobs(command=index_command(app.loaded), runs=app.runs, running=app.running)
     tools = Tools(app=app, model=model, jobs=jobs, allowed=options.allowed)
     return _Parts(tools, model, jobs, _watch(app, jobs) if options.watch else None)

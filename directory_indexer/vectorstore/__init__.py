@@ -72,5 +72,8 @@ class VectorStore(Protocol):
     def health(self) -> Finding:
         """Look how the store is."""
 
+    def clear(self) -> None:
+        """Remove every vector of this index that nobody reads at the moment."""
+
     def close(self) -> None:
         """Give back files, connections and memory; a later call opens the store again."""

@@ -174,6 +174,11 @@ class EmbeddedVectorStore:
         message = f"the embedded engine keeps {self._generations.size_bytes() / 1e6:,.1f} MB of vectors"
         return Finding("vector store", Verdict.OK, message)
 
+    def clear(self) -> None:
+        """Remove every generation that nobody reads."""
+        self.close()
+        self.discard_others(0)
+
     def close(self) -> None:
         """Give back files and memory; calling it twice is harmless, and a later call opens the store again.
 

@@ -127,6 +127,10 @@ class QdrantServer:
     def discard_others(self, generation: int) -> None:
         """Do nothing: a merge leaves nothing behind."""
 
+    def clear(self) -> None:
+        """Delete the vectors of this index; the collection stays, for others may share it."""
+        self._delete(models.FilterSelector(filter=models.Filter(must=[self._own])))
+
     def health(self) -> Finding:
         """Tell the version of the server, how fast it answers, and how the collection is."""
         url = self._connection.address.url

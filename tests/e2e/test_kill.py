@@ -27,7 +27,7 @@ def _index(docs: Path, data_dir: Path) -> subprocess.Popen[bytes]:
 def _contents(data_dir: Path) -> dict[str, object]:
     """Give every text and whether its vector is there, by its place."""
     vectorstore = EmbeddedVectorStore(Generations(data_dir / "qdrant" / "directory-indexer"), dimensions=384)
-    nearest = Nearest(vectorstore=vectorstore)
+    nearest = Nearest(place=vectorstore.place, vectorstore=lambda _: vectorstore)
     contents: dict[str, object] = {}
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
         for directory_id in snapshot.directories().values():

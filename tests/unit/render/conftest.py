@@ -9,10 +9,10 @@ from directory_indexer.config import LoadedConfig, load_config
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.parsing import ParseRequest
 from directory_indexer.records import (
-    EmbeddingEstimate,
     Chunk,
     ChunkId,
     DirectoryStatus,
+    EmbeddingEstimate,
     EmbeddingSpace,
     Excerpt,
     Explanation,

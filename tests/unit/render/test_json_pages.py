@@ -173,9 +173,7 @@ def test_failures_that_the_report_itself_left_out_are_told(status_report: Status
     assert (page["failed"], len(page["failures"]), page["truncated"]) == (2, 1, True)
 
 
-def test_the_counts_of_a_run_add_up(
-    index_report: IndexReport, plans: list[Plan], estimate: EmbeddingEstimate
-) -> None:
+def test_the_counts_of_a_run_add_up(index_report: IndexReport, plans: list[Plan], estimate: EmbeddingEstimate) -> None:
     for page in (index_json(index_report), plan_json(plans, estimate)):
         counts: dict[str, Any] = json.loads(page)
         parts = ("added", "changed", "moved", "unchanged", "skipped", "failed")

@@ -102,9 +102,7 @@ def test_an_empty_index_says_how_to_begin(status_report: StatusReport, now: floa
     )
 
 
-def test_a_plan_adds_up_and_names_what_would_change(
-    plans: list[Plan], estimate: EmbeddingEstimate
-) -> None:
+def test_a_plan_adds_up_and_names_what_would_change(plans: list[Plan], estimate: EmbeddingEstimate) -> None:
     assert plain(plan_lines(plans, estimate, paths=AT_HOME)).splitlines() == [
         "~/notes",
         "files      13 seen = 1 new + 1 changed + 7 unchanged + 3 skipped + 1 failed",
@@ -120,9 +118,7 @@ def test_a_plan_adds_up_and_names_what_would_change(
     ]
 
 
-def test_a_verbose_plan_names_the_rule_that_leaves_a_file_out(
-    plans: list[Plan], estimate: EmbeddingEstimate
-) -> None:
+def test_a_verbose_plan_names_the_rule_that_leaves_a_file_out(plans: list[Plan], estimate: EmbeddingEstimate) -> None:
     shown = plain(plan_lines(plans, estimate, paths=AT_HOME, verbose=True)).splitlines()
     assert "skip       ~/notes/photo.jpg  binary" in shown
     assert "ignore     ~/notes/.git  .git (ignore_patterns)" in shown

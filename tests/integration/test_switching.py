@@ -1,0 +1,214 @@
+"""Another provider or model: the old vectors answer until the new ones are complete, and the two never meet."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import pytest
+from fakes import FakeEmbedder
+from indexes import Index
+
+from directory_indexer.errors import ConsentNeededError, ProviderError
+from directory_indexer.indexing.indexer import IndexOptions
+from directory_indexer.records import Outcome, SearchMode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from directory_indexer.records import IndexReport
+
+N_FILES = 24
+CONSENT = IndexOptions(has_consent=True, wait=False)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[Index]:
+    """Make an index whose embedder has so many dimensions that no two words of these tests share one."""
+    root = tmp_path / "docs"
+    root.mkdir()
+    index = Index(root=root, data_dir=tmp_path / "data", embedder=FakeEmbedder(4096))
+    yield index
+    index.close()
+
+
+@pytest.fixture
+def old(index: Index) -> FakeEmbedder:
+    """Fill an index with vectors of a first model."""
+    for number in range(N_FILES):
+        index.write(f"{number:02}.md", f"note {number:02} about the harbour of town{number:02}")
+    index.run()
+    return index.embedder
+
+
+def use(index: Index, model: str, *, dimensions: int = 4000) -> FakeEmbedder:
+    """Configure another model; those that were configured before can still be had."""
+    index.former_embedders[index.embedder.space.name] = index.embedder
+    index.embedder = FakeEmbedder(dimensions, model=model, batch_size=4)
+    index.fingerprint = dataclasses.replace(index.fingerprint, embedding=index.embedder.space.name)
+    return index.embedder
+
+
+def run_for(index: Index, n_batches: int) -> IndexReport:
+    """Run, and stop when so many batches were embedded."""
+    options = CONSENT
+
+    def stop_reason() -> Outcome | None:
+        return Outcome.OUT_OF_TIME if len(index.embedder.embedded) >= 4 * n_batches else None
+
+    return index.run(options=options, stop_reason=stop_reason)
+
+
+def by_meaning(index: Index, query: str) -> list[str]:
+    return index.names(query, mode=SearchMode.SEMANTIC, limit=1)
+
+
+def collections(index: Index) -> list[str]:
+    return sorted(path.parent.name for path in (index.data_dir / "qdrant").glob("*/generation-*") if path.is_dir())
+
+
+def test_nothing_is_embedded_anew_without_consent_and_the_old_model_answers_meanwhile(
+    index: Index, old: FakeEmbedder
+) -> None:
+    new = use(index, "newer")
+    with pytest.raises(ConsentNeededError, match="embed every text again"):
+        index.run()
+    assert new.embedded == []
+    assert by_meaning(index, "town07") == ["07.md"]
+    del old
+
+
+def test_a_switch_ends_with_the_new_model_alone(index: Index, old: FakeEmbedder) -> None:
+    new = use(index, "newer")
+    report = index.run(options=CONSENT)
+    assert (report.n_embedded, report.n_reused, report.n_pending) == (N_FILES, 0, 0)
+    index.former_embedders.clear()
+    assert by_meaning(index, "town07") == ["07.md"]
+    index.vectorizer.merge_all()
+    assert by_meaning(index, "town07") == ["07.md"]
+    assert len(collections(index)) == 1
+    assert len(new.embedded) == N_FILES
+    assert index.searcher.search(index.request("town07")).degraded == ()
+    del old
+
+
+def test_while_a_switch_is_under_way_the_old_vectors_answer_with_the_old_model(index: Index, old: FakeEmbedder) -> None:
+    use(index, "newer")
+    report = run_for(index, 3)
+    assert (report.outcome, report.n_embedded) == (Outcome.OUT_OF_TIME, 12)
+    for number in (0, 11, 12, N_FILES - 1):
+        assert by_meaning(index, f"town{number:02}") == [f"{number:02}.md"]
+    [notice] = index.searcher.search(index.request("town07")).degraded
+    assert notice == f"12 of 24 chunks wait to be embedded anew; until then {old.space.name} answers"
+
+
+def test_words_answer_while_a_switch_is_under_way_and_the_old_model_is_gone(index: Index, old: FakeEmbedder) -> None:
+    use(index, "newer")
+    run_for(index, 3)
+    index.former_embedders.clear()
+    result = index.searcher.search(index.request("town07"))
+    assert result.hits[0].path.endswith("07.md")
+    assert "answered by words alone" in result.degraded[0]
+    with pytest.raises(ProviderError, match=old.space.name):
+        by_meaning(index, "town07")
+
+
+def test_a_switch_that_was_interrupted_goes_on_where_it_ended(index: Index, old: FakeEmbedder) -> None:
+    new = use(index, "newer")
+    run_for(index, 2)
+    run_for(index, 2)
+    done = 16
+    report = index.run()
+    assert report.n_embedded == len(new.embedded) == N_FILES - done
+    index.former_embedders.clear()
+    assert by_meaning(index, "town01") == ["01.md"]
+    del old
+
+
+def test_going_back_in_the_middle_embeds_nothing(index: Index, old: FakeEmbedder) -> None:
+    use(index, "newer")
+    run_for(index, 2)
+    index.embedder = old
+    index.fingerprint = dataclasses.replace(index.fingerprint, embedding=old.space.name)
+    report = index.run(options=CONSENT)
+    assert (report.n_embedded, report.n_pending, old.embedded) == (0, 0, [])
+    assert by_meaning(index, "town07") == ["07.md"]
+    assert index.searcher.search(index.request("town07")).degraded == ()
+
+
+def test_another_switch_in_the_middle_keeps_what_answers(index: Index, old: FakeEmbedder) -> None:
+    use(index, "newer")
+    run_for(index, 2)
+    use(index, "newest", dimensions=5000)
+    run_for(index, 3)
+    assert by_meaning(index, "town07") == ["07.md"]
+    assert index.run().n_embedded == N_FILES - 12
+    index.former_embedders.clear()
+    assert by_meaning(index, "town07") == ["07.md"]
+    index.vectorizer.merge_all()
+    assert len(collections(index)) == 1
+    del old
+
+
+def test_there_and_back_again_leaves_one_collection(index: Index, old: FakeEmbedder) -> None:
+    use(index, "newer")
+    index.run(options=CONSENT)
+    use(index, old.model, dimensions=old.dimensions)
+    index.run(options=CONSENT)
+    index.former_embedders.clear()
+    index.vectorizer.merge_all()
+    assert by_meaning(index, "town07") == ["07.md"]
+    assert len(collections(index)) == 1
+
+
+def test_a_text_that_changes_during_a_switch_is_never_found_by_its_old_meaning(index: Index, old: FakeEmbedder) -> None:
+    use(index, "newer")
+    run_for(index, 2)
+    index.write("07.md", "a recipe for onion soup")
+    (index.root / "08.md").unlink()
+    run_for(index, 1)
+    assert "07.md" not in index.names("town07", mode=SearchMode.SEMANTIC, limit=N_FILES)
+    assert "08.md" not in index.names("town08", mode=SearchMode.SEMANTIC, limit=N_FILES)
+    assert index.names("onion soup", mode=SearchMode.KEYWORD) == ["07.md"]
+    index.run()
+    index.former_embedders.clear()
+    assert by_meaning(index, "onion soup") == ["07.md"]
+    del old
+
+
+def test_a_switch_is_complete_when_nothing_is_left_to_embed(index: Index, old: FakeEmbedder) -> None:
+    use(index, "newer")
+    run_for(index, 5)
+    for number in range(N_FILES):
+        path = index.root / f"{number:02}.md"
+        if number >= 16:
+            path.unlink()
+    report = index.run()
+    assert report.n_pending == 0
+    with index.docstore.snapshot() as snapshot:
+        assert not snapshot.is_switching
+    del old
+
+
+def test_other_chunks_keep_the_old_vectors_out_of_reach(index: Index, old: FakeEmbedder) -> None:
+    """A place that holds another text now has the same id; its old vector must not answer for it."""
+    index.write("long.md", "\n\n".join(f"# Part {n}\n\nabout the lighthouse number {n}" for n in range(40)))
+    index.run()
+    use(index, "newer")
+    index.fingerprint = dataclasses.replace(index.fingerprint, chunking="32/4")
+    run_for(index, 1)
+    for hit in index.search("lighthouse number 7", mode=SearchMode.SEMANTIC, limit=50):
+        assert not hit.path.endswith("long.md") or "lighthouse" in hit.text
+    index.run()
+    assert index.names("lighthouse number 7", limit=1) == ["long.md"]
+    del old
+
+
+def test_a_model_that_changes_its_dimensions_under_its_name_is_refused(index: Index, old: FakeEmbedder) -> None:
+    index.embedder = FakeEmbedder(old.dimensions + 1, model=old.model)
+    index.write("new.md", "something new")
+    report = index.run()
+    assert "it is another model under the same name" in report.unavailable
+    assert index.names("something new", mode=SearchMode.KEYWORD) == ["new.md"]
+    assert "4097" in index.searcher.search(index.request("town07")).degraded[0]
