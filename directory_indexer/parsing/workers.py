@@ -162,8 +162,14 @@ class _Crew(Generic[Item, Result]):
             initargs=(self._limits.memory_bytes,),
             context=multiprocessing.get_context("spawn"),
         )
-        with _interrupts_blocked():
-            _ = pool.active  # starts it
+        try:
+            with _interrupts_blocked():
+                _ = pool.active  # starts it
+        except BrokenProcessPool as error:
+            raise UnavailableError(
+                f"no worker process can be started: {error.__cause__}",
+                hint="allow more open files (ulimit -n) or processes, or lower indexing.concurrency",
+            ) from error
         return pool
 
     def _stop(self) -> None:

@@ -126,11 +126,6 @@ def test_every_mistake_of_a_configuration_is_told_at_once(shell: Shell) -> None:
     assert all(name in errors for name in ("chunk_size", "chunk_sise", "storrage"))
 
 
-def test_a_qdrant_server_that_is_not_there_yet_is_refused_not_replaced(shell: Shell) -> None:
-    shell.environ["DIRINDEX_STORAGE__QDRANT__ENDPOINT"] = "http://localhost:6333"
-    assert "not supported" in shell.run("search", "keys", expect=2).stderr
-
-
 def test_the_index_is_private(indexed: Shell) -> None:
     assert indexed.data_dir.stat().st_mode & 0o777 == 0o700
     for path in indexed.data_dir.rglob("*"):
