@@ -14,8 +14,9 @@ import threading
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from directory_indexer.config.sources import KEYS
 from directory_indexer.docstore import DocStore, set_aside
-from directory_indexer.errors import CorruptIndexError, NotIndexedError
+from directory_indexer.errors import CorruptIndexError, NotIndexedError, UsageError
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.records import (
     EmbeddingSpace,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from directory_indexer.doctor import Doctor
     from directory_indexer.embedders import Embedder
     from directory_indexer.indexing.indexer import Indexer
+    from directory_indexer.indexing.migration import Migration
     from directory_indexer.indexing.vectorizer import Vectorizer
     from directory_indexer.parsing import ParsePolicy
     from directory_indexer.records import FileText, IndexSummary, RunRecord
@@ -135,6 +137,28 @@ class App:
                 generations.discard_others(0)
             message = f"{error.message}; it was set aside as {damaged}"
             yield Finding("database", Verdict.REPAIRED, message, "dirindex index PATH builds a new one")
+
+    def migration(self, *, to_server: str | None) -> Migration:
+        """Prepare to copy the vectors to a Qdrant server at a URL, or from the configured one to the embedded engine.
+
+        Raises:
+            UsageError: the URL is none, or no server is configured to copy from.
+        """
+        from directory_indexer.indexing.migration import Migration
+
+        qdrant = self._config.storage.qdrant
+        if not to_server and not qdrant.endpoint:
+            raise UsageError("storage.qdrant.endpoint names no server to copy from", hint="dirindex config shows it")
+        for mistake in KEYS["storage.qdrant.endpoint"].kind.mistakes(to_server or qdrant.endpoint):
+            raise UsageError(f"--to-server '{to_server}' {mistake.words}")
+        embedded, server = self._embedded_vectorstore(), self._qdrant_server(to_server or qdrant.endpoint or "")
+        return Migration(
+            docstore=self.docstore,
+            source=embedded if to_server else server,
+            target=server if to_server else embedded,
+            where=f"{to_server}, collection '{qdrant.collection}'" if to_server else str(qdrant.path),
+            lock_path=self._lock_path,
+        )
 
     def _doctor(self) -> Doctor:
         from directory_indexer.doctor import Doctor

@@ -465,6 +465,7 @@ class Phase(StrEnum):
     READING = "reading"
     EMBEDDING = "embedding"
     MERGING = "merging"
+    COPYING = "copying"
     DONE = "done"
 
 
@@ -554,6 +555,18 @@ class IndexReport:
     def n_seen(self) -> int:
         """Count every file that the walk met and no rule excludes."""
         return self.n_added + self.n_changed + self.n_moved + self.n_unchanged + self.n_skipped + self.n_failed
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationReport:
+    """What copying vectors to another store came to; of the hits of sample queries so many were as near as before."""
+
+    outcome: Outcome
+    seconds: float
+    n_vectors: int
+    n_copied: int
+    n_same_hits: int
+    n_compared_hits: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,7 @@ class Server:
     def start(self) -> None:
         """Start anew on the same port, after it was stopped or died."""
         words = [sys.executable, str(PROGRAM), "--port", str(self.port), *self._options]
-        if self._process:
-            self.stop()
+        self.stop()
         self._process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout
         self.port, self.grpc_port = map(int, self._process.stdout.readline().split())
@@ -41,12 +40,12 @@ class Server:
         return f"{'https' if '--certificate' in self._options else 'http'}://127.0.0.1:{self.port}"
 
     def stop(self) -> None:
-        assert self._process
-        self._process.kill()
-        self._process.wait()
-        assert self._process.stdout
-        self._process.stdout.close()
-        self._process = None
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+            assert self._process.stdout
+            self._process.stdout.close()
+            self._process = None
 
     def fail(self, *faults: Fault) -> None:
         """Misbehave from now on as the faults say; without any, behave."""

@@ -301,6 +301,50 @@ def forget(
 
 
 @cli.command()
+@click.option("--to-server", metavar="URL", help="Copy them to the Qdrant server at URL.")
+@click.option("--to-embedded", is_flag=True, help="Copy them from the configured server back to this machine.")
+@where
+@how_much
+def migrate(
+    *,
+    to_server: str | None,
+    to_embedded: bool,
+    config: Path | None,
+    data_dir: Path | None,
+    quiet: bool,
+    verbose: bool,
+    as_json: bool,
+) -> None:
+    """Copy the vectors to a Qdrant server or back, without embedding anything again.
+
+    What was interrupted goes on when it is run again. The index answers from where its vectors were until the
+    configuration names the other place.
+    """
+    from directory_indexer.errors import UsageError
+    from directory_indexer.records import Outcome
+    from directory_indexer.render import json_pages, reports
+    from directory_indexer.render.spans import plain
+    from directory_indexer.signals import StopSwitch
+
+    if bool(to_server) == to_embedded:
+        raise UsageError("say where to: --to-server URL or --to-embedded")
+    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    app = _app(config, data_dir, output)
+    switch = StopSwitch(max_seconds=None)
+    with output.progress() as listener:
+        report = app.migration(to_server=to_server).run(listener=listener, stop_reason=switch.reason)
+    if as_json:
+        output.data(json_pages.migration_json(report, endpoint=to_server))
+    else:
+        output.notes([plain(reports.migration_lines(report)).rstrip()])
+    if report.outcome is not Outcome.COMPLETED:
+        raise click.exceptions.Exit(_INTERRUPTED)
+    if not as_json:
+        output.notes(["put this into the configuration, and the index answers from there:"])
+        output.data(json_pages.endpoint_json(to_server))
+
+
+@cli.command()
 @click.option("--repair", is_flag=True, help="Mend what can be mended.")
 @where
 @how_much

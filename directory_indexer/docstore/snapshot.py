@@ -36,7 +36,10 @@ from directory_indexer.relevance.analyzer import FTS_WEIGHTS
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
 GENERATION_KEYS = {VectorPlace.EMBEDDED: "generation", VectorPlace.SERVER: "generation_on_server"}
 """Under which key each vector store's generation is remembered; both hold the same vectors where both are named."""
@@ -314,6 +317,20 @@ class Snapshot:
         )
         for chunk_id, path, directory, vector in rows:
             yield VectorPoint(_chunk_id(chunk_id), path, _parents(path, directory), vector)
+
+    def points(self, vectors: Mapping[ChunkId, NDArray[np.float32]]) -> list[VectorPoint]:
+        """Give vectors with the places of their chunks, as a vector store wants them."""
+        points: list[VectorPoint] = []
+        for batch in _batches([uuid.UUID(chunk_id).bytes for chunk_id in vectors]):
+            rows = self._connection.execute(
+                f"""SELECT c.chunk_id, f.path, d.path FROM chunks c JOIN files f ON f.id = c.file_id
+                    JOIN directories d ON d.id = f.directory_id WHERE c.chunk_id IN ({_marks(batch)})""",  # noqa: S608
+                batch,
+            )
+            for raw, path, directory in rows:
+                chunk_id = _chunk_id(raw)
+                points.append(VectorPoint(chunk_id, path, _parents(path, directory), vectors[chunk_id].tobytes()))
+        return points
 
     def stale_points(self) -> list[ChunkId]:
         """List the points that belong to texts that are gone."""

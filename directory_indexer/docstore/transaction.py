@@ -165,6 +165,10 @@ class Transaction:
         """Name a generation that holds the same vectors as those that are named already."""
         self.set_meta(GENERATION_KEYS[place], str(generation))
 
+    def unname_generation(self, place: VectorPlace) -> None:
+        """Let a store have no generation that the index could answer from."""
+        self.forget_meta(GENERATION_KEYS[place])
+
     def forget_vectors(self) -> None:
         """Let every chunk wait for its vector again, and start over with no generation."""
         self._forget_generations()
@@ -310,8 +314,12 @@ class Transaction:
         )
 
     def _forget_generations(self) -> None:
-        for key in GENERATION_KEYS.values():
-            self._connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+        for place in GENERATION_KEYS:
+            self.unname_generation(place)
+
+    def forget_meta(self, key: str) -> None:
+        """Remember a value no more."""
+        self._connection.execute("DELETE FROM meta WHERE key = ?", (key,))
 
     def _put_row(self, values: Sequence[object]) -> int:
         return int(self._connection.execute(_UPSERT_FILE, values).fetchone()[0])

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Finding,
         IndexReport,
         IndexSummary,
+        MigrationReport,
         SearchResult,
         SkipReason,
         StatusReport,
@@ -120,6 +121,29 @@ def index_json(report: IndexReport, *, page_bytes: int = PAGE_BYTES) -> str:
     }
     failures = [failure_object(failure) for failure in (*report.failures, *report.refused)]
     return _with_list(page, "failures", failures, n_all=len(failures), page_bytes=page_bytes)
+
+
+def migration_json(report: MigrationReport, *, endpoint: str | None) -> str:
+    """Write what copying vectors came to, and what the configuration says to answer from there."""
+    page: JsonObject = {
+        "outcome": report.outcome,
+        "seconds": round(report.seconds, 3),
+        "vectors": report.n_vectors,
+        "copied": report.n_copied,
+        "compared_hits": report.n_compared_hits,
+        "same_hits": report.n_same_hits,
+        "configuration": _endpoint(endpoint),
+    }
+    return json.dumps(page, ensure_ascii=False)
+
+
+def endpoint_json(endpoint: str | None) -> str:
+    """Write the part of a configuration that says where the vectors are."""
+    return json.dumps(_endpoint(endpoint), ensure_ascii=False, indent=2)
+
+
+def _endpoint(endpoint: str | None) -> JsonObject:
+    return {"storage": {"qdrant": {"endpoint": endpoint}}}
 
 
 def plan_json(plans: Sequence[Plan], estimate: EmbeddingEstimate, *, page_bytes: int = PAGE_BYTES) -> str:

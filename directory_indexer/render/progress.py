@@ -22,7 +22,7 @@ _LINE_SHARE = 0.1
 
 
 class Work(NamedTuple):
-    """What a phase has done, of how much: bytes while it reads, chunks while it embeds, otherwise files."""
+    """What a phase has done, of how much: bytes while it reads, chunks while it embeds or copies, otherwise files."""
 
     done: int
     total: int
@@ -44,7 +44,7 @@ def work_of(progress: RunProgress) -> Work:
     """Tell which of the counts the phase is measured by."""
     if progress.phase is Phase.READING:
         return Work(progress.bytes_done, progress.bytes_total)
-    if progress.phase is Phase.EMBEDDING:
+    if progress.phase in {Phase.EMBEDDING, Phase.COPYING}:
         return Work(progress.chunks_done, progress.chunks_total)
     return Work(progress.files_done, progress.files_total)
 
@@ -128,7 +128,7 @@ def _whole_seconds(seconds: float) -> str:
 def _details(progress: RunProgress, pace: Pace) -> Iterator[str]:
     if progress.phase is Phase.WAITING:
         yield printable(progress.waits_for) or "another process is writing to the index"
-    elif progress.phase is Phase.EMBEDDING:
+    elif progress.phase in {Phase.EMBEDDING, Phase.COPYING}:
         yield f"{progress.chunks_done:,} of {count(progress.chunks_total, 'chunk')}"
         if pace.per_second:
             yield f"{pace.per_second:,.0f}/s" if pace.per_second >= 1 else f"{pace.per_second * 60:,.0f}/min"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         FilePath,
         Finding,
         IndexReport,
+        MigrationReport,
         RunRecord,
         SkipReason,
         StatusReport,
@@ -45,6 +46,17 @@ _VERDICTS = {
     Verdict.WARNING: ("warning", Style.WARNING),
     Verdict.PROBLEM: ("problem", Style.PROBLEM),
 }
+
+
+def migration_lines(report: MigrationReport) -> Iterator[Line]:
+    """Say how many vectors are in both stores now, and how both answer the same queries."""
+    ending = Style.GOOD if report.outcome is Outcome.COMPLETED else Style.WARNING
+    yield line(Span(_ENDINGS[report.outcome], ending), f" in {duration(report.seconds)}")
+    yield _fact("copied", f"{report.n_copied:,} of {count(report.n_vectors, 'vector')}")
+    if report.n_compared_hits:
+        yield _fact(
+            "checked", f"{report.n_same_hits:,} of {report.n_compared_hits:,} sample hits are as near as before"
+        )
 
 
 def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False) -> Iterator[Line]:
@@ -231,7 +243,7 @@ def _running(run: RunRecord, *, now: float) -> str:
     progress = run.progress
     done, total, noun = (
         (progress.chunks_done, progress.chunks_total, "chunks")
-        if progress.phase is Phase.EMBEDDING
+        if progress.phase in {Phase.EMBEDDING, Phase.COPYING}
         else (progress.files_done, progress.files_total, "files")
     )
     far = f", {done:,} of {total:,} {noun} ({percent(done, total)})" if total else ""

@@ -61,7 +61,7 @@ class QdrantServer:
     def prepare(self, generation: int) -> None:
         """Reach the server and find a collection that fits; only for an index without vectors it may be a new one."""
         with self._lock:
-            if not self._is_ready:
+            if generation == 0 or not self._is_ready:
                 self._connection.insist("prepare the collection", partial(self._prepare, generation))
                 self._is_ready = True
 

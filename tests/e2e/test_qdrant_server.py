@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 from qdrant_servers import Server
-from shells import Shell
+from qdrant_standin import Fault
+from shells import DIRINDEX, Shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,3 +79,37 @@ def test_a_server_that_is_away_costs_meaning_and_nothing_else(shell: Shell, serv
     assert server.url in shell.run("doctor", "--repair", expect=3).stderr
     server.start()
     assert shell.json(*QUESTION)["hits"]
+
+
+def test_an_index_moves_to_a_server_and_back(shell: Shell, server: Server) -> None:
+    del shell.environ["DIRINDEX_STORAGE__QDRANT__ENDPOINT"]
+    shell.run("index", shell.docs)
+    shell.run("doctor", "--repair")  # merges what is pending
+    moved = shell.run("migrate", "--to-server", server.url)
+    assert json.loads(moved.stdout) == {"storage": {"qdrant": {"endpoint": server.url}}}
+    assert "2 of 2 vectors" in moved.stderr
+    shell.environ["DIRINDEX_STORAGE__QDRANT__ENDPOINT"] = server.url
+    assert shell.json(*QUESTION)["hits"][0]["path"] == str(shell.docs / "ops/keys.md")
+    shell.write("ops/new.md", "Change the locks after a burglary.\n")
+    assert shell.json("index")["embedded"] == 1
+    assert shell.json("migrate", "--to-embedded")["configuration"] == {"storage": {"qdrant": {"endpoint": None}}}
+    del shell.environ["DIRINDEX_STORAGE__QDRANT__ENDPOINT"]
+    server.stop()
+    assert shell.json(*QUESTION)["hits"][0]["path"] == str(shell.docs / "ops/keys.md")
+    assert {check["verdict"] for check in shell.json("doctor")["findings"]} == {"ok"}
+    assert "--to-server URL or --to-embedded" in shell.run("migrate", expect=2).stderr
+    assert "must be an http://" in shell.run("migrate", "--to-server", "localhost", expect=2).stderr
+    assert "names no server" in shell.run("migrate", "--to-embedded", expect=2).stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+def test_a_run_that_is_killed_while_it_writes_to_the_server_costs_nothing(shell: Shell, server: Server) -> None:
+    server.fail(Fault(r"PUT /collections/[^/]+/points", "slow", seconds=60))
+    process = subprocess.Popen([DIRINDEX, "index", shell.docs, "--quiet"], env=shell.environ)
+    while not any("PUT /collections/directory-indexer/points" in line for line in server.log):
+        assert process.poll() is None
+    process.kill()
+    process.wait()
+    assert shell.json("index")["embedded"] == 0
+    assert shell.json(*QUESTION)["hits"][0]["path"] == str(shell.docs / "ops/keys.md")
+    assert {check["verdict"] for check in shell.json("doctor")["findings"]} == {"ok"}

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from directory_indexer.errors import ConfigError
-from directory_indexer.records import Chunk, FileFailure, FileText, Hit, IndexReport, SearchResult, Stage, file_path
+from directory_indexer.records import (
+    Chunk,
+    FileFailure,
+    FileText,
+    Hit,
+    IndexReport,
+    MigrationReport,
+    Outcome,
+    SearchResult,
+    Stage,
+    file_path,
+)
 from directory_indexer.render.json_pages import (
     PAGE_BYTES,
     config_json,
@@ -18,6 +29,7 @@ from directory_indexer.render.json_pages import (
     error_json,
     get_json,
     index_json,
+    migration_json,
     plan_json,
     search_json,
     status_json,
@@ -64,6 +76,9 @@ def test_the_documentation_shows_what_is_written(  # noqa: PLR0913, PLR0917 - ea
         "index": index_json(index_report),
         "index --dry-run": plan_json(plans, estimate),
         "status": status_json(replace(status_report, directories=status_report.directories[:1], last_run=None)),
+        "migrate": migration_json(
+            MigrationReport(Outcome.COMPLETED, 3.214, 12034, 12034, 200, 200), endpoint="http://localhost:6333"
+        ),
         "doctor": doctor_json(findings),
         "config": config_json(replace(loaded, settings=loaded.settings[1:2])),
         "errors": error_json(ConfigError("'/n/c.json' does not exist", hint="run `dirindex config init`")),
