@@ -56,6 +56,10 @@ _CUT_OFF = """
 FORMER = "former_"
 """Begins the keys of what answers until a switch to another space is complete."""
 
+_PENDING = "pending_vectors p CROSS JOIN chunks c ON c.chunk_id = p.chunk_id AND c.is_embedded = 1"
+"""Vectors that no generation holds yet, with their chunks. Left to itself, SQLite goes through all chunks instead of
+the few pending vectors: 80 ms of every search at 100 000 chunks."""
+
 _CURRENT = """c.is_embedded = 1
     AND NOT EXISTS (SELECT 1 FROM pending_vectors p WHERE p.chunk_id = c.chunk_id)"""
 _FORMER = "EXISTS (SELECT 1 FROM former_points p WHERE p.chunk_id = c.chunk_id AND p.text_hash = c.text_hash)"
@@ -262,8 +266,7 @@ class Snapshot:
         if self.is_switching:
             return []
         rows = self._connection.execute(
-            """SELECT p.chunk_id, c.file_id, p.vector FROM pending_vectors p
-               JOIN chunks c ON c.chunk_id = p.chunk_id WHERE c.is_embedded = 1"""
+            f"SELECT p.chunk_id, c.file_id, p.vector FROM {_PENDING}"  # noqa: S608
         )
         return [(_chunk_id(chunk_id), file_id, vector) for chunk_id, file_id, vector in rows]
 
@@ -272,8 +275,7 @@ class Snapshot:
         found: dict[ChunkId, bytes] = {}
         for batch in _batches([uuid.UUID(chunk_id).bytes for chunk_id in chunk_ids]):
             rows = self._connection.execute(
-                f"""SELECT p.chunk_id, p.vector FROM pending_vectors p JOIN chunks c ON c.chunk_id = p.chunk_id
-                    WHERE c.is_embedded = 1 AND p.chunk_id IN ({_marks(batch)})""",  # noqa: S608
+                f"SELECT p.chunk_id, p.vector FROM {_PENDING} WHERE p.chunk_id IN ({_marks(batch)})",  # noqa: S608
                 batch,
             )
             found.update((_chunk_id(chunk_id), vector) for chunk_id, vector in rows)
@@ -299,9 +301,7 @@ class Snapshot:
 
     def count_stored_vectors(self) -> int:
         """Count the vectors that the generation must hold, those of texts that are gone among them."""
-        n_pending = self._count(
-            "SELECT count(*) FROM pending_vectors p JOIN chunks c ON c.chunk_id = p.chunk_id WHERE c.is_embedded = 1"
-        )
+        n_pending = self._count(f"SELECT count(*) FROM {_PENDING}")  # noqa: S608
         return self.n_chunks - self.count_chunks_to_embed() - n_pending + self.count_stale_points()
 
     def count_stale_points(self) -> int:
@@ -311,9 +311,8 @@ class Snapshot:
     def pending_points(self) -> Iterator[VectorPoint]:
         """Give the vectors that no generation holds yet as the vector store wants them."""
         rows = self._connection.execute(
-            """SELECT p.chunk_id, f.path, d.path, p.vector FROM pending_vectors p
-               JOIN chunks c ON c.chunk_id = p.chunk_id JOIN files f ON f.id = c.file_id
-               JOIN directories d ON d.id = f.directory_id WHERE c.is_embedded = 1"""
+            f"""SELECT p.chunk_id, f.path, d.path, p.vector FROM {_PENDING}
+                JOIN files f ON f.id = c.file_id JOIN directories d ON d.id = f.directory_id"""  # noqa: S608
         )
         for chunk_id, path, directory, vector in rows:
             yield VectorPoint(_chunk_id(chunk_id), path, _parents(path, directory), vector)
