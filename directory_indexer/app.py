@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from directory_indexer.config.sources import KEYS
 from directory_indexer.docstore import DocStore, set_aside
-from directory_indexer.errors import CorruptIndexError, NotIndexedError, UsageError
+from directory_indexer.errors import CorruptIndexError, IndexMismatchError, NotIndexedError, UsageError
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.records import (
     EmbeddingSpace,
@@ -143,6 +143,7 @@ class App:
 
         Raises:
             UsageError: the URL is none, or no server is configured to copy from.
+            IndexMismatchError: vectors of another model are being made.
         """
         from directory_indexer.indexing.migration import Migration
 
@@ -151,12 +152,17 @@ class App:
             raise UsageError("storage.qdrant.endpoint names no server to copy from", hint="dirindex config shows it")
         for mistake in KEYS["storage.qdrant.endpoint"].kind.mistakes(to_server or qdrant.endpoint):
             raise UsageError(f"--to-server '{to_server}' {mistake.words}")
-        embedded, server = self._embedded_vectorstore(), self._qdrant_server(to_server or qdrant.endpoint or "")
+        with self.docstore.snapshot() as snapshot:
+            line = snapshot.line()
+            if snapshot.is_switching:
+                raise IndexMismatchError("a switch to another model is under way", hint="dirindex index completes it")
+        embedded = self._embedded_vectorstore(line)
+        server = self._qdrant_server(line, to_server or qdrant.endpoint or "")
         return Migration(
             docstore=self.docstore,
             source=embedded if to_server else server,
             target=server if to_server else embedded,
-            where=f"{to_server}, collection '{qdrant.collection}'" if to_server else str(qdrant.path),
+            where=f"{to_server}, collection '{self._collection(line)}'" if to_server else str(qdrant.path),
             lock_path=self._lock_path,
         )
 
@@ -348,34 +354,39 @@ class App:
                 while len(self._vectorstores) > 1:
                     self._vectorstores.pop(next(iter(self._vectorstores))).close()
                 endpoint = self._config.storage.qdrant.endpoint
-                open_store = self._qdrant_server if endpoint else self._embedded_vectorstore
-                # Before the provider has told the length of its vectors there is nothing to store.
-                dimensions = line.space.dimensions if line.space else self._space.dimensions or 1
-                name = self._config.storage.qdrant.collection + line.suffix
-                self._vectorstores[line] = open_store(name, dimensions)
+                opened = self._qdrant_server(line, endpoint) if endpoint else self._embedded_vectorstore(line)
+                self._vectorstores[line] = opened
             return self._vectorstores[line]
 
-    def _embedded_vectorstore(self, name: str, dimensions: int) -> VectorStore:
+    def _collection(self, line: VectorLine) -> str:
+        return self._config.storage.qdrant.collection + line.suffix
+
+    def _dimensions(self, line: VectorLine) -> int:
+        # Before the provider has told the length of its vectors there is nothing to store.
+        return line.space.dimensions if line.space else self._space.dimensions or 1
+
+    def _embedded_vectorstore(self, line: VectorLine) -> VectorStore:
         from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
         from directory_indexer.vectorstore.generations import Generations
 
-        return EmbeddedVectorStore(Generations(self._config.storage.qdrant.path / name), dimensions=dimensions)
+        generations = Generations(self._config.storage.qdrant.path / self._collection(line))
+        return EmbeddedVectorStore(generations, dimensions=self._dimensions(line))
 
-    def _qdrant_server(self, name: str, dimensions: int) -> VectorStore:
+    def _qdrant_server(self, line: VectorLine, url: str) -> VectorStore:
         from directory_indexer.vectorstore.collection import CollectionPlan
         from directory_indexer.vectorstore.connection import Address, Connection
         from directory_indexer.vectorstore.server import QdrantServer
 
         qdrant = self._config.storage.qdrant
         address = Address(
-            url=qdrant.endpoint or "",
+            url=url,
             api_key=qdrant.api_key.get_secret_value() if qdrant.api_key else None,
             ca_file=qdrant.ca_file,
             grpc_port=qdrant.grpc_port,
             timeout_seconds=qdrant.timeout_seconds,
         )
         plan = CollectionPlan(
-            name=name,
+            name=self._collection(line),
             shard_number=qdrant.shard_number,
             replication_factor=qdrant.replication_factor,
             write_consistency_factor=qdrant.write_consistency_factor,
@@ -384,7 +395,7 @@ class App:
             on_disk=qdrant.on_disk,
         )
         index_id = self.docstore.index_id()
-        return QdrantServer(Connection(address), plan, index_id=index_id, dimensions=dimensions)
+        return QdrantServer(Connection(address), plan, index_id=index_id, dimensions=self._dimensions(line))
 
     @cached_property
     def _parse_policy(self) -> ParsePolicy:
