@@ -62,6 +62,17 @@ def chunk_id(path: FilePath, of_content: ContentHash, ordinal: int) -> ChunkId:
     return ChunkId(str(uuid.uuid5(_CHUNK_NAMESPACE, f"{path}\0{of_content.hex()}\0{ordinal}")))
 
 
+def chunk_id_bytes(of: ChunkId | str) -> bytes:
+    """Give the 16 bytes of a chunk's id. A search turns hundreds of ids over, for which `uuid.UUID` is slow."""
+    return bytes.fromhex(of.replace("-", ""))
+
+
+def chunk_id_from_bytes(raw: bytes) -> ChunkId:
+    """Write the id of a chunk as UUIDs are written."""
+    digits = raw.hex()
+    return ChunkId(f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}")
+
+
 class SkipReason(StrEnum):
     """Why a file that was seen is not indexed although nothing went wrong."""
 

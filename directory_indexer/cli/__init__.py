@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import os
 import signal
 import sys
@@ -25,6 +26,10 @@ def main() -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # The vector engine writes small files anew when it opens and closes a generation.
     os.umask(0o077)
+    # What is imported stays: to look through it again and again is a tenth of a short command.
+    gc.set_threshold(50_000)
+    # Every further thread of NumPy's costs milliseconds at the start, and nothing here multiplies matrices of size.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = _exit_code()
     with contextlib.suppress(OSError):
         sys.stdout.flush()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import uuid
 from typing import TYPE_CHECKING
 
 from directory_indexer.errors import IndexMismatchError
@@ -29,6 +28,8 @@ from directory_indexer.records import (
     VectorLine,
     VectorPlace,
     VectorPoint,
+    chunk_id_bytes,
+    chunk_id_from_bytes,
     embedding_text,
     os_path,
 )
@@ -149,7 +150,7 @@ class Snapshot:
     def chunks(self, chunk_ids: Iterable[ChunkId]) -> dict[ChunkId, IndexedChunk]:
         """Give those of the chunks that exist now; the others belong to texts that are gone."""
         found: dict[ChunkId, IndexedChunk] = {}
-        for batch in _batches([uuid.UUID(chunk_id).bytes for chunk_id in chunk_ids]):
+        for batch in _batches([chunk_id_bytes(chunk_id) for chunk_id in chunk_ids]):
             rows = self._connection.execute(
                 f"SELECT {_CHUNK_COLUMNS} FROM {_CHUNK_TABLES} WHERE c.chunk_id IN ({_marks(batch)})",  # noqa: S608
                 batch,
@@ -164,12 +165,12 @@ class Snapshot:
         point may stem from another text that had the same place.
         """
         current: set[ChunkId] = set()
-        for batch in _batches([uuid.UUID(chunk_id).bytes for chunk_id in chunk_ids]):
+        for batch in _batches([chunk_id_bytes(chunk_id) for chunk_id in chunk_ids]):
             rows = self._connection.execute(
                 f"SELECT chunk_id, file_id FROM chunks c WHERE chunk_id IN ({_marks(batch)}) AND {self._answers}",  # noqa: S608
                 batch,
             )
-            current.update(_chunk_id(row[0]) for row in rows if file_ids is None or row[1] in file_ids)
+            current.update(chunk_id_from_bytes(row[0]) for row in rows if file_ids is None or row[1] in file_ids)
         return current
 
     def keyword_matches(self, expression: str, *, file_ids_json: str | None, limit: int) -> list[tuple[ChunkId, float]]:
@@ -189,7 +190,7 @@ class Snapshot:
                 ) m JOIN chunks c ON c.id = m.id ORDER BY m.score DESC, c.id""",  # noqa: S608
             [*arguments, limit],
         )
-        return [(_chunk_id(chunk_id), score) for chunk_id, score in rows]
+        return [(chunk_id_from_bytes(chunk_id), score) for chunk_id, score in rows]
 
     # The vocabulary, as `query.plan_match` asks for it
 
@@ -268,17 +269,17 @@ class Snapshot:
         rows = self._connection.execute(
             f"SELECT p.chunk_id, c.file_id, p.vector FROM {_PENDING}"  # noqa: S608
         )
-        return [(_chunk_id(chunk_id), file_id, vector) for chunk_id, file_id, vector in rows]
+        return [(chunk_id_from_bytes(chunk_id), file_id, vector) for chunk_id, file_id, vector in rows]
 
     def pending_vectors_of(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, bytes]:
         """Give those of the chunks' vectors that no generation holds yet."""
         found: dict[ChunkId, bytes] = {}
-        for batch in _batches([uuid.UUID(chunk_id).bytes for chunk_id in chunk_ids]):
+        for batch in _batches([chunk_id_bytes(chunk_id) for chunk_id in chunk_ids]):
             rows = self._connection.execute(
                 f"SELECT p.chunk_id, p.vector FROM {_PENDING} WHERE p.chunk_id IN ({_marks(batch)})",  # noqa: S608
                 batch,
             )
-            found.update((_chunk_id(chunk_id), vector) for chunk_id, vector in rows)
+            found.update((chunk_id_from_bytes(chunk_id), vector) for chunk_id, vector in rows)
         return found
 
     @property
@@ -315,19 +316,19 @@ class Snapshot:
                 JOIN files f ON f.id = c.file_id JOIN directories d ON d.id = f.directory_id"""  # noqa: S608
         )
         for chunk_id, path, directory, vector in rows:
-            yield VectorPoint(_chunk_id(chunk_id), path, _parents(path, directory), vector)
+            yield VectorPoint(chunk_id_from_bytes(chunk_id), path, _parents(path, directory), vector)
 
     def points(self, vectors: Mapping[ChunkId, NDArray[np.float32]]) -> list[VectorPoint]:
         """Give vectors with the places of their chunks, as a vector store wants them."""
         points: list[VectorPoint] = []
-        for batch in _batches([uuid.UUID(chunk_id).bytes for chunk_id in vectors]):
+        for batch in _batches([chunk_id_bytes(chunk_id) for chunk_id in vectors]):
             rows = self._connection.execute(
                 f"""SELECT c.chunk_id, f.path, d.path FROM chunks c JOIN files f ON f.id = c.file_id
                     JOIN directories d ON d.id = f.directory_id WHERE c.chunk_id IN ({_marks(batch)})""",  # noqa: S608
                 batch,
             )
             for raw, path, directory in rows:
-                chunk_id = _chunk_id(raw)
+                chunk_id = chunk_id_from_bytes(raw)
                 points.append(VectorPoint(chunk_id, path, _parents(path, directory), vectors[chunk_id].tobytes()))
         return points
 
@@ -372,7 +373,7 @@ class Snapshot:
                     WHERE is_embedded = 1 AND text_hash IN ({marks})""",  # noqa: S608
                 [*batch, *batch],
             )
-            twins.update((digest, _chunk_id(chunk_id)) for digest, chunk_id in rows)
+            twins.update((digest, chunk_id_from_bytes(chunk_id)) for digest, chunk_id in rows)
         return twins
 
     def pending_twins(self, text_hashes: Sequence[ContentHash]) -> dict[ContentHash, bytes]:
@@ -403,7 +404,7 @@ class Snapshot:
         rows = self._connection.execute(
             "SELECT chunk_id FROM chunks WHERE is_embedded = 1 EXCEPT SELECT chunk_id FROM pending_vectors"
         )
-        return {_chunk_id(row[0]) for row in rows}
+        return {chunk_id_from_bytes(row[0]) for row in rows}
 
     # State
 
@@ -502,7 +503,7 @@ class Snapshot:
         )
 
     def _chunk_ids(self, query: str) -> list[ChunkId]:
-        return [_chunk_id(row[0]) for row in self._connection.execute(query)]
+        return [chunk_id_from_bytes(row[0]) for row in self._connection.execute(query)]
 
     def _count(self, query: str, arguments: Sequence[object] = ()) -> int:
         return int(self._connection.execute(query, arguments).fetchone()[0])
@@ -534,7 +535,7 @@ def within_condition(path: FilePath | None) -> tuple[str, list[object]]:
 def _indexed_chunk(row: Sequence[object]) -> IndexedChunk:
     id_, chunk_id, path, kind, title, mtime_ns = row[:6]
     chunk = Chunk(*row[6:15])  # type: ignore[arg-type]  # the columns stand in the order of the fields
-    return IndexedChunk(id_, _chunk_id(chunk_id), FilePath(path), kind, title, mtime_ns, chunk)  # type: ignore[arg-type]
+    return IndexedChunk(id_, chunk_id_from_bytes(chunk_id), FilePath(path), kind, title, mtime_ns, chunk)  # type: ignore[arg-type]
 
 
 def _pending_chunk(stored: IndexedChunk, text_hash: object) -> PendingChunk:
@@ -562,10 +563,6 @@ def _parents(path: str, directory: str) -> tuple[FilePath, ...]:
         parents.append(FilePath(path[:end]))
         end = path.find(os.sep, end + 1)
     return tuple(parents)
-
-
-def _chunk_id(raw: bytes) -> ChunkId:
-    return ChunkId(str(uuid.UUID(bytes=raw)))
 
 
 def _marks(values: Sequence[object]) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from directory_indexer.docstore.schema import FTS_TABLE
 from directory_indexer.docstore.snapshot import FORMER, GENERATION_KEYS, NEEDLESS
-from directory_indexer.records import FileState, chunk_id, content_hash, embedding_text
+from directory_indexer.records import FileState, chunk_id, chunk_id_bytes, content_hash, embedding_text
 from directory_indexer.relevance.analyzer import FTS_COLUMNS, index_fields
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Transaction:
         """Make chunks searchable by meaning."""
         self._connection.executemany(
             "INSERT OR REPLACE INTO pending_vectors (chunk_id, text_hash, vector) VALUES (?, ?, ?)",
-            [(uuid.UUID(chunk.chunk_id).bytes, chunk.text_hash, chunk.vector) for chunk in embedded],
+            [(chunk_id_bytes(chunk.chunk_id), chunk.text_hash, chunk.vector) for chunk in embedded],
         )
         self._connection.executemany(
             "UPDATE chunks SET is_embedded = 1 WHERE id = ?", [(chunk.id,) for chunk in embedded]
@@ -189,14 +189,14 @@ class Transaction:
         """Let chunks wait for their vectors again."""
         self._connection.executemany(
             "UPDATE chunks SET is_embedded = 0 WHERE chunk_id = ?",
-            [(uuid.UUID(lost).bytes,) for lost in chunk_ids],
+            [(chunk_id_bytes(lost),) for lost in chunk_ids],
         )
 
     def add_stale_points(self, chunk_ids: Iterable[str]) -> None:
         """Note points that the vector store should not hold."""
         self._connection.executemany(
             "INSERT OR IGNORE INTO stale_points (chunk_id, text_hash) VALUES (?, x'')",
-            [(uuid.UUID(unknown).bytes,) for unknown in chunk_ids],
+            [(chunk_id_bytes(unknown),) for unknown in chunk_ids],
         )
 
     def set_space(self, space: EmbeddingSpace) -> None:
@@ -364,7 +364,7 @@ class Transaction:
 
 def _chunk_values(parsed: ParsedFile, chunk: Chunk) -> tuple[object, ...]:
     return (
-        uuid.UUID(chunk_id(parsed.source.path, parsed.hash, chunk.ordinal)).bytes,
+        chunk_id_bytes(chunk_id(parsed.source.path, parsed.hash, chunk.ordinal)),
         content_hash(embedding_text(chunk).encode()),
         chunk.ordinal,
         chunk.n_tokens,

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from directory_indexer.app import App
+    from directory_indexer.docstore import Snapshot
     from directory_indexer.records import DirectoryStatus, IndexSummary, RunRecord
     from directory_indexer.server.calls import ContentCall, IndexCall, SearchCall, SimilarCall
     from directory_indexer.server.jobs import IndexJobs
@@ -86,12 +87,12 @@ class Tools:
 
     def search(self, call: SearchCall) -> Answer:
         """Find passages."""
-        summary, generation = self._state()
+        with self._app.docstore.snapshot() as snapshot:
+            summary, generation = _state(snapshot)
+            scope = scope_of(snapshot, call.path)
         question = dataclasses.astuple(dataclasses.replace(call, cursor="", limit=0, max_tokens=0))
         position = position_of(call.cursor, question=question, generation=generation)
         mode, notes = self._mode(call.mode)
-        with self._app.docstore.snapshot() as snapshot:
-            scope = scope_of(snapshot, call.path)
         request = SearchRequest(
             query=call.query,
             mode=mode,
@@ -106,12 +107,12 @@ class Tools:
 
     def similar_files(self, call: SimilarCall) -> Answer:
         """Find files like an indexed one."""
-        summary, generation = self._state()
-        question = ("similar", call.path, call.within)
-        position = position_of(call.cursor, question=question, generation=generation)
         with self._app.docstore.snapshot() as snapshot:
+            summary, generation = _state(snapshot)
             path = indexed_file(snapshot, call.path)
             within = scope_of(snapshot, call.within)
+        question = ("similar", call.path, call.within)
+        position = position_of(call.cursor, question=question, generation=generation)
         self._model.is_usable(within_seconds=LONG_PATIENCE_SECONDS)
         found = self._app.similar_files.find(path, within=within, limit=len(position.shown) + call.limit)
         result = dataclasses.replace(found, request=dataclasses.replace(found.request, mode=SearchMode.SEMANTIC))
@@ -196,14 +197,6 @@ class Tools:
         paths = sorted(path for _, path in found)
         return [path.removeprefix("/") for path in paths[:_MOST_COMPLETIONS]], len(paths)
 
-    def _state(self) -> tuple[IndexSummary, str]:
-        summary = self._app.summary()
-        with self._app.docstore.snapshot() as snapshot:
-            runs = snapshot.latest_runs(1)
-            generations = snapshot.generations().values()
-        parts = (*generations, summary.n_files, summary.n_chunks, summary.n_embedded, runs[0].id if runs else 0)
-        return summary, ".".join(map(str, parts))
-
     def _mode(self, wanted: SearchMode) -> tuple[SearchMode, tuple[str, ...]]:
         if wanted is SearchMode.KEYWORD:
             return wanted, ()
@@ -282,6 +275,14 @@ _NEXT_CALLS: tuple[tuple[type[DirIndexError], str], ...] = (
 def is_ended(result: JobResult) -> bool:
     """Tell whether waiting for a run is over."""
     return result.state in ENDED
+
+
+def _state(snapshot: Snapshot) -> tuple[IndexSummary, str]:
+    """Sum up the index, and name the state that it is in."""
+    summary, runs = snapshot.summary(), snapshot.latest_runs(1)
+    generations = snapshot.generations().values()
+    parts = (*generations, summary.n_files, summary.n_chunks, summary.n_embedded, runs[0].id if runs else 0)
+    return summary, ".".join(map(str, parts))
 
 
 def _after(position: Position, result: SearchResult, *, limit: int) -> SearchResult:

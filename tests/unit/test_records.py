@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
+import uuid
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.records import Chunk, FilePath, chunk_id, content_hash, embedding_text, file_path, os_path
+from directory_indexer.records import (
+    Chunk,
+    FilePath,
+    chunk_id,
+    chunk_id_bytes,
+    chunk_id_from_bytes,
+    content_hash,
+    embedding_text,
+    file_path,
+    os_path,
+)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux takes any byte in a name")
@@ -31,6 +42,12 @@ def test_ids_tell_apart_paths_contents_and_places() -> None:
         for ordinal in (0, 1)
     }
     assert len(ids) == 8
+
+
+@given(st.uuids())
+def test_the_bytes_of_an_id_are_those_of_its_uuid(of: uuid.UUID) -> None:
+    assert chunk_id_bytes(str(of)) == of.bytes
+    assert chunk_id_from_bytes(of.bytes) == str(of)
 
 
 def test_a_chunk_is_embedded_with_its_place_in_the_document() -> None:
