@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-import uuid
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -21,6 +21,9 @@ from directory_indexer.records import (
     file_path,
     os_path,
 )
+
+if TYPE_CHECKING:
+    import uuid
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux takes any byte in a name")
