@@ -196,6 +196,8 @@ class Handler(BaseHTTPRequestHandler):
         if fault and self._misbehave(fault):
             return
         status, content = self._answered(path, body)
+        if fault and fault.kind == "unknown":
+            content["result"]["exists"] = False
         if fault and fault.kind == "dimension":
             for point in content["result"]:
                 point["vector"].pop()

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from qdrant_client import QdrantClient
 
+from directory_indexer.errors import VectorStoreError
 from directory_indexer.vectorstore.failures import FOREIGN_ERRORS, failure_of
 
 if TYPE_CHECKING:
@@ -94,20 +95,34 @@ class Connection:
 
 def _client(address: Address) -> QdrantClient:
     is_safe = urlsplit(address.url).scheme == "https"
-    roots = address.ca_file.read_bytes() if is_safe and address.ca_file else None
+    roots = _certificates(address.ca_file) if is_safe and address.ca_file else None
     return QdrantClient(
         url=address.url,
         prefer_grpc=address.grpc_port is not None,
         grpc_port=address.grpc_port or 0,
-        grpc_options={"root_certificates": roots} if roots else None,
+        grpc_options={"root_certificates": roots.encode()} if roots else None,
         # Not as `api_key`, for which the client prints warnings of its own.
         headers={"api-key": address.api_key} if address.api_key else None,
         timeout=address.timeout_seconds,
         # It asks in the background, and prints what it finds; the doctor shows the version.
         check_compatibility=False,
-        verify=ssl.create_default_context(cadata=roots.decode()) if roots else True,
+        verify=ssl.create_default_context(cadata=roots) if roots else True,
         event_hooks={"request": [_connect_quickly]},
     )
+
+
+def _certificates(path: Path) -> str:
+    hint = "storage.qdrant.ca_file names the certificate of an authority, as PEM"
+    try:
+        text = path.read_text(encoding="utf-8")
+        ssl.create_default_context(cadata=text)
+    except OSError as error:
+        if isinstance(error, ssl.SSLError):
+            raise VectorStoreError(f"'{path}' is no certificate: {error}", hint=hint) from error
+        raise VectorStoreError(f"'{path}' cannot be read: {error.strerror}", hint=hint) from error
+    except ValueError as error:
+        raise VectorStoreError(f"'{path}' is no certificate: {error}", hint=hint) from error
+    return text
 
 
 def _connect_quickly(request: httpx.Request) -> None:

@@ -127,6 +127,8 @@ _REFUSALS: Mapping[int, Failure] = {
         may_pass=False,
         has_lost_vectors=True,
     ),
+    # Another index has just made the collection.
+    409: Failure("{server} could not {doing}: {said}"),
     413: Failure(
         "{server} takes no requests as large as those to {doing}",
         "raise QDRANT__SERVICE__MAX_REQUEST_SIZE_MB on the server, or the limit of the proxy before it",
@@ -146,6 +148,7 @@ _HTTP_STATUS = {
     grpc.StatusCode.PERMISSION_DENIED: 403,
     grpc.StatusCode.NOT_FOUND: 404,
     grpc.StatusCode.INVALID_ARGUMENT: 400,
+    grpc.StatusCode.ALREADY_EXISTS: 409,
     grpc.StatusCode.RESOURCE_EXHAUSTED: 429,
     grpc.StatusCode.DEADLINE_EXCEEDED: 504,
 }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 import socket
+import subprocess
 import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -16,7 +18,7 @@ from qdrant_standin import Fault
 
 from directory_indexer.doctor import Doctor
 from directory_indexer.errors import VectorStoreError
-from directory_indexer.records import SearchMode, SearchRequest, Verdict
+from directory_indexer.records import Quantization, SearchMode, SearchRequest, VectorScope, Verdict
 from directory_indexer.vectorstore.collection import CollectionPlan
 from directory_indexer.vectorstore.connection import Address, Connection
 from directory_indexer.vectorstore.server import QdrantServer
@@ -374,3 +376,101 @@ def test_what_was_written_before_the_server_died_is_removed_with_its_file(settin
     setting.run()
     assert setting.admin().count(setting.collection).count == 1
     assert {finding.verdict for finding in setting.doctor().check()} <= {Verdict.OK, Verdict.WARNING}
+
+
+# TLS
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a certificate for this machine that signs itself, with its key in the same file."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the certificate")
+    path = tmp_path_factory.mktemp("certificate") / "own.pem"
+    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    words += ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(path), "-out", "-"]
+    made = subprocess.run(words, check=True, capture_output=True)
+    path.write_bytes(path.read_bytes() + made.stdout)
+    return path
+
+
+@pytest.fixture(scope="module")
+def safe_server(certificate: Path) -> Iterator[Server]:
+    with Server("--certificate", certificate) as server:
+        yield server
+
+
+def test_a_certificate_is_trusted_only_if_its_authority_is_named(
+    setting: Setting, safe_server: Server, certificate: Path
+) -> None:
+    setting.lead(url=safe_server.url)
+    assert "certificate of the Qdrant server" in setting.run().unavailable
+    setting.lead(ca_file=certificate)
+    assert setting.run().unavailable == ""
+    assert setting.semantic()[0] == "keys.md"
+    setting.lead(ca_file=None)
+    assert "CERTIFICATE_VERIFY_FAILED" in setting.refused()
+    assert "storage.qdrant.ca_file" in setting.refused()
+
+
+def test_a_file_that_is_no_certificate_is_refused(setting: Setting, safe_server: Server, tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("this is no certificate")
+    setting.lead(url=safe_server.url, ca_file=tmp_path / "ca.pem")
+    assert f"'{tmp_path / 'ca.pem'}' is no certificate" in setting.run().unavailable
+    setting.lead(ca_file=tmp_path / "missing.pem")
+    assert f"'{tmp_path / 'missing.pem'}' cannot be read" in setting.run().unavailable
+
+
+def test_http_and_https_are_confused(setting: Setting, safe_server: Server) -> None:
+    setting.run()
+    setting.lead(url=setting.server.url.replace("http:", "https:"))
+    assert "does not speak TLS" in setting.refused()
+    assert "must begin with http://" in setting.refused()
+    setting.lead(url=safe_server.url.replace("https:", "http:"))
+    assert f"the connection to the Qdrant server at {setting.address.url} broke" in setting.refused()
+
+
+# Making the collection
+
+
+def test_the_collection_is_made_as_configured(setting: Setting) -> None:
+    plan = CollectionPlan(
+        setting.collection,
+        shard_number=6,
+        replication_factor=2,
+        write_consistency_factor=2,
+        read_consistency="majority",
+        quantization=Quantization.BINARY,
+        on_disk=True,
+    )
+    index_id = setting.index.docstore.index_id()
+    store = QdrantServer(Connection(setting.address), plan, index_id=index_id, dimensions=64)
+    store.prepare(0)
+    store.search(1, setting.index.embedder.embed_query("keys"), scope=VectorScope(), limit=5)
+    store.close()
+    made = setting.server.control("/_created", {})
+    created, indexes = made["created"][setting.collection], made["indexes"][setting.collection]
+    assert created["vectors"] == {"size": 64, "distance": "Cosine", "on_disk": True}
+    assert (created["shard_number"], created["replication_factor"], created["write_consistency_factor"]) == (6, 2, 2)
+    assert created["quantization_config"] == {"binary": {"always_ram": True}}
+    assert created["hnsw_config"] == {"m": 0, "payload_m": 16, "on_disk": True}
+    assert indexes["index"]["is_tenant"]
+    assert set(indexes) == {"index", "parent_directories", "file_path"}
+    assert f"POST /collections/{setting.collection}/points/query?consistency=majority" in setting.server.log
+
+
+def test_two_indexes_may_make_the_collection_at_the_same_time(setting: Setting) -> None:
+    setting.server.fail(Fault(r"GET /collections/[^/]+/exists", "unknown", times=1))
+    setting.admin().create_collection(setting.collection, models.VectorParams(size=64, distance=models.Distance.COSINE))
+    assert setting.run().unavailable == ""
+    assert setting.semantic()[0] == "keys.md"
+
+
+def test_what_a_forgotten_directory_leaves_on_a_server_that_is_away_goes_later(setting: Setting) -> None:
+    setting.run()
+    setting.fail(EVERYTHING, "status", status=503)
+    with pytest.raises(VectorStoreError, match="503"):
+        setting.index.indexer.forget(str(setting.index.root))
+    setting.server.fail()
+    list(setting.doctor().repair())
+    assert setting.admin().count(setting.collection).count == 0
