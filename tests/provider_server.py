@@ -49,8 +49,11 @@ class State:
     most_texts: int = 2048
     api_key: str = ""
     latency_seconds: float = 0.0
+    is_canned: bool = False
+    """Whether requests of as many texts get the same answer, made once: for measuring those who ask."""
     faults: list[Fault] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
+    answers: dict[tuple[str, int], bytes] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     may_go_on: threading.Event = field(default_factory=threading.Event)
 
@@ -88,6 +91,11 @@ class Handler(BaseHTTPRequestHandler):
             _control(body)
             self._send(200, {})
             return
+        canned = STATE.answers.get((url.path, len(body.get("input", ()))))
+        if STATE.is_canned and canned:
+            time.sleep(STATE.latency_seconds)
+            self._send_bytes(200, canned, {"content-type": "application/json"})
+            return
         deployment = re.fullmatch(r"/openai/deployments/([^/]+)/embeddings", url.path)
         if url.path == "/api/show":
             self._ollama_show(body)
@@ -118,7 +126,7 @@ class Handler(BaseHTTPRequestHandler):
         else:
             rows = self._rows(texts, request.dimensions)
             answer = EmbedResponse(model=STATE.model, embeddings=rows, prompt_eval_count=sum(map(_n_words, texts)))
-            self._send(200, answer.model_dump(exclude_none=True))
+            self._send(200, answer.model_dump(exclude_none=True), n_texts=len(texts))
 
     def _openai(self, body: dict[str, Any], *, given_key: str) -> None:
         try:
@@ -138,7 +146,7 @@ class Handler(BaseHTTPRequestHandler):
         elif problem := _problem(texts):
             self._send(400, {"error": {"message": problem, "type": "invalid_request_error"}})
         else:
-            self._send(200, self._openai_answer(texts, request))
+            self._send(200, self._openai_answer(texts, request), n_texts=len(texts))
 
     def _openai_answer(self, texts: list[str], request: Any) -> dict[str, Any]:
         rows = self._rows(texts, request.get("dimensions"))
@@ -204,8 +212,13 @@ class Handler(BaseHTTPRequestHandler):
                 return False
         return True
 
-    def _send(self, status: int, body: object, headers: dict[str, str] | None = None) -> None:
-        self._send_bytes(status, json.dumps(body).encode(), {"content-type": "application/json", **(headers or {})})
+    def _send(
+        self, status: int, body: object, headers: dict[str, str] | None = None, *, n_texts: int | None = None
+    ) -> None:
+        content = json.dumps(body).encode()
+        if n_texts is not None:
+            STATE.answers[urlsplit(self.path).path, n_texts] = content
+        self._send_bytes(status, content, {"content-type": "application/json", **(headers or {})})
 
     def _send_bytes(self, status: int, content: bytes, headers: dict[str, str]) -> None:
         self.send_response(status)

@@ -101,22 +101,12 @@ class Vectorizer:
                 return
         embedder = self._embedder()
         self.adopt(embedder.space)
-        flights = _Flights(embedder)
         used_before = embedder.usage
-        after: int | None = 0
         try:
-            while True:
-                while after is not None and flights.has_room and not must_stop():
-                    after, step = self._send(flights, after, embedder.batch_size)
-                    yield step
-                if not flights.is_flying:
-                    break
-                for flight, vectors, reasons in flights.landed(must_stop):
-                    yield self._keep(flight, vectors, reasons)
-                    self._merge_meanwhile(flights)
-            flights.raise_failure()
+            with self._docstore.kept_open(), contextlib.closing(_Flights(embedder)) as flights:
+                yield from self._embed_batches(flights, embedder.batch_size, must_stop)
+                flights.raise_failure()
         finally:
-            flights.close()
             self.usage = _difference(embedder.usage, used_before)
 
     def adopt(self, space: EmbeddingSpace) -> None:
@@ -220,6 +210,18 @@ class Vectorizer:
             self._merge(at_least=self._vectorstore.merge_at)
         except VectorStoreError as error:
             flights.fail(error)
+
+    def _embed_batches(self, flights: _Flights, batch_size: int, must_stop: Callable[[], bool]) -> Iterator[Step]:
+        after: int | None = 0
+        while True:
+            while after is not None and flights.has_room and not must_stop():
+                after, step = self._send(flights, after, batch_size)
+                yield step
+            if not flights.is_flying:
+                return
+            for flight, vectors, reasons in flights.landed(must_stop):
+                yield self._keep(flight, vectors, reasons)
+                self._merge_meanwhile(flights)
 
     def _send(self, flights: _Flights, after: int, limit: int) -> tuple[int | None, Step]:
         """Take the next batch: keep what is known of it, send off the rest; None when there is no next batch."""
