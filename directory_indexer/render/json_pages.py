@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from directory_indexer.indexing.planner import Plan
     from directory_indexer.records import (
         EmbeddingEstimate,
+        EmbeddingSpace,
         FileText,
         Finding,
         IndexReport,
@@ -172,7 +173,6 @@ def status_json(report: StatusReport, *, page_bytes: int = PAGE_BYTES) -> str:
     reasons: Counter[SkipReason] = Counter()
     for directory in directories:
         reasons.update(dict(directory.skipped))
-    space = report.space
     page: JsonObject = {
         "files": sum(one.n_files for one in directories),
         "bytes": sum(one.n_bytes for one in directories),
@@ -182,7 +182,8 @@ def status_json(report: StatusReport, *, page_bytes: int = PAGE_BYTES) -> str:
         "failed": n_failed,
         "skip_reasons": dict(reasons.most_common()),
         "directories": [directory_object(one) for one in directories],
-        "model": space and {"provider": space.provider, "model": space.model, "dimensions": space.dimensions},
+        "model": _space_object(report.space),
+        "next_model": _space_object(report.next_space),
         "database_bytes": report.n_database_bytes,
         "vector_bytes": report.n_vector_bytes,
         "running": report.running and run_object(report.running),
@@ -191,6 +192,12 @@ def status_json(report: StatusReport, *, page_bytes: int = PAGE_BYTES) -> str:
     failures = [failure_object(failure) for failure in report.failures]
     n_listed = n_failed + sum(one.n_refused for one in directories)
     return _with_list(page, "failures", failures, n_all=n_listed, page_bytes=page_bytes)
+
+
+def _space_object(space: EmbeddingSpace | None) -> JsonObject | None:
+    if space is None:
+        return None
+    return {"provider": space.provider, "model": space.model, "dimensions": space.dimensions or None}
 
 
 def doctor_json(findings: Sequence[Finding]) -> str:

@@ -236,7 +236,12 @@ def _fact(name: str, *words: Span | str, style: Style = Style.NOTE) -> Line:
 
 def _model(report: StatusReport) -> str:
     space = report.space
-    return f"{space.model} ({space.provider}, {space.dimensions} dimensions)" if space else "none yet"
+    if space is None:
+        return "none yet"
+    dimensions = f", {space.dimensions} dimensions" if space.dimensions else ""
+    following = report.next_space
+    until = f", until all is embedded with {following.model} ({following.provider})" if following else ""
+    return f"{space.model} ({space.provider}{dimensions}){until}"
 
 
 def _running(run: RunRecord, *, now: float) -> str:
