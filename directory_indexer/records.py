@@ -28,6 +28,7 @@ _CHUNK_NAMESPACE = uuid.UUID("8b0f6c1e-5d0a-5f3e-9f64-2f6d0c6b7a11")
 _STAND_IN_OFFSET = 0x100000
 # POSIX names hold any byte, which Python shows as one of 128 surrogates; Windows names hold any surrogate.
 _FIRST, _LAST = (0xDC80, 0xDCFF) if os.name == "posix" else (0xD800, 0xDFFF)
+_NAME_WORD = re.compile(r"[^\W\d_]{2,}")
 _SURROGATES = re.compile(f"[{chr(_FIRST)}-{chr(_LAST)}]")
 _STAND_INS = re.compile(f"[{chr(_FIRST + _STAND_IN_OFFSET)}-{chr(_LAST + _STAND_IN_OFFSET)}]")
 
@@ -216,9 +217,13 @@ class Chunk:
     heading: str = ""
 
 
-def embedding_text(chunk: Chunk) -> str:
-    """Give the text that a chunk is embedded as: its place in the document, then its words."""
-    return f"{chunk.heading}\n{chunk.text}" if chunk.heading else chunk.text
+def embedding_text(chunk: Chunk, path: FilePath) -> str:
+    """Give the text that a chunk is embedded as: the words of its file's name, its place in the document, its words.
+
+    Directories are left out, so that a file keeps its vectors when one of them is renamed.
+    """
+    name = " ".join(_NAME_WORD.findall(os.path.splitext(os.path.basename(path))[0]))
+    return "\n".join(part for part in (name, chunk.heading, chunk.text) if part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from directory_indexer.records import Document
 
-CHUNKER_VERSION: Final = 1
+CHUNKER_VERSION: Final = 2
 """Counts the changes that make other chunks of the same document."""
 
 

@@ -545,7 +545,7 @@ def _pending_chunk(stored: IndexedChunk, text_hash: object) -> PendingChunk:
         path=stored.path,
         ordinal=stored.chunk.ordinal,
         text_hash=ContentHash(text_hash),  # type: ignore[arg-type]
-        embedding_text=embedding_text(stored.chunk),
+        embedding_text=embedding_text(stored.chunk, stored.path),
     )
 
 

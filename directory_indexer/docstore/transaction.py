@@ -365,7 +365,7 @@ class Transaction:
 def _chunk_values(parsed: ParsedFile, chunk: Chunk) -> tuple[object, ...]:
     return (
         chunk_id_bytes(chunk_id(parsed.source.path, parsed.hash, chunk.ordinal)),
-        content_hash(embedding_text(chunk).encode()),
+        content_hash(embedding_text(chunk, parsed.source.path).encode()),
         chunk.ordinal,
         chunk.n_tokens,
         chunk.start_char,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import string
-from functools import cache
+from functools import cache, lru_cache
 
 from tokenizers import Tokenizer
 
@@ -29,9 +29,12 @@ def count_tokens(text: str) -> int:
 
 
 def token_ids(text: str, *, limit: int) -> list[int]:
-    """Give the ids that the model reads: of no more than `limit` tokens of the text, between start and end."""
+    """Give the ids that the model reads: of no more than `limit` tokens of the text, between start and end.
+
+    Names in camelCase are read as the words they consist of, which the model, having no capitals, would not see.
+    """
     # Only so much is looked at that a text of any length costs little; prose and code have 3 to 6 characters a token.
-    start = _encodable(text[: limit * _MAX_CHARS_PER_TOKEN])
+    start = _in_parts(_encodable(text[: limit * _MAX_CHARS_PER_TOKEN]))
     return [START_TOKEN, *_tokenizer().encode(start, add_special_tokens=False).ids[:limit], END_TOKEN]
 
 
@@ -49,6 +52,9 @@ def _tokenizer() -> Tokenizer:
 _MAX_WORD_CHARS = 100
 _MAX_CHARS_PER_TOKEN = 32
 _MAX_CACHED = 1 << 17
+
+_HUMP = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NAME = re.compile("[A-Za-z0-9]+")
 
 # Chinese characters and their punctuation, each of which is a token by itself.
 _SINGLE = re.compile(
@@ -79,6 +85,18 @@ def _count_chunk(chunk: str) -> int:
 
 def _count_pieces(text: str) -> int:
     return len(_tokenizer().encode(_encodable(text), add_special_tokens=False))
+
+
+def _in_parts(text: str) -> str:
+    return _NAME.sub(lambda name: _parts_of(name[0]), text) if _HUMP.search(text) else text
+
+
+@lru_cache(maxsize=1 << 14)
+def _parts_of(name: str) -> str:
+    """Part a name where a capital begins a word, unless the model knows it as it is: JavaScript, YouTube."""
+    if len(name) > _MAX_WORD_CHARS or _tokenizer().token_to_id(name.lower()) is not None:
+        return name
+    return _HUMP.sub(" ", name)
 
 
 def _encodable(text: str) -> str:

@@ -30,6 +30,11 @@ def language_of(text: str, words: Sequence[str]) -> str:
     return best if votes[best] else "english"
 
 
+def has_latin_letters(language: str) -> bool:
+    """Tell whether a language is written in Latin letters."""
+    return language not in _OTHER_SCRIPTS
+
+
 def is_filler(word: str, language: str) -> bool:
     """Tell whether a word of a language says nothing about what a text is about."""
     return word in _FILLERS.get(language, ())
@@ -57,6 +62,7 @@ _SCRIPTS: Final = (
     ),
     (re.compile("[\u1ea0-\u1ef9ăơưĂƠƯ](?=.*[\u1ea0-\u1ef9ơưƠƯđĐ])"), "vietnamese"),
 )
+_OTHER_SCRIPTS: Final = frozenset(language for _, language in _SCRIPTS)
 _LETTERS: Final = (
     (re.compile("[äöüßÄÖÜ]"), "german"),
     (re.compile("[èêùçœÈÊÙÇŒ]|l'|d'|qu'"), "french"),

@@ -42,6 +42,11 @@ class QueryWord:
     tokens: tuple[str, ...]
     kind: WordKind = WordKind.PLAIN
 
+    @property
+    def is_name(self) -> bool:
+        """Tell that the word is no word of a language: an identifier, a number, an abbreviation, or quoted."""
+        return self.kind is not WordKind.PLAIN or bool(_NAME.search(self.text))
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:
@@ -68,6 +73,11 @@ class Query:
     def is_empty(self) -> bool:
         """Tell that no word is looked for; filters alone may still be given."""
         return not self.words
+
+    @property
+    def has_only_names(self) -> bool:
+        """Tell that nothing but names is looked for, whose spelling matters and whose meaning no model knows."""
+        return bool(self.words) and all(word.is_name for word in self.words)
 
 
 def parse_query(text: str) -> Query:
@@ -150,6 +160,7 @@ _PIECE: Final = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_NAME: Final = re.compile(r"\d|_|[a-z][A-Z]|\b[A-Z]{2}")
 _APOSTROPHE: Final = re.compile(r"[^\W\d_]['’][^\W\d_]")
 _ELISION: Final = 2
 _WILDCARD: Final = re.compile(r"[^\w*]*(?=\w*\*)[\w*]+[^\w*]*")

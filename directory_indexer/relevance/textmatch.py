@@ -1,14 +1,13 @@
-"""How well the words of one passage answer a query, measured on its text.
+"""How well the words of passages answer a query, measured on their texts.
 
-SQLite's bm25() orders candidates of the list of words; this measure is the same for all candidates, whichever list
-they come from, and lies between 0 and 1 for every query.
+SQLite's bm25() chooses the candidates of the list of words; this measure is the same for all candidates, whichever
+list they come from, and does not depend on what else was found.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from directory_indexer.relevance.analyzer import part_words, words
@@ -21,66 +20,73 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TextMatch:
-    """How much of what is looked for a passage has, each between 0 and 1, weighed by how telling each word is.
+    """How often each term of a plan occurs in a text, where other forms of a word and parts of names count less.
 
-    `frequency` is bm25 as a share of the most that any text could reach, `coverage` the share of the words that occur
-    at all, `nearness` the share of neighbouring words that stand together, `naming` the share that occur in heading,
-    title or path.
+    `named` tells of each term whether it occurs in heading, title or path.
     """
 
-    frequency: float
-    coverage: float
-    nearness: float
-    naming: float
+    counts: tuple[float, ...]
+    named: tuple[bool, ...]
+    n_words: int
 
 
 class Matcher:
     """A plan made ready to be held against many passages."""
 
     def __init__(self, plan: MatchPlan) -> None:
-        self._terms_of: dict[str, list[int]] = {}
+        self._terms_of: dict[str, list[tuple[int, float]]] = {}
         self._rows: list[tuple[int, tuple[str, ...]]] = []
         for index, term in enumerate(plan.terms):
             for form in term.forms:
-                self._terms_of.setdefault(form, []).append(index)
+                self._terms_of.setdefault(form, []).append((index, 1.0 if form == term.typed else _VARIANT))
             self._rows += [(index, row) for row in term.rows]
         self._weights = plan.weights
-        self._row_words = {word for _, row in self._rows for word in row}
-        self._pairs = [min(pair) for pair in pairwise(self._weights)]
-        self._all_pairs = math.fsum(self._pairs) or 1.0
         self._total = math.fsum(self._weights) or 1.0
 
     def match(self, text: str, *, names: str) -> TextMatch:
-        """Measure one passage; `names` is what stands above it: heading, title, path."""
+        """Count the terms in one passage; `names` is what stands above it: heading, title, path."""
         found = words(text)
         terms_of = self._terms_of.get
-        hits = [(place, index) for place, word in enumerate(found) if (indexes := terms_of(word)) for index in indexes]
         counts = [0.0] * len(self._weights)
-        for _, index in hits:
-            counts[index] += 1.0
+        for word in found:
+            for index, amount in terms_of(word, ()):
+                counts[index] += amount
         for word in part_words(text):
-            for index in terms_of(word, ()):
-                counts[index] += 0.5
+            for index, amount in terms_of(word, ()):
+                counts[index] += _PART * amount
         for index, row in self._rows:
             counts[index] += _count_row(found, row)
-        length = _SLOPE * len(found) / _USUAL_LENGTH + 1 - _SLOPE
-        weighed = [(weight, n) for weight, n in zip(self._weights, counts, strict=True) if n]
-        frequency = math.fsum(weight * n / (n + _SATURATION * length) for weight, n in weighed)
-        coverage = math.fsum(weight for weight, _ in weighed)
-        return TextMatch(frequency / self._total, coverage / self._total, self._nearness(hits), self._naming(names))
+        named = self.terms_in(names)
+        return TextMatch(tuple(counts), tuple(index in named for index in range(len(counts))), len(found))
 
-    def _nearness(self, hits: Sequence[tuple[int, int]]) -> float:
-        near = {
-            min(index, other)
-            for at, (place, index) in enumerate(hits)
-            for there, other in hits[at + 1 : at + 1 + _NEAR]
-            if abs(index - other) == 1 and there - place <= _NEAR
-        }
-        return math.fsum(self._pairs[index] for index in near) / self._all_pairs
+    def terms_in(self, names: str) -> set[int]:
+        """Tell which terms occur in a name or a path."""
+        return {index for word in _all_words(names) for index, _ in self._terms_of.get(word, ())}
 
-    def _naming(self, names: str) -> float:
-        found = {index for word in (*words(names), *part_words(names)) for index in self._terms_of.get(word, ())}
-        return math.fsum(self._weights[index] for index in found) / self._total
+    def share_of_name(self, name: str) -> float:
+        """Tell how much of a name the query says, between 0 and 1."""
+        found = _all_words(name)
+        return sum(word in self._terms_of for word in found) / len(found) if found else 0.0
+
+    def frequency(self, match: TextMatch, *, usual_length: float) -> float:
+        """Weigh what a passage has: bm25 as a share of the most that any text could reach."""
+        k = _SATURATION * (1 - _SLOPE + _SLOPE * match.n_words / max(usual_length, 1.0))
+        together = (count + _NAMED * is_named for count, is_named in zip(match.counts, match.named, strict=True))
+        return math.fsum(w * n / (n + k) for w, n in zip(self._weights, together, strict=True) if n) / self._total
+
+    def coverage(self, match: TextMatch) -> float:
+        """Weigh the terms that a passage or what stands above it has at all, as a share of all terms."""
+        has = (bool(count) or is_named for count, is_named in zip(match.counts, match.named, strict=True))
+        return math.fsum(weight for weight, one in zip(self._weights, has, strict=True) if one) / self._total
+
+    @property
+    def information(self) -> float:
+        """How much the terms tell, in nats: one that occurs in every chunk says nothing."""
+        return math.fsum(self._weights)
+
+
+def _all_words(name: str) -> set[str]:
+    return {*words(name), *part_words(name)}
 
 
 def _count_row(found: Sequence[str], row: tuple[str, ...]) -> int:
@@ -88,7 +94,12 @@ def _count_row(found: Sequence[str], row: tuple[str, ...]) -> int:
     return sum(1 for at, word in enumerate(found) if word == row[0] and tuple(found[at : at + size]) == row)
 
 
-_USUAL_LENGTH: Final = 150
 _SLOPE: Final = 0.75
 _SATURATION: Final = 1.2
-_NEAR: Final = 3
+"""The usual b and k1 of BM25 (Robertson and Zaragoza, 2009)."""
+
+_VARIANT: Final = 0.6
+_PART: Final = 0.5
+_NAMED: Final = 2.0
+"""What another form of a word counts beside the one that was typed, what a part of a name counts beside a whole word,
+and what a heading, title or path that has the word adds."""

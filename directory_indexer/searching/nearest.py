@@ -52,6 +52,12 @@ class Nearest:
         stored = self._store_of(snapshot.answering_line()).vectors(generation, sorted(current)) if current else {}
         return stored | {chunk_id: np.frombuffer(raw, np.float32) for chunk_id, raw in pending.items()}
 
+    def cosines(
+        self, snapshot: Snapshot, vector: NDArray[np.float32], chunk_ids: Sequence[ChunkId]
+    ) -> dict[ChunkId, float]:
+        """Give the cosine similarities of those chunks that have a vector."""
+        return {chunk_id: float(known @ vector) for chunk_id, known in self.vectors(snapshot, chunk_ids).items()}
+
     def _in_generation(
         self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope, limit: int
     ) -> list[VectorHit]:

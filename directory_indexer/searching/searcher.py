@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from directory_indexer.errors import IndexMismatchError, NotIndexedError, ProviderError, VectorStoreError
+from directory_indexer.extractors.kinds import GROUPS
 from directory_indexer.records import Hit, SearchMode, SearchResult, os_path
 from directory_indexer.relevance.excerpts import excerpt
 from directory_indexer.relevance.matchplan import plan_match
 from directory_indexer.relevance.query import parse_query
-from directory_indexer.relevance.ranking import DEPTH, Candidate, rank
+from directory_indexer.relevance.ranking import DEPTH, EMBEDDED_MODEL, OTHER_MODEL, Candidate, rank
 from directory_indexer.searching.scope import resolve_scope
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from directory_indexer.records import ChunkId, EmbeddingSpace, FilePath, IndexedChunk, SearchRequest
     from directory_indexer.relevance.matchplan import MatchPlan
     from directory_indexer.relevance.query import Query
-    from directory_indexer.relevance.ranking import Ranked
+    from directory_indexer.relevance.ranking import Model, Ranked
     from directory_indexer.searching.nearest import Nearest
     from directory_indexer.searching.scope import Scope
 
@@ -38,10 +39,15 @@ EXCERPT_CHARS = 600
 
 @dataclass(frozen=True, slots=True)
 class _Lists:
-    """The two lists of candidates, each with its scores, and what kept one of them from being there."""
+    """The two lists of candidates, each with its scores, and what kept one of them from being whole.
+
+    `cosines` holds those of both lists, which `model` made.
+    """
 
     by_words: dict[ChunkId, float]
     by_meaning: dict[ChunkId, float]
+    cosines: dict[ChunkId, float]
+    model: Model
     degraded: tuple[str, ...]
 
 
@@ -86,10 +92,10 @@ class Searcher:
         require_indexed(snapshot, request.scope)
         plan = plan_match(query, snapshot)
         scope = resolve_scope(snapshot, request, query)
-        lists = self._lists(snapshot, mode, plan, scope)
+        lists = self._lists(snapshot, mode, plan, scope, max(DEPTH, request.limit))
         chunks = snapshot.chunks({*lists.by_words, *lists.by_meaning})
         candidates = [_candidate(chunk, lists) for chunk in chunks.values()]
-        ranking = rank(plan, candidates, limit=request.limit)
+        ranking = rank(plan, candidates, limit=request.limit, model=lists.model)
         return SearchResult(
             request=request,
             hits=tuple(_hit(chunks[ranked.chunk_id], ranked, plan) for ranked in ranking.hits),
@@ -98,19 +104,17 @@ class Searcher:
             is_weak=ranking.is_weak,
         )
 
-    def _lists(self, snapshot: Snapshot, mode: SearchMode, plan: MatchPlan, scope: Scope) -> _Lists:
-        by_words = {} if mode is SearchMode.SEMANTIC else _by_words(snapshot, plan, scope)
-        by_meaning: dict[ChunkId, float] = {}
-        degraded: tuple[str, ...] = ()
-        if mode is not SearchMode.KEYWORD and plan.query.meaning:
-            by_meaning = self._by_meaning(snapshot, plan, scope)
-            degraded = coverage(snapshot)
-        return _Lists(by_words, by_meaning, degraded)
-
-    def _by_meaning(self, snapshot: Snapshot, plan: MatchPlan, scope: Scope) -> dict[ChunkId, float]:
-        vector = embedded_query(snapshot, self._embedder(snapshot.answering_line().space), plan.query.meaning)
-        found = self._nearest().chunks(snapshot, vector, scope=scope, limit=DEPTH)
-        return {hit.chunk_id: hit.score for hit in found}
+    def _lists(self, snapshot: Snapshot, mode: SearchMode, plan: MatchPlan, scope: Scope, depth: int) -> _Lists:
+        by_words = {} if mode is SearchMode.SEMANTIC else _by_words(snapshot, plan, scope, depth)
+        if mode is SearchMode.KEYWORD or not plan.query.meaning:
+            return _Lists(by_words, {}, {}, OTHER_MODEL, ())
+        embedder = self._embedder(snapshot.answering_line().space)
+        vector = embedded_query(snapshot, embedder, plan.query.meaning)
+        nearest = self._nearest()
+        by_meaning = {hit.chunk_id: hit.score for hit in nearest.chunks(snapshot, vector, scope=scope, limit=depth)}
+        others = nearest.cosines(snapshot, vector, [one for one in by_words if one not in by_meaning])
+        model = EMBEDDED_MODEL if embedder.space.provider == "embedded" else OTHER_MODEL
+        return _Lists(by_words, by_meaning, by_meaning | others, model, coverage(snapshot))
 
 
 def require_indexed(snapshot: Snapshot, scope: tuple[FilePath, ...]) -> None:
@@ -157,22 +161,24 @@ def coverage(snapshot: Snapshot) -> tuple[str, ...]:
     return (f"{waiting} of {snapshot.n_chunks} chunks are not embedded yet: they are found by words alone",)
 
 
-def _by_words(snapshot: Snapshot, plan: MatchPlan, scope: Scope) -> dict[ChunkId, float]:
+def _by_words(snapshot: Snapshot, plan: MatchPlan, scope: Scope, depth: int) -> dict[ChunkId, float]:
     if plan.expression is None:
         return {}
-    return dict(snapshot.keyword_matches(plan.expression, file_ids_json=scope.file_ids_json, limit=DEPTH))
+    return dict(snapshot.keyword_matches(plan.expression, file_ids_json=scope.file_ids_json, limit=depth))
 
 
 def _candidate(stored: IndexedChunk, lists: _Lists) -> Candidate:
     return Candidate(
         chunk_id=stored.chunk_id,
         path=stored.path,
-        kind=stored.kind,
+        ordinal=stored.chunk.ordinal,
+        is_code=stored.kind in GROUPS["code"],
         title=stored.title,
         heading=stored.chunk.heading,
         text=stored.chunk.text,
         keyword_score=lists.by_words.get(stored.chunk_id),
         semantic_score=lists.by_meaning.get(stored.chunk_id),
+        cosine=lists.cosines.get(stored.chunk_id),
     )
 
 

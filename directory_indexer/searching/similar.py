@@ -91,7 +91,7 @@ class SimilarFiles:
         [outcome] = parse_all([ParseRequest(_stamped(path), None)], self._parse_policy)
         match outcome:
             case ParsedFile():
-                texts = [embedding_text(chunk) for chunk in _spread(outcome.chunks)]
+                texts = [embedding_text(chunk, path) for chunk in _spread(outcome.chunks)]
                 return list(self._embedder(snapshot.answering_line().space).embed_documents(texts))
             case SkippedFile():
                 raise UsageError(f"{os_path(path)} holds no text to compare: {outcome.reason} {outcome.detail}".strip())

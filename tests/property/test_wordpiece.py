@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 from functools import cache
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
@@ -41,7 +42,7 @@ def test_the_count_is_the_tokenizers(text: str) -> None:
     assert count_tokens(text) == len(tokenizer().encode(text, add_special_tokens=False).ids)
 
 
-@given(st.one_of(CODE, ANY, STRANGE))
+@given(st.one_of(CODE, ANY, STRANGE).map(str.lower))
 def test_what_is_counted_is_what_the_model_reads_between_its_marks(text: str) -> None:
     ids = token_ids(text, limit=1000)
 
@@ -54,6 +55,22 @@ def test_lines_count_as_much_as_the_text_they_make(lines: list[str]) -> None:
     assert count_tokens("\n".join(lines)) == sum(map(count_tokens, lines))
 
 
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("getUserName", "get user name"),
+        ("HTTPServer2Go = XMLHttpRequest()", "http server2 go = xml http request()"),
+        ("aB" * 51, "ab" * 51),
+    ],
+)
+def test_a_camel_case_name_is_read_as_its_words(name: str, parts: str) -> None:
+    assert token_ids(name, limit=1000) == token_ids(parts, limit=1000)
+
+
+def test_a_camel_case_name_that_the_model_knows_is_read_as_it_is() -> None:
+    assert token_ids("YouTube", limit=10) == token_ids("youtube", limit=10)
+
+
 @given(st.text(st.characters(), max_size=50))
 def test_lone_surrogates_count_as_what_the_model_reads_in_their_place(text: str) -> None:
     assert count_tokens(text) == count_tokens(text.encode("utf-8", "replace").decode("utf-8"))
@@ -61,6 +78,6 @@ def test_lone_surrogates_count_as_what_the_model_reads_in_their_place(text: str)
 
 @given(ANY, st.integers(min_value=0, max_value=5))
 def test_no_more_than_the_limit_is_read(text: str, limit: int) -> None:
-    ids = token_ids(text, limit=limit)
+    ids = token_ids(text.lower(), limit=limit)
 
-    assert len(ids) == min(count_tokens(text), limit) + 2
+    assert len(ids) == min(count_tokens(text.lower()), limit) + 2

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from directory_indexer.records import ChunkId, FilePath
 from directory_indexer.relevance.matchplan import plan_match
 from directory_indexer.relevance.query import parse_query
-from directory_indexer.relevance.ranking import Candidate, rank
+from directory_indexer.relevance.ranking import EMBEDDED_MODEL, OTHER_MODEL, Candidate, rank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,15 +32,33 @@ PLAN = plan_match(parse_query("how do we rotate the signing keys"), Words())
 
 
 def candidate(
-    name: str, text: str, *, path: str = "", words: float | None = None, meaning: float | None = None
+    name: str,
+    text: str,
+    *,
+    path: str = "",
+    words: float | None = None,
+    meaning: float | None = None,
+    ordinal: int = 0,
+    is_code: bool = False,
 ) -> Candidate:
-    return Candidate(ChunkId(name), FilePath(path or f"/{name}.md"), "markdown", "", "", text, words, meaning)
+    return Candidate(
+        ChunkId(name),
+        FilePath(path or f"/{name}.md"),
+        ordinal=ordinal,
+        is_code=is_code,
+        title="",
+        heading="",
+        text=text,
+        keyword_score=words,
+        semantic_score=meaning,
+        cosine=meaning,
+    )
 
 
 def test_what_both_lists_have_on_top_comes_first() -> None:
     both = candidate("both", "rotate the signing keys", words=9.0, meaning=0.7)
     others = [candidate("a", "keys of a piano", words=8.0), candidate("b", "credentials", meaning=0.6)]
-    ranking = rank(PLAN, [*others, both], limit=3)
+    ranking = rank(PLAN, [*others, both], limit=3, model=EMBEDDED_MODEL)
     assert ranking.hits[0].chunk_id == "both"
     assert not ranking.is_weak
     assert 0.8 < ranking.hits[0].score <= 1
@@ -48,39 +66,84 @@ def test_what_both_lists_have_on_top_comes_first() -> None:
 
 def test_the_order_does_not_depend_on_the_order_of_candidates() -> None:
     candidates = [candidate(str(n), f"text {n} keys", words=n % 5, meaning=n % 7 / 10) for n in range(30)]
-    assert rank(PLAN, candidates, limit=30) == rank(PLAN, candidates[::-1], limit=30)
+    assert rank(PLAN, candidates, limit=30, model=EMBEDDED_MODEL) == rank(
+        PLAN, candidates[::-1], limit=30, model=EMBEDDED_MODEL
+    )
 
 
 def test_passages_that_have_nothing_to_do_with_the_query_are_weak() -> None:
-    ranking = rank(PLAN, [candidate("a", "carrots", meaning=0.18), candidate("b", "soup", meaning=0.1)], limit=5)
+    ranking = rank(
+        PLAN,
+        [candidate("a", "carrots", meaning=0.18), candidate("b", "soup", meaning=0.1)],
+        limit=5,
+        model=EMBEDDED_MODEL,
+    )
     assert ranking.is_weak
     assert all(hit.score < 0.1 for hit in ranking.hits)
 
 
 def test_nothing_at_all_is_weak() -> None:
-    assert rank(PLAN, [], limit=5).is_weak
+    assert rank(PLAN, [], limit=5, model=EMBEDDED_MODEL).is_weak
 
 
 def test_copies_of_a_passage_are_shown_once() -> None:
     copies = [candidate(str(n), "rotate  the signing keys", meaning=0.7) for n in range(4)]
-    assert [hit.chunk_id for hit in rank(PLAN, copies, limit=5).hits] == ["0"]
+    assert [hit.chunk_id for hit in rank(PLAN, copies, limit=5, model=EMBEDDED_MODEL).hits] == ["0"]
 
 
 def test_one_file_does_not_crowd_out_the_others() -> None:
-    many = [candidate(f"m{n}", f"rotate keys {n}", path="/many.md", meaning=0.7 - n / 100) for n in range(8)]
-    other = candidate("other", "credentials", meaning=0.5)
-    ranking = rank(PLAN, [*many, other], limit=4)
-    assert [hit.chunk_id for hit in ranking.hits] == ["m0", "m1", "m2", "other"]
-    assert ranking.hits[0].n_more_in_file == 5
+    many = [candidate(f"m{n}", f"rotate keys {n}", path="/many.md", ordinal=n, meaning=0.7) for n in range(4)]
+    others = [candidate(f"o{n}", f"rotate the keys of {n}", meaning=0.65) for n in range(4)]
+    ranking = rank(PLAN, [*many, *others], limit=5, model=EMBEDDED_MODEL)
+    assert [hit.chunk_id for hit in ranking.hits] == ["m0", "o0", "o1", "o2", "o3"]
+    assert ranking.hits[0].n_more_in_file == 3
+
+
+def test_a_longer_answer_continues_a_shorter_one() -> None:
+    candidates = [
+        candidate(str(n), f"text {n} keys", path=f"/{n % 4}.md", ordinal=n, words=n % 5, meaning=n % 7 / 10)
+        for n in range(30)
+    ]
+    long = [hit.chunk_id for hit in rank(PLAN, candidates, limit=30, model=EMBEDDED_MODEL).hits]
+    for limit in (1, 5, 12):
+        assert [hit.chunk_id for hit in rank(PLAN, candidates, limit=limit, model=EMBEDDED_MODEL).hits] == long[:limit]
+
+
+def test_the_first_of_several_copies_in_a_file_is_shown() -> None:
+    copies = [candidate(str(n), "rotate keys", path="/a.md", ordinal=9 - n, meaning=0.7) for n in range(4)]
+    assert [hit.chunk_id for hit in rank(PLAN, copies, limit=5, model=EMBEDDED_MODEL).hits] == ["3"]
+
+
+def test_a_test_comes_after_the_code_unless_tests_are_looked_for() -> None:
+    code = candidate("code", "rotate keys", path="/src/keys.py", meaning=0.5, is_code=True)
+    test = candidate("test", "rotate the keys", path="/tests/test_keys.py", meaning=0.55, is_code=True)
+    assert rank(PLAN, [code, test], limit=1, model=EMBEDDED_MODEL).hits[0].chunk_id == "code"
+    asked = plan_match(parse_query("the tests of key rotation"), Words())
+    assert rank(asked, [code, test], limit=1, model=EMBEDDED_MODEL).hits[0].chunk_id == "test"
+
+
+def test_spelling_decides_when_nothing_but_a_name_is_looked_for() -> None:
+    plan = plan_match(parse_query("HR-77120-B"), Words())
+    named = candidate("named", "policy HR-77120-B", words=9.0, meaning=0.1)
+    alike = candidate("alike", "policy HR-88000-C", meaning=0.6)
+    assert rank(plan, [alike, named], limit=1, model=EMBEDDED_MODEL).hits[0].chunk_id == "named"
+
+
+def test_cosines_of_an_unmeasured_model_are_compared_with_each_other_only() -> None:
+    near = candidate("near", "credentials", meaning=0.93)
+    far = candidate("far", "soup", meaning=0.91)
+    ranking = rank(PLAN, [near, far], limit=2, model=OTHER_MODEL)
+    assert [hit.chunk_id for hit in ranking.hits] == ["near", "far"]
+    assert ranking.hits[1].score < ranking.hits[0].score / 2
 
 
 def test_one_file_fills_the_answer_when_there_is_no_other() -> None:
     many = [candidate(f"m{n}", f"rotate keys {n}", path="/many.md", meaning=0.7 - n / 100) for n in range(8)]
-    assert len(rank(PLAN, many, limit=6).hits) == 6
+    assert len(rank(PLAN, many, limit=6, model=EMBEDDED_MODEL).hits) == 6
 
 
 def test_words_decide_in_a_language_that_the_model_hardly_knows() -> None:
     plan = plan_match(parse_query("wie werden die Schlüssel für die Unterschriften gewechselt"), Words())
     by_words = candidate("words", "die Schlüssel werden gewechselt", words=9.0, meaning=0.2)
     by_meaning = candidate("meaning", "die Suppe", words=1.0, meaning=0.7)
-    assert rank(plan, [by_words, by_meaning], limit=2).hits[0].chunk_id == "words"
+    assert rank(plan, [by_words, by_meaning], limit=2, model=EMBEDDED_MODEL).hits[0].chunk_id == "words"

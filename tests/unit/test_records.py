@@ -55,4 +55,9 @@ def test_the_bytes_of_an_id_are_those_of_its_uuid(of: uuid.UUID) -> None:
 
 def test_a_chunk_is_embedded_with_its_place_in_the_document() -> None:
     chunk = Chunk(0, "Rotate them.", 3, 0, 12, 1, 1, heading="Operations > Keys")
-    assert embedding_text(chunk) == "Operations > Keys\nRotate them."
+    assert embedding_text(chunk, FilePath("/a/b/key_rotation-2.md")) == "key rotation\nOperations > Keys\nRotate them."
+
+
+def test_a_name_without_words_is_not_embedded() -> None:
+    chunk = Chunk(0, "Rotate them.", 3, 0, 12, 1, 1)
+    assert embedding_text(chunk, FilePath("/notes/2024-01-02_3.md")) == "Rotate them."

@@ -1,0 +1,1 @@
+"""Measures how well searches find what judges found relevant, on any set of documents, queries and judgements."""

@@ -1,0 +1,73 @@
+"""Indexes a corpus with the installed command, and asks its searcher what the set asks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from directory_indexer.app import App, resolved_path
+from directory_indexer.config import load_config
+from directory_indexer.records import SearchMode, SearchRequest, os_path
+from evaluation.measures import of_files, of_hits, of_spans
+from evaluation.sets import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from directory_indexer.records import SearchResult
+    from evaluation.sets import Question
+
+_DEEP = 100
+"""So many hits count for recall; their order does not depend on how many are asked for."""
+
+
+class IndexedCorpus:
+    """A corpus, or one repository of it, indexed with default settings in a data directory of its own."""
+
+    def __init__(self, corpus: Path, root: Path, data_dir: Path) -> None:
+        command = (sys.executable, "-m", "directory_indexer", "index", str(root), "--data-dir", str(data_dir), "--yes")
+        done = subprocess.run((*command, "--quiet"), check=False)  # noqa: S603 - the words are ours
+        if done.returncode not in {0, 1}:
+            sys.exit(f"{root} could not be indexed")
+        self._corpus = os.path.realpath(corpus)
+        self._app = App(load_config(file=None, data_dir=data_dir, environ={}))
+        self.n_chunks = self._app.summary().n_chunks
+        self._ask("warm up", SearchMode.HYBRID, limit=1)
+
+    def close(self) -> None:
+        """Give back files and memory."""
+        self._app.close()
+
+    def measure(self, question: Question, mode: SearchMode) -> dict[str, float]:
+        """Ask a question and measure the answer; times are in milliseconds, of the clock and of the processor."""
+        clock, processor = time.perf_counter(), time.process_time()
+        self._ask(question.text, mode, limit=10)
+        times = {"ms": (time.perf_counter() - clock) * 1e3, "CPU ms": (time.process_time() - processor) * 1e3}
+        result = self._ask(question.text, mode, limit=_DEEP)
+        files = [self._name(hit.path) for hit in result.hits]
+        measures = of_files(list(dict.fromkeys(files)), question.grades) | of_hits(files, question.grades)
+        if question.spans:
+            measures |= of_spans(self._spans(result), question.spans)
+        return measures | {"missed": float(result.is_weak)} | times
+
+    def is_answered(self, text: str, mode: SearchMode) -> bool:
+        """Tell whether the searcher claims to have found something good."""
+        return not self._ask(text, mode, limit=10).is_weak
+
+    def _ask(self, text: str, mode: SearchMode, *, limit: int) -> SearchResult:
+        return self._app.searcher.search(SearchRequest(text, mode=mode, limit=limit))
+
+    def _spans(self, result: SearchResult) -> Sequence[Span]:
+        with self._app.docstore.snapshot() as snapshot:
+            chunks = snapshot.chunks([hit.chunk_id for hit in result.hits])
+        return [
+            Span(self._name(hit.path), chunks[hit.chunk_id].chunk.start_char, chunks[hit.chunk_id].chunk.end_char)
+            for hit in result.hits
+        ]
+
+    def _name(self, path: str) -> str:
+        return os.path.relpath(os_path(resolved_path(path)), self._corpus).replace(os.sep, "/")

@@ -1,0 +1,71 @@
+"""Measures of a ranking against judgements; all lie between 0 and 1, more is better.
+
+nDCG is that of trec_eval: linear gain, logarithmic discount. The measures of spans are those of Chroma's "Evaluating
+Chunking Strategies for Retrieval", which count characters and count what two hits share twice.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from evaluation.sets import Span
+
+DEPTH = 10
+"""How many places a person looks at."""
+
+RECALL_DEPTH = 100
+
+SPAN_DEPTH = 5
+
+
+def of_files(files: Sequence[str], grades: Mapping[str, int]) -> dict[str, float]:
+    """Measure a ranking of files, each of which is named once."""
+    found = [place for place, file in enumerate(files) if file in grades]
+    return {
+        "nDCG@10": _ndcg([(place, grades[files[place]]) for place in found], grades),
+        "R@10": sum(place < DEPTH for place in found) / len(grades),
+        "R@100": sum(place < RECALL_DEPTH for place in found) / len(grades),
+        "MRR": 1 / (1 + found[0]) if found else 0.0,
+    }
+
+
+def of_hits(files: Sequence[str], grades: Mapping[str, int]) -> dict[str, float]:
+    """Measure a ranking of passages: a second one of the same file takes a place, and finds nothing new."""
+    first = {file: place for place, file in reversed(list(enumerate(files)))}
+    found = [(place, grades[file]) for file, place in first.items() if file in grades]
+    return {"hits nDCG@10": _ndcg(found, grades)}
+
+
+def of_spans(hits: Sequence[Span], wanted: Sequence[Span]) -> dict[str, float]:
+    """Measure how much of what answers the query the first hits hold, and how little beside it."""
+    shown = hits[:SPAN_DEPTH]
+    answered = sum(_overlap(span, shown) for span in wanted)
+    held = sum(_overlap(hit, wanted) for hit in shown)
+    n_wanted = sum(span.end - span.start for span in wanted)
+    n_shown = sum(hit.end - hit.start for hit in shown)
+    return {
+        "span recall": answered / n_wanted,
+        "span precision": held / n_shown if n_shown else 0.0,
+        "span IoU": answered / (n_shown + n_wanted - answered),
+    }
+
+
+def _ndcg(found: Sequence[tuple[int, int]], grades: Mapping[str, int]) -> float:
+    gain = math.fsum(grade / math.log2(place + 2) for place, grade in found if place < DEPTH)
+    best = sorted(grades.values(), reverse=True)[:DEPTH]
+    return gain / math.fsum(grade / math.log2(place + 2) for place, grade in enumerate(best))
+
+
+def _overlap(one: Span, others: Sequence[Span]) -> int:
+    """Count the characters of one span that any of the others holds."""
+    total, end = 0, one.start
+    for other in sorted(others, key=lambda span: span.start):
+        if other.file == one.file:
+            first, last = max(other.start, end), min(other.end, one.end)
+            total += max(last - first, 0)
+            end = max(end, last)
+    return total
