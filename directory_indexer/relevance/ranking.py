@@ -137,6 +137,8 @@ def _judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> l
     coverages = [matcher.coverage(match) for match in matches]
     told = _weight_of_words(plan, matcher)
     surprise = _SURPRISE * math.log(max(_USUAL_CHUNKS / max(plan.n_chunks, _FEW_CHUNKS), 1.0))
+    # Where only meaning was asked for, nothing else may move a passage.
+    asked = float(any(one.keyword_score is not None for one in candidates))
     by_meaning = any(one.cosine is not None for one in candidates)
     cosines = _cosines(candidates, model)
     weight = _weight_of_meaning(plan.query.language, candidates, model)
@@ -145,11 +147,11 @@ def _judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> l
         _Judged(
             one,
             (
-                ("words", told * frequency),
+                ("words", asked * told * frequency),
                 ("meaning", weight * cosine),
-                ("all names", plan.query.has_only_names * (coverage > _ALL)),
-                ("file name", _FILE_NAME * matcher.share_of_name(_stem(one.path))),
-                ("beside the code", -_ASIDE * is_aside),
+                ("all names", asked * plan.query.has_only_names * (coverage > _ALL)),
+                ("file name", asked * _FILE_NAME * matcher.share_of_name(_stem(one.path))),
+                ("beside the code", -asked * _ASIDE * is_aside),
             ),
             _quality(frequency, coverage, cosine + surprise if by_meaning else None),
         )

@@ -87,11 +87,11 @@ def test_a_moved_file_keeps_its_vectors(index: Index, fresh: Fresh) -> None:
     path = index.write("keys.md", KEYS)
     index.run()
     (index.root / "new").mkdir()
-    path.rename(index.root / "new" / "rotation.md")
+    path.rename(index.root / "new" / "keys.md")
     report = index.run()
     assert (report.n_moved, report.n_added, report.n_removed) == (1, 0, 0)
     assert index.embedder.embedded == []
-    assert index.names("rotate keys") == ["new/rotation.md"]
+    assert index.names("rotate keys") == ["new/keys.md"]
     assert index.contents() == fresh(index)
 
 
