@@ -31,7 +31,7 @@ class Words:
 PLAN = plan_match(parse_query("how do we rotate the signing keys"), Words())
 
 
-def candidate(
+def candidate(  # noqa: PLR0913 - one for each thing that ranking looks at
     name: str,
     text: str,
     *,
@@ -115,8 +115,8 @@ def test_the_first_of_several_copies_in_a_file_is_shown() -> None:
 
 
 def test_a_test_comes_after_the_code_unless_tests_are_looked_for() -> None:
-    code = candidate("code", "rotate keys", path="/src/keys.py", meaning=0.5, is_code=True)
-    test = candidate("test", "rotate the keys", path="/tests/test_keys.py", meaning=0.55, is_code=True)
+    code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.5, is_code=True)
+    test = candidate("test", "rotate the keys", path="/tests/test_keys.py", words=2.0, meaning=0.55, is_code=True)
     assert rank(PLAN, [code, test], limit=1, model=EMBEDDED_MODEL).hits[0].chunk_id == "code"
     asked = plan_match(parse_query("the tests of key rotation"), Words())
     assert rank(asked, [code, test], limit=1, model=EMBEDDED_MODEL).hits[0].chunk_id == "test"
