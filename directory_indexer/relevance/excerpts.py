@@ -63,6 +63,10 @@ def _found(text: str, numbers: Mapping[str, int]) -> Iterator[_Found]:
 
 
 def _in_run(run: str, numbers: Mapping[str, int]) -> Iterator[_Found]:
+    if run.isascii() and run.isalpha() and run.islower():  # most words: they are what they are looked up by
+        if (number := numbers.get(run)) is not None:
+            yield _Found(0, len(run), number)
+        return
     tokens = words(run)
     whole = [form for form in (*tokens, transliterated(run.casefold())) if form in numbers]
     if len(tokens) == 1 and whole:
