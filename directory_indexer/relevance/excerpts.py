@@ -62,11 +62,13 @@ def _found(text: str, numbers: Mapping[str, int]) -> Iterator[_Found]:
             yield _Found(run.start() + one.start, run.start() + one.end, one.term)
 
 
-def _in_run(run: str, numbers: Mapping[str, int]) -> Iterator[_Found]:
+def _in_run(run: str, numbers: Mapping[str, int]) -> Iterable[_Found]:
     if run.isascii() and run.isalpha() and run.islower():  # most words: they are what they are looked up by
-        if (number := numbers.get(run)) is not None:
-            yield _Found(0, len(run), number)
-        return
+        return [_Found(0, len(run), numbers[run])] if run in numbers else []
+    return _in_unusual_run(run, numbers)
+
+
+def _in_unusual_run(run: str, numbers: Mapping[str, int]) -> Iterator[_Found]:
     tokens = words(run)
     whole = [form for form in (*tokens, transliterated(run.casefold())) if form in numbers]
     if len(tokens) == 1 and whole:

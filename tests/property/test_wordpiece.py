@@ -50,6 +50,13 @@ def test_what_is_counted_is_what_the_model_reads_between_its_marks(text: str) ->
     assert (ids[0], ids[-1]) == (START_TOKEN, END_TOKEN)
 
 
+@given(st.one_of(CODE, ANY, STRANGE, st.text(string.ascii_letters, max_size=120)).map(str.lower))
+@example("ab" * 50 + "c [SEP] [CLS] ##ing unaffable")
+@example("\x1fTO\x00KEN\x7fIZERS aren't \x0b\x0cmagic_words2go")
+def test_what_the_model_reads_is_what_the_tokenizer_gives(text: str) -> None:
+    assert token_ids(text, limit=1000)[1:-1] == tokenizer().encode(text, add_special_tokens=False).ids
+
+
 @given(st.lists(st.one_of(CODE, ANY, STRANGE), max_size=5))
 def test_lines_count_as_much_as_the_text_they_make(lines: list[str]) -> None:
     assert count_tokens("\n".join(lines)) == sum(map(count_tokens, lines))
