@@ -7,7 +7,7 @@ share one session, which scales better than threads inside an operator (2.0 agai
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +25,7 @@ from directory_indexer.records import EmbeddingSpace, EmbeddingUsage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from concurrent.futures import ThreadPoolExecutor
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -52,7 +53,7 @@ class EmbeddedEmbedder:
 
     def __init__(self, *, threads: int | None = None, model_directory: Path = MODEL_DIRECTORY) -> None:
         self._session = _load_session(verified_file("model.onnx", model_directory))
-        self._pool = ThreadPoolExecutor(threads or _n_cores(), thread_name_prefix="embed")
+        self._threads = threads or _n_cores()
 
     @property
     def space(self) -> EmbeddingSpace:
@@ -94,7 +95,15 @@ class EmbeddedEmbedder:
 
     def close(self) -> None:
         """End the threads; calling it twice is harmless."""
-        self._pool.shutdown()
+        if "_pool" in self.__dict__:
+            self._pool.shutdown()
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        # A query needs no threads, and this takes 8 ms to import.
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
+        return ThreadPoolExecutor(self._threads, thread_name_prefix="embed")
 
 
 def _n_cores() -> int:
