@@ -38,11 +38,14 @@ def file_path(path: str | os.PathLike[str]) -> FilePath:
     text = os.fspath(path)
     if text.isascii():
         return FilePath(text)
+    if os.name == "posix":
+        # A name that holds a stand-in itself is kept as bytes that are no Unicode are, byte by byte.
+        text = _STAND_INS.sub(lambda found: os.fsencode(found[0]).decode("ascii", "surrogateescape"), text)
     return FilePath(_SURROGATES.sub(lambda found: chr(ord(found[0]) + _STAND_IN_OFFSET), text))
 
 
 def os_path(path: FilePath) -> str:
-    """Turn a stored path back into the one that the operating system knows."""
+    """Turn a stored path back into one that means the same to the operating system, byte by byte."""
     if path.isascii():
         return path
     return _STAND_INS.sub(lambda found: chr(ord(found[0]) - _STAND_IN_OFFSET), path)

@@ -34,6 +34,7 @@ _SOME_FAILED = 1
 _UNAVAILABLE = 3
 _INTERRUPTED = 130
 _DEFAULT_LIMIT = 10
+_FAILURES_TOLD = 5
 _MODES = ("hybrid", "semantic", "keyword")
 _SHELLS = ("bash", "zsh", "fish")
 
@@ -110,6 +111,8 @@ def index(
         output.data(json_pages.index_json(report))
     elif not quiet:
         output.lines(reports.index_lines(report, paths=output.paths, verbose=verbose))
+    else:
+        _tell_failures(report)
     if watch:
         _watch(app, wanted, switch, output)
     raise click.exceptions.Exit(_index_exit_code(report))
@@ -542,6 +545,17 @@ def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> No
     output.notes([f"watching {', '.join(map(os_path, roots))}; ^C ends it"])
     own = os.path.realpath(app.loaded.data_dir)
     watch(roots, update, directories=app.indexer.directories, stop_reason=switch.reason, except_below=own)
+
+
+def _tell_failures(report: IndexReport) -> None:
+    """Say on standard error why a quiet run does not end with 0."""
+    from directory_indexer.records import os_path
+    from directory_indexer.render.printable import printable
+
+    for failure in report.failures[:_FAILURES_TOLD]:
+        sys.stderr.write(f"dirindex: {printable(os_path(failure.path))}: {printable(failure.message)}\n")
+    if len(report.failures) > _FAILURES_TOLD:
+        sys.stderr.write(f"  and {len(report.failures) - _FAILURES_TOLD} more, as dirindex status shows\n")
 
 
 def _index_exit_code(report: IndexReport) -> int:

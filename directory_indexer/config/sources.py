@@ -116,6 +116,8 @@ def _parsed(content: bytes, path: Path) -> dict[str, object]:
         )
     except UnicodeDecodeError as error:
         mistake = f"byte {error.start}: not UTF-8"
+    except RecursionError:
+        mistake = "nested too deep"
     else:
         if isinstance(tree, dict):
             return tree

@@ -31,7 +31,7 @@ def make_tree(root: Path, *, n_files: int, n_chunks_each: int) -> None:
     """Write files of about so many chunks, unless they are there."""
     if root.is_dir():
         return
-    chance = random.Random(7)  # noqa: S311 - nothing secret
+    chance = random.Random(7)
     words = vocabulary(chance)
     weights = [1 / rank for rank in range(1, len(words) + 1)]
     for number in range(n_files):

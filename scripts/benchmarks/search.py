@@ -42,6 +42,6 @@ def large_index(options: Options) -> tuple[Path, int]:
 
 def queries(number: int) -> list[str]:
     """Ask for words that are neither the most common nor the rarest."""
-    chance = random.Random(11)  # noqa: S311 - nothing secret
-    words = vocabulary(random.Random(7))[50:5000]  # noqa: S311 - as in the corpus
+    chance = random.Random(11)
+    words = vocabulary(random.Random(7))[50:5000]
     return [" ".join(chance.choices(words, k=4)) for _ in range(number)]

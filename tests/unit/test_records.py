@@ -32,9 +32,15 @@ def test_a_path_of_any_bytes_becomes_text_and_comes_back(name: bytes) -> None:
     path = "/" + os.fsdecode(name)
     stored = file_path(path)
     stored.encode()
-    # The one exception: a name that holds a private-use character with which such bytes are written.
-    if not any("\U0010dc80" <= sign <= "\U0010dcff" for sign in path):
-        assert os_path(stored) == path
+    assert os.fsencode(os_path(stored)) == b"/" + name
+    assert file_path(os_path(stored)) == stored
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux takes any byte in a name")
+def test_a_name_that_holds_a_stand_in_for_a_byte_is_told_apart_from_one_that_holds_the_byte() -> None:
+    names = ["/\U0010dcff", "/\udcff", "/\U0010dcf4\U0010dc8d", "/\udcf4\udc8d"]
+    assert len({file_path(name) for name in names}) == len(names)
+    assert [os.fsencode(os_path(file_path(name))) for name in names] == [os.fsencode(name) for name in names]
 
 
 def test_ids_tell_apart_paths_contents_and_places() -> None:

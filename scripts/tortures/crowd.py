@@ -1,0 +1,160 @@
+"""Lets writers, readers and servers at one index at once, and looks whether every answer is of one moment."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from serving import RawClient, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tortures.workbench import Torture
+
+_DIRINDEX = Path(sys.executable).with_name("dirindex")
+_N_FILES = 12
+_N_PARAGRAPHS = 60
+_FOUND_NOTHING = 1
+
+
+@dataclass
+class _Crowd:
+    """What all of the crowd share; each version of a file says in every line which one it is."""
+
+    torture: Torture
+    roots: tuple[Path, Path]
+    data_dir: Path
+    waits: dict[str, list[float]] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note(self, who: str, seconds: float) -> None:
+        with self.lock:
+            self.waits.setdefault(who, []).append(seconds)
+
+    def require(self, claim: bool, message: str) -> None:  # noqa: FBT001 - read as an assertion
+        with self.lock:
+            self.torture.require(claim, message)
+
+    @property
+    def is_over(self) -> bool:
+        return self.torture.is_over or bool(self.torture.failures)
+
+    def command(self, who: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
+        started = time.monotonic()
+        done = subprocess.run(  # noqa: S603 - the program under test
+            [_DIRINDEX, *words, "--data-dir", self.data_dir], capture_output=True, text=True, check=False, timeout=600
+        )
+        self.note(who, time.monotonic() - started)
+        allowed = {0, _FOUND_NOTHING} if who == "search" else {0}
+        self.require(done.returncode in allowed, f"{who} {words}: {done.returncode} {done.stderr.strip()}")
+        return done
+
+
+def crowd(torture: Torture) -> str:
+    """Two writers, four readers that start anew for each question, and two servers."""
+    roots = (torture.place / "one", torture.place / "two")
+    shared = _Crowd(torture, roots, torture.place / "index")
+    for root in roots:
+        root.mkdir()
+        for number in range(_N_FILES):
+            _write(root, number, 0)
+    for root in roots:
+        shared.command("first run", "index", root, "--quiet")
+    members: list[tuple[Callable[[_Crowd, int], None], int]] = [(_writer, 0), (_writer, 1), (_server, 0), (_server, 1)]
+    members += [(_reader, number) for number in range(4)]
+    threads = [threading.Thread(target=_guarded, args=(member, shared, number)) for member, number in members]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    told = (
+        f"{who}: {len(waits)} times, median {statistics.median(waits):.2f} s, worst {max(waits):.2f} s"
+        for who, waits in sorted(shared.waits.items())
+    )
+    return "\n  ".join(told)
+
+
+def _guarded(member: Callable[[_Crowd, int], None], shared: _Crowd, number: int) -> None:
+    try:
+        member(shared, number)
+    except Exception as error:  # noqa: BLE001 - the failure of one of the crowd is that of the part
+        shared.require(claim=False, message=f"{member.__name__} {number}: {type(error).__name__}: {error}")
+
+
+def _writer(shared: _Crowd, number: int) -> None:
+    chance = random.Random(shared.torture.seed + number)
+    version = 0
+    while not shared.is_over:
+        version += 1
+        for one in chance.sample(range(_N_FILES), 4):
+            _write(shared.roots[number], one, version)
+        shared.command("index", "index", shared.roots[number], "--quiet")
+
+
+def _reader(shared: _Crowd, number: int) -> None:
+    chance = random.Random(shared.torture.seed + 100 + number)
+    while not shared.is_over:
+        root, one = chance.choice(shared.roots), chance.randrange(_N_FILES)
+        path = root / f"file{one}.md"
+        match chance.randrange(3):
+            case 0:
+                got = json.loads(shared.command("get", "get", path, "--json").stdout)["text"]
+                _require_one_version(shared, got, f"get {path}")
+                shared.require(got.count("version") == _N_PARAGRAPHS, f"get {path}: not the whole text")
+            case 1:
+                done = shared.command("search", "search", f"subject{one}", root, "--json", "-m", "keyword", "--full")
+                _require_consistent(shared, json.loads(done.stdout))
+            case _:
+                json.loads(shared.command("status", "status", "--json").stdout)
+
+
+def _server(shared: _Crowd, number: int) -> None:
+    chance = random.Random(shared.torture.seed + 200 + number)
+    environ = dict(os.environ)
+    with RawClient("--data-dir", shared.data_dir, environ=environ) as client:
+        client.shake_hands()
+        while not shared.is_over:
+            one, root = chance.randrange(_N_FILES), chance.choice(shared.roots)
+            started = time.monotonic()
+            if chance.random() < 0.5:  # noqa: PLR2004 - one of two
+                result = client.call("search", query=f"subject{one} of the crowd", path=str(root))
+            else:
+                result = client.call("get", path=str(root / f"file{one}.md"))
+                _require_one_version(shared, text_of(result), f"get over MCP {one}")
+            shared.note("MCP call", time.monotonic() - started)
+            shared.require(not result.get("isError"), f"over MCP: {text_of(result)[:300]}")
+
+
+def _require_consistent(shared: _Crowd, page: dict[str, list[dict[str, str]]]) -> None:
+    texts: dict[str, str] = {}
+    places = [(hit["path"], hit["chunk"]) for hit in page["hits"]]
+    shared.require(len(places) == len(set(places)), f"a passage is shown twice: {places}")
+    for hit in page["hits"]:
+        texts[hit["path"]] = texts.get(hit["path"], "") + hit["text"]
+    for path, text in texts.items():
+        _require_one_version(shared, text, f"search {path}")
+
+
+def _require_one_version(shared: _Crowd, text: str, what: str) -> None:
+    versions = set(re.findall(r"version\d+", text))
+    shared.require(len(versions) <= 1, f"{what}: half old, half new: {versions}")
+
+
+def _write(root: Path, number: int, version: int) -> None:
+    lines = [
+        f"Subject{number} of the crowd, paragraph {one}, is told in version{version}." for one in range(_N_PARAGRAPHS)
+    ]
+    draft = root / f".draft{number}"
+    draft.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+    draft.replace(root / f"file{number}.md")

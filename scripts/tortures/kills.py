@@ -1,0 +1,76 @@
+"""Kills index runs of a real tree at random moments, and compares with an index that nobody disturbed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from typing import TYPE_CHECKING
+
+from tortures.workbench import CheapApp, Child, compare_with_fresh, mutate, plant, run_index
+
+from directory_indexer.config import load_config
+from directory_indexer.docstore import DocStore
+from directory_indexer.records import Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tortures.workbench import Torture
+
+_COMPARE_EVERY = 25
+_FROM_NOTHING = 0.1
+
+
+def kills(torture: Torture) -> str:
+    """Kill `size` runs or as many as time allows, change the tree after each, and never repair anything."""
+    root, data_dir = torture.place / "tree", torture.place / "index"
+    plant(root)
+    seconds = _duration(torture, root)
+    n_kills = n_finished = 0
+    while n_kills < torture.size and not torture.is_over and not torture.failures:
+        if torture.chance.random() < _FROM_NOTHING:
+            shutil.rmtree(data_dir, ignore_errors=True)
+        child = Child(run_index, data_dir, root)
+        # A run that only brings up to date is shorter than the first one.
+        time.sleep(torture.chance.uniform(0, seconds * torture.chance.choice([0.1, 0.3, 1.0])))
+        is_group = torture.chance.random() < 0.5  # noqa: PLR2004 - sometimes the workers live on, and must notice
+        child.kill() if is_group else os.kill(child.pid, signal.SIGKILL)
+        code, result = child.wait()
+        n_kills += code < 0
+        n_finished += code == 0
+        torture.require(code <= 0, f"kill {n_kills}: a run failed by itself: {result}")
+        code, result = Child(_look, data_dir).wait()
+        torture.require(code == 0, f"kill {n_kills}: what is left cannot be searched: {result}")
+        if (n_kills + 1) % _COMPARE_EVERY == 0:
+            compare_with_fresh(torture, data_dir, root, f"kill {n_kills}")
+        for _ in range(torture.chance.randint(0, 6)):
+            mutate(root, torture.chance)
+    compare_with_fresh(torture, data_dir, root, "in the end")
+    code, findings = Child(_check, data_dir).wait()
+    torture.require(code == 0 and not findings, f"the doctor finds: {findings}")
+    return f"{n_kills} runs killed, {n_finished} were faster; compared every {_COMPARE_EVERY} and in the end"
+
+
+def _duration(torture: Torture, root: Path) -> float:
+    started = time.monotonic()
+    code, result = Child(run_index, torture.place / "undisturbed", root).wait()
+    torture.require(code == 0, f"an undisturbed run ends with {code}: {result}")
+    return time.monotonic() - started
+
+
+def _look(data_dir: Path) -> None:
+    """Check at once what must hold at every moment."""
+    with DocStore(data_dir / "data.db").snapshot() as snapshot:
+        if snapshot.n_chunks != snapshot.count_words_rows():
+            raise AssertionError(f"{snapshot.n_chunks} chunks, {snapshot.count_words_rows()} rows of words")
+        matches = snapshot.keyword_matches("import", file_ids_json=None, limit=50)
+        chunks = snapshot.chunks([chunk_id for chunk_id, _ in matches])
+        if len(chunks) != len(matches):
+            raise AssertionError("words lead to a chunk that is not there")
+
+
+def _check(data_dir: Path) -> list[str]:
+    app = CheapApp(load_config(file=None, data_dir=data_dir, environ={}))
+    return [finding.message for finding in app.check() if finding.verdict is Verdict.PROBLEM]
