@@ -32,6 +32,7 @@ DIRINDEX = Path(sys.executable).with_name("dirindex")
 TABLE = Path(__file__).resolve().parent.parent.parent / "docs" / "robustness.md"
 _START, _END = "<!-- outcomes -->\n", "<!-- end of outcomes -->\n"
 _LONGEST_SECONDS = 120.0
+_LONGEST_SAID = 120
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\x1b(?![\[\]\\])"
 )
@@ -192,6 +193,7 @@ def _places(torture: Torture) -> Iterator[tuple[str, str]]:
             given = [str(place / word[1:]) if word.startswith("@") else word for word in command]
             done = _run(torture, place / "data", *given)
             said = done.stderr.decode("utf-8", "replace").strip().split("\n")[0].removeprefix("dirindex: ")
-            said = printable(said.replace(str(place / "data"), "DATA").replace(str(place), "…"))
+            said = printable(said.replace(str(place / "data"), "DATA").replace(str(place), "…")).replace("|", "\\|")
+            said = said if len(said) <= _LONGEST_SAID else f"{said[: _LONGEST_SAID // 2]}…{said[-_LONGEST_SAID // 2 :]}"
             told.append(f"`{command[0]}` ends with {done.returncode}{f': {said}' if done.returncode and said else ''}")
         yield what, "; ".join(told)
