@@ -38,6 +38,9 @@ _BRISK = {Trouble.THROTTLED: 7, Trouble.AWAY: 5, Trouble.BROKEN: 2, Trouble.SLOW
 _AT_ONCE = {Trouble.THROTTLED: 1, Trouble.AWAY: 1, Trouble.BROKEN: 2, Trouble.SLOW: 1, Trouble.REFUSED: 1}
 """The same where a person waits; a second time only for a connection that was closed while nobody used it."""
 
+_BEFORE_A_RUN = {Trouble.THROTTLED: 7, Trouble.AWAY: 1, Trouble.BROKEN: 3, Trouble.SLOW: 1, Trouble.REFUSED: 1}
+"""The same for the harmless text: a service that is away is reported at once, a busy one is waited for."""
+
 _FATAL = frozenset({Trouble.THROTTLED, Trouble.AWAY})
 _FIRST_WAIT_SECONDS = 1.0
 _LONGEST_WAIT_SECONDS = 120.0
@@ -100,7 +103,7 @@ class RemoteEmbedder:
     def check(self) -> None:
         """Embed a harmless text."""
         try:
-            self._ask([self._known_space.document_prefix + _PROBE], _AT_ONCE)
+            self._ask([self._known_space.document_prefix + _PROBE], _BEFORE_A_RUN)
         except ServiceError as error:
             raise ProviderError(error.message, hint=error.hint) from error
 
