@@ -234,6 +234,11 @@ class Snapshot:
         former = self.meta("former_space")
         return VectorLine(space_from_json(former), self.meta("former_suffix") or "") if former else None
 
+    def left_line(self) -> VectorLine | None:
+        """Tell which vectors answered before the last switch: somebody may have read them when they were dropped."""
+        suffix = self.meta("left_suffix")
+        return None if suffix is None or suffix == self.line().suffix else VectorLine(suffix=suffix)
+
     def answering_line(self) -> VectorLine:
         """Tell which vectors answer searches."""
         return self.former_line() or self.line()

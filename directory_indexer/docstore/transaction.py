@@ -235,14 +235,18 @@ class Transaction:
 
     def end_switch(self) -> None:
         """Let the new vectors answer."""
-        for key in _LINE_KEYS:
-            self._connection.execute("DELETE FROM meta WHERE key = ?", (FORMER + key,))
-        self._connection.execute("DELETE FROM former_points")
+        self.set_meta("left_suffix", self._meta(FORMER + "suffix") or "")
+        self._forget_former()
 
     def start_over(self) -> None:
         """Forget every vector and in which space they were."""
-        self.end_switch()
+        self._forget_former()
         self._leave_line()
+
+    def _forget_former(self) -> None:
+        for key in _LINE_KEYS:
+            self._connection.execute("DELETE FROM meta WHERE key = ?", (FORMER + key,))
+        self._connection.execute("DELETE FROM former_points")
 
     def _leave_line(self) -> None:
         self.forget_vectors()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from directory_indexer.errors import ProviderError, TextsRefusedError, VectorsLostError, VectorStoreError
-from directory_indexer.records import EmbeddedChunk, EmbeddingUsage, FileFailure, Stage, content_hash
+from directory_indexer.records import EmbeddedChunk, EmbeddingUsage, FileFailure, Stage, VectorPlace, content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from directory_indexer.docstore import DocStore
     from directory_indexer.embedders import Embedder
-    from directory_indexer.records import ContentHash, EmbeddingSpace, PendingChunk, VectorLine, VectorPlace
+    from directory_indexer.records import ContentHash, EmbeddingSpace, PendingChunk, VectorLine
     from directory_indexer.vectorstore import VectorStore
 
 _GRACE_SECONDS = 5.0
@@ -142,7 +142,7 @@ class Vectorizer:
                 transaction.switch_back()
             else:
                 transaction.begin_switch(f"-{content_hash(name.encode())[:4].hex()}" if line.space else line.suffix)
-        if former is not None:
+        if former is not None and line.space is not None:
             self._clear(line)
 
     def complete_switch(self) -> None:
@@ -150,16 +150,18 @@ class Vectorizer:
         with self._docstore.snapshot() as snapshot:
             former = snapshot.former_line()
             is_complete = snapshot.count_chunks_to_embed() == snapshot.count_refused()
+            left = snapshot.left_line()
         if former is not None and is_complete:
             with self._docstore.transaction() as transaction:
                 transaction.end_switch()
             self._clear(former)
+        elif left is not None and self.place is VectorPlace.EMBEDDED:
+            self._clear(left)
 
     def _clear(self, line: VectorLine) -> None:
         """Drop vectors that answer nothing any more; what cannot be reached stays where it is."""
-        if line.space is not None:
-            with contextlib.suppress(VectorStoreError):
-                self._store_of(line).clear()
+        with contextlib.suppress(VectorStoreError):
+            self._store_of(line).clear()
 
     def restore_lost(self) -> None:
         """Let chunks wait for their vectors again if those are not where the database has them.

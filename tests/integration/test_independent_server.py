@@ -36,7 +36,7 @@ def serving(*options: str) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    words = [LLMOCK, "serve", "--port", str(port), "--log-level", "error", *options]
+    words: list[str | Path] = [LLMOCK, "serve", "--port", str(port), "--log-level", "error", *options]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         _wait_for(port)
@@ -59,7 +59,7 @@ def embedder(url: str) -> Embedder:
 
 
 def verdict(url: str) -> dict[str, Any]:
-    words = [LLMOCK, "report", "--url", url, "--json"]
+    words: list[str | Path] = [LLMOCK, "report", "--url", url, "--json"]
     answer = json.loads(subprocess.run(words, capture_output=True, text=True, check=False).stdout)
     assert isinstance(answer, dict)
     return answer
@@ -99,7 +99,7 @@ def test_a_server_that_fails_a_third_of_the_time_finds_no_fault_with_its_client(
 def _wait_for(port: int) -> None:
     for _ in range(300):
         with contextlib.suppress(urllib.error.URLError):
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=5).close()  # noqa: S310
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=5).close()
             return
         time.sleep(0.1)
     raise AssertionError("llmock does not start")

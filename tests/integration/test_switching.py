@@ -12,6 +12,8 @@ from indexes import Index
 from directory_indexer.errors import ConsentNeededError, ProviderError
 from directory_indexer.indexing.indexer import IndexOptions
 from directory_indexer.records import Outcome, SearchMode
+from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
+from directory_indexer.vectorstore.generations import Generations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,6 +161,21 @@ def test_there_and_back_again_leaves_one_collection(index: Index, old: FakeEmbed
     index.former_embedders.clear()
     index.vectorizer.merge_all()
     assert by_meaning(index, "town07") == ["07.md"]
+    assert len(collections(index)) == 1
+
+
+def test_vectors_that_somebody_reads_when_a_switch_ends_are_dropped_by_a_later_run(
+    index: Index, old: FakeEmbedder
+) -> None:
+    index.vectorizer.merge_all()
+    reader = EmbeddedVectorStore(Generations(index.data_dir / "qdrant" / "test"), dimensions=old.dimensions)
+    assert reader.count(1) == N_FILES
+    use(index, "newer")
+    index.run(options=CONSENT)
+    index.vectorizer.merge_all()
+    assert len(collections(index)) == 2
+    reader.close()
+    index.run()
     assert len(collections(index)) == 1
 
 
