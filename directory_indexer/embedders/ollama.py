@@ -14,6 +14,7 @@ from directory_indexer.embedders.service import (
     Answer,
     ServiceError,
     Trouble,
+    estimated_tokens,
     is_on_this_machine,
     message_of,
     status_error,
@@ -51,6 +52,10 @@ class OllamaService:
     def place(self) -> str:
         """Name the service and its address, for messages."""
         return f"Ollama at {self._endpoint}"
+
+    def count_tokens(self, text: str) -> int:
+        """Estimate how many tokens a text is: the server keeps the tokenizer to itself."""
+        return estimated_tokens(text)
 
     def embed(self, texts: Sequence[str], *, seconds: float) -> Answer:
         """Ask for vectors; a text that the model cannot read as a whole is an error, not cut off in silence."""

@@ -14,6 +14,7 @@ from directory_indexer.embedders.service import (
     Answer,
     ServiceError,
     Trouble,
+    estimated_tokens,
     is_on_this_machine,
     message_of,
     status_error,
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _AZURE_HOSTS = (".openai.azure.com", ".cognitiveservices.azure.com")
+_OWN_HOSTS = ("api.openai.com", *_AZURE_HOSTS)
 _AZURE_VERSION = "2024-10-21"
 _MOST_MODELS_NAMED = 8
+_WORTH_COUNTING = 2000
 
 
 class OpenAIService:
@@ -42,6 +45,16 @@ class OpenAIService:
     def place(self) -> str:
         """Name the service and its address, for messages."""
         return f"the embedding server at {self._endpoint}"
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens of a long text for a model of OpenAI's; otherwise estimate them."""
+        estimate = estimated_tokens(text)
+        # Servers of others must not cause a download, whatever they call their models.
+        if estimate < _WORTH_COUNTING or not (urlsplit(self._endpoint).hostname or "").endswith(_OWN_HOSTS):
+            return estimate
+        from directory_indexer.embedders.tokens import openai_tokens  # noqa: PLC0415 - it is rarely needed
+
+        return openai_tokens(text, model=self._model) or estimate
 
     def embed(self, texts: Sequence[str], *, seconds: float) -> Answer:
         """Ask for vectors, which the server may send in any order."""

@@ -48,8 +48,8 @@ _BASE_SECONDS = 20.0
 _SECONDS_PER_CHAR = 0.01
 """Some 25 tokens a second: what a large model does on a processor."""
 
-_MOST_CHARS = 500_000
-"""OpenAI takes 300,000 tokens a request; dense text has hardly more than one for two characters."""
+_MOST_TOKENS = 300_000
+"""What OpenAI takes in a request; others take less or more, and are then asked for half of it."""
 
 _PROBE = "Is anybody there?"
 _ABOUT_LENGTH = re.compile(r"context|token|too (?:long|large|big)|length|maximum|exceed|\b413\b", re.IGNORECASE)
@@ -116,7 +116,7 @@ class RemoteEmbedder:
         vectors = np.zeros((len(texts), self.space.dimensions), np.float32)
         refused: dict[int, str] = {}
         prepared = [_sendable(self._known_space.document_prefix, text) for text in texts]
-        for start, end in _requests(prepared, self.batch_size):
+        for start, end in _requests(prepared, self.batch_size, self._service.count_tokens):
             for index, outcome in enumerate(self._outcomes(prepared[start:end]), start):
                 if isinstance(outcome, str):
                     refused[index] = outcome
@@ -227,14 +227,14 @@ def _final(error: ServiceError) -> ServiceError | ProviderError:
     return ProviderError(error.message + wanted, hint=error.hint)
 
 
-def _requests(texts: Sequence[str], most_texts: int) -> Iterator[tuple[int, int]]:
+def _requests(texts: Sequence[str], most_texts: int, count_tokens: Callable[[str], int]) -> Iterator[tuple[int, int]]:
     """Cut a list into requests of limited number and size, each given as start and end."""
-    start, n_chars = 0, 0
-    for index, text in enumerate(texts):
-        if index > start and (index - start == most_texts or n_chars + len(text) > _MOST_CHARS):
+    start, n_tokens = 0, 0
+    for index, n_more in enumerate(map(count_tokens, texts)):
+        if index > start and (index - start == most_texts or n_tokens + n_more > _MOST_TOKENS):
             yield start, index
-            start, n_chars = index, 0
-        n_chars += len(text)
+            start, n_tokens = index, 0
+        n_tokens += n_more
     if start < len(texts):
         yield start, len(texts)
 

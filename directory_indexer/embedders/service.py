@@ -70,6 +70,9 @@ class EmbeddingService(Protocol):
     def place(self) -> str:
         """Name the service and its address, for messages."""
 
+    def count_tokens(self, text: str) -> int:
+        """Tell how many tokens a text is, or more."""
+
     def embed(self, texts: Sequence[str], *, seconds: float) -> Answer:
         """Ask for vectors, waiting so long for the answer."""
 
@@ -105,6 +108,11 @@ def _seconds_to_wait(headers: Mapping[str, str]) -> float | None:
     with contextlib.suppress(ValueError):
         return max(email.utils.parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
     return None
+
+
+def estimated_tokens(text: str) -> int:
+    """Give about twice as many tokens as prose has: no text has more than one for two bytes, or nearly none."""
+    return len(text.encode("utf-8", "replace")) // 2 + 1
 
 
 def message_of(body: str, *, key: str | None) -> str:

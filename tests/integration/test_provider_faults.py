@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+import tiktoken
+import tiktoken.registry
 from indexes import Index
 from providers import KEY, ProviderServer
 
 from directory_indexer.embedders.building import Access
+from directory_indexer.embedders.openai import OpenAIService
 from directory_indexer.embedders.remote import RemoteEmbedder
 from directory_indexer.embedders.service import ServiceError, Trouble
 from directory_indexer.errors import ProviderError, TextsRefusedError
@@ -44,6 +47,9 @@ class Impatient:
     def embed(self, texts: Sequence[str], *, seconds: float) -> Answer:
         assert seconds > 20
         return self._service.embed(texts, seconds=0.2)
+
+    def count_tokens(self, text: str) -> int:
+        return len(text)
 
     def context_tokens(self) -> int | None:
         return None
@@ -253,6 +259,37 @@ def test_a_batch_that_is_too_large_is_halved(server: ProviderServer) -> None:
     server.control(most_texts=3)
     np.testing.assert_allclose(server.embedder("openai").embed_documents(TEXTS), wanted)
     assert max(len(request["texts"]) for request in server.requests[-6:]) <= 4
+
+
+def test_requests_are_limited_by_number_and_by_tokens(server: ProviderServer) -> None:
+    embedder = server.embedder("openai", access=Access(batch_size=5))
+    embedder.check()
+    server.control()
+    embedder.embed_documents([*["short"] * 7, *["many words " * 20_000] * 4])
+    assert [len(request["texts"]) for request in server.requests] == [5, 4, 2]
+
+
+def test_tokens_of_openai_are_counted_and_those_of_others_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
+    bytewise = tiktoken.Encoding(
+        "cl100k_base", pat_str=r"\w+|\W+", mergeable_ranks={bytes([n]): n for n in range(256)}, special_tokens={}
+    )
+    monkeypatch.setitem(tiktoken.registry.ENCODINGS, "cl100k_base", bytewise)
+    text = "a" * 9000
+    assert service("https://api.openai.com/v1").count_tokens(text) == 9000
+    assert service("http://gpu-box:8000/v1").count_tokens(text) == 4501
+
+
+def test_tokens_are_estimated_where_the_vocabulary_cannot_be_had(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    monkeypatch.delitem(tiktoken.registry.ENCODINGS, "p50k_base", raising=False)
+    assert service("https://api.openai.com/v1", model="text-davinci-003").count_tokens("a" * 9000) == 4501
+
+
+def service(endpoint: str, *, model: str = "text-embedding-3-small") -> OpenAIService:
+    return OpenAIService(endpoint=endpoint, model=model, api_key="k", dimensions=None)
 
 
 # It is not well at all
