@@ -75,12 +75,8 @@ def _hump_parts(text: str) -> set[str]:
     parts: set[str] = set()
     if not _HUMP.search(text):
         return parts
-    for found in _CAPITALISED.finditer(text):
-        start = found.start()
-        while start and text[start - 1] in _LOWER:
-            start -= 1
-        name = text[start : found.end()]
-        if not (name.isupper() or name[1:].islower()):
+    for name in set(_ASCII_WORD.findall(text)):
+        if not (name.islower() or name.isdigit() or name.isupper() or name[1:].islower()):
             parts.update(name_parts(name))
     return parts
 
@@ -120,12 +116,11 @@ def _gram_size(letters: str) -> int:
     return GRAM_SIZES[1] if letters[0] < "\u2000" else GRAM_SIZES[0]
 
 
-_LOWER: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _ASCII_WORDS: Final = bytes(byte if chr(byte).isalnum() else ord(" ") for byte in bytes(range(128)).lower()) + bytes(
     128
 )
 _HUMP: Final = re.compile("[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
-_CAPITALISED: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
+_ASCII_WORD: Final = re.compile(r"[A-Za-z0-9]+")
 _HUMPS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _UMLAUT: Final = re.compile("[äöüÄÖÜåÅøØæÆ\u0308\u030a]")
 _UMLAUT_WORD: Final = re.compile(r"\w*[äöüÄÖÜåÅøØæÆ]\w*")

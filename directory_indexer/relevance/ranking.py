@@ -241,8 +241,8 @@ def _place(one: Candidate) -> tuple[str, int]:
 
 def _places_below(candidates: Sequence[Candidate]) -> list[str]:
     """Give the paths without the directories that all candidates lie in, which tell nothing about any of them."""
-    above = os.path.commonpath([os.path.dirname(one.path) for one in candidates])
-    return [os.path.relpath(one.path, above) for one in candidates]
+    above = os.path.commonpath({os.path.dirname(one.path) for one in candidates}).rstrip(os.sep)
+    return [one.path[len(above) + 1 :] for one in candidates]
 
 
 def _stem(path: str) -> str:
