@@ -92,7 +92,7 @@ class Searcher:
         require_indexed(snapshot, request.scope)
         plan = plan_match(query, snapshot)
         scope = resolve_scope(snapshot, request, query)
-        lists = self._lists(snapshot, mode, plan, scope, max(DEPTH, request.limit))
+        lists = self._lists(snapshot, mode, plan, scope, _depth(request.limit))
         chunks = snapshot.chunks({*lists.by_words, *lists.by_meaning})
         candidates = [_candidate(chunk, lists) for chunk in chunks.values()]
         ranking = rank(plan, candidates, limit=request.limit, model=lists.model)
@@ -115,6 +115,14 @@ class Searcher:
         others = nearest.cosines(snapshot, vector, [one for one in by_words if one not in by_meaning])
         model = EMBEDDED_MODEL if embedder.space.provider == "embedded" else OTHER_MODEL
         return _Lists(by_words, by_meaning, by_meaning | others, model, coverage(snapshot))
+
+
+def _depth(limit: int) -> int:
+    """Look deep enough for as many hits as are wanted, and equally deep for the pages of one answer."""
+    depth = DEPTH
+    while depth < limit:
+        depth *= 2
+    return depth
 
 
 def require_indexed(snapshot: Snapshot, scope: tuple[FilePath, ...]) -> None:
