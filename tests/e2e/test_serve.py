@@ -58,18 +58,35 @@ def test_the_instructions_fit_into_what_clients_keep(place: Path) -> None:
     assert 200 < len(instructions) < 2000
 
 
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-11-25"])
-def test_the_early_answer_to_a_handshake_is_the_one_that_the_sdk_gives(place: Path, version: str) -> None:
+HANDSHAKES: list[tuple[str, dict[str, Any]]] = [
+    (
+        "initialize",
+        {"protocolVersion": version, "capabilities": {"roots": {}}, "clientInfo": {"name": "test", "version": "1"}},
+    )
+    for version in ("2024-11-05", "2025-11-25")
+]
+DISCOVERY: tuple[str, dict[str, Any]] = (
+    "server/discover",
+    {
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        }
+    },
+)
+
+
+@pytest.mark.parametrize(("method", "params"), [*HANDSHAKES, DISCOVERY])
+def test_the_early_answer_to_a_handshake_is_the_one_that_the_sdk_gives(
+    place: Path, method: str, params: dict[str, Any]
+) -> None:
     with RawClient("--data-dir", place / "data", environ=dict(os.environ)) as client:
-        client.request("ping")  # the first message: those after it are the business of the SDK
-        answer = client.shake_hands(version)
-    handshake: dict[str, Any] = {
-        "protocolVersion": version,
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    }
-    request: dict[str, Any] = {"jsonrpc": "2.0", "id": answer["id"], "method": "initialize", "params": handshake}
-    assert answer_to(json.dumps(request).encode()) == answer
+        # The first message: those after it are the business of the SDK.
+        client.request("ping" if method == "initialize" else "tools/list", params if method != "initialize" else {})
+        answer = client.request(method, params)
+    request = {"jsonrpc": "2.0", "id": answer["id"], "method": method, "params": params}
+    assert json.loads(json.dumps(answer_to(json.dumps(request).encode()))) == answer
 
 
 def test_a_handshake_is_answered_once_and_what_comes_with_it_is_not_lost(place: Path) -> None:
@@ -85,6 +102,18 @@ def test_a_handshake_is_answered_once_and_what_comes_with_it_is_not_lost(place: 
         assert client.answer_to(2)["result"]["tools"]
         assert client.answer_to(3)["result"] == {}
     assert sorted(json.loads(line)["id"] for line in client.lines) == [1, 2, 3]
+
+
+def test_a_discovery_is_answered_once_and_what_comes_with_it_is_not_lost(place: Path) -> None:
+    method, params = DISCOVERY
+    with RawClient("--data-dir", place / "data", environ=dict(os.environ)) as client:
+        messages: list[dict[str, Any]] = [
+            {"id": "one", "method": method, "params": params},
+            {"id": 2, "method": "tools/list", "params": params},
+        ]
+        client.send_bytes(b"".join(json.dumps({"jsonrpc": "2.0", **one}).encode() + b"\n" for one in messages))
+        assert client.answer_to(2)["result"]["tools"]
+    assert [json.loads(line)["id"] for line in client.lines] == ["one", 2]
 
 
 def test_an_answer_says_the_same_in_words_and_in_structure(client: RawClient) -> None:

@@ -6,15 +6,17 @@ import json
 from typing import Any
 
 import pytest
-from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-from directory_indexer.server.greeting import HANDSHAKE_VERSIONS, answer_to
+from directory_indexer.server.greeting import DISCOVERY_VERSIONS, HANDSHAKE_VERSIONS, answer_to
 
 PARAMS: dict[str, Any] = {
     "protocolVersion": "2025-11-25",
     "capabilities": {"roots": {"listChanged": True}, "sampling": {}},
     "clientInfo": {"name": "test", "version": "1", "title": "Test"},
 }
+META = "io.modelcontextprotocol/"
+DISCOVER: dict[str, Any] = {f"{META}protocolVersion": "2026-07-28", f"{META}clientCapabilities": {}}
 
 
 def initialize(**changes: Any) -> bytes:
@@ -23,6 +25,7 @@ def initialize(**changes: Any) -> bytes:
 
 def test_the_versions_are_those_of_the_sdk() -> None:
     assert HANDSHAKE_VERSIONS == HANDSHAKE_PROTOCOL_VERSIONS
+    assert DISCOVERY_VERSIONS == MODERN_PROTOCOL_VERSIONS
 
 
 @pytest.mark.parametrize("request_id", [0, 7, "seven"])
@@ -43,6 +46,12 @@ def test_a_plain_handshake_is_answered(request_id: int | str) -> None:
         b"{}",
         b"[" * 10_000,
         initialize(method="ping"),
+        initialize(method=[]),
+        initialize(method="server/discover"),
+        initialize(method="server/discover", params={"_meta": {}}),
+        initialize(method="server/discover", params={"_meta": {f"{META}protocolVersion": "2026-07-28"}}),
+        initialize(method="server/discover", params={"_meta": {**DISCOVER, f"{META}protocolVersion": "2030-01-01"}}),
+        initialize(method="server/discover", params={"_meta": {**DISCOVER, f"{META}clientCapabilities": 3}}),
         initialize(jsonrpc="1.0"),
         initialize(id=None),
         initialize(id=True),
