@@ -167,12 +167,14 @@ class Doctor:
         try:
             embedder = self._embedder()
             vector = embedder.embed_query("is anybody there?")
+            seconds = time.monotonic() - started
+            space, max_tokens = embedder.space, embedder.max_tokens
         except ProviderError as error:
             return Finding("provider", Verdict.PROBLEM, error.message, error.hint or "")
-        space = embedder.space
-        seconds = time.monotonic() - started
         name = f"{space.provider}/{space.model}"
-        return Finding("provider", Verdict.OK, f"{name} answers in {seconds:.2f} s with {vector.size} dimensions")
+        reads = f", and reads {max_tokens:,} tokens of a text" if max_tokens else ""
+        message = f"{name} answers in {seconds:.2f} s with {vector.size} dimensions{reads}"
+        return Finding("provider", Verdict.OK, message)
 
 
 def _directories(snapshot: Snapshot) -> Iterator[Finding]:

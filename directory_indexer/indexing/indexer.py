@@ -6,7 +6,7 @@ import contextlib
 import os
 import shutil
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from directory_indexer.errors import (
@@ -272,7 +272,7 @@ class Indexer:
                 hint="add --yes to do it; until then searches answer from what is there",
             )
         if built.embedding != now.embedding and not is_elsewhere:
-            self._vectorizer.switch(now.embedding)
+            self._vectorizer.switch(replace(built, embedding=now.embedding))
         with self._docstore.transaction() as transaction:
             if built.analysis != now.analysis:
                 transaction.rebuild_words()

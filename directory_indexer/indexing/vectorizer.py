@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from directory_indexer.docstore import DocStore
     from directory_indexer.embedders import Embedder
+    from directory_indexer.fingerprint import Fingerprint
     from directory_indexer.records import ContentHash, EmbeddingSpace, PendingChunk, VectorLine
     from directory_indexer.vectorstore import VectorStore
 
@@ -127,8 +128,10 @@ class Vectorizer:
                 hint="configure the model that made the index, or index into another place with --data-dir",
             )
 
-    def switch(self, name: str) -> None:
-        """Begin to make all vectors anew in the space of this name; those that are there answer until that is done.
+    def switch(self, fingerprint: Fingerprint) -> None:
+        """Begin to make all vectors anew in another space; those that are there answer until that is done.
+
+        The fingerprint, which is remembered in the same moment, names the space.
 
         Raises:
             VectorStoreError: the vectors that are there cannot be reached.
@@ -136,12 +139,14 @@ class Vectorizer:
         self.merge_all()
         with self._docstore.snapshot() as snapshot:
             former, line = snapshot.former_line(), snapshot.line()
+        name = fingerprint.embedding
         is_way_back = former is not None and former.space is not None and former.space.name == name
         with self._docstore.transaction() as transaction:
             if is_way_back:
                 transaction.switch_back()
             else:
                 transaction.begin_switch(f"-{content_hash(name.encode())[:4].hex()}" if line.space else line.suffix)
+            transaction.set_meta("fingerprint", fingerprint.to_json())
         if former is not None and line.space is not None:
             self._clear(line)
 
