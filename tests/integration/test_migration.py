@@ -148,6 +148,16 @@ def test_an_interrupted_copy_goes_on_where_it_ended(setting: Setting) -> None:
     assert _semantic(setting.there)[0] == "note7.md"
 
 
+def test_a_place_that_is_copied_to_anew_answers_when_it_is_whole(setting: Setting) -> None:
+    setting.migrate()
+    setting.break_off()
+    with pytest.raises(IndexMismatchError):
+        _semantic(setting.there)
+    assert _semantic(setting.here)[0] == "note7.md"
+    setting.migrate()
+    assert _semantic(setting.there)[0] == "note7.md"
+
+
 def test_an_interrupted_copy_back_goes_on_where_it_ended(setting: Setting) -> None:
     setting.migrate()
     setting.there.write("new.md", "a new note about subject7\n")
@@ -181,11 +191,11 @@ def test_a_copy_that_the_server_has_lost_is_begun_anew(setting: Setting) -> None
 
 def test_what_changed_meanwhile_is_left_out_of_the_rest(setting: Setting) -> None:
     setting.break_off()
-    for number in range(5):
+    for number in range(25):
         (setting.here.root / f"note{number}.md").unlink()
     setting.here.run()
-    assert setting.migrate().n_vectors == N_FILES - 5
-    assert setting.n_on_server == N_FILES - 5
+    assert setting.migrate().n_vectors == N_FILES - 25
+    assert setting.n_on_server == N_FILES - 25
 
 
 def test_vectors_of_another_generation_are_copied_anew(setting: Setting) -> None:

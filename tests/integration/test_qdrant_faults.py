@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import shutil
 import socket
 import subprocess
+import sys
 import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -19,6 +21,7 @@ from qdrant_standin import Fault
 from directory_indexer.doctor import Doctor
 from directory_indexer.errors import VectorStoreError
 from directory_indexer.records import Quantization, SearchMode, SearchRequest, VectorScope, Verdict
+from directory_indexer.vectorstore import connection
 from directory_indexer.vectorstore.collection import CollectionPlan
 from directory_indexer.vectorstore.connection import Address, Connection
 from directory_indexer.vectorstore.server import QdrantServer
@@ -368,14 +371,31 @@ def test_the_server_dies_while_it_writes(setting: Setting) -> None:
     assert setting.semantic()[0] == "keys.md"
 
 
-def test_what_was_written_before_the_server_died_is_removed_with_its_file(setting: Setting) -> None:
+def test_what_was_written_before_the_answer_was_lost_is_removed_with_its_file(setting: Setting) -> None:
+    setting.run()
+    new = setting.index.write("new.md", "A new note.\n")
     setting.fail(WRITES, "half")
     assert setting.run().unavailable
     setting.server.fail()
-    (setting.index.root / "keys.md").unlink()
-    setting.run()
-    assert setting.admin().count(setting.collection).count == 1
+    assert setting.admin().count(setting.collection).count == 3
     assert {finding.verdict for finding in setting.doctor().check()} <= {Verdict.OK, Verdict.WARNING}
+    new.unlink()
+    setting.run()
+    assert setting.admin().count(setting.collection).count == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems answer for a full queue")
+def test_a_host_that_does_not_answer_is_given_up_soon(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    setting.run()
+    monkeypatch.setattr(connection, "_CONNECT_SECONDS", 0.05)
+    with contextlib.ExitStack() as stack:
+        silent = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(2):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(silent.getsockname())
+        setting.lead(url=f"http://127.0.0.1:{silent.getsockname()[1]}", timeout_seconds=3600)
+        assert f"no Qdrant server answers at {setting.address.url}" in setting.refused()
 
 
 # TLS

@@ -211,6 +211,22 @@ def test_one_missing_root_does_not_keep_others_from_being_updated(index: Index, 
     assert (report.n_added, len(report.unavailable_roots)) == (1, 1)
 
 
+def test_vectors_that_wait_to_be_used_again_outlive_a_merge(index: Index) -> None:
+    keys, soup = index.write("keys.md", KEYS), index.write("soup.md", SOUP)
+    index.run()
+    index.vectorizer.merge_all()
+    keys.rename(keys.with_name("moved.md"))
+    soup.unlink()
+    index.progress.clear()
+    index.run(stop_reason=lambda: Outcome.INTERRUPTED if any(one.files_done for one in index.progress) else None)
+    index.vectorizer.merge_all()
+    report = index.run()
+    assert (report.n_embedded, report.n_reused) == (0, 1)
+    index.vectorizer.merge_all()
+    with index.docstore.snapshot() as snapshot:
+        assert index.vectorstore.count(snapshot.generation(index.vectorstore.place)) == 1
+
+
 def test_forget_removes_everything_of_a_directory(index: Index) -> None:
     index.write("keys.md", KEYS)
     index.run()
