@@ -39,10 +39,12 @@ def test_index_search_change_forget_and_doctor(shell: Shell, server: Server) -> 
     assert shell.json("index", shell.docs)["embedded"] == 2
     assert shell.json(*QUESTION)["hits"][0]["path"] == str(keys)
     assert {check["verdict"] for check in shell.json("doctor")["findings"]} == {"ok"}
-    keys.rename(keys.with_name("moved.md"))
+    moved = shell.docs / "moved/keys.md"
+    moved.parent.mkdir()
+    keys.rename(moved)
     report = shell.json("index")
     assert (report["moved"], report["embedded"], report["reused"]) == (1, 0, 1)
-    assert shell.json(*QUESTION)["hits"][0]["path"] == str(keys.with_name("moved.md"))
+    assert shell.json(*QUESTION)["hits"][0]["path"] == str(moved)
     shell.run("forget", shell.docs)
     assert server.control("/_points", {}) == []
     assert all("wait=true" in line for line in server.log if line.startswith("PUT /collections/directory-indexer/po"))

@@ -101,7 +101,7 @@ def setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server) -> 
 
 
 def _semantic(index: Index) -> list[str]:
-    return index.names(QUERY, mode=SearchMode.SEMANTIC)
+    return index.names(QUERY, mode=SearchMode.SEMANTIC, limit=100)
 
 
 def test_both_places_answer_until_one_of_them_is_written_to(setting: Setting) -> None:

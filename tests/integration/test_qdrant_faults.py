@@ -269,8 +269,8 @@ def test_a_proxy_that_finds_nothing_has_lost_nothing(setting: Setting) -> None:
 def test_vectors_of_another_size_come_back(setting: Setting) -> None:
     setting.run()
     setting.fail(r"POST /collections/[^/]+/points", "dimension")
-    keys = setting.index.root / "keys.md"
-    keys.rename(keys.with_name("moved.md"))
+    (setting.index.root / "moved").mkdir()
+    (setting.index.root / "keys.md").rename(setting.index.root / "moved" / "keys.md")
     assert "gave a vector of 63 dimensions in place of 64" in setting.run().unavailable
     setting.server.fail()
     assert setting.run().n_reused == 1
