@@ -130,7 +130,7 @@ def _server(shared: _Crowd, number: int) -> None:
             if chance.random() < 0.5:  # noqa: PLR2004 - one of two
                 result = client.call("search", query=f"subject{one} of the crowd", path=str(root))
             else:
-                result = client.call("get", path=str(root / f"file{one}.md"))
+                result = client.call("get_content", path=str(root / f"file{one}.md"))
                 _require_one_version(shared, text_of(result), f"get over MCP {one}")
             shared.note("MCP call", time.monotonic() - started)
             shared.require(not result.get("isError"), f"over MCP: {text_of(result)[:300]}")

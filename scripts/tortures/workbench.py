@@ -175,7 +175,7 @@ def _work(function: Callable[[], object], write_end: int) -> NoReturn:
 def contents(data_dir: Path) -> dict[str, Any]:
     """Give all that a search can see: files, texts, words and vectors."""
     vectorstore = EmbeddedVectorStore(Generations(data_dir / "qdrant" / "directory-indexer"), dimensions=DIMENSIONS)
-    nearest, found = Nearest(vectorstore=vectorstore), {}
+    nearest, found = Nearest(place=vectorstore.place, vectorstore=lambda _: vectorstore), {}
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
         for root, directory_id in snapshot.directories().items():
             for path, known in snapshot.known_files(directory_id).items():
