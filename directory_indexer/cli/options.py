@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     Command = TypeVar("Command", bound=Callable[..., object])
 
 PATH = click.Path(path_type=Path)
-_AGE = re.compile(r"(\d+)\s*(s|min|h|d|w|m|y)[a-z]*", re.IGNORECASE)
+_AGE = re.compile(r"(\d{1,9})\s*(s|min|h|d|w|m|y)[a-z]*", re.IGNORECASE)
 _SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 604800, "m": 2629800, "y": 31557600}
-_RANGE = re.compile(r"(\d+)(?:-(\d+)?)?")
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})?)?")
 _END = 2**31
 
 
@@ -53,7 +53,7 @@ def since(text: str | None) -> float | None:
         return time.time() - int(age[1]) * _SECONDS[age[2].lower()]
     try:
         return datetime.fromisoformat(text.strip()).astimezone().timestamp()
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise UsageError(
             f"--since '{text}' is neither an age nor a date", hint="write 36h, 7d, 2w, 6m or 2026-01-31"
         ) from error

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from directory_indexer.docstore.snapshot import within_condition
+from directory_indexer.errors import UsageError
 from directory_indexer.extractors.kinds import GROUPS, kind_for_alias
 from directory_indexer.records import VectorScope, os_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from directory_indexer.docstore import Snapshot
     from directory_indexer.records import FilePath, SearchRequest
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 _NAMED_FILES = 256
 """So many files are named to the vector store one by one; of more, its answers are filtered as they come."""
+
+_MOST = 2.0**62
+"""SQLite takes whole numbers below 2⁶³; this is a moment 146 years from 1970."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +48,15 @@ class Scope:
 def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> Scope:
     """Find the files that satisfy the options of a request and the filters within its query."""
     condition, arguments = _condition(request, query)
-    is_wanted = _path_test(request, query)
-    if condition == "1" and is_wanted is None:
+    if condition == "1" and not _names_paths(request, query):
         return Scope(None, VectorScope())
-    files = snapshot.files_in_scope(condition, arguments)
-    if is_wanted is not None:
-        files = [(id_, path) for id_, path in files if is_wanted(os_path(path))]
+    files = [
+        (id_, path)
+        for root, directory_id in snapshot.directories().items()
+        for is_wanted in [_path_test(request, query, root)]
+        for id_, path in snapshot.files_in_scope(f"f.directory_id = ? AND {condition}", [directory_id, *arguments])
+        if is_wanted(path)
+    ]
     ids = frozenset(id_ for id_, _ in files)
     if len(files) <= _NAMED_FILES:
         return Scope(ids, VectorScope(files=tuple(path for _, path in files)))
@@ -81,8 +89,12 @@ def _condition(request: SearchRequest, query: Query) -> tuple[str, list[object]]
             kinds = sorted(_kinds_named(names))
             add(f"f.kind {negation} IN ({', '.join('?' * len(kinds))})", kinds)
     if request.modified_since is not None:
-        add("f.mtime_ns >= ?", [int(request.modified_since * 1e9)])
+        add("f.mtime_ns >= ?", [_within_sqlite(request.modified_since * 1e9)])
     return " AND ".join(f"({clause})" for clause in clauses) or "1", arguments
+
+
+def _within_sqlite(number: float) -> int:
+    return int(min(max(number, -_MOST), _MOST))
 
 
 def _kinds_named(names: Iterable[str]) -> set[str]:
@@ -93,28 +105,42 @@ def _kinds_named(names: Iterable[str]) -> set[str]:
     return kinds
 
 
-def _path_test(request: SearchRequest, query: Query) -> Callable[[str], bool] | None:
-    tests = [_any_glob(request.globs)] if request.globs else []
-    tests += [_contains(text) for text in query.required.paths]
-    tests += [_lacks(text) for text in query.forbidden.paths]
-    return (lambda path: all(test(path) for test in tests)) if tests else None
+def _names_paths(request: SearchRequest, query: Query) -> bool:
+    return bool(request.globs or query.required.paths or query.forbidden.paths)
 
 
-def _any_glob(globs: Iterable[str]) -> Callable[[str], bool]:
-    """Match as .gitignore does: a pattern without a slash matches names at any depth, `!` takes back."""
-    # Half a dozen milliseconds, which only a search with patterns should pay.
-    import pathspec  # noqa: PLC0415
+def _path_test(request: SearchRequest, query: Query, root: FilePath) -> Callable[[FilePath], bool]:
+    tests = [_matches(request.globs, root)] if request.globs else []
+    tests += [_contains(text, root) for text in query.required.paths]
+    tests += [_lacks(text, root) for text in query.forbidden.paths]
+    return lambda path: all(test(path) for test in tests)
 
-    return pathspec.GitIgnoreSpec.from_lines(globs).match_file
+
+def _matches(patterns: Sequence[str], root: FilePath) -> Callable[[FilePath], bool]:
+    """Match as a .gitignore in the tracked directory would; a pattern may begin with the path of that directory."""
+    # Some milliseconds, which only a search with patterns should pay.
+    from directory_indexer.walker.path_patterns import PathPatterns  # noqa: PLC0415
+
+    above = os_path(root).rstrip(os.sep)
+    wanted = PathPatterns([_below(pattern, above) for pattern in patterns])
+    return lambda path: wanted.match(os_path(path)[len(above) + 1 :].replace(os.sep, "/"))
 
 
-def _contains(text: str) -> Callable[[str], bool]:
+def _below(pattern: str, directory: str) -> str:
+    sign = "!" if pattern.startswith("!") else ""
+    rest = pattern.removeprefix(sign)
+    return sign + (rest.removeprefix(directory) if rest.startswith(directory + os.sep) else rest)
+
+
+def _contains(text: str, root: FilePath) -> Callable[[FilePath], bool]:
     if any(sign in text for sign in "*?["):
-        return _any_glob([text])
+        # No query is wrong: what is no pattern is looked for as it stands.
+        with contextlib.suppress(UsageError):
+            return _matches([text], root)
     wanted = text.replace("/", os.sep).casefold()
-    return lambda path: wanted in path.casefold()
+    return lambda path: wanted in os_path(path).casefold()
 
 
-def _lacks(text: str) -> Callable[[str], bool]:
-    test = _contains(text)
+def _lacks(text: str, root: FilePath) -> Callable[[FilePath], bool]:
+    test = _contains(text, root)
     return lambda path: not test(path)

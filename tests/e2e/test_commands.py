@@ -54,6 +54,28 @@ def test_scope_type_and_glob_narrow_a_search(indexed: Shell) -> None:
     assert {hit["path"] for hit in hits} == {str(indexed.docs / "kitchen/soup.md")}
 
 
+@pytest.mark.parametrize("pattern", ["code/**", "/code/*.py", "code/", "{docs}/code/**", "!*.md"])
+def test_a_glob_counts_from_the_tracked_directory(indexed: Shell, pattern: str) -> None:
+    globs = ["--glob", "*", "--glob", pattern] if pattern.startswith("!") else ["--glob", pattern]
+    found = indexed.json("search", "open a store of soup", *(one.format(docs=indexed.docs) for one in globs))["hits"]
+    assert {hit["path"] for hit in found} == {str(indexed.docs / "code/store.py")}
+
+
+@pytest.mark.parametrize("pattern", ["a\\", "[z", "#"])
+def test_a_glob_that_is_no_pattern_is_an_error_of_the_user(indexed: Shell, pattern: str) -> None:
+    assert "pattern" in indexed.run("search", "open", "--glob", pattern, expect=2).stderr
+
+
+@pytest.mark.parametrize("query", ["store path:[z", "store path:[z-a]", "store path:*\\", "store path:?["])
+def test_no_query_is_wrong(indexed: Shell, query: str) -> None:
+    assert indexed.run("search", query, "--mode", "keyword", expect=1).stdout == ""
+
+
+@pytest.mark.parametrize("moment", ["9999999y", "1600-01-01"])
+def test_a_moment_before_any_file_leaves_out_none(indexed: Shell, moment: str) -> None:
+    assert indexed.json("search", "carrots", "--since", moment, "--mode", "keyword")["hits"]
+
+
 def test_get_gives_the_very_text_of_a_file(indexed: Shell) -> None:
     path = indexed.docs / "ops/keys.md"
     assert indexed.run("get", path).stdout == path.read_text(encoding="utf-8")
