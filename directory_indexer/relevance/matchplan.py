@@ -144,15 +144,28 @@ def _in_a_row(word: QueryWord, parts: tuple[str, ...], singles: Sequence[_Planne
 
 def _wildcard(word: QueryWord, vocabulary: Vocabulary) -> _Planned:
     parts = ["".join(query_words(part)) for part in word.text.split("*")]
-    pattern = re.compile(".*".join(parts))
     found = vocabulary.starting_with(parts[0], limit=_MOST_SIMILAR) if parts[0] else []
     if not parts[0]:
         found = vocabulary.ending_with(parts[-1] or word.tokens[-1], limit=_MOST_SIMILAR)
         found += vocabulary.starting_with(word.tokens[0], limit=_MOST_SIMILAR)
-    counts = {form: n for form, n in found if pattern.fullmatch(form)}
+    counts = {form: n for form, n in found if has_in_order(form, parts)}
     common = sorted(counts, key=lambda form: (-counts[form], form))[:_MOST_WILD]
     phrases = (f'"{parts[0]}" *',) if parts[0] and not any(parts[1:]) else tuple(_phrase((form,)) for form in common)
     return _Planned(Term(word.text, frozenset(counts), sum(counts.values())), phrases)
+
+
+def has_in_order(form: str, parts: Sequence[str]) -> bool:
+    """Tell whether a word has any letters between these parts; a regular expression may take hours to tell."""
+    first, *between, last = parts
+    if len(form) < len(first) + len(last) or not (form.startswith(first) and form.endswith(last)):
+        return False
+    position, end = len(first), len(form) - len(last)
+    for part in between:
+        found = form.find(part, position, end)
+        if found < 0:
+            return False
+        position = found + len(part)
+    return True
 
 
 def _expression(query: Query, planned: Sequence[_Planned]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from functools import cache
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from directory_indexer.relevance.analyzer import FTS_COLUMNS, FTS_TOKENIZE, index_fields, query_words, words
 from directory_indexer.relevance.excerpts import excerpt
-from directory_indexer.relevance.matchplan import plan_match
+from directory_indexer.relevance.matchplan import has_in_order, plan_match
 from directory_indexer.relevance.query import MAX_CHARACTERS, MAX_WORDS, parse_query
 
 if TYPE_CHECKING:
@@ -105,3 +106,21 @@ def test_a_query_of_a_megabyte_is_bounded(piece: str) -> None:
     assert len(query.meaning) <= MAX_CHARACTERS
     assert sum(len(word.tokens) for word in query.words) <= 2 * MAX_WORDS
     table().matches(query.text)
+
+
+class Words(Table):
+    """A vocabulary of one word that is very long, as encoded data makes them."""
+
+    def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
+        word = "a" * 1000
+        return [(word, 1)][:limit] if word.startswith(prefix) else []
+
+
+def test_a_word_of_many_stars_takes_no_longer_than_others() -> None:
+    assert plan_match(parse_query("a*" * 20 + "b"), Words()).terms[0].forms == frozenset()
+    assert plan_match(parse_query("a*" * 20 + "a"), Words()).terms[0].forms == {"a" * 1000}
+
+
+@given(st.lists(st.text("ab", max_size=3), min_size=2, max_size=4), st.text("ab", min_size=1, max_size=8))
+def test_a_star_stands_for_any_letters(parts: list[str], form: str) -> None:
+    assert has_in_order(form, parts) == bool(re.fullmatch(".*".join(parts), form))
