@@ -158,6 +158,8 @@ class Transaction:
         """Name the generation that holds every vector written so far; no other store has all of them any more."""
         self._forget_generations()
         self.name_generation(place, generation)
+        # Another text has the place of a text that is gone: the vector that was there is not that of the gone one now.
+        self._connection.execute("DELETE FROM stale_points WHERE chunk_id IN (SELECT chunk_id FROM pending_vectors)")
         self._connection.execute("DELETE FROM pending_vectors")
         self._connection.execute(f"DELETE FROM stale_points WHERE {NEEDLESS}")  # noqa: S608 - made of constants
 

@@ -136,6 +136,7 @@ class Vectorizer:
         Raises:
             VectorStoreError: the vectors that are there cannot be reached.
         """
+        self.restore_lost()
         self.merge_all()
         with self._docstore.snapshot() as snapshot:
             former, line = snapshot.former_line(), snapshot.line()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -229,3 +230,15 @@ def test_a_model_that_changes_its_dimensions_under_its_name_is_refused(index: In
     assert "it is another model under the same name" in report.unavailable
     assert index.names("something new", mode=SearchMode.KEYWORD) == ["new.md"]
     assert "4097" in index.searcher.search(index.request("town07")).degraded[0]
+
+
+def test_a_switch_needs_no_vectors_that_are_lost(index: Index, old: FakeEmbedder) -> None:
+    index.vectorizer.merge_all()
+    index.write("99.md", "note 99 about the harbour of town99")
+    index.run()
+    index.vectorstore.close()
+    shutil.rmtree(index.data_dir / "qdrant")
+    use(index, "newer")
+    assert index.run(options=CONSENT).n_embedded == N_FILES + 1
+    assert by_meaning(index, "town07") == ["07.md"]
+    del old
