@@ -64,6 +64,9 @@ async def _serve(server: Server[None], access: Access, listening: socket.socket)
     port = listening.getsockname()[1]
     config = uvicorn.Config(
         make_http_app(server, access, port=port),
+        # The other parser, taken where it is installed, leaves white space at the end of header values.
+        http="h11",
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
