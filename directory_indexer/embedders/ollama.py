@@ -45,6 +45,7 @@ class OllamaService:
             endpoint,
             headers={"Authorization": f"Bearer {api_key}"} if api_key else None,
             timeout=CONNECT_SECONDS,
+            limits=httpx.Limits(),  # indexing.concurrency is the limit
             event_hooks={"request": [self._set_patience], "response": [self._require_success]},
         )
 
