@@ -25,7 +25,9 @@ class ProviderServer:
     """A process that serves embeddings; `control` sets what it is and how it fails, and forgets what it was asked."""
 
     def __init__(self) -> None:
-        self.process = subprocess.Popen([sys.executable, str(PROGRAM)], stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [sys.executable, str(PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         assert self.process.stdout is not None
         self.port = int(self.process.stdout.readline())
         self.root = f"http://127.0.0.1:{self.port}"
@@ -37,8 +39,9 @@ class ProviderServer:
     def __exit__(self, *_: object) -> None:
         self.process.kill()
         self.process.wait()
-        if self.process.stdout is not None:
-            self.process.stdout.close()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None:
+                stream.close()
 
     def control(self, **settings: Any) -> None:
         self._call(json.dumps(settings).encode())
