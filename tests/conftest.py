@@ -11,6 +11,8 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from pathlib import Path
 
+collect_ignore = ["data"]
+
 # A busy machine must not fail a test: no example has a deadline.
 settings.register_profile("dirindex", deadline=None)
 settings.load_profile("dirindex")
