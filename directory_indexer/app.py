@@ -11,6 +11,7 @@ from __future__ import annotations
 import glob
 import os
 import threading
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -247,7 +248,14 @@ class App:
     def summary(self) -> IndexSummary:
         """Tell what answers are drawn from now."""
         with self.docstore.snapshot() as snapshot:
-            return snapshot.summary()
+            return self.summary_of(snapshot)
+
+    def summary_of(self, snapshot: Snapshot) -> IndexSummary:
+        """Tell what answers of one moment are drawn from; a run that was killed changes nothing any more."""
+        from directory_indexer.lock import is_locked
+
+        summary = snapshot.summary()
+        return replace(summary, is_running=summary.is_running and is_locked(self._lock_path))
 
     def embedder(self) -> Embedder:
         """Give the configured embedder, loaded at the first call.

@@ -136,7 +136,7 @@ def index(
 @click.option("--files", "-l", is_flag=True, help="One line a file.")
 @click.option("--full", is_flag=True, help="The whole chunk, not an excerpt.")
 @click.option("--explain", is_flag=True, help="Say why each hit stands where it does.")
-@click.option("--cursor", type=click.IntRange(0), default=0, help="Go on where the last page ended.")
+@click.option("--cursor", type=click.IntRange(0, 10_000), default=0, help="Go on where the last page ended.")
 @where
 @how_much
 def search(

@@ -241,8 +241,10 @@ def _place(one: Candidate) -> tuple[str, int]:
 
 def _places_below(candidates: Sequence[Candidate]) -> list[str]:
     """Give the paths without the directories that all candidates lie in, which tell nothing about any of them."""
-    above = os.path.commonpath({os.path.dirname(one.path) for one in candidates}).rstrip(os.sep)
-    return [one.path[len(above) + 1 :] for one in candidates]
+    # Not `os.path.commonpath`, which refuses paths on several drives.
+    names = [one.path.split(os.sep) for one in candidates]
+    n_above = len(os.path.commonprefix([directories[:-1] for directories in names]))
+    return ["/".join(below[n_above:]) for below in names]
 
 
 def _stem(path: str) -> str:

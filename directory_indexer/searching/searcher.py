@@ -148,13 +148,22 @@ def embedded_query(snapshot: Snapshot, embedder: Embedder, text: str) -> NDArray
         IndexMismatchError: its vectors are not as long as those of the index.
     """
     vector = embedder.embed_query(text)
+    require_comparable(snapshot, vector.size)
+    return vector
+
+
+def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
+    """Refuse to compare vectors of so many dimensions with shorter or longer ones.
+
+    Raises:
+        IndexMismatchError: those of the index have another number.
+    """
     space = snapshot.answering_line().space
-    if space is not None and space.dimensions != vector.size:
+    if space is not None and space.dimensions != n_dimensions:
         raise IndexMismatchError(
-            f"the index holds vectors of {space.dimensions} dimensions, and {space.name} makes {vector.size} now",
+            f"the index holds vectors of {space.dimensions} dimensions, and {space.name} makes {n_dimensions} now",
             hint="configure the model that made the index; dirindex doctor tells more",
         )
-    return vector
 
 
 def coverage(snapshot: Snapshot) -> tuple[str, ...]:

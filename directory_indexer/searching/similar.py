@@ -22,7 +22,7 @@ from directory_indexer.records import (
 )
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.searching.scope import resolve_scope
-from directory_indexer.searching.searcher import EXCERPT_CHARS, coverage, require_indexed
+from directory_indexer.searching.searcher import EXCERPT_CHARS, coverage, require_comparable, require_indexed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -92,7 +92,9 @@ class SimilarFiles:
         match outcome:
             case ParsedFile():
                 texts = [embedding_text(chunk, path) for chunk in _spread(outcome.chunks)]
-                return list(self._embedder(snapshot.answering_line().space).embed_documents(texts))
+                vectors = self._embedder(snapshot.answering_line().space).embed_documents(texts)
+                require_comparable(snapshot, vectors.shape[1])
+                return list(vectors)
             case SkippedFile():
                 raise UsageError(f"{os_path(path)} holds no text to compare: {outcome.reason} {outcome.detail}".strip())
             case FileFailure():

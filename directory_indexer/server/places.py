@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from directory_indexer.errors import NotIndexedError, UsageError
-from directory_indexer.records import FilePath, FileState, file_path, os_path
+from directory_indexer.records import FilePath, file_path, os_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,8 +119,9 @@ def _candidates(snapshot: Snapshot, name: str) -> Iterator[FilePath]:
 
 
 def _is_known(snapshot: Snapshot, candidate: FilePath) -> bool:
+    """Tell whether the index has text of a file, which may be that of before it could not be read any more."""
     known = snapshot.known_file(candidate)
-    return known is not None and known.state == FileState.INDEXED
+    return known is not None and known.hash is not None
 
 
 def _other_case(snapshot: Snapshot, candidates: list[FilePath]) -> Iterator[FilePath]:

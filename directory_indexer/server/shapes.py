@@ -143,7 +143,7 @@ def _converted(hint: type, given: object) -> object:
     if hint is int:
         try:
             number = float(given) if isinstance(given, int | float | str) and not isinstance(given, bool) else 0.5
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
         return int(number) if abs(number) < 2**53 and number == int(number) else None
     return given if isinstance(given, hint) else None

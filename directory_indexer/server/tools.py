@@ -88,7 +88,7 @@ class Tools:
     def search(self, call: SearchCall) -> Answer:
         """Find passages."""
         with self._app.docstore.snapshot() as snapshot:
-            summary, generation = _state(snapshot)
+            summary, generation = self._state(snapshot)
             scope = scope_of(snapshot, call.path)
         question = dataclasses.astuple(dataclasses.replace(call, cursor="", limit=0, max_tokens=0))
         position = position_of(call.cursor, question=question, generation=generation)
@@ -108,7 +108,7 @@ class Tools:
     def similar_files(self, call: SimilarCall) -> Answer:
         """Find files like an indexed one."""
         with self._app.docstore.snapshot() as snapshot:
-            summary, generation = _state(snapshot)
+            summary, generation = self._state(snapshot)
             path = indexed_file(snapshot, call.path)
             within = scope_of(snapshot, call.within)
         question = ("similar", call.path, call.within)
@@ -197,6 +197,13 @@ class Tools:
         paths = sorted(path for _, path in found)
         return [path.removeprefix("/") for path in paths[:_MOST_COMPLETIONS]], len(paths)
 
+    def _state(self, snapshot: Snapshot) -> tuple[IndexSummary, str]:
+        """Sum up the index, and name the state that it is in."""
+        summary, runs = self._app.summary_of(snapshot), snapshot.latest_runs(1)
+        generations = snapshot.generations().values()
+        parts = (*generations, summary.n_files, summary.n_chunks, summary.n_embedded, runs[0].id if runs else 0)
+        return summary, ".".join(map(str, parts))
+
     def _mode(self, wanted: SearchMode) -> tuple[SearchMode, tuple[str, ...]]:
         if wanted is SearchMode.KEYWORD:
             return wanted, ()
@@ -275,14 +282,6 @@ _NEXT_CALLS: tuple[tuple[type[DirIndexError], str], ...] = (
 def is_ended(result: JobResult) -> bool:
     """Tell whether waiting for a run is over."""
     return result.state in ENDED
-
-
-def _state(snapshot: Snapshot) -> tuple[IndexSummary, str]:
-    """Sum up the index, and name the state that it is in."""
-    summary, runs = snapshot.summary(), snapshot.latest_runs(1)
-    generations = snapshot.generations().values()
-    parts = (*generations, summary.n_files, summary.n_chunks, summary.n_embedded, runs[0].id if runs else 0)
-    return summary, ".".join(map(str, parts))
 
 
 def _after(position: Position, result: SearchResult, *, limit: int) -> SearchResult:

@@ -63,9 +63,8 @@ class DirectoryWatch:
 
     def _keep_fresh(self) -> None:
         while not self._stopped.is_set():
-            roots = list(self._tracked())
             try:
-                if roots:
+                if roots := list(self._tracked()):
                     self._watch(roots)
                 else:
                     self._stopped.wait(_LOOK_SECONDS)

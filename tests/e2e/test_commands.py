@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from shells import Shell
 
+from directory_indexer.docstore import DocStore
+from directory_indexer.lock import write_lock
+
 
 @pytest.fixture
 def shell(tmp_path: Path, home_directory: Path) -> Shell:
@@ -74,6 +77,19 @@ def test_no_query_is_wrong(indexed: Shell, query: str) -> None:
 @pytest.mark.parametrize("moment", ["9999999y", "1600-01-01"])
 def test_a_moment_before_any_file_leaves_out_none(indexed: Shell, moment: str) -> None:
     assert indexed.json("search", "carrots", "--since", moment, "--mode", "keyword")["hits"]
+
+
+def test_a_cursor_beyond_all_hits_finds_nothing(indexed: Shell) -> None:
+    assert indexed.run("search", "carrots", "--mode", "keyword", "--cursor", "10000", expect=1).stdout == ""
+    assert "--cursor" in indexed.run("search", "carrots", "--cursor", str(2**63), expect=2).stderr
+
+
+def test_a_run_that_was_killed_is_not_said_to_go_on(indexed: Shell) -> None:
+    with DocStore(indexed.data_dir / "data.db").transaction() as transaction:
+        transaction.start_run(pid=1, host="here", command="index")
+    assert indexed.json("search", "carrots", "--mode", "keyword")["index"]["running"] is False
+    with write_lock(indexed.data_dir / "write.lock", wait=False):
+        assert indexed.json("search", "carrots", "--mode", "keyword")["index"]["running"] is True
 
 
 def test_get_gives_the_very_text_of_a_file(indexed: Shell) -> None:
