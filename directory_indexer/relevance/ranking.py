@@ -12,6 +12,7 @@ import re
 import statistics
 from collections import Counter
 from dataclasses import dataclass
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Final
 
 from directory_indexer.records import ChunkId, Explanation, FilePath
@@ -47,7 +48,8 @@ OTHER_MODEL: Final = Model(None, is_measured=False)
 class Candidate:
     """A passage that one of the lists or both have found, and what ranking needs to know about it.
 
-    The scores are those of the lists; `cosine` is there for every passage whose vector is.
+    The scores are those of the lists; `cosine` is there for every passage whose vector is. Passages of a later `band`
+    come after all of an earlier one, and are judged among themselves.
     """
 
     chunk_id: ChunkId
@@ -60,6 +62,7 @@ class Candidate:
     keyword_score: float | None = None
     semantic_score: float | None = None
     cosine: float | None = None
+    band: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +93,15 @@ def rank(plan: MatchPlan, candidates: Sequence[Candidate], *, limit: int, model:
         return Ranking((), is_weak=True)
     by_words = _places({one.chunk_id: one.keyword_score for one in candidates})
     by_meaning = _places({one.chunk_id: one.semantic_score for one in candidates})
-    judged = _judged(plan, found, model)
-    quality = max(one.quality for one in judged[:_TOP])
-    ordered = _one_file_after_another(judged)
+    bands = [_judged(plan, list(band), model) for _, band in groupby(found, key=lambda one: one.band)]
+    quality = max(one.quality for one in bands[0][:_TOP])
+    ordered = [one for judged in bands for one in _one_file_after_another(judged)]
     hidden = Counter(one.candidate.path for _, one in ordered[limit:])
     best = ordered[0][0]
     hits = tuple(
         Ranked(
             one.candidate.chunk_id,
-            quality * max(score, 0.0) / best if best > 0 else 0.0,
+            quality * max(shown, 0.0) / best if best > 0 else 0.0,
             Explanation(
                 by_words.get(one.candidate.chunk_id),
                 one.candidate.keyword_score,
@@ -108,7 +111,7 @@ def rank(plan: MatchPlan, candidates: Sequence[Candidate], *, limit: int, model:
             ),
             hidden.pop(one.candidate.path, 0),
         )
-        for score, one in ordered[:limit]
+        for shown, (score, one) in zip(accumulate((score for score, _ in ordered), min), ordered[:limit], strict=False)
     )
     return Ranking(hits, is_weak=quality < _WEAK)
 
@@ -225,7 +228,7 @@ def _one_file_after_another(judged: Sequence[_Judged]) -> list[tuple[float, _Jud
 def _without_copies(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Keep the first of several passages with the same words."""
     first: dict[str, Candidate] = {}
-    for one in sorted(candidates, key=_place):
+    for one in sorted(candidates, key=lambda one: (one.band, _place(one))):
         first.setdefault(" ".join(one.text.split()), one)
     return list(first.values())
 

@@ -94,7 +94,8 @@ class Searcher:
         scope = resolve_scope(snapshot, request, query)
         lists = self._lists(snapshot, mode, plan, scope, _depth(request.limit))
         chunks = snapshot.chunks({*lists.by_words, *lists.by_meaning})
-        candidates = [_candidate(chunk, lists) for chunk in chunks.values()]
+        bands = _bands(lists)
+        candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
         ranking = rank(plan, candidates, limit=request.limit, model=lists.model)
         return SearchResult(
             request=request,
@@ -118,11 +119,17 @@ class Searcher:
 
 
 def _depth(limit: int) -> int:
-    """Look deep enough for as many hits as are wanted, and equally deep for the pages of one answer."""
-    depth = DEPTH
-    while depth < limit:
-        depth *= 2
-    return depth
+    """Look deep enough for as many hits as are wanted."""
+    return -(-limit // DEPTH) * DEPTH
+
+
+def _bands(lists: _Lists) -> dict[ChunkId, int]:
+    """Cut the lists where a shorter answer would have cut them, so that a longer one begins with the same hits."""
+    bands: dict[ChunkId, int] = {}
+    for found in (lists.by_words, lists.by_meaning):
+        for position, chunk_id in enumerate(found):
+            bands[chunk_id] = min(position // DEPTH, bands.get(chunk_id, position))
+    return bands
 
 
 def require_indexed(snapshot: Snapshot, scope: tuple[FilePath, ...]) -> None:
@@ -184,7 +191,7 @@ def _by_words(snapshot: Snapshot, plan: MatchPlan, scope: Scope, depth: int) -> 
     return dict(snapshot.keyword_matches(plan.expression, file_ids_json=scope.file_ids_json, limit=depth))
 
 
-def _candidate(stored: IndexedChunk, lists: _Lists) -> Candidate:
+def _candidate(stored: IndexedChunk, lists: _Lists, band: int) -> Candidate:
     return Candidate(
         chunk_id=stored.chunk_id,
         path=stored.path,
@@ -196,6 +203,7 @@ def _candidate(stored: IndexedChunk, lists: _Lists) -> Candidate:
         keyword_score=lists.by_words.get(stored.chunk_id),
         semantic_score=lists.by_meaning.get(stored.chunk_id),
         cosine=lists.cosines.get(stored.chunk_id),
+        band=band,
     )
 
 
