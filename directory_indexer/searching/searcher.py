@@ -36,6 +36,17 @@ if TYPE_CHECKING:
 
 EXCERPT_CHARS = 600
 
+_DEEPEST = 1000
+"""No further than this is looked for passages that are no copies of others."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    """What is looked for by meaning, and the model that its vector comes from."""
+
+    vector: NDArray[np.float32]
+    model: Model
+
 
 @dataclass(frozen=True, slots=True)
 class _Lists:
@@ -92,11 +103,18 @@ class Searcher:
         require_indexed(snapshot, request.scope)
         plan = plan_match(query, snapshot)
         scope = resolve_scope(snapshot, request, query)
-        lists = self._lists(snapshot, mode, plan, scope, _depth(request.limit))
-        chunks = snapshot.chunks({*lists.by_words, *lists.by_meaning})
-        bands = _bands(lists)
-        candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
-        ranking = rank(plan, candidates, limit=request.limit, model=lists.model)
+        meaning = self._meaning(snapshot, mode, plan)
+        depth = _depth(request.limit)
+        while True:
+            lists = self._lists(snapshot, mode, plan, scope, meaning, depth)
+            chunks = snapshot.chunks({*lists.by_words, *lists.by_meaning})
+            bands = _bands(lists)
+            candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
+            ranking = rank(plan, candidates, limit=request.limit, model=lists.model)
+            # Copies of a passage, which are shown once, may take up all the places.
+            if len(ranking.hits) >= request.limit or len(candidates) < depth or depth >= _DEEPEST:
+                break
+            depth *= 2
         return SearchResult(
             request=request,
             hits=tuple(_hit(chunks[ranked.chunk_id], ranked, plan) for ranked in ranking.hits),
@@ -105,17 +123,30 @@ class Searcher:
             is_weak=ranking.is_weak,
         )
 
-    def _lists(self, snapshot: Snapshot, mode: SearchMode, plan: MatchPlan, scope: Scope, depth: int) -> _Lists:
-        by_words = {} if mode is SearchMode.SEMANTIC else _by_words(snapshot, plan, scope, depth)
+    def _meaning(self, snapshot: Snapshot, mode: SearchMode, plan: MatchPlan) -> _Meaning | None:
         if mode is SearchMode.KEYWORD or not plan.query.meaning:
-            return _Lists(by_words, {}, {}, OTHER_MODEL, ())
+            return None
         embedder = self._embedder(snapshot.answering_line().space)
-        vector = embedded_query(snapshot, embedder, plan.query.meaning)
+        model = EMBEDDED_MODEL if embedder.space.provider == "embedded" else OTHER_MODEL
+        return _Meaning(embedded_query(snapshot, embedder, plan.query.meaning), model)
+
+    def _lists(
+        self,
+        snapshot: Snapshot,
+        mode: SearchMode,
+        plan: MatchPlan,
+        scope: Scope,
+        meaning: _Meaning | None,
+        depth: int,
+    ) -> _Lists:
+        by_words = {} if mode is SearchMode.SEMANTIC else _by_words(snapshot, plan, scope, depth)
+        if meaning is None:
+            return _Lists(by_words, {}, {}, OTHER_MODEL, ())
+        vector = meaning.vector
         nearest = self._nearest()
         by_meaning = {hit.chunk_id: hit.score for hit in nearest.chunks(snapshot, vector, scope=scope, limit=depth)}
         others = nearest.cosines(snapshot, vector, [one for one in by_words if one not in by_meaning])
-        model = EMBEDDED_MODEL if embedder.space.provider == "embedded" else OTHER_MODEL
-        return _Lists(by_words, by_meaning, by_meaning | others, model, coverage(snapshot))
+        return _Lists(by_words, by_meaning, by_meaning | others, meaning.model, coverage(snapshot))
 
 
 def _depth(limit: int) -> int:

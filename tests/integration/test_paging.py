@@ -28,3 +28,14 @@ def test_a_longer_answer_begins_with_the_shorter_one(index: Index, mode: SearchM
         assert [hit.chunk_id for hit in shorter] == whole[: len(shorter)]
     scores = [hit.score for hit in answers[-1]]
     assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("mode", SearchMode)
+def test_copies_take_no_place_from_other_passages(index: Index, mode: SearchMode) -> None:
+    for number in range(70):
+        index.write(f"copies/{number}.md", "harbour harbour harbour")
+    for number in range(12):
+        index.write(f"others/{number}.md", f"harbour {'of a town far away ' * 3} number{number}")
+    index.run()
+    found = index.names("harbour", mode=mode, limit=10)
+    assert len([name for name in found if name.startswith("others/")]) == 9
