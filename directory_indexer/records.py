@@ -34,7 +34,7 @@ _STAND_INS = re.compile(f"[{chr(_FIRST + _STAND_IN_OFFSET)}-{chr(_LAST + _STAND_
 
 
 def file_path(path: str | os.PathLike[str]) -> FilePath:
-    """Make the storable form of a path that is already absolute and resolved."""
+    """Make the storable form of a path that is already absolute and resolved, or of a part of it; never twice."""
     text = os.fspath(path)
     if text.isascii():
         return FilePath(text)

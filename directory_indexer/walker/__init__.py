@@ -190,7 +190,7 @@ class _Sorting:
                 self._add_broken(entry, error)
                 continue
             if status.st_mode & _FILE_TYPE == _REGULAR and 0 < status.st_size <= max_size:
-                path = FilePath(prefix + name) if name.isascii() else file_path(prefix + name)
+                path = FilePath(prefix + name if name.isascii() else prefix + file_path(name))
                 files.append(SourceFile(path, status.st_size, status.st_mtime_ns))
             else:
                 self._skip(name, status)
@@ -211,7 +211,7 @@ class _Sorting:
 
     def path_of(self, name: str) -> FilePath:
         """Give the path of an entry."""
-        return file_path(self._prefix + name)
+        return FilePath(self._prefix + file_path(name))
 
     def _is_left_out(self, entry: os.DirEntry[str], *, is_directory: bool) -> bool:
         decision = self.rules.decide(entry.name, is_directory=is_directory)

@@ -78,7 +78,7 @@ def test_with_files_each_file_is_one_line_in_the_order_of_its_best_hit(result: S
 
 
 def test_an_explanation_says_where_a_hit_stood_in_each_list(result: SearchResult) -> None:
-    explained = "by words no. 1 (8.12); by meaning no. 3 (0.71); phrase +0.10"
+    explained = "by words no. 1 (8.12); by meaning no. 3 (0.71); words +0.31; meaning +0.58; quality of the best +0.81"
     assert explained in plain(search_lines(result, paths=AT_HOME, explain=True))
     assert search_rows(result, explain=True).rstrip("\n").split("\t")[4] == explained
 
