@@ -131,7 +131,9 @@ def index(
     help="By meaning, by words, or both.",
 )
 @click.option("--type", "-t", "kinds", multiple=True, help="Only files of this kind: python, md, pdf …")
-@click.option("--glob", "-g", "globs", multiple=True, help="Only files that match, as in .gitignore.")
+@click.option(
+    "--glob", "-g", "globs", multiple=True, help="Only files that match, as in a .gitignore of the tracked directory."
+)
 @click.option("--since", "modified", help="Only files modified since: 7d, 2w, 2026-01-31.")
 @click.option("--files", "-l", is_flag=True, help="One line a file.")
 @click.option("--full", is_flag=True, help="The whole chunk, not an excerpt.")
