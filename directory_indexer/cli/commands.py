@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations at run time
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import click
+import typer
 
 from directory_indexer import __version__
-from directory_indexer.cli.options import PATH, first_and_last, how_much, since, where
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, first_and_last, since
 from directory_indexer.cli.output import Output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from directory_indexer.app import App
     from directory_indexer.indexing.indexer import IndexOptions
@@ -35,66 +35,61 @@ _UNAVAILABLE = 3
 _INTERRUPTED = 130
 _DEFAULT_LIMIT = 10
 _FAILURES_TOLD = 5
-_MODES = ("hybrid", "semantic", "keyword")
-_SHELLS = ("bash", "zsh", "fish")
+_Mode = Literal["hybrid", "semantic", "keyword"]
 
-
-def _show_completion(context: click.Context, _: click.Parameter, shell: str | None) -> None:
-    from click.shell_completion import get_completion_class
-
-    completion = get_completion_class(shell) if shell else None
-    if completion is not None:
-        script = completion(cli, {}, "dirindex", "_DIRINDEX_COMPLETE")
-        Output(quiet=False, verbose=False, as_json=False).data(script.source())
-        context.exit()
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, "--version", "-V", message="dirindex %(version)s", help="Show the version.")
-@click.option(
-    "--completion",
-    type=click.Choice(_SHELLS),
-    is_eager=True,
-    expose_value=False,
-    callback=_show_completion,
-    help="Print what makes a shell complete commands and options.",
+cli = typer.Typer(
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-def cli() -> None:
+config_cli = typer.Typer(rich_markup_mode=None)
+cli.add_typer(config_cli, name="config")
+
+
+def _show_version(*, version: bool) -> None:
+    if version:
+        Output(quiet=False, verbose=False, as_json=False).data(f"dirindex {__version__}")
+        raise typer.Exit
+
+
+@cli.callback()
+def dirindex(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", "-V", is_eager=True, callback=_show_version, help="Show the version.")
+    ] = False,
+) -> None:
     """Find passages in your own directories by meaning and by words."""
 
 
 @cli.command()
-@click.argument("paths", nargs=-1, type=PATH)
-@click.option("--force", is_flag=True, help="Read every file again, changed or not.")
-@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
-@click.option("--watch", is_flag=True, help="Stay, and index what changes.")
-@click.option("--wait/--no-wait", default=True, show_default=True, help="Wait while another run writes, or leave.")
-@click.option("--max-seconds", type=float, help="Stop after so long; the next run goes on.")
-@click.option("--yes", "-y", is_flag=True, help="Redo and write as much as it takes, without asking.")
-@where
-@how_much
 def index(
     *,
-    paths: tuple[Path, ...],
-    force: bool,
-    dry_run: bool,
-    watch: bool,
-    wait: bool,
-    max_seconds: float | None,
-    yes: bool,
-    config: Path | None,
-    data_dir: Path | None,
-    quiet: bool,
-    verbose: bool,
-    as_json: bool,
+    paths: Annotated[list[Path] | None, typer.Argument(help="Directories; none: all that are tracked.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Read every file again, changed or not.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Stay, and index what changes.")] = False,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait while another run writes, or leave.")] = True,
+    max_seconds: Annotated[
+        float | None, typer.Option("--max-seconds", help="Stop after so long; the next run goes on.")
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Redo and write as much as it takes, without asking.")
+    ] = False,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Add the directories PATHS to the index, or bring tracked ones up to date; without PATHS, all of them."""
+    """Add directories to the index, or bring tracked ones up to date."""
     from directory_indexer.indexing.indexer import IndexOptions
     from directory_indexer.render import json_pages, reports
     from directory_indexer.signals import StopSwitch
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    wanted = [os.fspath(path) for path in paths]
+    wanted = [os.fspath(path) for path in paths or ()]
     app = _app(config, data_dir, output)
     if dry_run:
         plans = app.indexer.plans(wanted)
@@ -115,55 +110,41 @@ def index(
         _tell_failures(report)
     if watch:
         _watch(app, wanted, switch, output)
-    raise click.exceptions.Exit(_index_exit_code(report))
+    raise typer.Exit(_index_exit_code(report))
 
 
 @cli.command()
-@click.argument("query")
-@click.argument("path", required=False, type=PATH)
-@click.option("--limit", "-n", type=click.IntRange(1, 1000), help=f"How many hits [{_DEFAULT_LIMIT}].")
-@click.option(
-    "--mode",
-    "-m",
-    type=click.Choice(_MODES),
-    default="hybrid",
-    show_default=True,
-    help="By meaning, by words, or both.",
-)
-@click.option("--type", "-t", "kinds", multiple=True, help="Only files of this kind: python, md, pdf …")
-@click.option(
-    "--glob", "-g", "globs", multiple=True, help="Only files that match, as in a .gitignore of the tracked directory."
-)
-@click.option("--since", "modified", help="Only files modified since: 7d, 2w, 2026-01-31.")
-@click.option("--files", "-l", is_flag=True, help="One line a file.")
-@click.option("--full", is_flag=True, help="The whole chunk, not an excerpt.")
-@click.option("--explain", is_flag=True, help="Say why each hit stands where it does.")
-@click.option("--cursor", type=click.IntRange(0, 10_000), default=0, help="Go on where the last page ended.")
-@where
-@how_much
 def search(
     *,
-    query: str,
-    path: Path | None,
-    limit: int | None,
-    mode: str,
-    kinds: tuple[str, ...],
-    globs: tuple[str, ...],
-    modified: str | None,
-    files: bool,
-    full: bool,
-    explain: bool,
-    cursor: int,
-    config: Path | None,
-    data_dir: Path | None,
-    quiet: bool,
-    verbose: bool,
-    as_json: bool,
+    query: Annotated[str, typer.Argument(help='A question, or words, "a phrase", -without, path:, type:, heading:.')],
+    path: Annotated[Path | None, typer.Argument(help="Directory or file to search in.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, max=1000, help=f"How many hits [{_DEFAULT_LIMIT}].")
+    ] = None,
+    mode: Annotated[_Mode, typer.Option("--mode", "-m", help="By meaning, by words, or both.")] = "hybrid",
+    kinds: Annotated[
+        list[str] | None, typer.Option("--type", "-t", help="Only files of this kind: python, md, pdf …")
+    ] = None,
+    globs: Annotated[
+        list[str] | None,
+        typer.Option("--glob", "-g", help="Only files that match, as in a .gitignore of the tracked directory."),
+    ] = None,
+    modified: Annotated[
+        str | None, typer.Option("--since", help="Only files modified since: 7d, 2w, 2026-01-31.")
+    ] = None,
+    files: Annotated[bool, typer.Option("--files", "-l", help="One line a file.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="The whole chunk, not an excerpt.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Say why each hit stands where it does.")] = False,
+    cursor: Annotated[
+        int, typer.Option("--cursor", min=0, max=10_000, help="Go on where the last page ended.", show_default=False)
+    ] = 0,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Find passages by meaning and by words, best first; below PATH, if it is given.
-
-    QUERY is a question, or words, "a phrase", -without, path:, type: and heading:.
-    """
+    """Find passages by meaning and by words, best first."""
     from directory_indexer.app import resolved_path
     from directory_indexer.records import SearchMode, SearchRequest
     from directory_indexer.render.answers import View
@@ -174,8 +155,8 @@ def search(
         mode=SearchMode(mode),
         limit=cursor + (limit or _DEFAULT_LIMIT),
         scope=(resolved_path(os.fspath(path)),) if path else (),
-        kinds=kinds,
-        globs=globs,
+        kinds=tuple(kinds or ()),
+        globs=tuple(globs or ()),
         modified_since=since(modified),
     )
     view = View.FILES if files else View.FULL if full else View.EXCERPTS
@@ -183,29 +164,22 @@ def search(
     result = app.searcher.search(request)
     _show(app, result, output, view=view, explain=explain, first=cursor)
     is_found = len(result.hits) > cursor and (limit is not None or not result.is_weak)
-    raise click.exceptions.Exit(0 if is_found else _NOTHING_FOUND)
+    raise typer.Exit(0 if is_found else _NOTHING_FOUND)
 
 
 @cli.command()
-@click.argument("file", type=PATH)
-@click.argument("path", required=False, type=PATH)
-@click.option(
-    "--limit", "-n", type=click.IntRange(1, 1000), default=_DEFAULT_LIMIT, show_default=True, help="How many files."
-)
-@where
-@how_much
 def similar(
     *,
-    file: Path,
-    path: Path | None,
-    limit: int,
-    config: Path | None,
-    data_dir: Path | None,
-    quiet: bool,
-    verbose: bool,
-    as_json: bool,
+    file: Annotated[Path, typer.Argument(help="File to compare with; it need not be indexed.")],
+    path: Annotated[Path | None, typer.Argument(help="Directory to search in.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many files.")] = _DEFAULT_LIMIT,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Find files like FILE, which need not be indexed; below PATH, if it is given."""
+    """Find files like this one."""
     from directory_indexer.app import resolved_path
     from directory_indexer.render.answers import View
 
@@ -214,29 +188,23 @@ def similar(
     within = (resolved_path(os.fspath(path)),) if path else ()
     result = app.similar_files.find(resolved_path(os.fspath(file)), within=within, limit=limit)
     _show(app, result, output, view=View.FILES, explain=False, first=0)
-    raise click.exceptions.Exit(0 if result.hits else _NOTHING_FOUND)
+    raise typer.Exit(0 if result.hits else _NOTHING_FOUND)
 
 
 @cli.command()
-@click.argument("file", type=PATH)
-@click.option("--chunks", metavar="N-M", help="Only these chunks.")
-@click.option("--lines", metavar="N-M", help="Only these lines.")
-@click.option("--pages", metavar="N-M", help="Only these pages.")
-@where
-@how_much
 def get(
     *,
-    file: Path,
-    chunks: str | None,
-    lines: str | None,
-    pages: str | None,
-    config: Path | None,
-    data_dir: Path | None,
-    quiet: bool,
-    verbose: bool,
-    as_json: bool,
+    file: Annotated[Path, typer.Argument(help="An indexed file.")],
+    chunks: Annotated[str | None, typer.Option("--chunks", metavar="N-M", help="Only these chunks.")] = None,
+    lines: Annotated[str | None, typer.Option("--lines", metavar="N-M", help="Only these lines.")] = None,
+    pages: Annotated[str | None, typer.Option("--pages", metavar="N-M", help="Only these pages.")] = None,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Print the indexed text of FILE, or a part of it."""
+    """Print the indexed text of a file, or a part of it."""
     from directory_indexer.app import resolved_path
     from directory_indexer.render import answers, json_pages
 
@@ -252,17 +220,14 @@ def get(
 
 
 @cli.command()
-@click.argument("path", required=False, type=PATH)
-@where
-@how_much
 def status(
     *,
-    path: Path | None,
-    config: Path | None,
-    data_dir: Path | None,
-    quiet: bool,
-    verbose: bool,
-    as_json: bool,
+    path: Annotated[Path | None, typer.Argument(help="Only the directory that this lies in.")] = None,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show what is indexed, by words and by meaning, and what was left out and why."""
     import time
@@ -280,19 +245,16 @@ def status(
 
 
 @cli.command()
-@click.argument("path", type=PATH)
-@where
-@how_much
 def forget(
     *,
-    path: Path,
-    config: Path | None,
-    data_dir: Path | None,
-    quiet: bool,
-    verbose: bool,
-    as_json: bool,
+    path: Annotated[Path, typer.Argument(help="A tracked directory.")],
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Stop tracking the directory PATH, and remove what was indexed for it; its files stay as they are."""
+    """Stop tracking a directory, and remove what was indexed for it; its files stay as they are."""
     import json
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
@@ -306,19 +268,19 @@ def forget(
 
 
 @cli.command()
-@click.option("--to-server", metavar="URL", help="Copy them to the Qdrant server at URL.")
-@click.option("--to-embedded", is_flag=True, help="Copy them from the configured server back to this machine.")
-@where
-@how_much
 def migrate(
     *,
-    to_server: str | None,
-    to_embedded: bool,
-    config: Path | None,
-    data_dir: Path | None,
-    quiet: bool,
-    verbose: bool,
-    as_json: bool,
+    to_server: Annotated[
+        str | None, typer.Option("--to-server", metavar="URL", help="Copy them to the Qdrant server at URL.")
+    ] = None,
+    to_embedded: Annotated[
+        bool, typer.Option("--to-embedded", help="Copy them from the configured server back to this machine.")
+    ] = False,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
 ) -> None:
     """Copy the vectors to a Qdrant server or back, without embedding anything again.
 
@@ -343,24 +305,21 @@ def migrate(
     else:
         output.notes([plain(reports.migration_lines(report)).rstrip()])
     if report.outcome is not Outcome.COMPLETED:
-        raise click.exceptions.Exit(_INTERRUPTED)
+        raise typer.Exit(_INTERRUPTED)
     if not as_json:
         output.notes(["put this into the configuration, and the index answers from there:"])
         output.data(json_pages.endpoint_json(to_server))
 
 
 @cli.command()
-@click.option("--repair", is_flag=True, help="Mend what can be mended.")
-@where
-@how_much
 def doctor(
     *,
-    repair: bool,
-    config: Path | None,
-    data_dir: Path | None,
-    quiet: bool,
-    verbose: bool,
-    as_json: bool,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check configuration, embedding, both stores and whether they agree."""
     from directory_indexer.records import Verdict
@@ -373,42 +332,41 @@ def doctor(
         output.data(json_pages.doctor_json(findings))
     else:
         output.lines(reports.doctor_lines(findings))
-    raise click.exceptions.Exit(_UNAVAILABLE if any(one.verdict is Verdict.PROBLEM for one in findings) else 0)
+    raise typer.Exit(_UNAVAILABLE if any(one.verdict is Verdict.PROBLEM for one in findings) else 0)
 
 
 @cli.command()
-@click.argument("directories", nargs=-1, type=PATH)
-@click.option("--http", metavar="HOST:PORT", help="Serve streamable HTTP here, not standard input.")
-@click.option("--token-file", type=PATH, metavar="FILE", help="Bearer token that HTTP clients must give.")
-@click.option("--allow-host", multiple=True, metavar="NAME", help="Name that HTTP clients may call it by.")
-@click.option("--watch", is_flag=True, help="Keep the tracked directories fresh meanwhile.")
-@click.option("--print-config", metavar="CLIENT", help="Print what goes into the configuration of a client.")
-@where
-@click.option("--quiet", "-q", is_flag=True, help="Show no notes.")
-@click.option("--verbose", "-v", is_flag=True, help="Show more.")
 def serve(
     *,
-    directories: tuple[Path, ...],
-    http: str | None,
-    token_file: Path | None,
-    allow_host: tuple[str, ...],
-    watch: bool,
-    print_config: str | None,
-    config: Path | None,
-    data_dir: Path | None,
-    quiet: bool,
-    verbose: bool,
+    directories: Annotated[
+        list[Path] | None, typer.Argument(help="Directories that clients may have indexed, beside the tracked ones.")
+    ] = None,
+    http: Annotated[
+        str | None, typer.Option("--http", metavar="HOST:PORT", help="Serve streamable HTTP here, not standard input.")
+    ] = None,
+    token_file: Annotated[
+        Path | None, typer.Option("--token-file", metavar="FILE", help="Bearer token that HTTP clients must give.")
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option("--allow-host", metavar="NAME", help="Name that HTTP clients may call it by.")
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Keep the tracked directories fresh meanwhile.")] = False,
+    print_config: Annotated[
+        str | None,
+        typer.Option("--print-config", metavar="CLIENT", help="Print what goes into the configuration of a client."),
+    ] = None,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no notes.")] = False,
+    verbose: Verbose = False,
 ) -> None:
-    """Serve the index to assistants over MCP, on standard input and output or over HTTP.
-
-    They may have DIRECTORIES indexed, beside the tracked ones.
-    """
+    """Serve the index to assistants over MCP, on standard input and output or over HTTP."""
     from directory_indexer.app import resolved_path
     from directory_indexer.server import ServeOptions, serve_http, serve_stdio
 
     output = Output(quiet=quiet, verbose=verbose, as_json=False)
-    allowed = tuple(resolved_path(os.fspath(one)) for one in directories)
-    access = None if http is None else _access(http, allow_host, token_file)
+    allowed = tuple(resolved_path(os.fspath(one)) for one in directories or ())
+    access = None if http is None else _access(http, allow_host or (), token_file)
     if print_config is not None:
         _print_config(print_config, allowed, access, output, watch=watch, config=config, data_dir=data_dir)
         return
@@ -421,7 +379,7 @@ def serve(
     serve_http(app, options, access)
 
 
-def _access(http: str, allow_host: tuple[str, ...], token_file: Path | None) -> Access:
+def _access(http: str, allow_host: Sequence[str], token_file: Path | None) -> Access:
     from directory_indexer.server.access import Access, names_of, parse_address, read_token
 
     address = parse_address(http)
@@ -455,18 +413,15 @@ def _print_config(
     output.notes(["put the token in the place of TOKEN"] if has_token else [])
 
 
-@cli.group("config", invoke_without_command=True)
-@where
-@how_much
-@click.pass_context
-def config_cli(
-    context: click.Context,
+@config_cli.callback(invoke_without_command=True)
+def show_config(
     *,
-    config: Path | None,
-    data_dir: Path | None,
-    quiet: bool,
-    verbose: bool,
-    as_json: bool,
+    context: typer.Context,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show every value of the configuration and where it comes from."""
     from directory_indexer.config import load_config
@@ -484,9 +439,12 @@ def config_cli(
 
 
 @config_cli.command("init")
-@where
-@click.option("--quiet", "-q", is_flag=True, help="Show no notes.")
-def init_config(*, config: Path | None, data_dir: Path | None, quiet: bool) -> None:
+def init_config(
+    *,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no notes.")] = False,
+) -> None:
     """Write a configuration file in which every key is explained."""
     from directory_indexer.config import config_location
     from directory_indexer.config.example import write_example
@@ -514,7 +472,7 @@ def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, 
         with output.progress() as listener:
             return app.indexer.index(paths, options=options, listener=listener, stop_reason=switch.reason)
     except ConsentNeededError as error:
-        if not (sys.stdin.isatty() and sys.stderr.isatty()) or not click.confirm(f"{error.message}. Do it?", err=True):
+        if not (sys.stdin.isatty() and sys.stderr.isatty()) or not typer.confirm(f"{error.message}. Do it?", err=True):
             raise
     consenting = dataclasses.replace(options, has_consent=True)
     with output.progress() as listener:

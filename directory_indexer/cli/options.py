@@ -6,39 +6,24 @@ import re
 import time
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import Annotated
 
-import click
+import typer
 
 from directory_indexer.errors import UsageError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="Read the configuration from FILE.")]
+DataDir = Annotated[
+    Path | None, typer.Option("--data-dir", metavar="DIR", help="Keep the index in DIR, not in ~/.directory-indexer.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no notes.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show more.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
 
-    Command = TypeVar("Command", bound=Callable[..., object])
-
-PATH = click.Path(path_type=Path)
 _AGE = re.compile(r"(\d{1,9})\s*(s|min|h|d|w|m|y)[a-z]*", re.IGNORECASE)
 _SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 604800, "m": 2629800, "y": 31557600}
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})?)?")
 _END = 2**31
-
-
-def where(command: Command) -> Command:
-    """Let a command be told where the configuration and the index are."""
-    config = click.option("--config", type=PATH, metavar="FILE", help="Read the configuration from FILE.")
-    data_dir = click.option(
-        "--data-dir", type=PATH, metavar="DIR", help="Keep the index in DIR, not in ~/.directory-indexer."
-    )
-    return config(data_dir(command))
-
-
-def how_much(command: Command) -> Command:
-    """Let a command be told how much to show, and how."""
-    quiet = click.option("--quiet", "-q", is_flag=True, help="Show no progress and no notes.")
-    verbose = click.option("--verbose", "-v", is_flag=True, help="Show more.")
-    as_json = click.option("--json", "as_json", is_flag=True, help="Write one JSON object to standard output.")
-    return quiet(verbose(as_json(command)))
 
 
 def since(text: str | None) -> float | None:
