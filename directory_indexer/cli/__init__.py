@@ -58,7 +58,7 @@ def _exit_code() -> int:
 
 
 def _tell(error: DirIndexError) -> int:
-    Output(quiet=False, verbose=False, as_json=False).error(error)
+    Output(quiet=False, verbose=False, as_json="--json" in sys.argv[1:]).error(error)
     return error.exit_code
 
 

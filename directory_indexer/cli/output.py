@@ -68,7 +68,13 @@ class Output:
         """Say what went wrong and what to do."""
         from directory_indexer.render.printable import printable
 
-        sys.stderr.write(f"dirindex: {printable(error.message)}\n")
+        if self.as_json:
+            from directory_indexer.render.json_pages import error_json
+
+            self.data(error_json(error))
+            return
+        message = "\n".join(map(printable, error.message.split("\n")))
+        sys.stderr.write(f"dirindex: {message}\n")
         if error.hint:
             sys.stderr.write(f"  {printable(error.hint)}\n")
 

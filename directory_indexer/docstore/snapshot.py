@@ -192,6 +192,18 @@ class Snapshot:
         )
         return [(chunk_id_from_bytes(chunk_id), score) for chunk_id, score in rows]
 
+    def matching(self, expression: str, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
+        """Tell which of these chunks match an FTS5 expression."""
+        found: set[ChunkId] = set()
+        for batch in _batches([chunk_id_bytes(chunk_id) for chunk_id in chunk_ids]):
+            rows = self._connection.execute(
+                f"""SELECT chunk_id FROM chunks WHERE chunk_id IN ({_marks(batch)})
+                    AND id IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)""",  # noqa: S608
+                [*batch, expression],
+            )
+            found.update(chunk_id_from_bytes(row[0]) for row in rows)
+        return found
+
     # The vocabulary, as `query.plan_match` asks for it
 
     @property

@@ -57,12 +57,17 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class MatchPlan:
-    """A query in the words of one index: the FTS5 expression, if words are looked for at all, and its terms."""
+    """A query in the words of one index: the FTS5 expression, if words are looked for at all, and its terms.
+
+    Every hit must match each expression of `required`, and none of `forbidden`, however it was found.
+    """
 
     query: Query
     expression: str | None
     terms: tuple[Term, ...] = ()
     n_chunks: int = 0
+    required: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -78,7 +83,9 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     telling = [word for word in query.words if not _is_filler(word, query.language)] or list(query.words)
     planned = [one for word in telling for one in _planned(word, query.language, vocabulary)]
     terms = {one.term.typed: one.term for one in planned}
-    return MatchPlan(query, _expression(query, planned), tuple(terms.values()), vocabulary.n_chunks)
+    required, forbidden = _required(query), _forbidden(query)
+    expression = _expression(required, forbidden, planned)
+    return MatchPlan(query, expression, tuple(terms.values()), vocabulary.n_chunks, required, forbidden)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,17 +175,24 @@ def has_in_order(form: str, parts: Sequence[str]) -> bool:
     return True
 
 
-def _expression(query: Query, planned: Sequence[_Planned]) -> str | None:
-    clauses = [_phrase(word.tokens) for word in query.words if word.kind is WordKind.PHRASE]
-    clauses += _headings(query.required.headings)
+def _required(query: Query) -> tuple[str, ...]:
+    phrases = [_phrase(word.tokens) for word in query.words if word.kind is WordKind.PHRASE]
+    return (*phrases, *_headings(query.required.headings))
+
+
+def _forbidden(query: Query) -> tuple[str, ...]:
+    return (*(_phrase(word.tokens) for word in query.excluded), *_headings(query.forbidden.headings))
+
+
+def _expression(required: Sequence[str], forbidden: Sequence[str], planned: Sequence[_Planned]) -> str | None:
+    clauses = list(required)
     phrases = dict.fromkeys(phrase for one in planned for phrase in one.phrases)
     if phrases:
         clauses.append(" OR ".join(phrases))
     if not clauses or (planned and not phrases):
         return None
     wanted = " AND ".join(f"({clause})" for clause in clauses)
-    unwanted = [_phrase(word.tokens) for word in query.excluded] + _headings(query.forbidden.headings)
-    return f"({wanted}) NOT ({' OR '.join(unwanted)})" if unwanted else wanted
+    return f"({wanted}) NOT ({' OR '.join(forbidden)})" if forbidden else wanted
 
 
 def _headings(texts: Sequence[str]) -> list[str]:

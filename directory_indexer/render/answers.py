@@ -147,7 +147,7 @@ def _explained(explanation: Explanation) -> str:
     parts = [
         _ranked("words", explanation.keyword_rank, explanation.keyword_score),
         _ranked("meaning", explanation.semantic_rank, explanation.semantic_score),
-        *(f"{name} {value:+.2f}" for name, value in explanation.signals),
+        *(f"{name} {value:+.2f}" for name, value in explanation.signals if round(value, 2)),
     ]
     return "; ".join(parts)
 

@@ -20,7 +20,7 @@ from directory_indexer.relevance.ranking import DEPTH, EMBEDDED_MODEL, OTHER_MOD
 from directory_indexer.searching.scope import resolve_scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     import numpy as np
     from numpy.typing import NDArray
@@ -107,12 +107,12 @@ class Searcher:
         depth = _depth(request.limit)
         while True:
             lists = self._lists(snapshot, mode, plan, scope, meaning, depth)
-            chunks = snapshot.chunks({*lists.by_words, *lists.by_meaning})
             bands = _bands(lists)
+            chunks = snapshot.chunks(_permitted(snapshot, plan, bands.keys()))
             candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
             ranking = rank(plan, candidates, limit=request.limit, model=lists.model)
-            # Copies of a passage, which are shown once, may take up all the places.
-            if len(ranking.hits) >= request.limit or len(candidates) < depth or depth >= _DEEPEST:
+            # Copies of a passage, which are shown once, and what the query excludes may take up all the places.
+            if len(ranking.hits) >= request.limit or len(bands) < depth or depth >= _DEEPEST:
                 break
             depth *= 2
         return SearchResult(
@@ -161,6 +161,16 @@ def _bands(lists: _Lists) -> dict[ChunkId, int]:
         for position, chunk_id in enumerate(found):
             bands[chunk_id] = min(position // DEPTH, bands.get(chunk_id, position))
     return bands
+
+
+def _permitted(snapshot: Snapshot, plan: MatchPlan, chunk_ids: Collection[ChunkId]) -> set[ChunkId]:
+    """Leave out what the phrases, exclusions and headings of the query rule out; meaning knows nothing of them."""
+    permitted = set(chunk_ids)
+    for expression in plan.required:
+        permitted &= snapshot.matching(expression, permitted)
+    for expression in plan.forbidden:
+        permitted -= snapshot.matching(expression, permitted)
+    return permitted
 
 
 def require_indexed(snapshot: Snapshot, scope: tuple[FilePath, ...]) -> None:

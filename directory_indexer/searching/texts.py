@@ -87,12 +87,16 @@ def _characters(
             starts = list(page_starts)
     if not 1 <= selection.first <= len(starts) or selection.last < selection.first:
         size = f"{len(starts)} {selection.unit}" if starts else f"no {selection.unit}"
-        raise UsageError(
-            f"{os_path(path)} has {size}; asked for were {selection.unit} {selection.first} to {selection.last}"
-        )
+        raise UsageError(f"{os_path(path)} has {size}; asked for were {_asked(selection)}")
     if selection.unit is Unit.CHUNKS:
         return starts[selection.first - 1], chunks[min(selection.last, len(chunks)) - 1].end_char
     return starts[selection.first - 1], [*starts, len(whole)][min(selection.last, len(starts))]
+
+
+def _asked(selection: Selection) -> str:
+    if selection.last < selection.first:
+        return f"{selection.unit} {selection.first} to {selection.last}"
+    return f"{selection.unit} from {selection.first} on"
 
 
 def _reason(snapshot: Snapshot, path: FilePath) -> str:

@@ -164,6 +164,14 @@ def test_every_mistake_of_a_configuration_is_told_at_once(shell: Shell) -> None:
     assert all(name in errors for name in ("chunk_size", "chunk_sise", "storrage"))
 
 
+def test_an_error_is_an_object_where_json_is_asked_for(shell: Shell) -> None:
+    config = shell.write("config.json", '{"indexing": {"chunk_sise": 3}}')
+    error = shell.json("status", "--config", config, expect=2)
+    assert "chunk_sise" in error["error"]
+    assert error["exit_code"] == 2
+    assert shell.json("get", shell.docs / "nowhere.md", expect=1)["error"].endswith("nowhere.md")
+
+
 def test_the_index_is_private(indexed: Shell) -> None:
     assert indexed.data_dir.stat().st_mode & 0o777 == 0o700
     for path in indexed.data_dir.rglob("*"):

@@ -83,6 +83,13 @@ def test_an_explanation_says_where_a_hit_stood_in_each_list(result: SearchResult
     assert search_rows(result, explain=True).rstrip("\n").split("\t")[4] == explained
 
 
+def test_an_explanation_leaves_out_what_adds_nothing(result: SearchResult, hit: Hit) -> None:
+    signals = (("words", 0.31), ("file name", 0.0), ("beside the code", -0.0), ("meaning", 0.004))
+    explained = replace(hit, explanation=replace(hit.explanation, signals=signals))
+    shown = search_rows(replace(result, hits=(explained,)), explain=True)
+    assert shown.rstrip("\n").endswith("; words +0.31")
+
+
 def test_in_a_pipe_a_hit_is_one_row_of_fields(result: SearchResult) -> None:
     assert search_rows(result).split("\t") == [
         "/home/ann/notes/bread.md:12",
