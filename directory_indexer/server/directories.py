@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from directory_indexer.errors import NotIndexedError, UsageError
-from directory_indexer.records import FilePath, file_path, os_path
+from directory_indexer.records import FilePath, file_path, lies_in, os_path
 from directory_indexer.server.places import below_or_beside, require_sane
 
 if TYPE_CHECKING:
@@ -37,11 +37,6 @@ def to_index(name: str, *, tracked: Sequence[FilePath], allowed: Sequence[FilePa
             return (path,)
     places = ", ".join(os_path(path) for path in dict.fromkeys([*tracked, *allowed])) or "none"
     raise UsageError(f"'{name}' may not be indexed over MCP; allowed are: {places}", hint=_OPERATOR)
-
-
-def lies_in(path: FilePath, directory: FilePath) -> bool:
-    """Tell whether a path is a directory or lies below it."""
-    return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
 
 
 def _meant(name: str, roots: Iterable[FilePath]) -> list[FilePath]:
