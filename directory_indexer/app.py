@@ -107,7 +107,7 @@ class App:
             max_file_size=indexing.max_file_size,
         )
         policy = IndexPolicy(
-            walk_policy, self._parse_policy, self.fingerprint, batch_files=self._config.monitoring.batch_size
+            walk_policy, lambda: self._parse_policy, self.fingerprint, batch_files=self._config.monitoring.batch_size
         )
         return Indexer(
             docstore=self.docstore,

@@ -121,6 +121,21 @@ def source_file(path: FilePath) -> SourceFile:
     return SourceFile(path, status.st_size, status.st_mtime_ns)
 
 
+class ParseRequest(NamedTuple):
+    """A file to parse, unless its bytes still have the hash that is known."""
+
+    source: SourceFile
+    known_hash: ContentHash | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnchangedFile:
+    """A file whose stamp is another but whose bytes are those that are known."""
+
+    source: SourceFile
+    hash: ContentHash
+
+
 @dataclass(frozen=True, slots=True)
 class SkippedFile:
     """A file that was seen and left out, with the reason and, where it helps, the rule or number behind it."""

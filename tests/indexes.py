@@ -107,7 +107,7 @@ class Index:
             follow_symlinks=False,
             max_file_size=self.max_file_size,
         )
-        policy = IndexPolicy(walk_policy, self.parse_policy, self.fingerprint, batch_files=10)
+        policy = IndexPolicy(walk_policy, lambda: self.parse_policy, self.fingerprint, batch_files=10)
         return Indexer(
             docstore=self.docstore,
             vectorizer=self.vectorizer,

@@ -63,10 +63,13 @@ _REMOVE_BATCH = 200
 
 @dataclass(frozen=True, slots=True)
 class IndexPolicy:
-    """What is indexed and in which way; a batch of `batch_files` is committed at a time."""
+    """What is indexed and in which way; a batch of `batch_files` is committed at a time.
+
+    `parse` builds the policy of parsing, which only a run that has something to read needs.
+    """
 
     walk: WalkPolicy
-    parse: ParsePolicy
+    parse: Callable[[], ParsePolicy]
     fingerprint: Fingerprint
     batch_files: int
 
@@ -216,7 +219,7 @@ class Indexer:
         return Updater(
             docstore=self._docstore,
             vectorizer=self._vectorizer,
-            policy=self._policy.parse,
+            parse_policy=self._policy.parse,
             recipe=self._policy.fingerprint.recipe,
             batch_files=self._policy.batch_files,
             run=run,

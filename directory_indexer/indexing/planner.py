@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from directory_indexer.errors import RootUnavailableError
-from directory_indexer.parsing import ParseRequest
-from directory_indexer.records import FileFailure, FilePath, FileState, SkipReason, Stage, os_path
+from directory_indexer.records import FileFailure, FilePath, FileState, ParseRequest, SkipReason, Stage, os_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

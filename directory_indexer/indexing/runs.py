@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
+import platform
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -84,7 +84,7 @@ def recorded_run(
 ) -> Iterator[Run]:
     """Record a run from its start to its end; an exception is its end too."""
     with docstore.transaction() as transaction:
-        run_id = transaction.start_run(pid=os.getpid(), host=socket.gethostname(), command=command)
+        run_id = transaction.start_run(pid=os.getpid(), host=platform.node(), command=command)
     run = Run(run_id=run_id, docstore=docstore, listener=listener, stop_reason=stop_reason)
     outcome, message = Outcome.FAILED, ""
     try:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from directory_indexer.errors import ProviderError, VectorStoreError
-from directory_indexer.parsing import UnchangedFile, parse_all
 from directory_indexer.records import (
     EmbeddingUsage,
     FileFailure,
@@ -20,11 +19,12 @@ from directory_indexer.records import (
     Phase,
     RunProgress,
     SkippedFile,
+    UnchangedFile,
     lies_in,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from directory_indexer.docstore import DocStore, Transaction
     from directory_indexer.errors import DirIndexError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from directory_indexer.indexing.runs import Run
     from directory_indexer.indexing.vectorizer import Vectorizer
     from directory_indexer.parsing import ParseOutcome, ParsePolicy
-    from directory_indexer.records import ContentHash, FilePath, Outcome, SkipReason
+    from directory_indexer.records import ContentHash, FilePath, Outcome, ParseRequest, SkipReason
 
 _BATCH_CHUNKS = 512
 
@@ -93,14 +93,14 @@ class Updater:
         *,
         docstore: DocStore,
         vectorizer: Vectorizer,
-        policy: ParsePolicy,
+        parse_policy: Callable[[], ParsePolicy],
         recipe: int,
         batch_files: int,
         run: Run,
     ) -> None:
         self._docstore = docstore
         self._vectorizer = vectorizer
-        self._policy = policy
+        self._parse_policy = parse_policy
         self._recipe = recipe
         self._batch_files = batch_files
         self._run = run
@@ -167,13 +167,20 @@ class Updater:
             n_failed=len(self.tally.failures),
         )
         batch: list[ParseOutcome] = []
-        for outcome in parse_all(requests, self._policy, must_stop=lambda: self._run.must_stop):
+        for outcome in self._parsed(requests):
             batch.append(outcome)
             self._count(outcome, gone, is_known=outcome_path(outcome) in changed)
             if len(batch) >= self._batch_files or _n_chunks(batch) >= _BATCH_CHUNKS:
                 self._commit(batch, directory_ids)
                 batch = []
         self._commit(batch, directory_ids)
+
+    def _parsed(self, requests: Sequence[ParseRequest]) -> Iterator[ParseOutcome]:
+        if requests:
+            # A run that finds nothing to read, as most do, does without the parsers: 30 ms of processor time.
+            from directory_indexer.parsing import parse_all  # noqa: PLC0415
+
+            yield from parse_all(requests, self._parse_policy(), must_stop=lambda: self._run.must_stop)
 
     def _count(self, outcome: ParseOutcome, gone: Counter[ContentHash], *, is_known: bool) -> None:
         match outcome:

@@ -8,30 +8,20 @@ the embedder at a time as make it fastest; each is kept as soon as it is back.
 from __future__ import annotations
 
 import contextlib
-import time
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
-from directory_indexer.errors import ProviderError, TextsRefusedError, VectorsLostError, VectorStoreError
+from directory_indexer.errors import ProviderError, VectorsLostError, VectorStoreError
 from directory_indexer.records import EmbeddedChunk, EmbeddingUsage, FileFailure, Stage, VectorPlace, content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from directory_indexer.docstore import DocStore
     from directory_indexer.embedders import Embedder
     from directory_indexer.fingerprint import Fingerprint
+    from directory_indexer.indexing.flights import Flight, Flights, Vectors
     from directory_indexer.records import ContentHash, EmbeddingSpace, PendingChunk, VectorLine
     from directory_indexer.vectorstore import VectorStore
-
-_GRACE_SECONDS = 5.0
-"""So long a run that must stop waits for batches that a provider still has."""
-
-_LOOK_SECONDS = 0.2
 
 
 class Step(NamedTuple):
@@ -45,17 +35,6 @@ class Step(NamedTuple):
     def n_chunks(self) -> int:
         """Count the chunks that are done with."""
         return self.n_embedded + self.n_reused + len(self.refused)
-
-
-Vectors: TypeAlias = "NDArray[np.float32]"
-
-
-@dataclass(frozen=True, slots=True)
-class _Flight:
-    """A batch in the hands of the embedder: its texts by their hashes, and every chunk that has one of them."""
-
-    texts: dict[ContentHash, str]
-    chunks: list[PendingChunk]
 
 
 class Vectorizer:
@@ -100,11 +79,14 @@ class Vectorizer:
         with self._docstore.snapshot() as snapshot:
             if not snapshot.count_chunks_to_embed():
                 return
+        # A run that has nothing to embed, as most have, does without.
+        from directory_indexer.indexing.flights import Flights  # noqa: PLC0415
+
         embedder = self._embedder()
         self.adopt(embedder.space)
         used_before = embedder.usage
         try:
-            with self._docstore.kept_open(), contextlib.closing(_Flights(embedder)) as flights:
+            with self._docstore.kept_open(), contextlib.closing(Flights(embedder)) as flights:
                 yield from self._embed_batches(flights, embedder.batch_size, must_stop)
                 flights.raise_failure()
         finally:
@@ -210,7 +192,7 @@ class Vectorizer:
             transaction.publish_generation(self.place, generation)
         self._vectorstore.discard_others(generation)
 
-    def _merge_meanwhile(self, flights: _Flights) -> None:
+    def _merge_meanwhile(self, flights: Flights) -> None:
         """Merge when it is time to; if that fails, let what is under way land before the run ends."""
         if flights.has_failed:
             return
@@ -219,7 +201,7 @@ class Vectorizer:
         except VectorStoreError as error:
             flights.fail(error)
 
-    def _embed_batches(self, flights: _Flights, batch_size: int, must_stop: Callable[[], bool]) -> Iterator[Step]:
+    def _embed_batches(self, flights: Flights, batch_size: int, must_stop: Callable[[], bool]) -> Iterator[Step]:
         after: int | None = 0
         while True:
             while after is not None and flights.has_room and not must_stop():
@@ -231,7 +213,7 @@ class Vectorizer:
                 yield self._keep(flight, vectors, reasons)
                 self._merge_meanwhile(flights)
 
-    def _send(self, flights: _Flights, after: int, limit: int) -> tuple[int | None, Step]:
+    def _send(self, flights: Flights, after: int, limit: int) -> tuple[int | None, Step]:
         """Take the next batch: keep what is known of it, send off the rest; None when there is no next batch."""
         with self._docstore.snapshot() as snapshot:
             batch = snapshot.chunks_to_embed(after=after, limit=limit)
@@ -254,7 +236,7 @@ class Vectorizer:
         stored = self._vectorstore.vectors(generation, list(twins.values())) if twins else {}
         return known | {digest: stored[twin].tobytes() for digest, twin in twins.items() if twin in stored}
 
-    def _keep(self, flight: _Flight, vectors: Vectors, reasons: dict[ContentHash, str]) -> Step:
+    def _keep(self, flight: Flight, vectors: Vectors, reasons: dict[ContentHash, str]) -> Step:
         rows = {digest: vector.tobytes() for digest, vector in zip(flight.texts, vectors, strict=True)}
         embedded = [
             _embedded(chunk, rows[chunk.text_hash]) for chunk in flight.chunks if chunk.text_hash not in reasons
@@ -269,70 +251,6 @@ class Vectorizer:
             n_reused=len(embedded) - n_fresh,
             refused=tuple(_failure(chunk, reasons[chunk.text_hash]) for chunk in refused),
         )
-
-
-class _Flights:
-    """The batches that the embedder works on."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-        self._pool = ThreadPoolExecutor(embedder.concurrency, thread_name_prefix="embed")
-        self._flying: dict[Future[Vectors], _Flight] = {}
-        self._failure: ProviderError | VectorStoreError | None = None
-        self._stopped_at: float | None = None
-
-    @property
-    def is_flying(self) -> bool:
-        return bool(self._flying)
-
-    @property
-    def has_room(self) -> bool:
-        return len(self._flying) < self._embedder.concurrency and not self.has_failed
-
-    def send(self, chunks: Sequence[PendingChunk]) -> None:
-        """Send off the texts of chunks; a chunk whose text is under way joins it."""
-        under_way = {digest: flight for flight in self._flying.values() for digest in flight.texts}
-        fresh = [chunk for chunk in chunks if chunk.text_hash not in under_way]
-        for chunk in chunks:
-            if chunk.text_hash in under_way:
-                under_way[chunk.text_hash].chunks.append(chunk)
-        if fresh:
-            flight = _Flight({chunk.text_hash: chunk.embedding_text for chunk in fresh}, fresh)
-            future = self._pool.submit(self._embedder.embed_documents, list(flight.texts.values()))
-            self._flying[future] = flight
-
-    def landed(self, must_stop: Callable[[], bool]) -> Iterator[tuple[_Flight, Vectors, dict[ContentHash, str]]]:
-        """Wait until some are back; when the run must stop, give up those that take long."""
-        done, _ = wait(self._flying, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
-        for future in done:
-            flight = self._flying.pop(future)
-            try:
-                yield flight, future.result(), {}
-            except TextsRefusedError as error:
-                digests = list(flight.texts)
-                yield flight, error.vectors, {digests[index]: reason for index, reason in error.reasons.items()}
-            except ProviderError as error:
-                self.fail(error)
-        if not done and must_stop():
-            self._stopped_at = self._stopped_at or time.monotonic()
-            if time.monotonic() - self._stopped_at > _GRACE_SECONDS:
-                self._flying.clear()
-
-    @property
-    def has_failed(self) -> bool:
-        return self._failure is not None
-
-    def fail(self, error: ProviderError | VectorStoreError) -> None:
-        """Send off nothing more; the first failure counts."""
-        self._failure = self._failure or error
-
-    def raise_failure(self) -> None:
-        if self._failure is not None:
-            raise self._failure
-
-    def close(self) -> None:
-        """Let go of the threads; those that still wait for a provider end by themselves."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _embedded(chunk: PendingChunk, vector: bytes) -> EmbeddedChunk:

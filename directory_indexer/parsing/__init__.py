@@ -26,6 +26,7 @@ from directory_indexer.records import (
     SkippedFile,
     SkipReason,
     Stage,
+    UnchangedFile,
     content_hash,
 )
 from directory_indexer.walker.ignore import has_secret_content
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from directory_indexer.chunker import ChunkPolicy
-    from directory_indexer.records import ContentHash, Document, FilePath, SourceFile
+    from directory_indexer.records import ContentHash, Document, FilePath, ParseRequest, SourceFile
 
 _HEAD_BYTES = 1 << 16
 _LIGHT_BYTES = 1 << 18
@@ -55,22 +56,6 @@ class ParsePolicy:
     extract: Callable[[bytes, FilePath], Document] = extract
     follow_symlinks: bool = False
     limits: WorkerLimits = field(default_factory=WorkerLimits)
-
-
-@dataclass(frozen=True, slots=True)
-class ParseRequest:
-    """A file to parse, unless its bytes still have the hash that is known."""
-
-    source: SourceFile
-    known_hash: ContentHash | None
-
-
-@dataclass(frozen=True, slots=True)
-class UnchangedFile:
-    """A file whose stamp is another but whose bytes are those that are known."""
-
-    source: SourceFile
-    hash: ContentHash
 
 
 ParseOutcome: TypeAlias = ParsedFile | UnchangedFile | SkippedFile | FileFailure

@@ -6,13 +6,14 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, TypeVar
 
 from directory_indexer.errors import UsageError
-from directory_indexer.parsing import ParseRequest, parse_all
+from directory_indexer.parsing import parse_all
 from directory_indexer.records import (
     Excerpt,
     Explanation,
     FileFailure,
     Hit,
     ParsedFile,
+    ParseRequest,
     SearchRequest,
     SearchResult,
     SkippedFile,

@@ -11,7 +11,6 @@ import threading
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import qdrant_edge as edge
 
 from directory_indexer.errors import GenerationGoneError, VectorsLostError, VectorStoreError
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from directory_indexer.records import VectorPoint, VectorScope
@@ -101,6 +101,9 @@ class EmbeddedVectorStore:
             GenerationGoneError: the generation has been discarded.
             VectorStoreError: the generation is damaged.
         """
+        # Runs that find nothing to do need the store but no vector, and loading numpy takes 60 ms of processor time.
+        import numpy as np  # noqa: PLC0415
+
         vectors: dict[ChunkId, NDArray[np.float32]] = {}
         for batch in _batches(ids):
             with self._reading(generation) as shard:

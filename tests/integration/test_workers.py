@@ -19,9 +19,9 @@ import pytest
 from directory_indexer.chunker import ChunkPolicy
 from directory_indexer.errors import UnavailableError
 from directory_indexer.extractors.registry import extract
-from directory_indexer.parsing import ParseOutcome, ParsePolicy, ParseRequest, parse_all
+from directory_indexer.parsing import ParseOutcome, ParsePolicy, parse_all
 from directory_indexer.parsing.workers import Lost, Task, WorkerLimits, run_tasks
-from directory_indexer.records import FileFailure, ParsedFile, SkippedFile, SourceFile, Stage, file_path
+from directory_indexer.records import FileFailure, ParsedFile, ParseRequest, SkippedFile, SourceFile, Stage, file_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,9 +39,9 @@ STARTER = """
 import sys
 from hostile_formats import count_words, hold_open
 from directory_indexer.chunker import ChunkPolicy
-from directory_indexer.parsing import ParsePolicy, ParseRequest, parse_all
+from directory_indexer.parsing import ParsePolicy, parse_all
 from directory_indexer.extractors.registry import extract
-from directory_indexer.records import SourceFile, file_path
+from directory_indexer.records import ParseRequest, SourceFile, file_path
 
 policy = ParsePolicy(1000, False, ChunkPolicy(size=64, overlap=8), count_words, hold_open)
 list(parse_all([ParseRequest(SourceFile(file_path(sys.argv[1]), 8, 0), None)], policy))

@@ -7,14 +7,16 @@ import hostile_formats
 import pytest
 
 from directory_indexer.chunker import ChunkPolicy
-from directory_indexer.parsing import ParsePolicy, ParseRequest, UnchangedFile, parse
+from directory_indexer.parsing import ParsePolicy, parse
 from directory_indexer.records import (
     FileFailure,
     ParsedFile,
+    ParseRequest,
     SkippedFile,
     SkipReason,
     SourceFile,
     Stage,
+    UnchangedFile,
     content_hash,
     file_path,
 )

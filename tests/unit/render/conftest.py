@@ -7,7 +7,6 @@ import pytest
 
 from directory_indexer.config import LoadedConfig, load_config
 from directory_indexer.indexing.planner import Plan
-from directory_indexer.parsing import ParseRequest
 from directory_indexer.records import (
     Chunk,
     ChunkId,
@@ -24,6 +23,7 @@ from directory_indexer.records import (
     IndexReport,
     IndexSummary,
     Outcome,
+    ParseRequest,
     Phase,
     RunProgress,
     RunRecord,

@@ -1,0 +1,105 @@
+"""The batches of texts that are in the hands of an embedder: as many at a time as make it fastest.
+
+Apart from what sends them off, for a run that has nothing to embed need not load what makes threads.
+"""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from directory_indexer.errors import ProviderError, TextsRefusedError, VectorStoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from directory_indexer.embedders import Embedder
+    from directory_indexer.records import ContentHash, PendingChunk
+
+_GRACE_SECONDS = 5.0
+"""So long a run that must stop waits for batches that a provider still has."""
+
+_LOOK_SECONDS = 0.2
+
+Vectors: TypeAlias = "NDArray[np.float32]"
+
+
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """A batch in the hands of the embedder: its texts by their hashes, and every chunk that has one of them."""
+
+    texts: dict[ContentHash, str]
+    chunks: list[PendingChunk]
+
+
+class Flights:
+    """The batches that the embedder works on."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._pool = ThreadPoolExecutor(embedder.concurrency, thread_name_prefix="embed")
+        self._flying: dict[Future[Vectors], Flight] = {}
+        self._failure: ProviderError | VectorStoreError | None = None
+        self._stopped_at: float | None = None
+
+    @property
+    def is_flying(self) -> bool:
+        """Whether any batch is under way."""
+        return bool(self._flying)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another batch may be sent off."""
+        return len(self._flying) < self._embedder.concurrency and not self.has_failed
+
+    def send(self, chunks: Sequence[PendingChunk]) -> None:
+        """Send off the texts of chunks; a chunk whose text is under way joins it."""
+        under_way = {digest: flight for flight in self._flying.values() for digest in flight.texts}
+        fresh = [chunk for chunk in chunks if chunk.text_hash not in under_way]
+        for chunk in chunks:
+            if chunk.text_hash in under_way:
+                under_way[chunk.text_hash].chunks.append(chunk)
+        if fresh:
+            flight = Flight({chunk.text_hash: chunk.embedding_text for chunk in fresh}, fresh)
+            future = self._pool.submit(self._embedder.embed_documents, list(flight.texts.values()))
+            self._flying[future] = flight
+
+    def landed(self, must_stop: Callable[[], bool]) -> Iterator[tuple[Flight, Vectors, dict[ContentHash, str]]]:
+        """Wait until some are back; when the run must stop, give up those that take long."""
+        done, _ = wait(self._flying, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
+        for future in done:
+            flight = self._flying.pop(future)
+            try:
+                yield flight, future.result(), {}
+            except TextsRefusedError as error:
+                digests = list(flight.texts)
+                yield flight, error.vectors, {digests[index]: reason for index, reason in error.reasons.items()}
+            except ProviderError as error:
+                self.fail(error)
+        if not done and must_stop():
+            self._stopped_at = self._stopped_at or time.monotonic()
+            if time.monotonic() - self._stopped_at > _GRACE_SECONDS:
+                self._flying.clear()
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether nothing more is sent off."""
+        return self._failure is not None
+
+    def fail(self, error: ProviderError | VectorStoreError) -> None:
+        """Send off nothing more; the first failure counts."""
+        self._failure = self._failure or error
+
+    def raise_failure(self) -> None:
+        """Raise the failure that there was, if any."""
+        if self._failure is not None:
+            raise self._failure
+
+    def close(self) -> None:
+        """Let go of the threads; those that still wait for a provider end by themselves."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
