@@ -303,6 +303,8 @@ class App:
             embedder.close()
         for vectorstore in self._vectorstores.values():
             vectorstore.close()
+        if "docstore" in vars(self):
+            self.docstore.close()
 
     # The parts
 

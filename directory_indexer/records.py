@@ -400,6 +400,14 @@ class VectorPoint:
     """The float32 values in native byte order."""
 
 
+class PendingVectors(NamedTuple):
+    """Vectors that wait to be merged: of each its chunk, the id of its file, and its float32 values, row after row."""
+
+    chunk_ids: tuple[ChunkId, ...]
+    file_ids: tuple[int, ...]
+    values: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class VectorScope:
     """Where a hit must lie: in one of the directories, at any depth, or in one of the files; anywhere if none is given.
@@ -411,8 +419,7 @@ class VectorScope:
     files: tuple[FilePath, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class VectorHit:
+class VectorHit(NamedTuple):
     """A chunk that the vector store found, with its cosine similarity."""
 
     chunk_id: ChunkId

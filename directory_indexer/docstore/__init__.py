@@ -13,6 +13,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, TypeVar
 
+from directory_indexer.docstore.connections import Connections
 from directory_indexer.docstore.schema import SCHEMA_VERSION, migrate, version_of
 from directory_indexer.docstore.snapshot import Snapshot
 from directory_indexer.docstore.transaction import Transaction
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["DocStore", "Snapshot", "Transaction", "set_aside"]
-
-_BUSY_SECONDS = 60.0
-"""Transactions are short and their writers hold a lock of ours, so only a stopped process can make one wait so long."""
-
 
 _CHECKPOINT_MS = 500
 _ATTEMPTS = 10
@@ -47,17 +44,18 @@ class DocStore:
         with _translated_errors(path):
             _require_own(path)
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with contextlib.closing(self._connect()) as connection:
-                version = version_of(connection)
+            self._connections = Connections(path)
+            with self._connections.lend() as connection:
+                version = version_of(connection.raw)
             if version < SCHEMA_VERSION:
                 self._create()
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
         """Read a state of the index that no writer can change meanwhile."""
-        with _translated_errors(self.path), contextlib.closing(self._connect()) as connection:
-            connection.execute("BEGIN")
-            yield Snapshot(connection)
+        with _translated_errors(self.path), self._connections.lend() as connection:
+            connection.begin_reading()
+            yield Snapshot(connection.raw, connection.known)
 
     def ask(self, question: Callable[[Snapshot], Answer]) -> Answer:
         """Ask a question of one moment; of a newer one when its vectors were replaced meanwhile.
@@ -79,10 +77,10 @@ class DocStore:
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """Write a batch: committed and on disk when the block ends, undone when it raises."""
-        with _translated_errors(self.path), contextlib.closing(self._connect()) as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            yield Transaction(connection)
-            connection.execute("COMMIT")
+        with _translated_errors(self.path), self._connections.lend() as connection:
+            connection.begin_writing()
+            yield Transaction(connection.raw)
+            connection.raw.execute("COMMIT")
 
     def index_id(self) -> str:
         """Give the id of this index, which tells its vectors from those of other indexes on a server."""
@@ -93,22 +91,15 @@ class DocStore:
         with self.transaction() as transaction:
             return transaction.index_id()
 
-    @contextlib.contextmanager
-    def kept_open(self) -> Iterator[None]:
-        """Answer many questions faster: whoever closes the database last writes its log back."""
-        with _translated_errors(self.path), contextlib.closing(self._connect()) as connection:
-            version_of(connection)  # it is opened when it is read
-            yield
-
     def checkpoint(self) -> None:
         """Give unused pages back and empty the write-ahead log, as far as readers allow."""
-        with _translated_errors(self.path), contextlib.closing(self._connect()) as connection:
+        with _translated_errors(self.path), contextlib.closing(self._connections.open()) as connection:
             connection.execute("PRAGMA incremental_vacuum").fetchall()
             _empty_log(connection)
 
     def compact(self) -> None:
         """Write the database anew without what was removed from it, so that nothing of it stays on disk."""
-        with _translated_errors(self.path), contextlib.closing(self._connect()) as connection:
+        with _translated_errors(self.path), contextlib.closing(self._connections.open()) as connection:
             connection.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')")
             connection.execute("VACUUM")
             _empty_log(connection)
@@ -119,7 +110,7 @@ class DocStore:
         Raises:
             CorruptIndexError: the database is damaged; the message says how.
         """
-        with _translated_errors(self.path), contextlib.closing(self._connect()) as connection:
+        with _translated_errors(self.path), contextlib.closing(self._connections.open()) as connection:
             found = [row[0] for row in connection.execute("PRAGMA integrity_check(3)")]
         if found != ["ok"]:
             raise CorruptIndexError(f"{self.path}: {'; '.join(found)}", hint=_REBUILD)
@@ -129,24 +120,18 @@ class DocStore:
         files = (self.path, self.path.with_name(self.path.name + "-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
 
+    def close(self) -> None:
+        """Give back files and memory; a later call opens the database again."""
+        self._connections.close()
+
     def _create(self) -> None:
         with (
             write_lock(self.path.with_name(self.path.name + ".schema-lock"), wait=True),
-            contextlib.closing(self._connect()) as connection,
+            contextlib.closing(self._connections.open()) as connection,
         ):
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             connection.execute("PRAGMA journal_mode = WAL")
             migrate(connection)
-
-    def _connect(self) -> sqlite3.Connection:
-        if not self.path.exists():
-            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-        connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
-        connection.execute("PRAGMA foreign_keys = ON")
-        # A published generation of vectors must not be named by a commit that a power cut takes back.
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA temp_store = MEMORY")
-        return connection
 
 
 def _empty_log(connection: sqlite3.Connection) -> None:

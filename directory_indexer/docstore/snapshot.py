@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from directory_indexer.errors import IndexMismatchError
 from directory_indexer.records import (
@@ -20,6 +20,7 @@ from directory_indexer.records import (
     KnownFile,
     Outcome,
     PendingChunk,
+    PendingVectors,
     Phase,
     RunProgress,
     RunRecord,
@@ -37,10 +38,12 @@ from directory_indexer.relevance.analyzer import FTS_WEIGHTS
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
+
+Answer = TypeVar("Answer")
 
 GENERATION_KEYS = {VectorPlace.EMBEDDED: "generation", VectorPlace.SERVER: "generation_on_server"}
 """Under which key each vector store's generation is remembered; both hold the same vectors where both are named."""
@@ -80,17 +83,25 @@ _BM25 = f"bm25(chunks_fts, {', '.join(map(str, FTS_WEIGHTS))})"
 
 
 class Snapshot:
-    """One moment of the index; every method reads the same state."""
+    """One moment of the index; every method reads the same state.
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    `known` is what was found out about this state before, and takes up what is found out now.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, known: dict[str, object]) -> None:
         self._connection = connection
+        self._known = known
 
     # Directories and files
 
     def directories(self) -> dict[FilePath, int]:
         """List the tracked directories with their ids, sorted by path."""
-        rows = self._connection.execute("SELECT path, id FROM directories ORDER BY path")
-        return {FilePath(row[0]): row[1] for row in rows}
+
+        def read() -> dict[FilePath, int]:
+            rows = self._connection.execute("SELECT path, id FROM directories ORDER BY path")
+            return {FilePath(row[0]): row[1] for row in rows}
+
+        return self._once("directories", read)
 
     def mounts(self, directory_id: int) -> frozenset[FilePath]:
         """Name the places in a tracked directory where another file system began when it was last read."""
@@ -209,7 +220,7 @@ class Snapshot:
     @property
     def n_chunks(self) -> int:
         """Count the chunks."""
-        return self._count("SELECT count(*) FROM chunks")
+        return self._once("n_chunks", lambda: self._count("SELECT count(*) FROM chunks"))
 
     def counts(self, terms: Sequence[str]) -> dict[str, int]:
         """Tell in how many chunks each of these words occurs; words that do not occur are left out."""
@@ -279,14 +290,19 @@ class Snapshot:
         named = {place: int(self.meta(prefix + key) or 0) for place, key in GENERATION_KEYS.items()}
         return {place: generation for place, generation in named.items() if generation}
 
-    def pending_vectors(self) -> list[tuple[ChunkId, int, bytes]]:
-        """Give the vectors that answer and that no generation holds yet, with the ids of their files."""
+    def pending_vectors(self) -> PendingVectors:
+        """Give the vectors that answer and that no generation holds yet."""
+        return self._once("pending_vectors", self._pending_vectors)
+
+    def _pending_vectors(self) -> PendingVectors:
         if self.is_switching:
-            return []
-        rows = self._connection.execute(
-            f"SELECT p.chunk_id, c.file_id, p.vector FROM {_PENDING}"  # noqa: S608
+            return PendingVectors((), (), b"")
+        rows = self._connection.execute(f"SELECT p.chunk_id, c.file_id, p.vector FROM {_PENDING}").fetchall()  # noqa: S608
+        return PendingVectors(
+            tuple(chunk_id_from_bytes(row[0]) for row in rows),
+            tuple(row[1] for row in rows),
+            b"".join(row[2] for row in rows),
         )
-        return [(chunk_id_from_bytes(chunk_id), file_id, vector) for chunk_id, file_id, vector in rows]
 
     def pending_vectors_of(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, bytes]:
         """Give those of the chunks' vectors that no generation holds yet."""
@@ -377,7 +393,7 @@ class Snapshot:
 
     def count_chunks_to_embed(self) -> int:
         """Count the chunks without a vector."""
-        return self._count("SELECT count(*) FROM chunks WHERE is_embedded = 0")
+        return self._once("n_chunks_to_embed", lambda: self._count("SELECT count(*) FROM chunks WHERE is_embedded = 0"))
 
     def embedded_twins(self, text_hashes: Sequence[ContentHash]) -> dict[ContentHash, ChunkId]:
         """Find, for texts, a chunk in the generation that was embedded from the very same text."""
@@ -427,8 +443,8 @@ class Snapshot:
 
     def meta(self, key: str) -> str | None:
         """Read a remembered value."""
-        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return row and str(row[0])
+        values = self._once("meta", lambda: dict(self._connection.execute("SELECT key, value FROM meta")))
+        return values.get(key)
 
     def summary(self) -> IndexSummary:
         """Sum up what an answer is drawn from."""
@@ -521,6 +537,11 @@ class Snapshot:
 
     def _chunk_ids(self, query: str) -> list[ChunkId]:
         return [chunk_id_from_bytes(row[0]) for row in self._connection.execute(query)]
+
+    def _once(self, name: str, find_out: Callable[[], Answer]) -> Answer:
+        if name not in self._known:
+            self._known[name] = find_out()
+        return cast("Answer", self._known[name])
 
     def _count(self, query: str, arguments: Sequence[object] = ()) -> int:
         return int(self._connection.execute(query, arguments).fetchone()[0])

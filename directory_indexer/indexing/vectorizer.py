@@ -86,7 +86,7 @@ class Vectorizer:
         self.adopt(embedder.space)
         used_before = embedder.usage
         try:
-            with self._docstore.kept_open(), contextlib.closing(Flights(embedder)) as flights:
+            with contextlib.closing(Flights(embedder)) as flights:
                 yield from self._embed_batches(flights, embedder.batch_size, must_stop)
                 flights.raise_failure()
         finally:

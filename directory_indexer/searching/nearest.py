@@ -40,23 +40,30 @@ class Nearest:
         if scope.is_empty:
             return []
         found = self._in_generation(snapshot, vector, scope=scope, limit=limit)
-        found += self._pending(snapshot, vector, scope=scope)
+        found += self._pending(snapshot, vector, scope=scope, limit=limit)
         return heapq.nlargest(limit, found, key=lambda hit: (hit.score, hit.chunk_id))
 
     def vectors(self, snapshot: Snapshot, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
         """Give the vectors of those chunks that have one."""
-        pending = {} if snapshot.is_switching else snapshot.pending_vectors_of(chunk_ids)
-        rest = [chunk_id for chunk_id in chunk_ids if chunk_id not in pending]
-        current = snapshot.current_points(rest, None)
-        generation = snapshot.answering_generation(self._place)
-        stored = self._store_of(snapshot.answering_line()).vectors(generation, sorted(current)) if current else {}
+        pending, current = self._where(snapshot, chunk_ids)
+        store, generation = self._store_of(snapshot.answering_line()), snapshot.answering_generation(self._place)
+        stored = store.vectors(generation, current) if current else {}
         return stored | {chunk_id: np.frombuffer(raw, np.float32) for chunk_id, raw in pending.items()}
 
     def cosines(
         self, snapshot: Snapshot, vector: NDArray[np.float32], chunk_ids: Sequence[ChunkId]
     ) -> dict[ChunkId, float]:
         """Give the cosine similarities of those chunks that have a vector."""
-        return {chunk_id: float(known @ vector) for chunk_id, known in self.vectors(snapshot, chunk_ids).items()}
+        pending, current = self._where(snapshot, chunk_ids)
+        store, generation = self._store_of(snapshot.answering_line()), snapshot.answering_generation(self._place)
+        stored = store.cosines(generation, vector, current) if current else {}
+        return stored | {chunk_id: float(np.frombuffer(raw, np.float32) @ vector) for chunk_id, raw in pending.items()}
+
+    def _where(self, snapshot: Snapshot, chunk_ids: Sequence[ChunkId]) -> tuple[dict[ChunkId, bytes], list[ChunkId]]:
+        """Tell the vectors that wait from those that the generation holds."""
+        pending = {} if snapshot.is_switching else snapshot.pending_vectors_of(chunk_ids)
+        rest = [chunk_id for chunk_id in chunk_ids if chunk_id not in pending]
+        return pending, sorted(snapshot.current_points(rest, None))
 
     def _in_generation(
         self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope, limit: int
@@ -76,11 +83,13 @@ class Nearest:
             asked *= _GROWTH
         return []
 
-    def _pending(self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope) -> list[VectorHit]:
-        rows = snapshot.pending_vectors()
-        if scope.file_ids is not None:
-            rows = [row for row in rows if row[1] in scope.file_ids]
-        if not rows:
+    def _pending(self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope, limit: int) -> list[VectorHit]:
+        pending = snapshot.pending_vectors()
+        if not pending.chunk_ids:
             return []
-        matrix = np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(len(rows), -1)
-        return [VectorHit(row[0], float(score)) for row, score in zip(rows, matrix @ vector, strict=True)]
+        scores = np.frombuffer(pending.values, np.float32).reshape(len(pending.chunk_ids), -1) @ vector
+        if scope.file_ids is not None:
+            scores[[file_id not in scope.file_ids for file_id in pending.file_ids]] = -np.inf
+        least = np.partition(scores, -limit)[-limit] if limit < scores.size else -np.inf
+        wanted = np.flatnonzero((scores >= least) & (scores > -np.inf))
+        return [VectorHit(pending.chunk_ids[at], float(scores[at])) for at in wanted]

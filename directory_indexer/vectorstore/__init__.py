@@ -44,6 +44,9 @@ class VectorStore(Protocol):
     ) -> list[VectorHit]:
         """Find the chunks in the scope that are most similar to a vector, best first."""
 
+    def cosines(self, generation: int, vector: NDArray[np.float32], ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
+        """Compare a vector with those of some chunks, as far as they have one, to half precision."""
+
     def vectors(self, generation: int, ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
         """Give the vectors of those chunks that have one, to half precision."""
 

@@ -68,6 +68,9 @@ def search_params(plan: CollectionPlan) -> models.SearchParams:
     return models.SearchParams(hnsw_ef=_SEARCH_EF, quantization=rescoring)
 
 
+EXACTLY = models.SearchParams(exact=True, quantization=models.QuantizationSearchParams(ignore=True))
+"""Compare the vectors themselves, all that satisfy the filter."""
+
 _SEARCH_EF = 256
 """So many neighbours of the graph are kept in mind; Qdrant's default of 100 is faster and finds less."""
 

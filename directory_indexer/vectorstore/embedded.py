@@ -10,6 +10,7 @@ import contextlib
 import threading
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID
 
 import qdrant_edge as edge
 
@@ -81,13 +82,33 @@ class EmbeddedVectorStore:
             GenerationGoneError: the generation has been discarded.
             VectorStoreError: the generation is damaged.
         """
+        params = edge.SearchParams(quantization=edge.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING))
+        return self._query(generation, vector, _filter(scope), params, limit)
+
+    def cosines(self, generation: int, vector: NDArray[np.float32], ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
+        """Compare a vector with those of some chunks, as far as they have one, to half precision.
+
+        Raises:
+            GenerationGoneError: the generation has been discarded.
+            VectorStoreError: the generation is damaged.
+        """
+        wanted = edge.Filter(must=[edge.HasIdCondition({UUID(one) for one in ids})])
+        exactly = edge.SearchParams(exact=True, quantization=edge.QuantizationSearchParams(ignore=True))
+        return dict(self._query(generation, vector, wanted, exactly, len(ids)))
+
+    def _query(
+        self,
+        generation: int,
+        vector: NDArray[np.float32],
+        condition: edge.Filter | None,
+        params: edge.SearchParams,
+        limit: int,
+    ) -> list[VectorHit]:
         request = edge.QueryRequest(
             limit=limit,
             query=edge.Query.Nearest(vector.tolist()),
-            filter=_filter(scope),
-            params=edge.SearchParams(
-                quantization=edge.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING)
-            ),
+            filter=condition,
+            params=params,
             with_payload=False,
         )
         with self._reading(generation) as shard:

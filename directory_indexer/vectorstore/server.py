@@ -19,7 +19,13 @@ from qdrant_client import models
 
 from directory_indexer.errors import VectorsLostError, VectorStoreError
 from directory_indexer.records import ChunkId, Finding, VectorHit, VectorPlace, Verdict
-from directory_indexer.vectorstore.collection import INDEX_FIELD, ensure_collection, require_fitting, search_params
+from directory_indexer.vectorstore.collection import (
+    EXACTLY,
+    INDEX_FIELD,
+    ensure_collection,
+    require_fitting,
+    search_params,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -71,19 +77,14 @@ class QdrantServer:
         """Find the chunks in the scope that are most similar to a vector, best first."""
         if generation == 0:
             return []
-        found = self._connection.ask(
-            "search",
-            lambda client: client.query_points(
-                self._plan.name,
-                query=vector.tolist(),
-                query_filter=self._filter(scope),
-                search_params=search_params(self._plan),
-                limit=limit,
-                with_payload=["chunk_id"],
-                consistency=self._consistency,
-            ),
-        )
-        return [VectorHit(_chunk_id(point), point.score) for point in found.points]
+        return self._query(vector, self._filter(scope), search_params(self._plan), limit)
+
+    def cosines(self, generation: int, vector: NDArray[np.float32], ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
+        """Compare a vector with those of some chunks, as far as they have one."""
+        if generation == 0:
+            return {}
+        wanted = models.Filter(must=[self._own, models.HasIdCondition(has_id=[self._point_id(one) for one in ids])])
+        return dict(self._query(vector, wanted, EXACTLY, len(ids)))
 
     def vectors(self, generation: int, ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
         """Give the vectors of those chunks that have one."""
@@ -182,6 +183,23 @@ class QdrantServer:
             if paths
         ]
         return models.Filter(must=[self._own], should=places or None)
+
+    def _query(
+        self, vector: NDArray[np.float32], condition: models.Filter, params: models.SearchParams, limit: int
+    ) -> list[VectorHit]:
+        found = self._connection.ask(
+            "search",
+            lambda client: client.query_points(
+                self._plan.name,
+                query=vector.tolist(),
+                query_filter=condition,
+                search_params=params,
+                limit=limit,
+                with_payload=["chunk_id"],
+                consistency=self._consistency,
+            ),
+        )
+        return [VectorHit(_chunk_id(point), point.score) for point in found.points]
 
     def _read(self, ids: Sequence[ChunkId], client: QdrantClient) -> list[models.Record]:
         return client.retrieve(

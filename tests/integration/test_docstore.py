@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
 
 from directory_indexer.config import load_config
-from directory_indexer.docstore import DocStore
+from directory_indexer.docstore import DocStore, set_aside
 from directory_indexer.errors import CorruptIndexError, StoreError
+from directory_indexer.records import file_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,3 +80,56 @@ def test_a_damaged_page_is_noticed_by_a_check_of_the_whole(tmp_path: Path, page:
     path.write_bytes(content)
     with pytest.raises(CorruptIndexError):
         DocStore(path).require_integrity()
+
+
+def test_what_was_found_out_about_one_moment_does_not_outlive_it(tmp_path: Path) -> None:
+    ours, theirs = DocStore(tmp_path / "data.db"), DocStore(tmp_path / "data.db")
+    for number, writer in enumerate((theirs, ours, theirs)):
+        with ours.snapshot() as snapshot:
+            assert len(snapshot.directories()) == number
+        with writer.transaction() as transaction:
+            transaction.add_directory(file_path(f"/home/{number}"))
+    with ours.snapshot() as snapshot:
+        assert len(snapshot.directories()) == 3
+        with theirs.transaction() as transaction:
+            transaction.add_directory(file_path("/home/late"))
+        assert len(snapshot.directories()) == 3
+
+
+def test_what_was_written_and_undone_is_not_remembered(tmp_path: Path) -> None:
+    docstore = DocStore(tmp_path / "data.db")
+    with contextlib.suppress(ZeroDivisionError), docstore.transaction() as transaction:
+        transaction.add_directory(file_path("/home/undone"))
+        raise ZeroDivisionError
+    with docstore.snapshot() as snapshot:
+        assert snapshot.directories() == {}
+
+
+@posix
+def test_a_database_put_in_the_place_of_another_is_the_one_that_is_read(tmp_path: Path) -> None:
+    docstore, other = DocStore(tmp_path / "data.db"), DocStore(tmp_path / "other.db")
+    with other.transaction() as transaction:
+        transaction.add_directory(file_path("/home/other"))
+    other.checkpoint()
+    other.close()
+    with docstore.snapshot() as snapshot:
+        assert snapshot.directories() == {}
+    set_aside(tmp_path / "data.db")
+    (tmp_path / "other.db").rename(tmp_path / "data.db")
+    with docstore.snapshot() as snapshot:
+        assert list(snapshot.directories()) == ["/home/other"]
+
+
+def test_more_threads_ask_than_connections_are_kept(tmp_path: Path) -> None:
+    docstore = DocStore(tmp_path / "data.db")
+    together = threading.Barrier(12, timeout=60)
+
+    def ask(_: int) -> int:
+        with docstore.snapshot() as snapshot:
+            together.wait()
+            return len(snapshot.directories())
+
+    with ThreadPoolExecutor(12) as threads:
+        assert list(threads.map(ask, range(12))) == [0] * 12
+    docstore.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.db", "data.db.schema-lock"]

@@ -137,6 +137,7 @@ def test_names_that_are_no_unicode_can_be_a_scope(store: VectorStore) -> None:
 
 def test_the_empty_generation_answers_everything_with_nothing(store: VectorStore) -> None:
     assert store.search(0, _query(0), scope=EVERYWHERE, limit=5) == []
+    assert store.cosines(0, _query(0), [chunk_id(0)]) == {}
     assert store.vectors(0, [chunk_id(1)]) == {}
     assert list(store.ids(0)) == []
     assert store.count(0) == 0
@@ -229,6 +230,15 @@ def test_vectors_come_back_as_they_were_given(few: tuple[VectorStore, int]) -> N
     for key, vector in vectors.items():
         assert vector.dtype == np.float32
         assert vector == pytest.approx(wanted[key], abs=1e-3)
+
+
+def test_cosines_are_those_of_the_vectors_asked_for_and_of_no_others(few: tuple[VectorStore, int]) -> None:
+    store, generation = few
+    corpus = Corpus(points(range(300), dimensions=DIMENSIONS))
+    wanted = [chunk_id(number) for number in (3, 299, 41, 170)]
+    cosines = store.cosines(generation, _query(1000), [*wanted, chunk_id(4711)])
+    exact = corpus.scores(_query(1000), scope=EVERYWHERE)
+    assert cosines == {one: pytest.approx(exact[one], abs=1e-3) for one in wanted}
 
 
 def test_threads_search_at_the_same_time(few: tuple[VectorStore, int]) -> None:

@@ -1,0 +1,113 @@
+"""Open connections to the database, kept from one question to the next.
+
+Opening one costs as much as a small question: SQLite reads the schema and begins with an empty cache.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@dataclass(slots=True)
+class Connection:
+    """A connection that one thread uses at a time.
+
+    `known` is what questions have found out; it holds as long as nobody writes.
+    """
+
+    raw: sqlite3.Connection
+    file: tuple[int, int]
+    known: dict[str, object] = field(default_factory=dict)
+    version: int = 0
+
+    def begin_reading(self) -> None:
+        """Hold on to the state of this moment."""
+        self.raw.execute("BEGIN")
+        version = self.raw.execute("PRAGMA data_version").fetchone()[0]
+        if version != self.version:
+            self.known.clear()
+            self.version = version
+
+    def begin_writing(self) -> None:
+        """Become the only writer; waits for another one."""
+        self.raw.execute("BEGIN IMMEDIATE")
+        # The version tells of the commits of other connections only.
+        self.known.clear()
+
+
+class Connections:
+    """The connections of one process to the database at `path`; threads may share it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._idle: deque[Connection] = deque()
+
+    @contextlib.contextmanager
+    def lend(self) -> Iterator[Connection]:
+        """Give a connection for one transaction, which is undone unless the block commits it."""
+        connection = self._idle_one() or Connection(self.open(), _identity(self._path))
+        try:
+            yield connection
+        except BaseException:
+            # Something may still be reading from it.
+            connection.raw.close()
+            raise
+        if connection.raw.in_transaction:
+            connection.raw.execute("ROLLBACK")
+        if len(self._idle) < _MOST_IDLE:
+            self._idle.append(connection)
+        else:
+            connection.raw.close()
+
+    def open(self) -> sqlite3.Connection:
+        """Open a connection to a database that is there, or make an empty one that only this user can read."""
+        if not self._path.exists():
+            os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
+        connection = sqlite3.connect(
+            self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+        connection.execute("PRAGMA foreign_keys = ON")
+        # A published generation of vectors must not be named by a commit that a power cut takes back.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute(f"PRAGMA cache_size = {-_CACHE_KB}")
+        return connection
+
+    def close(self) -> None:
+        """Close what nobody uses."""
+        with contextlib.suppress(IndexError):
+            while True:
+                self._idle.pop().raw.close()
+
+    def _idle_one(self) -> Connection | None:
+        """Take the one that was used last, whose cache is the freshest; none if the file was replaced meanwhile."""
+        with contextlib.suppress(IndexError):
+            while True:
+                connection = self._idle.pop()
+                if connection.file == _identity(self._path):
+                    return connection
+                connection.raw.close()
+        return None
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return 0, 0
+    return status.st_dev, status.st_ino
+
+
+_MOST_IDLE: Final = 4
+_CACHE_KB: Final = 8_000
+_BUSY_SECONDS: Final = 60.0
+"""Transactions are short and their writers hold a lock of ours, so only a stopped process can make one wait so long."""
