@@ -11,6 +11,7 @@ from directory_indexer.chunker import ChunkPolicy
 from directory_indexer.docstore import DocStore
 from directory_indexer.embedders.wordpiece import count_tokens
 from directory_indexer.errors import ProviderError
+from directory_indexer.extractors.registry import extract
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.indexer import Indexer, IndexOptions, IndexPolicy
 from directory_indexer.indexing.vectorizer import Vectorizer
@@ -27,7 +28,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from directory_indexer.embedders import Embedder
-    from directory_indexer.records import EmbeddingSpace, Hit, IndexReport, Outcome, RunProgress, VectorLine
+    from directory_indexer.records import (
+        Document,
+        EmbeddingSpace,
+        FilePath,
+        Hit,
+        IndexReport,
+        Outcome,
+        RunProgress,
+        VectorLine,
+    )
     from directory_indexer.vectorstore import VectorStore
 
 FINGERPRINT = Fingerprint(embedding="fake/bag-of-words", chunking="64/8", extraction="1", analysis="1")
@@ -49,6 +59,7 @@ class Index:
     """What embeds instead of `embedder`."""
     former_embedders: dict[str, Embedder] = field(default_factory=dict)
 
+    extract: Callable[[bytes, FilePath], Document] = extract
     open_vectorstore: Callable[[DocStore], VectorStore] | None = None
     """What opens another vector store than the embedded one."""
 
@@ -95,6 +106,7 @@ class Index:
             include_secrets=self.include_secrets,
             chunking=ChunkPolicy(size=64, overlap=8),
             count_tokens=count_tokens,
+            extract=self.extract,
         )
 
     @property

@@ -28,7 +28,10 @@ CODE_KINDS: frozenset[str] = frozenset(GRAMMARS)
 """The kinds of file that `extract_code` can read."""
 
 # Ordinary code parses at 1 to 4 MB a second; what takes longer is generated, or broken in a way that is not worth it.
+# Its tree grows by 100 MB a second: small files are parsed where no other limit holds.
 _MAX_SECONDS = 15.0
+_SECONDS = 1.0
+_SECONDS_PER_MB = 5.0
 _MAX_DEPTH = 8
 _MAX_NAME = 100
 _MAX_GAP = 200
@@ -71,12 +74,16 @@ class _Open(NamedTuple):
     headings: tuple[str, ...]
 
 
-def extract_code(text: str, kind: str, *, seconds: float = _MAX_SECONDS) -> Document:
-    """Cut source code into its definitions; where parsing takes longer than `seconds`, leave it in one piece."""
+def extract_code(text: str, kind: str, *, seconds: float | None = None) -> Document:
+    """Cut source code into its definitions; where that takes more processor time than its size allows, leave it whole.
+
+    `seconds` is another limit.
+    """
     # A grammar takes NUL for the end of the file; one byte for one byte keeps every offset.
     source = text.encode("utf-8", "replace").replace(b"\0", b" ")
+    allowed = min(_SECONDS + _SECONDS_PER_MB * len(source) / 1e6, _MAX_SECONDS) if seconds is None else seconds
     try:
-        definitions, leads = _marks(source, kind, deadline=time.monotonic() + seconds)
+        definitions, leads = _marks(source, kind, deadline=time.thread_time() + allowed)
     except TimeoutError:
         return Document(text, kind)
     parts = _without_scraps(source, list(_parts(source, definitions, leads)))
@@ -111,7 +118,7 @@ def _matches(source: bytes, kind: str, deadline: float) -> list[dict[str, list[N
     language, query = _language(kind)
 
     def is_late(*_: object) -> bool:
-        return time.monotonic() > deadline
+        return time.thread_time() > deadline
 
     def read(start: int, _: Point) -> bytes:
         return source[start : start + _READ_BYTES]

@@ -212,7 +212,7 @@ _MAIN: Final = re.compile(r"<(main)(?=[\s>])", re.IGNORECASE)
 _MAIN_ROLE: Final = re.compile(r"\brole\s*=\s*[\"']?main\b", re.IGNORECASE)
 _ANY_OPENING: Final = re.compile(r"<([a-zA-Z][\w-]{0,40})")
 _ARTICLE: Final = re.compile(r"</?article(?=[\s>])", re.IGNORECASE)
-_TITLE: Final = re.compile(r"<title(?:\s[^>]*)?>([^<]*)", re.IGNORECASE)
+_TITLE: Final = re.compile(r"<title(?:\s[^<>]*+)?>([^<]*)", re.IGNORECASE)
 _ENTITY: Final = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});?")
 _SPACES: Final = re.compile(r"[^\S\n]{2,}|[^\S\n ]")
 _NO_LAYOUT: Final = {0x0A: " ", 0x0D: " ", 0xAD: None}

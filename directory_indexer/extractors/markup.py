@@ -111,7 +111,7 @@ _SYNTAXES: Final[dict[str, _Syntax]] = {
         one_line,
     ),
     "wiki": _Syntax(
-        re.compile(r"^(?P<mark>={1,6})[ \t]*(?P<title>[^=\n][^\n]*?)[ \t]*(?P=mark)[ \t]*$", re.MULTILINE),
+        re.compile(r"^(?P<mark>={1,6})(?P<title>[^=\n][^\n]*)(?P=mark)[ \t]*$", re.MULTILINE),
         len,
         re.compile(r"\{\{DISPLAYTITLE:([^}\n]+)"),
         one_line,

@@ -51,7 +51,7 @@ def _overline(text: str, underline: re.Match[str]) -> int | None:
 
 
 def _plain(title: str) -> str:
-    return one_line(_ROLE.sub(r"\1", title).replace("``", "").replace("`", "").replace("**", ""))
+    return one_line(_ROLE.sub(r"\1", one_line(title)).replace("``", "").replace("`", "").replace("**", ""))
 
 
 _MIN_SHORT_ADORNMENT: Final = 4

@@ -92,6 +92,6 @@ _YAML_KEY: Final = re.compile(
     r"[ \t]*:(?=[ \t\n]|\Z)(?P<opening>[ \t]*(?:[&!]\S+[ \t]*)?(?:#[^\n]*)?$)?",
     re.MULTILINE,
 )
-_TABLE: Final = re.compile(r"^\[{1,2}[ \t]*([^\[\]\n]{1,200}?)[ \t]*\]{1,2}[ \t]*(?:[#;][^\n]*)?$", re.MULTILINE)
+_TABLE: Final = re.compile(r"^\[{1,2}([^\[\]\n]{1,200}+)\]{1,2}[ \t]*+(?:[#;][^\n]*)?$", re.MULTILINE)
 _DELIMITER: Final = re.compile(r"[,;\t|]")
 _NUMBER: Final = re.compile(r"[-+]?[\d.,:/ %-]+")

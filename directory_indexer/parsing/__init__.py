@@ -1,8 +1,9 @@
 """Turns source files into chunks: reads, recognises secrets, extracts and cuts, one outcome for each file.
 
 A file can neither end a run nor hold it up. What is small is parsed here, for starting a process costs as much as a
-hundred small files; PDFs, large files and the bulk of a large job go to worker processes, whose time and memory are
-limited and whose death is the failure of one file.
+hundred small files, and takes time in proportion to its size; PDFs, large files and the bulk of a large job go to
+worker processes, whose time and memory are limited and whose death is the failure of one file. After a run that was
+cut off nothing is parsed here, for a file may have done it.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ class ParsePolicy:
     extract: Callable[[bytes, FilePath], Document] = extract
     follow_symlinks: bool = False
     limits: WorkerLimits = field(default_factory=WorkerLimits)
+    is_wary: bool = False
+    """Whether worker processes parse everything, however small."""
 
 
 ParseOutcome: TypeAlias = ParsedFile | UnchangedFile | SkippedFile | FileFailure
@@ -71,7 +74,7 @@ def parse_all(
     """
     requests = iter(requests)
     heavy: list[ParseRequest] = []
-    for request in islice(requests, _LIGHT_FILES):
+    for request in islice(requests, 0 if policy.is_wary else _LIGHT_FILES):
         if must_stop():
             return
         outcome = _parse_light(request, policy)

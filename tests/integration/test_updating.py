@@ -6,6 +6,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
+import hostile_formats
 import pytest
 
 from directory_indexer.errors import (
@@ -408,6 +409,17 @@ def test_a_directory_is_forgotten_although_its_vectors_are_lost(index: Index) ->
     index.close()
     shutil.rmtree(index.data_dir / "qdrant")
     assert index.indexer.forget(str(index.root)) == 1
+
+
+def test_after_a_run_that_was_cut_off_no_file_is_parsed_in_the_process(index: Index) -> None:
+    index.extract = hostile_formats.tell_process
+    with index.docstore.transaction() as transaction:
+        transaction.start_run(pid=1, host="here", command="index")
+    index.write("before.txt", "x")
+    index.run()
+    index.write("after.txt", "y")
+    index.run()
+    assert index.names(str(os.getpid()), mode=SearchMode.KEYWORD) == ["after.txt"]
 
 
 def test_who_waits_or_may_not_wait_is_told_who_writes_and_how_far_it_is(index: Index) -> None:

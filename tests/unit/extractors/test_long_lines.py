@@ -1,0 +1,50 @@
+"""What is parsed in the process of a run takes time in proportion to its size, whatever it holds.
+
+Each text here once took more than a minute, or is of a shape that makes patterns take the square of its length. A test
+whose pattern does so again runs out of time.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from directory_indexer.errors import SkipFileError
+from directory_indexer.extractors.registry import extract
+from directory_indexer.records import file_path
+
+N = 1_000_000
+BLANKS = " " * N
+
+TEXTS = {
+    "rst role with blanks": ("a.rst", f":a:`{BLANKS}b\n====\n"),
+    "rst roles": ("a.rst", ":a:`" * (N // 4) + "\n====\n"),
+    "wiki heading with blanks": ("a.wiki", f"= a{BLANKS}b\n"),
+    "wiki heading of blanks": ("a.wiki", f"={BLANKS}b\n"),
+    "wiki heading of marks": ("a.wiki", "= " + "a =" * (N // 3) + "b\n"),
+    "toml table of blanks": ("a.toml", f"[{BLANKS}b\n"),
+    "ini table with blanks behind": ("a.ini", f"[a]{BLANKS}b\n"),
+    "html of titles": ("a.html", "<title " * (N // 7)),
+    "html of equals signs": ("a.html", "<a " + "a= " * (N // 3)),
+    "org heading with blanks": ("a.org", f"* a{BLANKS}b\n"),
+    "asciidoc title of blanks": ("a.adoc", f"= a{BLANKS}b\n"),
+    "latex titles": ("a.tex", "\\title{" * (N // 7)),
+    "manual page of fonts": ("a.1", ".SH " + "\\f[" * (N // 3)),
+    "yaml key with blanks": ("a.yaml", f"a{BLANKS}b\n"),
+    "yaml anchor": ("a.yaml", "a: &" + "x" * N + " b"),
+    "json of escapes": ("a.json", '{\n"' + "\\a" * (N // 2) + "\n"),
+    "markdown front matter without end": ("a.md", "---\n" * (N // 4)),
+    "markdown fences": ("a.md", "```\n" + "   ```x\n" * (N // 8)),
+    "markdown list marks": ("a.md", "- " * (N // 2)),
+    "terminal escapes": ("a.txt", "\x1b[" + "0;" * (N // 2)),
+    "editor modes": ("a.unknown", "-*-mode: " * (N // 9)),
+}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(("name", "text"), TEXTS.values(), ids=TEXTS)
+def test_a_long_line_takes_no_more_than_its_length(name: str, text: str) -> None:
+    try:
+        document = extract(text.encode(), file_path(f"/root/{name}"))
+    except SkipFileError:
+        return
+    assert document.text
