@@ -122,11 +122,11 @@ class Indexer:
         with self._writing(listener, stop_reason, wait=options.wait):
             roots = self._roots(paths)
             self._adopt_fingerprint(has_consent=options.has_consent)
-            parse_policy = replace(self._policy.parse, is_wary=self._was_cut_off())
+            is_wary = self._was_cut_off()
             command = " ".join(["index", *map(os_path, roots)])
             with recorded_run(self._docstore, command=command, listener=listener, stop_reason=stop_reason) as run:
                 self._vectorizer.restore_lost()
-                updater = self._updater(run, parse_policy)
+                updater = self._updater(run, is_wary=is_wary)
                 self._update(updater, run, roots, options)
                 outcome = run.outcome
             self._docstore.checkpoint()
@@ -222,15 +222,11 @@ class Indexer:
             runs = snapshot.latest_runs(1)
         return bool(runs) and runs[0].outcome is None
 
-    def _updater(self, run: Run, parse_policy: ParsePolicy) -> Updater:
+    def _updater(self, run: Run, *, is_wary: bool) -> Updater:
         return Updater(
             docstore=self._docstore,
             vectorizer=self._vectorizer,
-<<<<<<< Updated upstream
-            parse_policy=self._policy.parse,
-=======
-            policy=parse_policy,
->>>>>>> Stashed changes
+            parse_policy=lambda: replace(self._policy.parse(), is_wary=is_wary),
             recipe=self._policy.fingerprint.recipe,
             batch_files=self._policy.batch_files,
             run=run,
