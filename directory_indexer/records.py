@@ -11,7 +11,7 @@ import re
 import uuid
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, NewType
+from typing import NamedTuple, NewType, TypeAlias
 
 import blake3
 
@@ -98,6 +98,10 @@ class Stage(StrEnum):
     READ = "read"
     EXTRACT = "extract"
     EMBED = "embed"
+
+
+Stamp: TypeAlias = tuple[FilePath, int, int]
+"""The path of a file, its size and when it was modified: what changes with the file."""
 
 
 class SourceFile(NamedTuple):
@@ -318,13 +322,13 @@ class FileState(StrEnum):
 class KnownFile(NamedTuple):
     """What the index knows of a file that an earlier run met.
 
-    `checked_ns` is when its stamp was taken: a file that was modified just before may have changed again since.
+    Without `is_settled` it was modified just before its stamp was taken, and may have changed again within it.
     `recipe` names the way it was extracted and chunked. A tuple for the same reason as `SourceFile`.
     """
 
     size: int
     mtime_ns: int
-    checked_ns: int
+    is_settled: bool
     hash: ContentHash | None
     recipe: int
     state: FileState

@@ -6,6 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from directory_indexer.docstore.known import KNOWN_COLUMNS, KnownFiles, known_by_path
 from directory_indexer.errors import IndexMismatchError
 from directory_indexer.records import (
     Chunk,
@@ -108,29 +109,31 @@ class Snapshot:
         row = self._connection.execute("SELECT mounts FROM directories WHERE id = ?", (directory_id,)).fetchone()
         return frozenset(json.loads(row[0]))
 
+    def known(self, directory_id: int | None, *, recipe: int) -> KnownFiles:
+        """Prepare a comparison with what is known of the files of a tracked directory, extracted in a certain way."""
+        return KnownFiles(self._connection, directory_id, recipe=recipe)
+
     def known_files(self, directory_id: int) -> dict[FilePath, KnownFile]:
         """Load what is known of every file of a tracked directory."""
         rows = self._connection.execute(
-            "SELECT path, size, mtime_ns, checked_ns, hash, recipe, state, reason FROM files WHERE directory_id = ?",
+            f"SELECT {KNOWN_COLUMNS} FROM files WHERE directory_id = ?",  # noqa: S608 - made of constants
             (directory_id,),
         )
-        return {row[0]: KnownFile._make(row[1:]) for row in rows}
+        return known_by_path(rows)
 
     def known_files_within(self, path: FilePath) -> dict[FilePath, KnownFile]:
         """Load what is known of a file, or of everything below a directory."""
         condition, arguments = within_condition(path)
         rows = self._connection.execute(
-            f"SELECT path, size, mtime_ns, checked_ns, hash, recipe, state, reason FROM files f WHERE {condition}",  # noqa: S608
+            f"SELECT {KNOWN_COLUMNS} FROM files f WHERE {condition}",  # noqa: S608
             arguments,
         )
-        return {row[0]: KnownFile._make(row[1:]) for row in rows}
+        return known_by_path(rows)
 
     def known_file(self, path: FilePath) -> KnownFile | None:
         """Look up one file; None when the index has not met it."""
-        row = self._connection.execute(
-            "SELECT size, mtime_ns, checked_ns, hash, recipe, state, reason FROM files WHERE path = ?", (path,)
-        ).fetchone()
-        return row and KnownFile._make(row)
+        rows = self._connection.execute(f"SELECT {KNOWN_COLUMNS} FROM files WHERE path = ?", (path,))  # noqa: S608
+        return known_by_path(rows).get(path)
 
     def page_starts(self, path: FilePath) -> tuple[int, ...]:
         """Give the character at which each page of a file begins; empty when it has no pages."""

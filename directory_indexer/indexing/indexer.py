@@ -235,16 +235,16 @@ class Indexer:
     def _plan(self, root: FilePath, *, read_everything: bool) -> Plan:
         with self._docstore.snapshot() as snapshot:
             directory_id = snapshot.directories().get(root)
-            known = {} if directory_id is None else snapshot.known_files(directory_id)
             mounts = frozenset() if directory_id is None else snapshot.mounts(directory_id)
-        return plan(
-            root,
-            walk(root, self._policy.walk),
-            known,
-            recipe=self._policy.fingerprint.recipe,
-            mounts=mounts,
-            read_everything=read_everything,
-        )
+            recipe = self._policy.fingerprint.recipe
+            return plan(
+                root,
+                walk(root, self._policy.walk),
+                snapshot.known(directory_id, recipe=recipe),
+                recipe=recipe,
+                mounts=mounts,
+                read_everything=read_everything,
+            )
 
     def _track(self, root: FilePath) -> int:
         with self._docstore.transaction() as transaction:

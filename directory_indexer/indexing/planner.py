@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from directory_indexer.errors import RootUnavailableError
 from directory_indexer.records import FileFailure, FilePath, FileState, ParseRequest, SkipReason, Stage, os_path
@@ -25,13 +25,18 @@ if TYPE_CHECKING:
         Listing,
         SkippedFile,
         SourceFile,
+        Stamp,
     )
 
-RACY_NS = 2_000_000_000
-"""A file modified less than this before its stamp was taken may have changed again within the same stamp.
 
-Two seconds is the coarsest modification time of a file system in use (FAT).
-"""
+class KnownFiles(Protocol):
+    """What the index knows of the files of the directory."""
+
+    def settled(self) -> set[Stamp]:
+        """Give the stamps of the files that need not be looked at while they have them."""
+
+    def details(self, paths: Iterable[FilePath]) -> dict[FilePath, KnownFile]:
+        """Tell all that is known of every file that is not settled, and of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +70,13 @@ class Plan:
 def plan(
     directory: FilePath,
     listings: Iterable[Listing],
-    known: dict[FilePath, KnownFile],
+    known: KnownFiles,
     *,
     recipe: int,
     mounts: frozenset[FilePath] = frozenset(),
     read_everything: bool = False,
 ) -> Plan:
-    """Compare a walk with what the index knows; `known` is used up. `mounts` are where file systems began before.
+    """Compare a walk with what the index knows. `mounts` are where file systems began before.
 
     Raises:
         RootUnavailableError: the directory cannot be read, is empty although the index holds files of it, or is no
@@ -80,6 +85,7 @@ def plan(
     comparison = _Comparison(known, recipe=recipe, read_everything=read_everything)
     for listing in listings:
         comparison.add(listing)
+    comparison.look_closer()
     comparison.compare_mounts(mounts)
     comparison.look_behind_links()
     comparison.require_evidence(directory)
@@ -87,13 +93,19 @@ def plan(
 
 
 class _Comparison:
-    """The state of a comparison while the walk goes on; what stays in `known` was not met."""
+    """The state of a comparison: first of the walk with stamps, then of what differs with all that is known of it.
 
-    def __init__(self, known: dict[FilePath, KnownFile], *, recipe: int, read_everything: bool) -> None:
-        self.known = known
+    What stays in `known` was not met.
+    """
+
+    def __init__(self, known_files: KnownFiles, *, recipe: int, read_everything: bool) -> None:
+        self.known: dict[FilePath, KnownFile] = {}
+        self._known_files = known_files
+        self._settled = known_files.settled()
+        self._unsettled: list[SourceFile] = []
+        self._skipped: list[SkippedFile] = []
         self.recipe = recipe
         self.read_everything = read_everything
-        self.had_text = any(file.hash for file in known.values())
         self.requests: list[ParseRequest] = []
         self.changed: set[FilePath] = set()
         self.skipped: list[SkippedFile] = []
@@ -118,37 +130,50 @@ class _Comparison:
             self.mounts_in_use.add(mount)
         if listing.rules_are_lost:
             self.without_rules.add(listing.directory)
-        for skipped in listing.skipped:
+        self._skipped += listing.skipped
+        if self.read_everything:
+            self._unsettled += listing.files
+        elif unsettled := self._check_off(set(listing.files)):
+            self._unsettled += [source for source in listing.files if source in unsettled]
+
+    def _check_off(self, files: set[SourceFile]) -> set[SourceFile]:
+        """Check off those that are settled: nearly all, so that it is done for a directory at a time."""
+        unsettled = files - self._settled
+        self._settled -= files
+        self.n_unchanged += len(files) - len(unsettled)
+        return unsettled
+
+    def look_closer(self) -> None:
+        """Compare what is not settled with all that is known of it."""
+        self.known = self._known_files.details(path for path, _, _ in self._settled)
+        for skipped in self._skipped:
             if skipped.reason == SkipReason.BROKEN_LINK:
                 self.broken_links.append(skipped)
             else:
                 self._add_skipped(skipped)
-        for source in listing.files:
+        for source in self._unsettled:
             self._add_source(source)
 
     def _add_source(self, source: SourceFile) -> None:
         known = self.known.pop(source.path, None)
         if known is None:
             self.requests.append(ParseRequest(source, None))
-        elif self._is_trusted(source, known):
-            if known.state == FileState.INDEXED:
-                self.n_unchanged += 1
-            else:
-                self.skip_counts[SkipReason(known.reason)] += 1
+        elif self._stays_skipped(source, known):
+            self.skip_counts[SkipReason(known.reason)] += 1
         else:
             if known.hash:
                 self.changed.add(source.path)
             is_comparable = known.recipe == self.recipe and not self.read_everything
             self.requests.append(ParseRequest(source, known.hash if is_comparable else None))
 
-    def _is_trusted(self, source: SourceFile, known: KnownFile) -> bool:
+    def _stays_skipped(self, source: SourceFile, known: KnownFile) -> bool:
         return (
-            known.mtime_ns == source.mtime_ns
+            known.state == FileState.SKIPPED
+            and known.mtime_ns == source.mtime_ns
             and known.size == source.size
             and known.recipe == self.recipe
-            and known.mtime_ns + RACY_NS < known.checked_ns
+            and known.is_settled
             and not self.read_everything
-            and known.state != FileState.FAILED
             # Whether secrets are left out is configured, and there are few: look again.
             and known.reason != SkipReason.SECRET
         )
@@ -195,7 +220,7 @@ class _Comparison:
                     f"{os_path(directory)}: {failure.message}",
                     hint=f"nothing was removed; once it is gone for good: dirindex forget {os_path(directory)}",
                 )
-        if self.n_entries == 0 and self.had_text:
+        if self.n_entries == 0 and any(file.hash for file in self.known.values()):
             raise RootUnavailableError(
                 f"{os_path(directory)} is empty, but the index holds files of it: is a drive not mounted?",
                 hint=f"nothing was removed; if it is empty on purpose: dirindex forget {os_path(directory)}",

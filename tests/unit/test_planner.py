@@ -20,9 +20,12 @@ from directory_indexer.records import (
     SkipReason,
     SourceFile,
     Stage,
+    Stamp,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from directory_indexer.indexing.planner import Plan
 
 ROOT = FilePath("/docs")
@@ -34,7 +37,7 @@ def path(name: str) -> FilePath:
 
 
 def known(*names: str) -> dict[FilePath, KnownFile]:
-    indexed = KnownFile(5, OLD, 10 * OLD, ContentHash(b"hash"), 1, FileState.INDEXED, "")
+    indexed = KnownFile(5, OLD, True, ContentHash(b"hash"), 1, FileState.INDEXED, "")
     return {path(name): indexed for name in names}
 
 
@@ -43,8 +46,21 @@ def listing(name: str, *files: str, **more: object) -> Listing:
     return Listing(path(name), sources, **more)  # type: ignore[arg-type]
 
 
+class Known:
+    """The files that an index knows, all of them as `known` makes them."""
+
+    def __init__(self, files: dict[FilePath, KnownFile]) -> None:
+        self.files = files
+
+    def settled(self) -> set[Stamp]:
+        return {(path, file.size, file.mtime_ns) for path, file in self.files.items()}
+
+    def details(self, paths: Iterable[FilePath]) -> dict[FilePath, KnownFile]:
+        return {path: self.files[path] for path in paths}
+
+
 def planned(*listings: Listing, of: dict[FilePath, KnownFile], mounts: frozenset[FilePath] = frozenset()) -> Plan:
-    return plan(ROOT, listings, of, recipe=1, mounts=mounts)
+    return plan(ROOT, listings, Known(of), recipe=1, mounts=mounts)
 
 
 def test_a_file_that_is_not_in_its_directory_is_removed() -> None:
