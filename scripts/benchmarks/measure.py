@@ -7,37 +7,54 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
 PYTHON = sys.executable
+Item = TypeVar("Item")
+
 DIRINDEX = str(Path(sys.executable).with_name("dirindex"))
+
+Command: TypeAlias = Sequence[str]
+Prepared: TypeAlias = Callable[[], Command]
+"""Makes ready what a command needs each time that it runs, which costs it nothing; gives the command."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What all benchmarks are told: `place` keeps trees and indexes, `model` is the file of another model."""
+    """What all benchmarks are told.
+
+    `place` keeps trees and indexes, `linux` is an unpacked source package, `model` is the file of another model.
+    """
 
     place: Path
     rounds: int
     n_chunks: int
+    n_chunks_large: int
     n_files: int
+    n_files_large: int
+    linux: Path | None
     model: Path | None
 
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of ours beside that of the baseline, which was taken in the same run."""
+    """One figure of ours beside that of the baseline, which was taken in the same run.
+
+    `size` is set on figures that show how cost grows: how many files or chunks there were.
+    """
 
     what: str
     unit: str
     ours: float
     baseline: float | None = None
     of: str = ""
+    size: int | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -49,7 +66,8 @@ class Row:
         return {**asdict(self), "ratio": self.ratio}
 
     def __str__(self) -> str:
-        line = f"{self.what:46} {self.ours:10.1f} {self.unit:22}"
+        what = self.what if self.size is None else f"{self.what}, {self.size:,}"
+        line = f"{what:56} {self.ours:10.1f} {self.unit:22}"
         if self.ratio is None:
             return line.rstrip()
         return f"{line} {self.baseline:10.1f} {self.of:34} {self.ratio:7.2f}"
@@ -62,13 +80,16 @@ class Cost:
     cpu: float
     wall: float
 
+    def __sub__(self, other: Cost) -> Cost:
+        return Cost(self.cpu - other.cpu, self.wall - other.wall)
 
-def costs(commands: Mapping[str, Sequence[str]], *, rounds: int) -> dict[str, Cost]:
+
+def costs(commands: Mapping[str, Command | Prepared], *, rounds: int) -> dict[str, Cost]:
     """Run each command in each round, and once before for the caches; give the medians."""
     taken: dict[str, list[Cost]] = {name: [] for name in commands}
     for number in range(rounds + 1):
         for name, command in commands.items():
-            cost = cost_of(command)
+            cost = cost_of(command() if callable(command) else command)
             if number:
                 taken[name].append(cost)
     return {name: _median(costs) for name, costs in taken.items()}
@@ -80,16 +101,26 @@ def rows_of(what: str, ours: Cost, baseline: Cost, *, of: str) -> Iterator[Row]:
     yield Row(what, "ms of the clock", ours.wall, baseline.wall, of)
 
 
-def cost_of(command: Sequence[str]) -> Cost:
+def cost_of(command: Command, *, output: IO[bytes] | int = subprocess.DEVNULL) -> Cost:
     """Run a command; its children count as far as it waits for them."""
     started = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)  # noqa: S603 - a command of a benchmark
+    process = subprocess.Popen(command, stdout=output)  # noqa: S603 - a command of a benchmark
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         sys.exit(f"'{' '.join(command)}' ended with {process.returncode}")
     return Cost((usage.ru_utime + usage.ru_stime) * 1000, wall * 1000)
+
+
+def times(work: Callable[[Item], object], items: Sequence[Item]) -> list[float]:
+    """Tell how many milliseconds of the clock it takes to work on each item."""
+    taken = []
+    for item in items:
+        started = time.perf_counter()
+        work(item)
+        taken.append((time.perf_counter() - started) * 1000)
+    return taken
 
 
 def percentile(values: Sequence[float], percent: int) -> float:

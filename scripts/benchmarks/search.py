@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from benchmarks.corpus import CHUNKS_PER_FILE, make_index, make_tree, vocabulary
-from benchmarks.measure import DIRINDEX, PYTHON, Options, Row, costs, rows_of
+from benchmarks.corpus import corpus_of, vocabulary
+from benchmarks.measure import DIRINDEX, PYTHON, Cost, Options, Row, costs, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
 def search(options: Options) -> Iterator[Row]:
     """Measure searches by words and by words and meaning."""
-    data_dir, n_chunks = large_index(options)
+    corpus = corpus_of(options.n_chunks, options.place)
+    taken = search_costs(corpus.data_dir, rounds=options.rounds)
+    for mode in ("keyword", "hybrid"):
+        what = f"search --mode {mode}, {corpus.n_chunks:,} chunks"
+        yield from rows_of(what, taken[mode], taken["python -c pass"], of="python -c pass")
+
+
+def search_costs(data_dir: Path, *, rounds: int) -> dict[str, Cost]:
+    """Measure each mode, and `python -c pass` beside them."""
     query = queries(1)[0]
     command = (DIRINDEX, "search", query, "--quiet", "--limit", "10", "--data-dir", str(data_dir), "--mode")
     commands = {
@@ -23,21 +31,7 @@ def search(options: Options) -> Iterator[Row]:
         "keyword": (*command, "keyword"),
         "hybrid": (*command, "hybrid"),
     }
-    taken = costs(commands, rounds=options.rounds)
-    for mode in ("keyword", "hybrid"):
-        what = f"search --mode {mode}, {n_chunks:,} chunks"
-        yield from rows_of(what, taken[mode], taken["python -c pass"], of="python -c pass")
-
-
-def large_index(options: Options) -> tuple[Path, int]:
-    """Make the index that searches are measured on, unless it is there; tell how many chunks it has."""
-    name = f"large-{options.n_chunks}"
-    tree, data_dir = options.place / f"{name}-tree", options.place / f"{name}-index"
-    make_tree(tree, n_files=-(-options.n_chunks // CHUNKS_PER_FILE), n_chunks_each=CHUNKS_PER_FILE)
-    app = make_index(data_dir, tree)
-    n_chunks = app.summary().n_chunks
-    app.close()
-    return data_dir, n_chunks
+    return costs(commands, rounds=rounds)
 
 
 def queries(number: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import statistics
@@ -13,34 +14,44 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from benchmarks.measure import DIRINDEX, Cost, Options, Row, percentile
-from benchmarks.search import large_index, queries
+from benchmarks.corpus import N_PARTS, corpus_of
+from benchmarks.measure import DIRINDEX, Cost, Options, Row, percentile, times
+from benchmarks.search import queries
 
 from directory_indexer.embedders.model_files import DIMENSIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
+
+    from benchmarks.corpus import Corpus
+    from numpy.typing import NDArray
 
 _N_CALLS = 200
 _N_AT_ONCE = 8
 _N_HITS = 10
+_N_SCANS = 50
 
 
 def serving(options: Options) -> Iterator[Row]:
-    """Measure the life of servers from the start of the process on, then one that many calls reach."""
+    """Measure the life of servers from the start of the process on, then servers that many calls reach."""
     if not Path("/proc/self/stat").exists():
         sys.exit("serving reads /proc, which this system does not have")
-    data_dir, n_chunks = large_index(options)
-    lives = [_life(data_dir) for _ in range(options.rounds)]
+    corpus = corpus_of(options.n_chunks, options.place)
+    lives = [_life(corpus.data_dir) for _ in range(options.rounds)]
     for what in lives[0]:
         yield Row(f"serve, start to {what}", "ms of processor", statistics.median(life[what].cpu for life in lives))
         yield Row(f"serve, start to {what}", "ms of the clock", statistics.median(life[what].wall for life in lives))
-    with Server(data_dir) as server:
+    with Server(corpus.data_dir) as server:
         server.until_ready()
-        yield Row(f"serve at rest, {n_chunks:,} chunks", "MB", server.memory()["VmRSS"])
+        yield Row(f"serve at rest, {corpus.n_chunks:,} chunks", "MB", server.memory()["VmRSS"])
         yield Row("  of it not shared with files", "MB", server.memory()["RssAnon"])
-        yield from _calls(server, n_chunks)
+        yield from _calls(server, corpus)
+        yield from _calls_at_once(server)
         yield Row("serve afterwards", "MB", server.memory()["VmRSS"])
+    large = corpus_of(options.n_chunks_large, options.place)
+    with Server(large.data_dir) as server:
+        server.until_ready()
+        yield from _calls(server, large)
 
 
 def _life(data_dir: Path) -> dict[str, Cost]:
@@ -53,47 +64,46 @@ def _life(data_dir: Path) -> dict[str, Cost]:
         return {"handshake": handshake, "first answer": info, "first search": server.spent()}
 
 
-def _calls(server: Server, n_chunks: int) -> Iterator[Row]:
-    scans = _brute_force(n_chunks)
-    started = server.spent()
-    alone = _times(lambda query: server.call("search", query=query), queries(_N_CALLS))
-    spent = server.spent().cpu - started.cpu
-    for name, percent in (("median", 50), ("95 of 100", 95)):
-        what = f"search in serve, one at a time, {name}"
-        yield Row(what, "ms of the clock", percentile(alone, percent), percentile(scans, percent), "numpy, all vectors")
-    yield Row("  a call", "ms of processor", spent / _N_CALLS)
-    at_once = _at_once(server, queries(_N_CALLS))
-    for name, percent in (("median", 50), ("95 of 100", 95)):
-        yield Row(f"search in serve, {_N_AT_ONCE} at once, {name}", "ms of the clock", percentile(at_once, percent))
+def _calls(server: Server, corpus: Corpus) -> Iterator[Row]:
+    """Measure calls one at a time, in the whole index and in a fiftieth of it, a different one each time."""
+    asked = queries(_N_CALLS)
+    vectors = np.random.default_rng(7).standard_normal((corpus.n_chunks, DIMENSIONS), np.float32)
+    paths = {"everywhere": itertools.repeat(""), "in a fiftieth": itertools.cycle(map(str, corpus.parts))}
+    lots = {"everywhere": None, "in a fiftieth": np.arange(0, len(vectors), N_PARTS)}
+    for where, path in paths.items():
+        started = server.spent()
+        taken = times(
+            lambda call: server.call("search", query=call[0], path=call[1]), list(zip(asked, path, strict=False))
+        )
+        spent = server.spent().cpu - started.cpu
+        scans = _brute_force(vectors, lots[where])
+        what = f"search in serve, {corpus.n_chunks:,} chunks, {where}"
+        for name, percent in (("median", 50), ("95 of 100", 95)):
+            ours, scan = percentile(taken, percent), percentile(scans, percent)
+            yield Row(f"{what}, {name}", "ms of the clock", ours, scan, "numpy, vectors in float32")
+        yield Row("  a call", "ms of processor", spent / _N_CALLS)
 
 
-def _brute_force(n_chunks: int) -> list[float]:
-    chance = np.random.default_rng(7)
-    vectors = chance.standard_normal((n_chunks, DIMENSIONS), np.float32)
-    wanted = chance.standard_normal((50, DIMENSIONS), np.float32)
-
-    def scan(query: np.ndarray[Any, Any]) -> object:
-        scores = vectors @ query
+def _brute_force(vectors: NDArray[np.float32], lot: NDArray[np.int64] | None) -> list[float]:
+    def scan(query: NDArray[np.float32]) -> object:
+        scores = (vectors if lot is None else vectors[lot]) @ query
         best = np.argpartition(scores, -_N_HITS)[-_N_HITS:]
         return best[np.argsort(-scores[best])]
 
-    return _times(scan, list(wanted))
+    return times(scan, list(np.random.default_rng(8).standard_normal((_N_SCANS, DIMENSIONS), np.float32)))
 
 
-def _times(work: Callable[[Any], object], items: Sequence[Any]) -> list[float]:
-    taken = []
-    for item in items:
-        started = time.perf_counter()
-        work(item)
-        taken.append((time.perf_counter() - started) * 1000)
-    return taken
+def _calls_at_once(server: Server) -> Iterator[Row]:
+    taken = _at_once(server, queries(_N_CALLS))
+    for name, percent in (("median", 50), ("95 of 100", 95)):
+        yield Row(f"search in serve, {_N_AT_ONCE} at once, {name}", "ms of the clock", percentile(taken, percent))
 
 
 def _at_once(server: Server, asked: Sequence[str]) -> list[float]:
     taken: list[float] = []
 
     def work(number: int) -> None:
-        taken.extend(_times(lambda query: server.call("search", query=query), asked[number::_N_AT_ONCE]))
+        taken.extend(times(lambda query: server.call("search", query=query), asked[number::_N_AT_ONCE]))
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(_N_AT_ONCE)]
     for thread in threads:

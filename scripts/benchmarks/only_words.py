@@ -1,0 +1,29 @@
+"""Index by words alone, as `dirindex index` does before it embeds: `only_words.py DATA_DIR DIRECTORY...`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Never
+
+from directory_indexer.app import App
+from directory_indexer.config import load_config
+from directory_indexer.errors import ProviderError
+from directory_indexer.indexing.indexer import IndexOptions
+
+
+class _AppOfWords(App):
+    def embedder(self) -> Never:
+        raise ProviderError("only words are wanted")
+
+
+def main() -> None:
+    data_dir, *directories = sys.argv[1:]
+    app = _AppOfWords(load_config(file=None, data_dir=Path(data_dir), environ={}))
+    app.indexer.index(
+        directories, options=IndexOptions(has_consent=True), listener=lambda _: None, stop_reason=lambda: None
+    )
+
+
+if __name__ == "__main__":
+    main()
