@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import onnxruntime
 from benchmarks.measure import Options, Row
-from benchmarks.peak import measured_peaks
 
 from directory_indexer.embedders.embedded import DIMENSIONS, EmbeddedEmbedder
 from directory_indexer.embedders.wordpiece import count_tokens, token_ids
@@ -45,7 +44,8 @@ def embedding(options: Options) -> Iterator[Row]:
     for name, lengths in _LENGTHS.items():
         yield _compared(f"embedding, {name} tokens, 1 core", lengths, model, threads=1, rounds=options.rounds)
     yield _compared("embedding, 256 tokens, 2 threads", (256,), model, threads=2, rounds=options.rounds)
-    yield from _share_of_limit(256, options.rounds)
+    if importlib.util.find_spec("onnx"):
+        yield from _share_of_limit(256, options.rounds)
 
 
 def _compared(what: str, lengths: Sequence[int], model: Path | None, *, threads: int, rounds: int) -> Row:
@@ -59,6 +59,8 @@ def _compared(what: str, lengths: Sequence[int], model: Path | None, *, threads:
 
 
 def _share_of_limit(length: int, rounds: int) -> Iterator[Row]:
+    from benchmarks.peak import measured_peaks  # noqa: PLC0415 - it needs a package of the group bench
+
     peaks = measured_peaks(rounds)
     speed = _speeds({"ours": _embedded(1)}, _texts_of((length,)), time.process_time, rounds)["ours"]
     products, attention = _PRODUCTS_A_TOKEN, _ATTENTION_A_TOKEN_AND_POSITION * length

@@ -1,4 +1,4 @@
-"""Every benchmark of scripts/bench runs on small trees, and scripts/speed_page makes a page of its figures."""
+"""The benchmarks of scripts/bench run on small trees, and give figures."""
 
 from __future__ import annotations
 
