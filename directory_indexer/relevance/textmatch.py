@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 from directory_indexer.relevance.analyzer import part_words, words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from directory_indexer.relevance.matchplan import MatchPlan
 
@@ -34,26 +35,23 @@ class Matcher:
     """A plan made ready to be held against many passages."""
 
     def __init__(self, plan: MatchPlan) -> None:
-        self._terms_of: dict[str, list[tuple[int, float]]] = {}
+        self._forms: list[tuple[str, int, float]] = []
         self._rows: list[tuple[int, tuple[str, ...]]] = []
         for index, term in enumerate(plan.terms):
-            for form in term.forms:
-                self._terms_of.setdefault(form, []).append((index, 1.0 if form == term.typed else _VARIANT))
+            self._forms += [(form, index, 1.0 if form == term.typed else _VARIANT) for form in sorted(term.forms)]
             self._rows += [(index, row) for row in term.rows]
+        self._known = frozenset(form for form, _, _ in self._forms)
         self._weights = plan.weights
         self._total = math.fsum(self._weights) or 1.0
 
     def match(self, text: str, *, names: str) -> TextMatch:
         """Count the terms in one passage; `names` is what stands above it: heading, title, path."""
         found = words(text)
-        terms_of = self._terms_of.get
         counts = [0.0] * len(self._weights)
-        for word in found:
-            for index, amount in terms_of(word, ()):
-                counts[index] += amount
-        for word in part_words(text):
-            for index, amount in terms_of(word, ()):
-                counts[index] += _PART * amount
+        for form, index, amount in self._uses(set(found)):
+            counts[index] += found.count(form) * amount
+        for _, index, amount in self._uses(part_words(text)):
+            counts[index] += _PART * amount
         for index, row in self._rows:
             counts[index] += _count_row(found, row)
         named = self.terms_in(names)
@@ -61,12 +59,18 @@ class Matcher:
 
     def terms_in(self, names: str) -> set[int]:
         """Tell which terms occur in a name or a path."""
-        return {index for word in _all_words(names) for index, _ in self._terms_of.get(word, ())}
+        return {index for _, index, _ in self._uses(_all_words(names))}
+
+    def _uses(self, found: AbstractSet[str]) -> Iterator[tuple[str, int, float]]:
+        """Give the forms among these words, each with a term that it stands for and what it counts there."""
+        for form, index, amount in self._forms:
+            if form in found:
+                yield form, index, amount
 
     def share_of_name(self, name: str) -> float:
         """Tell how much of a name the query says, between 0 and 1."""
         found = _all_words(name)
-        return sum(word in self._terms_of for word in found) / len(found) if found else 0.0
+        return len(found & self._known) / len(found) if found else 0.0
 
     def frequency(self, match: TextMatch, *, usual_length: float) -> float:
         """Weigh what a passage has: bm25 as a share of the most that any text could reach."""
