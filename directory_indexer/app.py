@@ -11,7 +11,6 @@ from __future__ import annotations
 import glob
 import os
 import threading
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -255,7 +254,7 @@ class App:
         from directory_indexer.lock import is_locked
 
         summary = snapshot.summary()
-        return replace(summary, is_running=summary.is_running and is_locked(self._lock_path))
+        return summary._replace(is_running=summary.is_running and is_locked(self._lock_path))
 
     def embedder(self) -> Embedder:
         """Give the configured embedder, loaded at the first call.

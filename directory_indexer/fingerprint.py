@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 from directory_indexer.records import content_hash
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
+class Fingerprint(NamedTuple):
     """The ways of embedding, chunking, extracting and analysing, each as text that changes with it."""
 
     embedding: str
@@ -32,7 +31,7 @@ class Fingerprint:
 
     def to_json(self) -> str:
         """Write the fingerprint as it is remembered in the index."""
-        return json.dumps(asdict(self), sort_keys=True)
+        return json.dumps(self._asdict(), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Fingerprint:

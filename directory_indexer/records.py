@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import uuid
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, NewType, TypeAlias
 
@@ -132,16 +131,14 @@ class ParseRequest(NamedTuple):
     known_hash: ContentHash | None
 
 
-@dataclass(frozen=True, slots=True)
-class UnchangedFile:
+class UnchangedFile(NamedTuple):
     """A file whose stamp is another but whose bytes are those that are known."""
 
     source: SourceFile
     hash: ContentHash
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedFile:
+class SkippedFile(NamedTuple):
     """A file that was seen and left out, with the reason and, where it helps, the rule or number behind it."""
 
     path: FilePath
@@ -151,8 +148,7 @@ class SkippedFile:
     mtime_ns: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class FileFailure:
+class FileFailure(NamedTuple):
     """A file or directory that could not be processed; the next run tries again."""
 
     path: FilePath
@@ -160,8 +156,7 @@ class FileFailure:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoredPath:
+class IgnoredPath(NamedTuple):
     """A file or directory that a rule excludes, and the rule as the user would write it, with where it stands."""
 
     path: FilePath
@@ -185,8 +180,7 @@ class Listing(NamedTuple):
     is_mount: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A stretch of a document that starts at character `start` and ends where the next one starts.
 
     `headings` is the path of headings or symbols, outermost first; `page` counts from 1.
@@ -197,8 +191,7 @@ class Section:
     page: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """The text of one file as one stream, with the places where headings, symbols and pages begin.
 
     For formats that are text already, `text` has the very lines of the file; for the others (PDF, notebooks) lines
@@ -220,8 +213,7 @@ class Document:
         return tuple(starts)
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """A stretch of a document's text: characters `start_char` to `end_char`, lines counted from 1, both inclusive.
 
     Chunks of a document are sorted, cover all of its text, and overlap only with their neighbours, so the document
@@ -248,8 +240,7 @@ def embedding_text(chunk: Chunk, path: FilePath) -> str:
     return "\n".join(part for part in (name, chunk.heading, chunk.text) if part)
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedFile:
+class ParsedFile(NamedTuple):
     """A file that was read and cut into chunks, as it was at the stamp of `source` and at `hash`."""
 
     source: SourceFile
@@ -260,8 +251,7 @@ class ParsedFile:
     page_starts: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingSpace:
+class EmbeddingSpace(NamedTuple):
     """What makes two vectors comparable: the same provider, model, dimensions and document prefix; and where it is.
 
     `dimensions` is 0 while only the provider knows them; `is_shortened` says that they were asked for.
@@ -283,8 +273,7 @@ class EmbeddingSpace:
         return name + (f" with '{self.document_prefix}'" if self.document_prefix else "")
 
 
-@dataclass(frozen=True, slots=True)
-class VectorLine:
+class VectorLine(NamedTuple):
     """Vectors of one space in one collection: `space` is None while there are none yet.
 
     `suffix` is what the name of the collection has behind the configured one; it is empty for the first line.
@@ -294,16 +283,14 @@ class VectorLine:
     suffix: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingUsage:
+class EmbeddingUsage(NamedTuple):
     """What an embedder was given so far: tokens as the provider counts them, and texts that it read only in part."""
 
     n_tokens: int = 0
     n_truncated: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingEstimate:
+class EmbeddingEstimate(NamedTuple):
     """About how many tokens a run would embed, with what, and what it would redo because of another way."""
 
     space_name: str
@@ -335,8 +322,7 @@ class KnownFile(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedChunk:
+class IndexedChunk(NamedTuple):
     """A chunk as the index holds it, with what is known of its file."""
 
     id: int
@@ -348,8 +334,7 @@ class IndexedChunk:
     chunk: Chunk
 
 
-@dataclass(frozen=True, slots=True)
-class PendingChunk:
+class PendingChunk(NamedTuple):
     """A chunk that is searchable by words and waits for its vector."""
 
     id: int
@@ -360,14 +345,13 @@ class PendingChunk:
     embedding_text: str
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedChunk:
+class EmbeddedChunk(NamedTuple):
     """A chunk's vector, as float32 values in native byte order."""
 
     id: int
     chunk_id: ChunkId
     text_hash: ContentHash
-    vector: bytes = field(repr=False)
+    vector: bytes
 
 
 class SearchMode(StrEnum):
@@ -393,14 +377,13 @@ class Quantization(StrEnum):
     BINARY = "binary"
 
 
-@dataclass(frozen=True, slots=True)
-class VectorPoint:
+class VectorPoint(NamedTuple):
     """One vector with the payload that Qdrant keeps beside it."""
 
     chunk_id: ChunkId
     file_path: FilePath
     parent_directories: tuple[FilePath, ...]
-    vector: bytes = field(repr=False)
+    vector: bytes
     """The float32 values in native byte order."""
 
 
@@ -412,8 +395,7 @@ class PendingVectors(NamedTuple):
     values: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class VectorScope:
+class VectorScope(NamedTuple):
     """Where a hit must lie: in one of the directories, at any depth, or in one of the files; anywhere if none is given.
 
     A directory counts as a scope if it is a tracked one or lies in one.
@@ -430,8 +412,7 @@ class VectorHit(NamedTuple):
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
+class SearchRequest(NamedTuple):
     """What is looked for, and where.
 
     `scope` holds directories or files, of which a hit must lie in one; `globs` and `kinds` likewise, where given.
@@ -447,8 +428,7 @@ class SearchRequest:
     modified_since: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(NamedTuple):
     """The part of a chunk that matched, with the (start, end) characters of the matching words in it."""
 
     text: str
@@ -457,8 +437,7 @@ class Excerpt:
     marks: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """Why a hit stands where it does: its rank (from 1) and score in each list, and what moved it."""
 
     keyword_rank: int | None = None
@@ -468,8 +447,7 @@ class Explanation:
     signals: tuple[tuple[str, float], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """One passage of an answer. `score` lies between 0 and 1 and means the same from query to query."""
 
     path: FilePath
@@ -485,11 +463,10 @@ class Hit:
     text: str
     excerpt: Excerpt
     n_more_in_file: int = 0
-    explanation: Explanation = field(default_factory=Explanation)
+    explanation: Explanation = Explanation()
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(NamedTuple):
     """An answer: the hits, best first, and what a reader must know to trust them.
 
     `degraded` holds sentences on what could not be used; `is_weak` says that nothing good was found.
@@ -523,8 +500,7 @@ class Outcome(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class RunProgress:
+class RunProgress(NamedTuple):
     """How far an index run is; totals are 0 while they are not known. `notice` is what somebody should know now.
 
     While it waits, `waits_for` says who writes.
@@ -542,8 +518,7 @@ class RunProgress:
     waits_for: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RunRecord:
+class RunRecord(NamedTuple):
     """One index run as all processes see it; times are seconds since the epoch."""
 
     id: int
@@ -557,8 +532,7 @@ class RunRecord:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexReport:
+class IndexReport(NamedTuple):
     """What an index run did. Files seen = added + changed + moved + unchanged + skipped + failed.
 
     `refused` are chunks that stay without a vector because the provider takes everything but them; `unavailable` says
@@ -602,8 +576,7 @@ class IndexReport:
         return self.n_added + self.n_changed + self.n_moved + self.n_unchanged + self.n_skipped + self.n_failed
 
 
-@dataclass(frozen=True, slots=True)
-class MigrationReport:
+class MigrationReport(NamedTuple):
     """What copying vectors to another store came to; of the hits of sample queries so many were as near as before."""
 
     outcome: Outcome
@@ -614,8 +587,7 @@ class MigrationReport:
     n_compared_hits: int
 
 
-@dataclass(frozen=True, slots=True)
-class DirectoryStatus:
+class DirectoryStatus(NamedTuple):
     """One tracked directory: what of it is searchable by words (`n_chunks`) and by meaning (`n_embedded`).
 
     `n_refused` chunks are not, because the provider refuses their texts.
@@ -633,8 +605,7 @@ class DirectoryStatus:
     n_refused: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class StatusReport:
+class StatusReport(NamedTuple):
     """The whole index at a glance. While vectors are made anew in `next_space`, those in `space` answer."""
 
     directories: tuple[DirectoryStatus, ...]
@@ -647,8 +618,7 @@ class StatusReport:
     next_space: EmbeddingSpace | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FileText:
+class FileText(NamedTuple):
     """The indexed text of a file, or a part of it, as `get` gives it."""
 
     path: FilePath
@@ -663,8 +633,7 @@ class FileText:
     has_changed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class IndexSummary:
+class IndexSummary(NamedTuple):
     """What an answer was drawn from; `is_running` says that a run is changing it."""
 
     n_directories: int
@@ -684,8 +653,7 @@ class Verdict(StrEnum):
     REPAIRED = "repaired"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing that was checked, what was found, and what to do about it."""
 
     check: str

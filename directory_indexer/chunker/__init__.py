@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, groupby, pairwise, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -95,7 +95,7 @@ def _flows(document: Document) -> Iterator[_Flow]:
         is_next_page = starts and section.page != page and section.headings == starts[-1].headings
         page = section.page
         if not is_next_page:
-            starts.append(section if starts else replace(section, start=0))
+            starts.append(section if starts else section._replace(start=0))
     above: tuple[str, ...] = ()
     for section, following in pairwise((*starts, Section(len(document.text)))):
         depth = min(len(_common((above, section.headings))), _MAX_DEPTH)

@@ -529,12 +529,11 @@ def _index_exit_code(report: IndexReport) -> int:
 
 
 def _show(app: App, result: SearchResult, output: Output, *, view: View, explain: bool, first: int) -> None:
-    import dataclasses
 
     from directory_indexer.render import answers, json_pages
     from directory_indexer.render.answers import View
 
-    shown = dataclasses.replace(result, hits=result.hits[first:])
+    shown = result._replace(hits=result.hits[first:])
     if output.as_json:
         page = json_pages.search_json(result, index=app.summary(), first=first, full=view is View.FULL, explain=explain)
         output.data(page)

@@ -11,9 +11,8 @@ import json
 import os
 import re
 import stat
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.config.kinds import Mistake, Secret, SecretText
 from directory_indexer.config.settings import PROVIDERS, Config, built, contradictions
@@ -40,8 +39,7 @@ _ONLY_FOR_A_SERVER = ("api_key", "ca_file", "grpc_port", "shard_number", "replic
 _ONLY_FOR_A_SERVICE = ("endpoint", "api_key", "query_prefix", "document_prefix", "dimensions", "keep_alive")
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedConfig:
+class LoadedConfig(NamedTuple):
     """The checked configuration, and how it came about.
 
     `file` is the file that was read, if there was one. `settings` holds every key for showing: paths are text, and

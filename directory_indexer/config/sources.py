@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from directory_indexer.config.jsonc import parse_jsonc
 from directory_indexer.config.settings import Config, keys_below
@@ -35,8 +34,7 @@ class Source(StrEnum):
     DEFAULT = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class Setting(Generic[Value]):
+class Setting(NamedTuple, Generic[Value]):
     """One key with its value and where it came from; `origin` is the name of the option, variable or file."""
 
     key: str

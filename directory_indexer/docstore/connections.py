@@ -9,7 +9,6 @@ import contextlib
 import os
 import sqlite3
 from collections import deque
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -17,25 +16,25 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@dataclass(slots=True)
 class Connection:
     """A connection that one thread uses at a time.
 
     `known` is what questions have found out; it holds as long as nobody writes.
     """
 
-    raw: sqlite3.Connection
-    file: tuple[int, int]
-    known: dict[str, object] = field(default_factory=dict)
-    version: int = 0
+    def __init__(self, raw: sqlite3.Connection, file: tuple[int, int]) -> None:
+        self.raw = raw
+        self.file = file
+        self.known: dict[str, object] = {}
+        self._version = 0
 
     def begin_reading(self) -> None:
         """Hold on to the state of this moment."""
         self.raw.execute("BEGIN")
         version = self.raw.execute("PRAGMA data_version").fetchone()[0]
-        if version != self.version:
+        if version != self._version:
             self.known.clear()
-            self.version = version
+            self._version = version
 
     def begin_writing(self) -> None:
         """Become the only writer; waits for another one."""

@@ -10,7 +10,6 @@ import json
 import os
 import time
 import uuid
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from directory_indexer.docstore.schema import FTS_TABLE
@@ -203,7 +202,7 @@ class Transaction:
 
     def set_space(self, space: EmbeddingSpace) -> None:
         """Remember the space of the first vectors."""
-        self.set_meta("space", json.dumps(asdict(space)))
+        self.set_meta("space", json.dumps(space._asdict()))
 
     def begin_switch(self, suffix: str) -> None:
         """Start a new set of vectors; the one that answers now goes on answering until the new one is complete.

@@ -12,7 +12,6 @@ import random
 import re
 import threading
 import time
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -85,7 +84,7 @@ class RemoteEmbedder:
         """The space that all vectors of this embedder lie in."""
         if not self._dimensions:
             self.check()
-        return replace(self._known_space, dimensions=self._dimensions)
+        return self._known_space._replace(dimensions=self._dimensions)
 
     @cached_property
     def max_tokens(self) -> int | None:
@@ -168,7 +167,7 @@ class RemoteEmbedder:
                 error = still
             else:
                 with self._lock:
-                    self._usage = replace(self._usage, n_truncated=self._usage.n_truncated + 1)
+                    self._usage = self._usage._replace(n_truncated=self._usage.n_truncated + 1)
                 return vector
         return error.message
 
@@ -198,7 +197,7 @@ class RemoteEmbedder:
             raise self._nonsense("vectors with values that are no numbers, or nothing but zeros")
         with self._lock:
             self._dimensions = vectors.shape[1]
-            self._usage = replace(self._usage, n_tokens=self._usage.n_tokens + (answer.n_tokens or 0))
+            self._usage = self._usage._replace(n_tokens=self._usage.n_tokens + (answer.n_tokens or 0))
         unit_vectors: NDArray[np.float32] = (vectors / lengths).astype(np.float32)
         return unit_vectors
 

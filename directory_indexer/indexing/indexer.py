@@ -282,7 +282,7 @@ class Indexer:
                 hint="add --yes to do it; until then searches answer from what is there",
             )
         if built.embedding != now.embedding and not is_elsewhere:
-            self._vectorizer.switch(replace(built, embedding=now.embedding))
+            self._vectorizer.switch(built._replace(embedding=now.embedding))
         with self._docstore.transaction() as transaction:
             if built.analysis != now.analysis:
                 transaction.rebuild_words()

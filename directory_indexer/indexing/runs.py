@@ -6,7 +6,6 @@ import contextlib
 import os
 import platform
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from directory_indexer.records import Outcome, Phase, RunProgress
@@ -50,7 +49,7 @@ class Run:
 
     def report(self, progress: RunProgress) -> None:
         """Show progress; other processes see it at most twice a second."""
-        self._listener(replace(progress, notice=self.notice))
+        self._listener(progress._replace(notice=self.notice))
         now = time.monotonic()
         if now - self._written_at >= _HEARTBEAT_SECONDS:
             self._written_at = now

@@ -7,7 +7,7 @@ anywhere and the next one goes on where it ended.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from directory_indexer.errors import ProviderError, VectorStoreError
@@ -121,12 +121,12 @@ class Updater:
         """Embed what waits, until all is searchable by meaning, a service fails, or the run must stop."""
         with self._docstore.snapshot() as snapshot:
             total = snapshot.count_chunks_to_embed()
-        self._progress = replace(self._progress, phase=Phase.EMBEDDING, chunks_total=total)
+        self._progress = self._progress._replace(phase=Phase.EMBEDDING, chunks_total=total)
         if total and not self._run.must_stop:
             self._attempt(self._embed)
             self.tally.usage = self._vectorizer.usage
         self._vectorizer.complete_switch()
-        self._run.report(replace(self._progress, phase=Phase.MERGING))
+        self._run.report(self._progress._replace(phase=Phase.MERGING))
         self._attempt(self._vectorizer.merge_what_is_worth_it)
         self.tally.n_pending = total - self._progress.chunks_done
 
@@ -200,8 +200,7 @@ class Updater:
                     self.tally.n_moved += 1
                 else:
                     self.tally.n_added += 1
-        self._progress = replace(
-            self._progress,
+        self._progress = self._progress._replace(
             files_done=self._progress.files_done + 1,
             bytes_done=self._progress.bytes_done + _n_bytes(outcome),
             n_failed=len(self.tally.failures),
@@ -231,7 +230,7 @@ class Updater:
             self.tally.n_embedded += step.n_embedded
             self.tally.n_reused += step.n_reused
             self.tally.refused += step.refused
-            self._progress = replace(self._progress, chunks_done=self._progress.chunks_done + step.n_chunks)
+            self._progress = self._progress._replace(chunks_done=self._progress.chunks_done + step.n_chunks)
             self._run.report(self._progress)
 
 

@@ -37,21 +37,21 @@ def fold(text: str) -> str:
     """Give the text in the spelling that is indexed, all but lower case and Latin accents, which SQLite folds."""
     if text.isascii():
         return text
-    return _UNSPACED.sub(_all_grams, _respelled(text))
+    return re.sub(_UNSPACED, _all_grams, _respelled(text))
 
 
 def words(text: str) -> list[str]:
     """Cut text into words exactly as the index does."""
     if text.isascii():
         return text.encode().translate(_ASCII_WORDS).decode().split()
-    return _WORD.findall(_lowered(fold(text)))
+    return re.findall(_WORD, _lowered(fold(text)))
 
 
 def query_words(text: str) -> list[str]:
     """Cut text into words that are to be found: without the short rests at the end of runs of letters."""
     if text.isascii():
         return words(text)
-    return _WORD.findall(_lowered(_UNSPACED.sub(_full_grams, _respelled(text))))
+    return re.findall(_WORD, _lowered(re.sub(_UNSPACED, _full_grams, _respelled(text))))
 
 
 def part_words(text: str) -> set[str]:
@@ -85,21 +85,21 @@ def _hump_parts(text: str) -> set[str]:
 
 
 def _transliterations(text: str) -> list[str]:
-    if text.isascii() or not _UMLAUT.search(text):
+    if text.isascii() or not re.search(_UMLAUT, text):
         return []
     composed = unicodedata.normalize("NFKC", text)
-    return [transliterated(word.casefold()) for word in _UMLAUT_WORD.findall(composed)]
+    return [transliterated(word.casefold()) for word in re.findall(_UMLAUT_WORD, composed)]
 
 
 def _respelled(text: str) -> str:
     composed = unicodedata.normalize("NFKC", text).casefold()
-    return _RESPELLED.sub(lambda letter: _SPELLINGS[letter[0]], composed)
+    return re.sub(_RESPELLED, lambda letter: _SPELLINGS[letter[0]], composed)
 
 
 def _lowered(folded: str) -> str:
     if folded.isascii():
         return folded.lower()
-    return unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", folded.lower())))
+    return unicodedata.normalize("NFC", re.sub(_ACCENT, "", unicodedata.normalize("NFD", folded.lower())))
 
 
 def _all_grams(run: re.Match[str]) -> str:
@@ -128,12 +128,13 @@ _SHAPES: Final = bytes(
     for byte in range(128)
 ) + bytes(128)
 _HUMPS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_UMLAUT: Final = re.compile("[äöüÄÖÜåÅøØæÆ\u0308\u030a]")
-_UMLAUT_WORD: Final = re.compile(r"\w*[äöüÄÖÜåÅøØæÆ]\w*")
+# Plain ASCII does without the patterns that are text here; `re` compiles them when they are first used.
+_UMLAUT: Final = "[äöüÄÖÜåÅøØæÆ\u0308\u030a]"
+_UMLAUT_WORD: Final = r"\w*[äöüÄÖÜåÅøØæÆ]\w*"
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae"})
-_WORD: Final = re.compile(r"[^\W_]+(?:[\u0300-\u036f\u0900-\u0dff]+[^\W_]*)*")
-_ACCENT: Final = re.compile("(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+")
-_UNSPACED: Final = re.compile(
+_WORD: Final = r"[^\W_]+(?:[\u0300-\u036f\u0900-\u0dff]+[^\W_]*)*"
+_ACCENT: Final = "(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+"
+_UNSPACED: Final = (
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"  # Thai, Lao, Burmese, Khmer: three letters tell words apart best
     "|[\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
     "\uac00-\ud7af]+"  # Chinese, Japanese, and Korean, whose endings are glued to the word
@@ -147,4 +148,4 @@ _SPELLINGS: Final[dict[str, str]] = {
     **{letter: base for letter in map(chr, (*range(0x386, 0x3CF), *range(0x1F00, 0x1FFF)))
        if (base := unicodedata.normalize("NFD", letter.casefold())[:1]) != letter.casefold()},
 }  # fmt: skip
-_RESPELLED: Final = re.compile(f"[{''.join(map(re.escape, _SPELLINGS))}]")
+_RESPELLED: Final = f"[{''.join(map(re.escape, _SPELLINGS))}]"

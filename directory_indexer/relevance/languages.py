@@ -20,12 +20,15 @@ def language_of(text: str, words: Sequence[str]) -> str:
     Letters that only one language uses count first, then its function words. Latin text with neither is taken to be
     English: so are names, symbols and the words of computing.
     """
-    for script, language in _SCRIPTS:
-        if script.search(text):
-            return language
     votes = {language: sum(word in fillers for word in words) for language, fillers in _FILLERS.items()}
-    for letters, language in _LETTERS:
-        votes[language] += 2 * len(letters.findall(text))
+    votes["french"] += 2 * len(_FRENCH_ELISION.findall(text))
+    # Patterns are compiled when they are first needed: all of them take longer than a search by words.
+    if not text.isascii():
+        for script, language in _SCRIPTS:
+            if re.search(script, text):
+                return language
+        for letters, language in _LETTERS:
+            votes[language] += 2 * len(re.findall(letters, text))
     best = max(votes, key=lambda language: (votes[language], language == "english"))
     return best if votes[best] else "english"
 
@@ -45,37 +48,38 @@ def _lists(listed: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
 
 
 _SCRIPTS: Final = (
-    (re.compile("[\u3040-\u30ff\u31f0-\u31ff]"), "japanese"),
-    (re.compile("[\u3400-\u4dbf\u4e00-\u9fff]"), "chinese"),
-    (re.compile("[\uac00-\ud7af\u1100-\u11ff]"), "korean"),
-    (re.compile("[\u0e00-\u0e7f]"), "thai"),
-    (re.compile("[\u0400-\u052f]"), "russian"),
-    (re.compile("[\u0370-\u03ff\u1f00-\u1fff]{2}"), "greek"),
-    (re.compile("[پچژگ]"), "persian"),
-    (re.compile("[\u0600-\u06ff]"), "arabic"),
-    (re.compile("[\u0900-\u097f]"), "hindi"),
-    (re.compile("[\u0b80-\u0bff]"), "tamil"),
-    (re.compile("[\u0530-\u058f]"), "armenian"),
+    ("[\u3040-\u30ff\u31f0-\u31ff]", "japanese"),
+    ("[\u3400-\u4dbf\u4e00-\u9fff]", "chinese"),
+    ("[\uac00-\ud7af\u1100-\u11ff]", "korean"),
+    ("[\u0e00-\u0e7f]", "thai"),
+    ("[\u0400-\u052f]", "russian"),
+    ("[\u0370-\u03ff\u1f00-\u1fff]{2}", "greek"),
+    ("[پچژگ]", "persian"),
+    ("[\u0600-\u06ff]", "arabic"),
+    ("[\u0900-\u097f]", "hindi"),
+    ("[\u0b80-\u0bff]", "tamil"),
+    ("[\u0530-\u058f]", "armenian"),
     (
-        re.compile("[\u0590-\u05ff\u0980-\u0b7f\u0c00-\u0dff\u0e80-\u109f\u10a0-\u10ff\u1200-\u137f\u1780-\u17ff]"),
+        "[\u0590-\u05ff\u0980-\u0b7f\u0c00-\u0dff\u0e80-\u109f\u10a0-\u10ff\u1200-\u137f\u1780-\u17ff]",
         UNKNOWN,
     ),
-    (re.compile("[\u1ea0-\u1ef9ăơưĂƠƯ](?=.*[\u1ea0-\u1ef9ơưƠƯđĐ])"), "vietnamese"),
+    ("[\u1ea0-\u1ef9ăơưĂƠƯ](?=.*[\u1ea0-\u1ef9ơưƠƯđĐ])", "vietnamese"),
 )
 _OTHER_SCRIPTS: Final = frozenset(language for _, language in _SCRIPTS)
 _LETTERS: Final = (
-    (re.compile("[äöüßÄÖÜ]"), "german"),
-    (re.compile("[èêùçœÈÊÙÇŒ]|l'|d'|qu'"), "french"),
-    (re.compile("[ñ¿¡Ñ]"), "spanish"),
-    (re.compile("[ãõÃÕ]"), "portuguese"),
-    (re.compile("[ğışĞİŞ]"), "turkish"),
-    (re.compile("[ășțĂȘȚţ]"), "romanian"),
-    (re.compile("[åÅ]"), "swedish"),
-    (re.compile("[øæØÆ]"), "danish"),
-    (re.compile("[őűŐŰ]"), "hungarian"),
-    (re.compile("[ąęłńśźżĄĘŁŃŚŹŻ]"), "polish"),
-    (re.compile("[ěřůĚŘŮ]"), "czech"),
+    ("[äöüßÄÖÜ]", "german"),
+    ("[èêùçœÈÊÙÇŒ]", "french"),
+    ("[ñ¿¡Ñ]", "spanish"),
+    ("[ãõÃÕ]", "portuguese"),
+    ("[ğışĞİŞ]", "turkish"),
+    ("[ășțĂȘȚţ]", "romanian"),
+    ("[åÅ]", "swedish"),
+    ("[øæØÆ]", "danish"),
+    ("[őűŐŰ]", "hungarian"),
+    ("[ąęłńśźżĄĘŁŃŚŹŻ]", "polish"),
+    ("[ěřůĚŘŮ]", "czech"),
 )
+_FRENCH_ELISION: Final = re.compile("l'|d'|qu'")
 _FILLERS: Final = _lists(
     (
         (

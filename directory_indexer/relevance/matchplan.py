@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 import os.path
 import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import Stemmer
 
@@ -41,8 +40,7 @@ class Vocabulary(Protocol):
         """Give words of the index that end so, with the number of chunks they occur in."""
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """One word that is looked for.
 
     `forms` are the words of the index that stand for it, `rows` those that follow each other to stand for it.
@@ -55,8 +53,7 @@ class Term:
     rows: tuple[tuple[str, ...], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class MatchPlan:
+class MatchPlan(NamedTuple):
     """A query in the words of one index: the FTS5 expression, if words are looked for at all, and its terms.
 
     Every hit must match each expression of `required`, and none of `forbidden`, however it was found.
@@ -88,8 +85,7 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     return MatchPlan(query, expression, tuple(terms.values()), vocabulary.n_chunks, required, forbidden)
 
 
-@dataclass(frozen=True, slots=True)
-class _Planned:
+class _Planned(NamedTuple):
     term: Term
     phrases: tuple[str, ...]
 

@@ -6,9 +6,8 @@ Every string is a query: what is not an operator in its proper place is a word.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from directory_indexer.relevance.analyzer import query_words
 from directory_indexer.relevance.languages import language_of
@@ -34,8 +33,7 @@ class WordKind(Enum):
     """A word with `*` for any letters."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueryWord:
+class QueryWord(NamedTuple):
     """One thing that is looked for: what was typed, and the words of the index that it consists of."""
 
     text: str
@@ -48,8 +46,7 @@ class QueryWord:
         return self.kind is not WordKind.PLAIN or bool(_NAME.search(self.text))
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(NamedTuple):
     """Where a hit must come from, as written after `path:`, `type:` and `heading:`."""
 
     paths: tuple[str, ...] = ()
@@ -57,8 +54,7 @@ class Filters:
     headings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     """A query as it was meant. `meaning` is the text to embed: the words without the operators."""
 
     text: str
@@ -101,8 +97,7 @@ def parse_query(text: str) -> Query:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(NamedTuple):
     text: str
     field: str = ""
     is_quoted: bool = False

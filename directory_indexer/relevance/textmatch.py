@@ -7,8 +7,7 @@ list they come from, and does not depend on what else was found.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from directory_indexer.relevance.analyzer import part_words, words
 
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from directory_indexer.relevance.matchplan import MatchPlan
 
 
-@dataclass(frozen=True, slots=True)
-class TextMatch:
+class TextMatch(NamedTuple):
     """How often each term of a plan occurs in a text, where other forms of a word and parts of names count less.
 
     `named` tells of each term whether it occurs in heading, title or path.

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote_from_bytes
 
 from directory_indexer.records import os_path
@@ -39,8 +38,7 @@ def single_line(text: str) -> str:
     return _NOT_FOR_LINES.sub(_escape, text)
 
 
-@dataclass(frozen=True, slots=True)
-class PathStyle:
+class PathStyle(NamedTuple):
     """How paths are shown: shortened with regard to these directories, or absolute where there are none."""
 
     working_directory: str = ""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.docstore.snapshot import within_condition
 from directory_indexer.errors import UsageError
@@ -27,8 +26,7 @@ _MOST = 2.0**62
 """SQLite takes whole numbers below 2⁶³; this is a moment 146 years from 1970."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """The files of a search; `file_ids` is None when every file is in it."""
 
     file_ids: frozenset[int] | None

@@ -6,9 +6,7 @@ as many. What the vector store returns counts only if SQLite knows it: a hit is 
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.errors import IndexMismatchError, NotIndexedError, ProviderError, VectorStoreError
 from directory_indexer.extractors.kinds import GROUPS
@@ -40,16 +38,14 @@ _DEEPEST = 1000
 """No further than this is looked for passages that are no copies of others."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Meaning:
+class _Meaning(NamedTuple):
     """What is looked for by meaning, and the model that its vector comes from."""
 
     vector: NDArray[np.float32]
     model: Model
 
 
-@dataclass(frozen=True, slots=True)
-class _Lists:
+class _Lists(NamedTuple):
     """The two lists of candidates, each with its scores, and what kept one of them from being whole.
 
     `cosines` holds those of both lists, which `model` made.
@@ -97,7 +93,7 @@ class Searcher:
             degraded = (f"answered by words alone: {error.message}",)
         with self._docstore.snapshot() as snapshot:
             result = self._search(snapshot, request, query, SearchMode.KEYWORD)
-        return dataclasses.replace(result, degraded=degraded)
+        return result._replace(degraded=degraded)
 
     def _search(self, snapshot: Snapshot, request: SearchRequest, query: Query, mode: SearchMode) -> SearchResult:
         require_indexed(snapshot, request.scope)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.errors import NotIndexedError, UsageError
 from directory_indexer.records import FileText, os_path
@@ -24,8 +23,7 @@ class Unit(StrEnum):
     PAGES = "pages"
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """A part of a file, counted from 1, both ends included; an end beyond the file means the end of the file."""
 
     unit: Unit

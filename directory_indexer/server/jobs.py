@@ -7,7 +7,6 @@ batch when it is told to.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
 import subprocess
@@ -165,7 +164,7 @@ class IndexJobs:
         run = next((one for one in self._runs(_MOST_RUNS) if one.pid == job.process.pid), None)
         if is_running:
             # A run that has ended is told as ended when its process has, for only then its counts are known.
-            return result_of(dataclasses.replace(run, outcome=None), joined=False) if run else _queued(job)
+            return result_of(run._replace(outcome=None), joined=False) if run else _queued(job)
         report = _report(job.output)
         message = _tail(job.errors)
         code = job.process.returncode

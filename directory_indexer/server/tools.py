@@ -115,7 +115,7 @@ class Tools:
         position = position_of(call.cursor, question=question, generation=generation)
         self._model.is_usable(within_seconds=LONG_PATIENCE_SECONDS)
         found = self._app.similar_files.find(path, within=within, limit=len(position.shown) + call.limit)
-        result = dataclasses.replace(found, request=dataclasses.replace(found.request, mode=SearchMode.SEMANTIC))
+        result = found._replace(request=found.request._replace(mode=SearchMode.SEMANTIC))
         page = Page(position.shown, call.max_tokens, question, generation)
         return _found(_after(position, result, limit=call.limit), page, summary, ())
 
@@ -287,8 +287,7 @@ def is_ended(result: JobResult) -> bool:
 def _after(position: Position, result: SearchResult, *, limit: int) -> SearchResult:
     """Leave out what was shown on the pages before."""
     hits = [hit for hit in result.hits if mark_of(hit) not in position.shown]
-    return dataclasses.replace(
-        result,
+    return result._replace(
         hits=tuple(hits[:limit]),
         is_truncated=result.is_truncated or len(hits) > limit,
         degraded=(*result.degraded, *([_HAS_CHANGED] if position.has_changed else [])),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 from typing import TYPE_CHECKING
 
@@ -49,7 +48,7 @@ def use(index: Index, model: str, *, dimensions: int = 4000) -> FakeEmbedder:
     """Configure another model; those that were configured before can still be had."""
     index.former_embedders[index.embedder.space.name] = index.embedder
     index.embedder = FakeEmbedder(dimensions, model=model, batch_size=4)
-    index.fingerprint = dataclasses.replace(index.fingerprint, embedding=index.embedder.space.name)
+    index.fingerprint = index.fingerprint._replace(embedding=index.embedder.space.name)
     return index.embedder
 
 
@@ -133,7 +132,7 @@ def test_going_back_in_the_middle_embeds_nothing(index: Index, old: FakeEmbedder
     use(index, "newer")
     run_for(index, 2)
     index.embedder = old
-    index.fingerprint = dataclasses.replace(index.fingerprint, embedding=old.space.name)
+    index.fingerprint = index.fingerprint._replace(embedding=old.space.name)
     report = index.run(options=CONSENT)
     assert (report.n_embedded, report.n_pending, old.embedded) == (0, 0, [])
     assert by_meaning(index, "town07") == ["07.md"]
@@ -214,7 +213,7 @@ def test_other_chunks_keep_the_old_vectors_out_of_reach(index: Index, old: FakeE
     index.write("long.md", "\n\n".join(f"# Part {n}\n\nabout the lighthouse number {n}" for n in range(40)))
     index.run()
     use(index, "newer")
-    index.fingerprint = dataclasses.replace(index.fingerprint, chunking="32/4")
+    index.fingerprint = index.fingerprint._replace(chunking="32/4")
     run_for(index, 1)
     for hit in index.search("lighthouse number 7", mode=SearchMode.SEMANTIC, limit=50):
         assert not hit.path.endswith("long.md") or "lighthouse" in hit.text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -51,7 +50,7 @@ class OnServer(Index):
     def use(self, model: str) -> FakeEmbedder:
         self.former_embedders[self.embedder.space.name] = self.embedder
         self.embedder = FakeEmbedder(1000, model=model, batch_size=4)
-        self.fingerprint = dataclasses.replace(self.fingerprint, embedding=self.embedder.space.name)
+        self.fingerprint = self.fingerprint._replace(embedding=self.embedder.space.name)
         return self.embedder
 
     def switch(self, *, n_texts: int = N_FILES) -> IndexReport:

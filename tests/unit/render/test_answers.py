@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,8 +25,8 @@ def matches(lines: Iterable[Line]) -> list[str]:
 
 
 def with_excerpt(result: SearchResult, text: str, *marks: tuple[int, int]) -> SearchResult:
-    hit = replace(result.hits[0], excerpt=Excerpt(text, 12, 13, marks), n_more_in_file=0)
-    return replace(result, hits=(hit,))
+    hit = result.hits[0]._replace(excerpt=Excerpt(text, 12, 13, marks), n_more_in_file=0)
+    return result._replace(hits=(hit,))
 
 
 def test_a_hit_shows_score_place_heading_and_the_words_that_matched(result: SearchResult) -> None:
@@ -43,7 +42,7 @@ def test_a_hit_shows_score_place_heading_and_the_words_that_matched(result: Sear
 
 
 def test_a_hit_in_a_pdf_shows_its_page_and_opens_there(result: SearchResult, hit: Hit) -> None:
-    on_page = replace(result, hits=(replace(hit, page=12, heading="", title="Das Brotbuch"),))
+    on_page = result._replace(hits=(hit._replace(page=12, heading="", title="Das Brotbuch"),))
     headline = next(iter(search_lines(on_page, paths=AT_HOME)))
     assert headline.spans[2].text == "  page 12 · Das Brotbuch"
     assert headline.spans[1].link.endswith("#page=12")
@@ -69,8 +68,8 @@ def test_the_whole_chunk_is_shown_with_the_same_words_marked(result: SearchResul
 
 
 def test_with_files_each_file_is_one_line_in_the_order_of_its_best_hit(result: SearchResult, hit: Hit) -> None:
-    other = replace(hit, path=file_path("/srv/b.md"), title="", score=0.5)
-    hits = replace(result, hits=(hit, other, replace(hit, score=0.4)))
+    other = hit._replace(path=file_path("/srv/b.md"), title="", score=0.5)
+    hits = result._replace(hits=(hit, other, hit._replace(score=0.4)))
     assert (
         plain(search_lines(hits, paths=AT_HOME, view=View.FILES)) == "0.83  ~/notes/bread.md  Bread\n0.50  /srv/b.md\n"
     )
@@ -85,8 +84,8 @@ def test_an_explanation_says_where_a_hit_stood_in_each_list(result: SearchResult
 
 def test_an_explanation_leaves_out_what_adds_nothing(result: SearchResult, hit: Hit) -> None:
     signals = (("words", 0.31), ("file name", 0.0), ("beside the code", -0.0), ("meaning", 0.004))
-    explained = replace(hit, explanation=replace(hit.explanation, signals=signals))
-    shown = search_rows(replace(result, hits=(explained,)), explain=True)
+    explained = hit._replace(explanation=hit.explanation._replace(signals=signals))
+    shown = search_rows(result._replace(hits=(explained,)), explain=True)
     assert shown.rstrip("\n").endswith("; words +0.31")
 
 
@@ -109,28 +108,28 @@ def test_in_a_pipe_a_whole_chunk_reads_like_grep(result: SearchResult) -> None:
 @pytest.mark.parametrize("view", View)
 def test_a_hostile_file_cannot_forge_a_row_or_a_field(result: SearchResult, hit: Hit, view: View) -> None:
     hostile = "x\x1b]0;owned\x07\n/etc/passwd:1\t1.00\r"
-    evil = replace(
-        hit, path=file_path(f"/srv/{hostile}"), heading=hostile, text=hostile, excerpt=Excerpt(hostile, 1, 1)
+    evil = hit._replace(
+        path=file_path(f"/srv/{hostile}"), heading=hostile, text=hostile, excerpt=Excerpt(hostile, 1, 1)
     )
-    rows = search_rows(replace(result, hits=(evil,)), view=view)
+    rows = search_rows(result._replace(hits=(evil,)), view=view)
     assert not set(rows) & set("\x1b\x07\r")
     assert not [row for row in rows.splitlines() if row.startswith("/etc")]
 
 
 def test_a_name_that_is_no_unicode_reaches_a_pipe_as_the_same_bytes(result: SearchResult, hit: Hit) -> None:
-    odd = replace(hit, path=file_path("/srv/caf\udce9"))
-    rows = search_rows(replace(result, hits=(odd,)), view=View.FILES)
+    odd = hit._replace(path=file_path("/srv/caf\udce9"))
+    rows = search_rows(result._replace(hits=(odd,)), view=View.FILES)
     assert rows.encode("utf-8", "surrogateescape") == b"/srv/caf\xe9\n"
 
 
 def test_what_a_reader_must_know_is_said(result: SearchResult) -> None:
     assert search_notes(result) == ()
-    assert search_notes(replace(result, hits=(), degraded=("by words alone",))) == ("by words alone", "nothing found")
-    assert "nothing matches well" in search_notes(replace(result, is_weak=True))[0]
+    assert search_notes(result._replace(hits=(), degraded=("by words alone",))) == ("by words alone", "nothing found")
+    assert "nothing matches well" in search_notes(result._replace(is_weak=True))[0]
 
 
 def test_the_text_of_a_file_is_exact_in_a_pipe_and_harmless_on_a_terminal(file_text: FileText) -> None:
-    hostile = replace(file_text, text="a\tb\x1b[2J\r\n\u202ec")
+    hostile = file_text._replace(text="a\tb\x1b[2J\r\n\u202ec")
     assert get_text(hostile, for_terminal=False) == hostile.text
     assert get_text(hostile, for_terminal=True) == "a\tb\\x1b[2J\n\\u202ec\n"
 
@@ -140,4 +139,4 @@ def test_a_part_of_a_file_and_a_change_since_are_said(file_text: FileText) -> No
         "~/notes/count.txt: lines 1-3 of 9",
         "~/notes/count.txt has changed since it was indexed; this is the text as it was then",
     )
-    assert get_notes(replace(file_text, n_lines=3, has_changed=False), paths=AT_HOME) == ()
+    assert get_notes(file_text._replace(n_lines=3, has_changed=False), paths=AT_HOME) == ()

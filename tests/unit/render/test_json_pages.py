@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +43,7 @@ DOCUMENT = Path(__file__).parents[3] / "docs" / "json.md"
 
 
 def many(hit: Hit, n_hits: int) -> tuple[Hit, ...]:
-    return tuple(replace(hit, path=file_path(f"/n/{n}.md")) for n in range(n_hits))
+    return tuple(hit._replace(path=file_path(f"/n/{n}.md")) for n in range(n_hits))
 
 
 def text_of(n_lines: int, line: str = "word " * 20) -> FileText:
@@ -75,12 +74,12 @@ def test_the_documentation_shows_what_is_written(  # noqa: PLR0913, PLR0917 - ea
         "get": get_json(file_text),
         "index": index_json(index_report),
         "index --dry-run": plan_json(plans, estimate),
-        "status": status_json(replace(status_report, directories=status_report.directories[:1], last_run=None)),
+        "status": status_json(status_report._replace(directories=status_report.directories[:1], last_run=None)),
         "migrate": migration_json(
             MigrationReport(Outcome.COMPLETED, 3.214, 12034, 12034, 200, 200), endpoint="http://localhost:6333"
         ),
         "doctor": doctor_json(findings),
-        "config": config_json(replace(loaded, settings=loaded.settings[1:2])),
+        "config": config_json(loaded._replace(settings=loaded.settings[1:2])),
         "errors": error_json(ConfigError("'/n/c.json' does not exist", hint="run `dirindex config init`")),
     }
     sections = re.findall(
@@ -100,9 +99,9 @@ def test_every_key_of_the_examples_is_explained() -> None:
 def test_a_path_that_is_no_unicode_and_an_excerpt_with_escapes_are_exact(
     result: SearchResult, hit: Hit, summary: IndexSummary
 ) -> None:
-    excerpt = replace(hit.excerpt, text="\x1b[2J\n\u202e")
-    odd = replace(hit, path=file_path("/srv/caf\udce9\n"), excerpt=excerpt)
-    page = search_json(replace(result, hits=(odd,)), index=summary)
+    excerpt = hit.excerpt._replace(text="\x1b[2J\n\u202e")
+    odd = hit._replace(path=file_path("/srv/caf\udce9\n"), excerpt=excerpt)
+    page = search_json(result._replace(hits=(odd,)), index=summary)
     assert page.isascii()
     assert page.isprintable()
     (shown,) = json.loads(page)["hits"]
@@ -117,7 +116,7 @@ def test_text_and_reasons_come_only_when_asked_for(result: SearchResult, summary
 def test_hits_that_do_not_fit_are_left_out_whole_and_the_cursor_leads_on(
     result: SearchResult, hit: Hit, summary: IndexSummary
 ) -> None:
-    whole = replace(result, hits=many(hit, 30))
+    whole = result._replace(hits=many(hit, 30))
     paths: list[str] = []
     cursor = "0"
     n_pages = 0
@@ -140,7 +139,7 @@ def test_a_page_holds_at_least_one_hit(result: SearchResult, summary: IndexSumma
 def test_an_answer_cut_off_by_its_limit_says_where_the_rest_begins(
     result: SearchResult, hit: Hit, summary: IndexSummary
 ) -> None:
-    limited = replace(result, hits=many(hit, 10), is_truncated=True)
+    limited = result._replace(hits=many(hit, 10), is_truncated=True)
     page = json.loads(search_json(limited, index=summary, first=5))
     assert (len(page["hits"]), page["truncated"], page["next_cursor"]) == (5, True, "10")
 
@@ -174,7 +173,7 @@ def test_of_a_line_that_is_too_long_the_chunks_lead_on_and_nothing_is_lost(chara
 
 def test_failures_that_do_not_fit_are_counted_all_the_same(index_report: IndexReport) -> None:
     failures = tuple(FileFailure(file_path(f"/n/{n}"), Stage.READ, "vanished") for n in range(10_000))
-    text = index_json(replace(index_report, failures=failures))
+    text = index_json(index_report._replace(failures=failures))
     page = json.loads(text)
     assert len(text) <= PAGE_BYTES
     assert page["failed"] == 10_000
@@ -183,8 +182,8 @@ def test_failures_that_do_not_fit_are_counted_all_the_same(index_report: IndexRe
 
 
 def test_failures_that_the_report_itself_left_out_are_told(status_report: StatusReport) -> None:
-    directory = replace(status_report.directories[0], n_failed=2)
-    page = json.loads(status_json(replace(status_report, directories=(directory,))))
+    directory = status_report.directories[0]._replace(n_failed=2)
+    page = json.loads(status_json(status_report._replace(directories=(directory,))))
     assert (page["failed"], len(page["failures"]), page["truncated"]) == (2, 1, True)
 
 
@@ -196,7 +195,7 @@ def test_the_counts_of_a_run_add_up(index_report: IndexReport, plans: list[Plan]
 
 
 def test_an_empty_index_has_counts_of_zero(status_report: StatusReport) -> None:
-    empty = replace(status_report, directories=(), failures=(), space=None, running=None, last_run=None)
+    empty = status_report._replace(directories=(), failures=(), space=None, running=None, last_run=None)
     page = json.loads(status_json(empty))
     assert [page[name] for name in ("files", "chunks", "embedded", "failed", "skipped")] == [0] * 5
     assert (page["model"], page["running"], page["last_run"], page["truncated"]) == (None, None, None, False)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -62,7 +61,7 @@ def test_a_run_that_stopped_early_says_that_the_next_one_goes_on(outcome: Outcom
 
 
 def test_of_many_failures_a_few_are_named_and_the_rest_counted(index_report: IndexReport) -> None:
-    report = replace(index_report, failures=MANY)
+    report = index_report._replace(failures=MANY)
     assert plain(index_lines(report, paths=AT_HOME)).endswith(
         "~/4  read: vanished\n" + " " * 11 + "and 25 more; --verbose names more of them\n"
     )
@@ -90,13 +89,13 @@ def test_a_run_without_a_sign_of_life_is_told(status_report: StatusReport, now: 
 
 
 def test_a_run_that_goes_on_is_not_also_the_last_one(status_report: StatusReport, now: float) -> None:
-    shown = plain(status_lines(replace(status_report, last_run=status_report.running), now=now, paths=AT_HOME))
+    shown = plain(status_lines(status_report._replace(last_run=status_report.running), now=now, paths=AT_HOME))
     assert "running    " in shown
     assert "last run" not in shown
 
 
 def test_an_empty_index_says_how_to_begin(status_report: StatusReport, now: float) -> None:
-    empty = replace(status_report, directories=(), failures=(), space=None, running=None, last_run=None)
+    empty = status_report._replace(directories=(), failures=(), space=None, running=None, last_run=None)
     assert plain(status_lines(empty, now=now, paths=AT_HOME)).splitlines()[0] == (
         "no directory is indexed; add one: dirindex index PATH"
     )

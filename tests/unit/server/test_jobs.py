@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +23,7 @@ RUN = RunRecord(7, 123, "host", "index /a/docs /a/notes", 0.0, 1.0, RunProgress(
     ],
 )
 def test_every_outcome_has_a_state_and_a_next_step(outcome: Outcome | None, state: str) -> None:
-    result = result_of(dataclasses.replace(RUN, outcome=outcome), joined=False)
+    result = result_of(RUN._replace(outcome=outcome), joined=False)
     assert (result.job_id, result.state) == ("run-7", state)
     assert result.next_step
 
@@ -47,10 +45,10 @@ def test_a_run_covers_the_directories_that_it_names() -> None:
 def test_progress_never_goes_back_while_files_are_read_and_then_embedded(read: int, more: int, embedded: int) -> None:
     def at(files: int, chunks: int, total: int) -> float:
         progress = RunProgress(Phase.EMBEDDING, files, 100, chunks_done=chunks, chunks_total=total)
-        return percent(result_of(dataclasses.replace(RUN, progress=progress), joined=False))
+        return percent(result_of(RUN._replace(progress=progress), joined=False))
 
     assert 0 < at(read, 0, 0) <= at(min(read + more, 100), 0, 0) <= at(100, 0, 100) <= at(100, embedded, 100) < 100
 
 
 def test_an_ended_run_is_whole() -> None:
-    assert percent(result_of(dataclasses.replace(RUN, outcome=Outcome.COMPLETED), joined=False)) == 100
+    assert percent(result_of(RUN._replace(outcome=Outcome.COMPLETED), joined=False)) == 100
