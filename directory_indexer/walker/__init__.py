@@ -11,6 +11,7 @@ import os
 import stat
 from collections import deque
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -23,6 +24,7 @@ from directory_indexer.records import (
     SkipReason,
     SourceFile,
     Stage,
+    Stamp,
     file_path,
     os_path,
 )
@@ -30,10 +32,13 @@ from directory_indexer.walker.ignore import Decision, Precedence, Rules, built_i
 from directory_indexer.walker.rule_files import RULE_FILES, RuleFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Callable, Container, Iterator
 
 _FILE_TYPE: Final = 0o170000
 _REGULAR: Final = 0o100000
+_source_file: Final[Callable[[Stamp], SourceFile]] = partial(tuple.__new__, SourceFile)
+"""Make a `SourceFile` in half the time that its class takes."""
+
 _CAN_SCAN_DESCRIPTORS: Final = os.scandir in os.supports_fd
 _UNKNOWN_DEVICE: Final = -1
 _NOTHING_THERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
@@ -140,7 +145,10 @@ class _Walk:
             entries = self._apply_rule_files(sorting, entries)
         failures, rules_are_lost = self._rule_files.take_failures()
         sorting.failures += failures
-        sorting.sort(entries, concerned=sorting.rules.concerned(names))
+        concerned = sorting.rules.concerned(names)
+        if self._policy.follow_symlinks:
+            concerned.update(entry.name for entry in entries if entry.is_symlink())
+        sorting.sort(entries, concerned=concerned)
         device = _device(handle)
         is_mount = device not in {visit.device_around, _UNKNOWN_DEVICE}
         listing = sorting.listing()._replace(rules_are_lost=rules_are_lost, is_mount=is_mount)
@@ -168,30 +176,29 @@ class _Sorting:
         self._directories: dict[str, bool] = {}
 
     def sort(self, entries: list[os.DirEntry[str]], *, concerned: Container[str]) -> None:
-        """Use up the entries of the directory, which must still be open; `concerned` are those to ask the rules about.
+        """Sort entries of the directory, which must still be open; `concerned` are those to ask the rules about.
 
         A walk spends its time in this loop.
         """
         follow_links = self._policy.follow_symlinks
-        prefix, files, max_size = self._prefix, self._files, self._policy.max_file_size
-        while entries:
-            entry = entries.pop()
+        prefix, add_file, max_size = self._prefix, self._files.append, self._policy.max_file_size
+        for entry in entries:
             name = entry.name
             try:
                 is_directory = entry.is_dir(follow_symlinks=follow_links)
-                is_linked = follow_links and entry.is_symlink()
-                if (name in concerned or is_linked) and self._is_left_out(entry, is_directory=is_directory):
+                if name in concerned and self._is_left_out(entry, is_directory=is_directory):
                     continue
                 if is_directory:
-                    self._directories[name] = is_linked
+                    self._directories[name] = entry.is_symlink()
                     continue
                 status = entry.stat(follow_symlinks=follow_links)
             except OSError as error:
                 self._add_broken(entry, error)
                 continue
-            if status.st_mode & _FILE_TYPE == _REGULAR and 0 < status.st_size <= max_size:
+            size = status.st_size
+            if status.st_mode & _FILE_TYPE == _REGULAR and 0 < size <= max_size:
                 path = FilePath(prefix + name if name.isascii() else prefix + file_path(name))
-                files.append(SourceFile(path, status.st_size, status.st_mtime_ns))
+                add_file(_source_file((path, size, status.st_mtime_ns)))
             else:
                 self._skip(name, status)
 
