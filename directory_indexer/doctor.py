@@ -143,7 +143,7 @@ class Doctor:
     def _agreement(self, snapshot: Snapshot) -> Finding:
         lost, unknown = self._disagreement(snapshot)
         if lost is None:
-            return Finding("vectors", Verdict.PROBLEM, "the vectors cannot be read", _REPAIR)
+            return Finding("vectors", Verdict.PROBLEM, "the vectors are damaged or cannot be read", _REPAIR)
         if lost or unknown:
             message = f"{len(lost)} vectors are lost, {len(unknown)} belong to nothing"
             return Finding("vectors", Verdict.PROBLEM, message, _REPAIR)
@@ -155,6 +155,7 @@ class Doctor:
         generation = snapshot.generation(self._vectorstore.place)
         expected = snapshot.embedded_chunk_ids()
         try:
+            self._vectorstore.require_intact(generation)
             stored = set(self._vectorstore.ids(generation)) if generation else set()
         except (VectorsLostError, GenerationGoneError):
             return None, set()

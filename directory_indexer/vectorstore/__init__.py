@@ -63,6 +63,13 @@ class VectorStore(Protocol):
             VectorsLostError: it is not there, damaged, or stems from another state of the database.
         """
 
+    def require_intact(self, generation: int) -> None:
+        """Read a generation, and look whether every byte is as it was written.
+
+        Raises:
+            VectorsLostError: it is not there or damaged.
+        """
+
     def merge(self, generation: int, *, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]) -> int:
         """Make a new generation, that of the given one without `deletes` and then with `upserts`; give its number.
 

@@ -167,6 +167,15 @@ class EmbeddedVectorStore:
         if generation and (found := self._generations.n_vectors(generation)) != n_vectors:
             raise VectorsLostError(f"the vector store holds {found} vectors, and the database names {n_vectors}")
 
+    def require_intact(self, generation: int) -> None:
+        """Read a generation, and look whether every byte is as it was published.
+
+        Raises:
+            VectorsLostError: it is not there or damaged.
+        """
+        if generation:
+            self._generations.require_intact(generation)
+
     def merge(self, generation: int, *, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]) -> int:
         """Publish a new generation, that of the given one without `deletes` and then with `upserts`; give its number.
 

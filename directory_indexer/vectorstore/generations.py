@@ -16,6 +16,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from blake3 import blake3
+
 from directory_indexer.errors import VectorsLostError, VectorStoreError
 from directory_indexer.lock import HeldLock, try_lock
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 _GENERATION_NAME = re.compile(r"generation-(\d+)(?:\.lock)?")
 _CONTENTS = "contents.json"
+_DIGESTS = "checksums.json"
 _COUNT = "n_vectors"
 _BLOCK = bytes(1 << 16)
 _SPARE_BYTES = 64_000_000
@@ -113,6 +116,21 @@ class Generations:
         except (OSError, ValueError) as error:
             raise VectorsLostError(f"the vectors in '{path}' are damaged: {error}", hint=_HINT) from error
 
+    def require_intact(self, number: int) -> None:
+        """Read all files of a generation, and compare them with their checksums.
+
+        Raises:
+            VectorsLostError: it is not there or damaged.
+        """
+        path = self._path(number)
+        _check(path)
+        try:
+            damaged = [name for name, digest in _digests(path).items() if _digest(path / name) != digest]
+        except (OSError, ValueError) as error:
+            raise VectorsLostError(f"the vectors in '{path}' are damaged: {error}", hint=_HINT) from error
+        if damaged:
+            raise VectorsLostError(f"the vectors in '{path}' are damaged: {damaged[0]} has changed", hint=_HINT)
+
     def discard_others(self, number: int) -> None:
         """Remove drafts that were left behind, and the generations but one that nobody reads."""
         for draft in self._directory.glob("draft-*"):
@@ -190,9 +208,12 @@ def _seal(draft: Path) -> None:
     paths = list(draft.rglob("*"))
     directories = [draft, *(path for path in paths if path.is_dir())]
     files = [path for path in paths if path.is_file()]
-    contents = {path.relative_to(draft).as_posix(): path.stat().st_size for path in files}
-    contents_path = draft / _CONTENTS
-    contents_path.write_text(json.dumps(contents), encoding="utf-8")
+    digests_path, contents_path = draft / _DIGESTS, draft / _CONTENTS
+    # What a draft was made of brought its own lists along.
+    files = [path for path in files if path not in {digests_path, contents_path}]
+    digests_path.write_text(json.dumps({_name(path, draft): _digest(path) for path in files}), encoding="utf-8")
+    files.append(digests_path)
+    contents_path.write_text(json.dumps({_name(path, draft): path.stat().st_size for path in files}), encoding="utf-8")
     for path in (*files, contents_path):
         path.chmod(0o600)
         _sync_file(path)
@@ -214,6 +235,23 @@ def _check(generation: Path) -> dict[str, int]:
     if damaged:
         raise VectorsLostError(f"the vectors in '{generation}' are damaged: {damaged[0]} is cut short", hint=_HINT)
     return contents
+
+
+def _name(path: Path, generation: Path) -> str:
+    return path.relative_to(generation).as_posix()
+
+
+def _digest(path: Path) -> str:
+    return blake3().update_mmap(path).hexdigest()
+
+
+def _digests(generation: Path) -> dict[str, str]:
+    """Give the checksums of the files; a generation of an earlier version has none."""
+    try:
+        digests: dict[str, str] = json.loads((generation / _DIGESTS).read_bytes())
+    except FileNotFoundError:
+        return {}
+    return digests
 
 
 def _sync_file(path: Path) -> None:

@@ -114,6 +114,9 @@ class QdrantServer:
         if generation and n_vectors and not self._connection.ask("count vectors", self._count):
             raise VectorsLostError(f"the collection '{self._name}' holds no vectors of this index any more")
 
+    def require_intact(self, generation: int) -> None:
+        """Do nothing: a server keeps checksums of its own."""
+
     def merge(self, generation: int, *, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]) -> int:
         """Delete and upsert in place, each batch acknowledged before the next is sent; give the next number."""
         self.prepare(generation)

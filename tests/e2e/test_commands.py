@@ -139,6 +139,17 @@ def test_doctor_makes_lost_vectors_again(indexed: Shell) -> None:
     assert hits[0]["path"] == str(indexed.docs / "ops/keys.md")
 
 
+def test_doctor_finds_vectors_that_have_changed_on_the_disk_and_makes_them_again(indexed: Shell) -> None:
+    indexed.run("doctor", "--repair")
+    matrix = max((indexed.data_dir / "qdrant").rglob("*.dat"), key=lambda path: path.stat().st_size)
+    content = bytearray(matrix.read_bytes())
+    content[0] ^= 1
+    matrix.write_bytes(content)
+    assert "damaged" in indexed.run("doctor", expect=3).stdout
+    indexed.run("doctor", "--repair")
+    indexed.run("doctor")
+
+
 def test_a_damaged_database_is_set_aside_on_request(indexed: Shell) -> None:
     database = indexed.data_dir / "data.db"
     database.write_bytes(b"this is not a database" * 1000)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import stat
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from vectors import EVERYWHERE, SCOPES, Corpus, chunk_id, points, unit_vectors
 
-from directory_indexer.errors import GenerationGoneError, StoreError
+from directory_indexer.errors import GenerationGoneError, StoreError, VectorsLostError
 from directory_indexer.records import ChunkId, VectorPoint, VectorScope
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
 from directory_indexer.vectorstore.generations import Generations
@@ -317,6 +318,32 @@ def test_garbage_in_a_file_is_an_error_that_says_how_to_mend_it(store: EmbeddedV
     with pytest.raises(StoreError) as caught:
         store.count(generation)
     assert "doctor --repair" in str(caught.value.hint)
+
+
+def test_a_changed_byte_of_any_file_is_found_by_reading_all(store: EmbeddedVectorStore, directory: Path) -> None:
+    base = _merge(store, range(10))
+    generation = _merge(store, range(10, 20), onto=base)
+    store.require_intact(generation)
+    paths = (directory / f"generation-{generation}").rglob("*")
+    for path in [path for path in paths if path.is_file() and path.stat().st_size]:
+        content = path.read_bytes()
+        path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        with pytest.raises(VectorsLostError, match="damaged"):
+            store.require_intact(generation)
+        path.write_bytes(content)
+    store.require_intact(generation)
+
+
+def test_a_generation_of_an_earlier_version_without_checksums_is_whole(
+    store: EmbeddedVectorStore, directory: Path
+) -> None:
+    generation = directory / f"generation-{_merge(store, range(10))}"
+    (generation / "checksums.json").unlink()
+    contents = json.loads((generation / "contents.json").read_bytes())
+    del contents["checksums.json"]
+    (generation / "contents.json").write_text(json.dumps(contents), encoding="utf-8")
+    store.require_intact(1)
+    assert store.count(1) == 10
 
 
 def test_a_merge_is_refused_when_the_disk_is_nearly_full(
