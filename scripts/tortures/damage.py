@@ -49,7 +49,8 @@ def damage(torture: Torture) -> str:
         torture.require(not left, f"{what}: after the repair there is: {left}")
         _must(torture, f"{what}: the next run", Child(run_index, data_dir, root, merge_at=_MERGE_AT))
         mine = _must(torture, f"{what}: what is there then", Child(contents, data_dir))
-        if mine and truth:
+        # SQLite has no checksums: a changed letter in a text is a letter.
+        if mine and truth and (found or victim.name != "data.db"):
             told = differences(mine, truth)
             torture.require(not told, f"{what}: {'; '.join(told[:5])}")
     return f"{n_damaged} files damaged, {n_seen} of them so that the doctor saw it before the repair"
