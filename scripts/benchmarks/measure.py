@@ -46,7 +46,7 @@ class Options:
 class Row:
     """One figure of ours beside that of the baseline, which was taken in the same run.
 
-    `size` is set on figures that show how cost grows: how many files or chunks there were.
+    `size` is set on figures that show how cost grows: how many chunks there were.
     """
 
     what: str
@@ -66,7 +66,7 @@ class Row:
         return {**asdict(self), "ratio": self.ratio}
 
     def __str__(self) -> str:
-        what = self.what if self.size is None else f"{self.what}, {self.size:,}"
+        what = self.what if self.size is None else f"{self.what}, {self.size:,} chunks"
         line = f"{what:56} {self.ours:10.1f} {self.unit:22}"
         if self.ratio is None:
             return line.rstrip()
