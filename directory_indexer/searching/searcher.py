@@ -6,6 +6,7 @@ as many. What the vector store returns counts only if SQLite knows it: a hit is 
 
 from __future__ import annotations
 
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.errors import IndexMismatchError, NotIndexedError, ProviderError, VectorStoreError
@@ -15,6 +16,7 @@ from directory_indexer.relevance.excerpts import excerpt
 from directory_indexer.relevance.matchplan import plan_match
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.relevance.ranking import DEPTH, EMBEDDED_MODEL, OTHER_MODEL, Candidate, rank
+from directory_indexer.searching.meanwhile import Meanwhile
 from directory_indexer.searching.scope import resolve_scope
 
 if TYPE_CHECKING:
@@ -99,10 +101,10 @@ class Searcher:
         require_indexed(snapshot, request.scope)
         plan = plan_match(query, snapshot)
         scope = resolve_scope(snapshot, request, query)
-        meaning = self._meaning(snapshot, mode, plan)
+        inquiry = _Inquiry(snapshot, mode, plan, scope, nearest=self._nearest, embedder=self._embedder)
         depth = _depth(request.limit)
         while True:
-            lists = self._lists(snapshot, mode, plan, scope, meaning, depth)
+            lists = inquiry.lists(depth)
             bands = _bands(lists)
             chunks = snapshot.chunks(_permitted(snapshot, plan, bands.keys()))
             candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
@@ -119,30 +121,54 @@ class Searcher:
             is_weak=ranking.is_weak,
         )
 
-    def _meaning(self, snapshot: Snapshot, mode: SearchMode, plan: MatchPlan) -> _Meaning | None:
-        if mode is SearchMode.KEYWORD or not plan.query.meaning:
-            return None
-        embedder = self._embedder(snapshot.answering_line().space)
-        model = EMBEDDED_MODEL if embedder.space.provider == "embedded" else OTHER_MODEL
-        return _Meaning(embedded_query(snapshot, embedder, plan.query.meaning), model)
 
-    def _lists(
+class _Inquiry:
+    """What is asked of the two stores for one query, at any depth."""
+
+    def __init__(
         self,
         snapshot: Snapshot,
         mode: SearchMode,
         plan: MatchPlan,
         scope: Scope,
-        meaning: _Meaning | None,
-        depth: int,
-    ) -> _Lists:
-        by_words = {} if mode is SearchMode.SEMANTIC else _by_words(snapshot, plan, scope, depth)
-        if meaning is None:
-            return _Lists(by_words, {}, {}, OTHER_MODEL, ())
-        vector = meaning.vector
-        nearest = self._nearest()
-        by_meaning = {hit.chunk_id: hit.score for hit in nearest.chunks(snapshot, vector, scope=scope, limit=depth)}
-        others = nearest.cosines(snapshot, vector, [one for one in by_words if one not in by_meaning])
-        return _Lists(by_words, by_meaning, by_meaning | others, meaning.model, coverage(snapshot))
+        *,
+        nearest: Callable[[], Nearest],
+        embedder: Callable[[EmbeddingSpace | None], Embedder],
+    ) -> None:
+        self._snapshot = snapshot
+        self._mode = mode
+        self._plan = plan
+        self._scope = scope
+        self._nearest = nearest
+        self._embedder = embedder
+
+    def lists(self, depth: int) -> _Lists:
+        """Give the best candidates by words and by meaning, so many of each."""
+        if self._mode is SearchMode.KEYWORD or not self._plan.query.meaning:
+            return _Lists(self._by_words(depth), {}, {}, OTHER_MODEL, ())
+        with Meanwhile(partial(self._by_words, depth)) as words:
+            by_meaning = self._by_meaning(depth)
+        by_words = words.answer()
+        rest = [one for one in by_words if one not in by_meaning]
+        others = self._nearest().cosines(self._snapshot, self._meaning.vector, rest)
+        return _Lists(by_words, by_meaning, by_meaning | others, self._meaning.model, coverage(self._snapshot))
+
+    def _by_words(self, depth: int) -> dict[ChunkId, float]:
+        expression = self._plan.expression
+        if self._mode is SearchMode.SEMANTIC or expression is None:
+            return {}
+        file_ids = self._scope.file_ids_json
+        return dict(self._snapshot.keyword_matches(expression, file_ids_json=file_ids, limit=depth))
+
+    def _by_meaning(self, depth: int) -> dict[ChunkId, float]:
+        vector = self._meaning.vector
+        return dict(self._nearest().chunks(self._snapshot, vector, scope=self._scope, limit=depth))
+
+    @cached_property
+    def _meaning(self) -> _Meaning:
+        embedder = self._embedder(self._snapshot.answering_line().space)
+        model = EMBEDDED_MODEL if embedder.space.provider == "embedded" else OTHER_MODEL
+        return _Meaning(embedded_query(self._snapshot, embedder, self._plan.query.meaning), model)
 
 
 def _depth(limit: int) -> int:
@@ -220,12 +246,6 @@ def coverage(snapshot: Snapshot) -> tuple[str, ...]:
     if not waiting:
         return ()
     return (f"{waiting} of {snapshot.n_chunks} chunks are not embedded yet: they are found by words alone",)
-
-
-def _by_words(snapshot: Snapshot, plan: MatchPlan, scope: Scope, depth: int) -> dict[ChunkId, float]:
-    if plan.expression is None:
-        return {}
-    return dict(snapshot.keyword_matches(plan.expression, file_ids_json=scope.file_ids_json, limit=depth))
 
 
 def _candidate(stored: IndexedChunk, lists: _Lists, band: int) -> Candidate:
