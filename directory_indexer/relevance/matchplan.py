@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 import os.path
 import re
+from bisect import bisect_right
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import Stemmer
@@ -56,11 +58,14 @@ class Term(NamedTuple):
 class MatchPlan(NamedTuple):
     """A query in the words of one index: the FTS5 expression, if words are looked for at all, and its terms.
 
-    Every hit must match each expression of `required`, and none of `forbidden`, however it was found.
+    Every hit must match each expression of `required`, and none of `forbidden`, however it was found. Where some words
+    are in very many chunks, `narrow` asks for the others, and weighs all of them: it finds thousands of chunks, the
+    best of them hardly different from those of `expression`, in a fraction of the time.
     """
 
     query: Query
     expression: str | None
+    narrow: str | None = None
     terms: tuple[Term, ...] = ()
     n_chunks: int = 0
     required: tuple[str, ...] = ()
@@ -82,7 +87,8 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     terms = {one.term.typed: one.term for one in planned}
     required, forbidden = _required(query), _forbidden(query)
     expression = _expression(required, forbidden, planned)
-    return MatchPlan(query, expression, tuple(terms.values()), vocabulary.n_chunks, required, forbidden)
+    narrow = None if required or forbidden else _narrow(planned)
+    return MatchPlan(query, expression, narrow, tuple(terms.values()), vocabulary.n_chunks, required, forbidden)
 
 
 class _Planned(NamedTuple):
@@ -181,14 +187,31 @@ def _forbidden(query: Query) -> tuple[str, ...]:
 
 
 def _expression(required: Sequence[str], forbidden: Sequence[str], planned: Sequence[_Planned]) -> str | None:
-    clauses = list(required)
-    phrases = dict.fromkeys(phrase for one in planned for phrase in one.phrases)
-    if phrases:
-        clauses.append(" OR ".join(phrases))
-    if not clauses or (planned and not phrases):
+    any_word = _any_of(planned)
+    clauses = [*required, any_word] if any_word else list(required)
+    if not clauses or (planned and not any_word):
         return None
     wanted = " AND ".join(f"({clause})" for clause in clauses)
     return f"({wanted}) NOT ({' OR '.join(forbidden)})" if forbidden else wanted
+
+
+def _narrow(planned: Sequence[_Planned]) -> str | None:
+    """Ask for the rarest words, as many as tell enough chunks apart.
+
+    They stand twice in the expression, and so weigh twice in bm25(), but nothing else makes SQLite weigh words that it
+    need not look for. Going through a chunk takes 1 µs, counting those of a word a tenth of it.
+    """
+    rarest = sorted(planned, key=lambda one: one.term.n_chunks)
+    n_chunks = tuple(accumulate(one.term.n_chunks for one in rarest))
+    enough = next((at for at, one in enumerate(rarest, start=1) if one.term.n_chunks >= _ENOUGH), len(rarest))
+    most = max(enough, bisect_right(n_chunks, _MANY))
+    if most >= len(rarest):
+        return None
+    return f"({_any_of(rarest[:most])}) AND ({_any_of(planned)})"
+
+
+def _any_of(planned: Sequence[_Planned]) -> str:
+    return " OR ".join(dict.fromkeys(phrase for one in planned for phrase in one.phrases))
 
 
 def _headings(texts: Sequence[str]) -> list[str]:
@@ -214,6 +237,8 @@ def _stemmer(language: str) -> Stemmer.Stemmer | None:
     return Stemmer.Stemmer(language, 0) if language in Stemmer.algorithms() else None
 
 
+_ENOUGH: Final = 2000
+_MANY: Final = 10_000
 _SHORTEST: Final = 2
 _MOST_SIMILAR: Final = 2000
 _MOST_FORMS: Final = 12

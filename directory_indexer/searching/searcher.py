@@ -154,10 +154,11 @@ class _Inquiry:
         return _Lists(by_words, by_meaning, by_meaning | others, self._meaning.model, coverage(self._snapshot))
 
     def _by_words(self, depth: int) -> dict[ChunkId, float]:
-        expression = self._plan.expression
+        file_ids = self._scope.file_ids_json
+        # In a part of the index there may be less to find than is asked for, and nothing may be left out.
+        expression = (file_ids is None and self._plan.narrow) or self._plan.expression
         if self._mode is SearchMode.SEMANTIC or expression is None:
             return {}
-        file_ids = self._scope.file_ids_json
         return dict(self._snapshot.keyword_matches(expression, file_ids_json=file_ids, limit=depth))
 
     def _by_meaning(self, depth: int) -> dict[ChunkId, float]:
