@@ -67,6 +67,16 @@ class App:
 
     # What commands and tools call
 
+    def require_index(self) -> None:
+        """Make sure that there is an index, without making one.
+
+        Raises:
+            NotIndexedError: there is none.
+        """
+        database = self._config.storage.sqlite_path
+        if not database.exists():
+            raise NotIndexedError(f"there is no index in '{database.parent}'", hint="dirindex index PATH makes one")
+
     @cached_property
     def searcher(self) -> Searcher:
         """Answer searches."""

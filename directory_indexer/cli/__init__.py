@@ -8,11 +8,15 @@ import gc
 import os
 import signal
 import sys
-from typing import NoReturn
+from itertools import pairwise
+from typing import TYPE_CHECKING, NoReturn
 
 from directory_indexer.cli.commands import cli
 from directory_indexer.cli.output import Output
 from directory_indexer.errors import DirIndexError, UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["cli", "main"]
 
@@ -72,11 +76,22 @@ def _refusal(error: Exception) -> DirIndexError | None:
     return None
 
 
+def _data_dir(arguments: Sequence[str]) -> str:
+    """Find where the index is without the configuration, which may be what is broken."""
+    data_dir = os.environ.get("DIRINDEX_DATA_DIR", "~/.directory-indexer")
+    for argument, following in pairwise([*arguments, ""]):
+        if argument == "--data-dir":
+            data_dir = following
+        elif argument.startswith("--data-dir="):
+            data_dir = argument.partition("=")[2]
+    return data_dir
+
+
 def _report_bug(error: Exception) -> int:
     import traceback  # noqa: PLC0415 - only a bug needs it
 
     text = "".join(traceback.format_exception(error))
-    log = os.path.expanduser(os.path.join(os.environ.get("DIRINDEX_DATA_DIR", "~/.directory-indexer"), "dirindex.log"))
+    log = os.path.expanduser(os.path.join(_data_dir(sys.argv[1:]), "dirindex.log"))
     try:
         with open(os.open(log, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "a", encoding="utf-8") as file:
             file.write(text)

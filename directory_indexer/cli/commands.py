@@ -160,7 +160,7 @@ def search(
         modified_since=since(modified),
     )
     view = View.FILES if files else View.FULL if full else View.EXCERPTS
-    app = _app(config, data_dir, output)
+    app = _existing_app(config, data_dir, output)
     result = app.searcher.search(request)
     _show(app, result, output, view=view, explain=explain, first=cursor)
     is_found = len(result.hits) > cursor and (limit is not None or not result.is_weak)
@@ -184,7 +184,7 @@ def similar(
     from directory_indexer.render.answers import View
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    app = _app(config, data_dir, output)
+    app = _existing_app(config, data_dir, output)
     within = (resolved_path(os.fspath(path)),) if path else ()
     result = app.similar_files.find(resolved_path(os.fspath(file)), within=within, limit=limit)
     _show(app, result, output, view=View.FILES, explain=False, first=0)
@@ -210,7 +210,7 @@ def get(
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     selection = _selection(chunks=chunks, lines=lines, pages=pages)
-    app = _app(config, data_dir, output)
+    app = _existing_app(config, data_dir, output)
     text = app.read_text(resolved_path(os.fspath(file)), selection)
     if as_json:
         output.data(json_pages.get_json(text))
@@ -236,7 +236,7 @@ def status(
     from directory_indexer.render import json_pages, reports
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    app = _app(config, data_dir, output)
+    app = _existing_app(config, data_dir, output)
     report = app.status(resolved_path(os.fspath(path)) if path else None)
     if as_json:
         output.data(json_pages.status_json(report))
@@ -258,7 +258,7 @@ def forget(
     import json
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    app = _app(config, data_dir, output)
+    app = _existing_app(config, data_dir, output)
     with output.progress() as listener:
         n_files = app.indexer.forget(os.fspath(path), listener=listener)
     if as_json:
@@ -296,7 +296,7 @@ def migrate(
     if bool(to_server) == to_embedded:
         raise UsageError("say where to: --to-server URL or --to-embedded")
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    app = _app(config, data_dir, output)
+    app = _existing_app(config, data_dir, output)
     switch = StopSwitch(max_seconds=None)
     with output.progress() as listener:
         report = app.migration(to_server=to_server).run(listener=listener, stop_reason=switch.reason)
@@ -326,7 +326,7 @@ def doctor(
     from directory_indexer.render import json_pages, reports
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    app = _app(config, data_dir, output)
+    app = _existing_app(config, data_dir, output)
     findings = list(app.repair() if repair else app.check())
     if as_json:
         output.data(json_pages.doctor_json(findings))
@@ -454,6 +454,13 @@ def init_config(
     Output(quiet=quiet, verbose=False, as_json=False).notes([f"{path} written; every line of it is a comment"])
 
 
+def _existing_app(config: Path | None, data_dir: Path | None, output: Output) -> App:
+    """Open an index for a command that must not make one."""
+    app = _app(config, data_dir, output)
+    app.require_index()
+    return app
+
+
 def _app(config: Path | None, data_dir: Path | None, output: Output) -> App:
     from directory_indexer.app import App
     from directory_indexer.config import load_config
@@ -480,7 +487,7 @@ def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, 
 
 
 def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> None:
-    from directory_indexer.errors import UnavailableError
+    from directory_indexer.errors import DirIndexError
     from directory_indexer.indexing.indexer import IndexOptions
     from directory_indexer.records import os_path
     from directory_indexer.render import reports
@@ -491,11 +498,11 @@ def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> No
         try:
             report = app.indexer.index(
                 [os_path(root) for root in touched],
-                options=IndexOptions(),
+                options=IndexOptions(tracked_only=True),
                 listener=lambda _: None,
                 stop_reason=switch.reason,
             )
-        except UnavailableError as error:  # the next change, or the next look at everything, tries again
+        except DirIndexError as error:  # the next change, or the next look at everything, tries again
             output.error(error)
             return
         if report.n_removed or report.n_seen > report.n_unchanged + report.n_skipped:

@@ -67,6 +67,7 @@ the few pending vectors: 80 ms of every search at 100 000 chunks."""
 
 _CURRENT = """c.is_embedded = 1
     AND NOT EXISTS (SELECT 1 FROM pending_vectors p WHERE p.chunk_id = c.chunk_id)"""
+GONE_FORMER = "NOT EXISTS (SELECT 1 FROM chunks c WHERE c.chunk_id = p.chunk_id AND c.text_hash = p.text_hash)"
 _FORMER = "EXISTS (SELECT 1 FROM former_points p WHERE p.chunk_id = c.chunk_id AND p.text_hash = c.text_hash)"
 
 _WHERE = {VectorPlace.EMBEDDED: "in the embedded engine", VectorPlace.SERVER: "on a Qdrant server"}
@@ -379,6 +380,10 @@ class Snapshot:
     def count_needless_points(self) -> int:
         """Count the stale points whose vectors are not to be reused."""
         return self._count(f"SELECT count(*) FROM stale_points WHERE {NEEDLESS}")  # noqa: S608 - made of constants
+
+    def gone_former_points(self) -> list[ChunkId]:
+        """List the points of a former space whose texts are gone."""
+        return self._chunk_ids(f"SELECT chunk_id FROM former_points p WHERE {GONE_FORMER} {_CUT_OFF}")  # noqa: S608
 
     def chunks_to_embed(self, *, after: int, limit: int) -> list[PendingChunk]:
         """List chunks without a vector in the order of their row ids, from beyond `after`."""

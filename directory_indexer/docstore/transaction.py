@@ -13,7 +13,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from directory_indexer.docstore.schema import FTS_TABLE
-from directory_indexer.docstore.snapshot import FORMER, GENERATION_KEYS, NEEDLESS
+from directory_indexer.docstore.snapshot import FORMER, GENERATION_KEYS, GONE_FORMER, NEEDLESS
 from directory_indexer.records import FileState, chunk_id, chunk_id_bytes, content_hash, embedding_text
 from directory_indexer.relevance.analyzer import FTS_COLUMNS, index_fields
 
@@ -162,6 +162,11 @@ class Transaction:
         self._connection.execute("DELETE FROM pending_vectors")
         self._connection.execute(f"DELETE FROM stale_points WHERE {NEEDLESS}")  # noqa: S608 - made of constants
 
+    def publish_former_generation(self, place: VectorPlace, generation: int) -> None:
+        """Name the generation of a former space that holds no vector of a text that is gone."""
+        self.set_meta(FORMER + GENERATION_KEYS[place], str(generation))
+        self._connection.execute(f"DELETE FROM former_points AS p WHERE {GONE_FORMER}")  # noqa: S608 - made of constants
+
     def name_generation(self, place: VectorPlace, generation: int) -> None:
         """Name a generation that holds the same vectors as those that are named already."""
         self.set_meta(GENERATION_KEYS[place], str(generation))
@@ -229,8 +234,7 @@ class Transaction:
                    SELECT 1 FROM former_points p WHERE p.chunk_id = c.chunk_id AND p.text_hash = c.text_hash)"""
         )
         self._connection.execute(
-            """INSERT INTO stale_points SELECT p.chunk_id, p.text_hash FROM former_points p WHERE NOT EXISTS (
-                   SELECT 1 FROM chunks c WHERE c.chunk_id = p.chunk_id AND c.text_hash = p.text_hash)"""
+            f"INSERT INTO stale_points SELECT p.chunk_id, p.text_hash FROM former_points p WHERE {GONE_FORMER}"  # noqa: S608
         )
         self._connection.execute("DELETE FROM former_points")
 

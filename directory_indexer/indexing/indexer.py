@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import time
 from dataclasses import dataclass, replace
@@ -76,11 +77,15 @@ class IndexPolicy:
 
 @dataclass(frozen=True, slots=True)
 class IndexOptions:
-    """How one run behaves; `has_consent` lets it redo what another model or version made, and fill the disk."""
+    """How one run behaves; `has_consent` lets it redo what another model or version made, and fill the disk.
+
+    With `tracked_only` it leaves out what is not tracked, as a directory that was forgotten meanwhile.
+    """
 
     read_everything: bool = False
     has_consent: bool = False
     wait: bool = True
+    tracked_only: bool = False
 
 
 class Indexer:
@@ -121,9 +126,11 @@ class Indexer:
 
         with self._writing(listener, stop_reason, wait=options.wait):
             roots = self._roots(paths)
+            if options.tracked_only:
+                roots = [root for root in roots if root in self._tracked()]
             self._adopt_fingerprint(has_consent=options.has_consent)
             is_wary = self._was_cut_off()
-            command = " ".join(["index", *map(os_path, roots)])
+            command = shlex.join(["index", *map(os_path, roots)])
             with recorded_run(self._docstore, command=command, listener=listener, stop_reason=stop_reason) as run:
                 self._vectorizer.restore_lost()
                 updater = self._updater(run, is_wary=is_wary)
@@ -188,7 +195,7 @@ class Indexer:
             if root in tracked:
                 with self._docstore.transaction() as transaction:
                     transaction.remove_directory(tracked[root])
-            self._vectorizer.merge_all()
+            self._vectorizer.forget_gone()
             self._docstore.compact()
         return sum(file.hash is not None for file in known.values())
 
@@ -255,9 +262,12 @@ class Indexer:
             with self._docstore.transaction() as transaction:
                 transaction.remove_files(paths[start : start + _REMOVE_BATCH])
 
-    def _roots(self, paths: Sequence[str]) -> list[FilePath]:
+    def _tracked(self) -> dict[FilePath, int]:
         with self._docstore.snapshot() as snapshot:
-            tracked = snapshot.directories()
+            return snapshot.directories()
+
+    def _roots(self, paths: Sequence[str]) -> list[FilePath]:
+        tracked = self._tracked()
         if not paths and not tracked:
             raise UsageError("no directory is tracked yet", hint="dirindex index PATH adds one")
         roots = list(dict.fromkeys(map(_resolved, paths))) or list(tracked)

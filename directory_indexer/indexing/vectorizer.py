@@ -177,6 +177,19 @@ class Vectorizer:
         """Move every pending vector into the vector store, and let it drop every stale point."""
         self._merge(at_least=1)
 
+    def forget_gone(self) -> None:
+        """Move every pending vector into the vector store, and let no vector of a text that is gone stay anywhere."""
+        self.merge_all()
+        with self._docstore.snapshot() as snapshot:
+            former, gone = snapshot.former_line(), snapshot.gone_former_points()
+            generation = snapshot.answering_generation(self.place)
+        if former is not None and gone:
+            store = self._store_of(former)
+            generation = store.merge(generation, deletes=gone, upserts=())
+            with self._docstore.transaction() as transaction:
+                transaction.publish_former_generation(self.place, generation)
+            store.discard_others(generation)
+
     def _has_changes(self) -> bool:
         with self._docstore.snapshot() as snapshot:
             return bool(snapshot.count_pending_vectors() + snapshot.count_stale_points())

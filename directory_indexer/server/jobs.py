@@ -9,14 +9,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
+import socket
 import subprocess
 import tempfile
 import threading
+import time
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING
 
 from directory_indexer.errors import LockedError
-from directory_indexer.records import FilePath, Outcome, Phase, RunRecord, os_path
+from directory_indexer.records import FilePath, Outcome, Phase, RunRecord, file_path, os_path
 from directory_indexer.server.results import JobCounts, JobResult
 
 if TYPE_CHECKING:
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 
 _MOST_CHILDREN = 4
 _MOST_RUNS = 50
+_CLOCK_SECONDS = 60.0
+"""A clock that is set back meanwhile must not hide a run."""
+
 _SOME_FAILED = 1
 _LONGEST_MESSAGE = 800
 _STATES = {
@@ -55,6 +61,12 @@ class Job:
     """Whether a client has heard how it ended: until then, asking again means asking for that."""
 
     result: JobResult | None = field(default=None)
+    started_at: float = field(default_factory=time.time)
+
+    def is_of(self, run: RunRecord) -> bool:
+        """Tell whether a run is that of this job, for the system gives the number of a process again."""
+        is_here = run.host == socket.gethostname()
+        return is_here and run.pid == self.process.pid and run.started_at >= self.started_at - _CLOCK_SECONDS
 
 
 class IndexJobs:
@@ -85,7 +97,7 @@ class IndexJobs:
             if mine:
                 return mine[-1]
             other = self._running()
-            is_mine = other is not None and any(job.process.pid == other.pid for job in self._jobs)
+            is_mine = other is not None and any(job.is_of(other) for job in self._jobs)
             if other is not None and not is_mine and all(covers(other, path) for path in directories):
                 return other
             return self._start(directories)
@@ -161,7 +173,7 @@ class IndexJobs:
         return job
 
     def _result(self, job: Job, *, is_running: bool) -> JobResult:
-        run = next((one for one in self._runs(_MOST_RUNS) if one.pid == job.process.pid), None)
+        run = next((one for one in self._runs(_MOST_RUNS) if job.is_of(one)), None)
         if is_running:
             # A run that has ended is told as ended when its process has, for only then its counts are known.
             return result_of(run._replace(outcome=None), joined=False) if run else _queued(job)
@@ -189,7 +201,7 @@ def result_of(
     return JobResult(
         job_id=f"run-{run.id}",
         state=state,
-        directories=(run.command.removeprefix("index "),),
+        directories=_directories(run),
         phase=progress.phase,
         files_done=progress.files_done,
         files_total=progress.files_total,
@@ -213,7 +225,15 @@ def percent(result: JobResult) -> float:
 
 def covers(run: RunRecord, directory: FilePath) -> bool:
     """Tell whether a run works on a directory."""
-    return f" {os_path(directory)} " in f"{run.command} "
+    return directory in _directories(run)
+
+
+def _directories(run: RunRecord) -> tuple[FilePath, ...]:
+    try:
+        verb, *paths = shlex.split(run.command)
+    except ValueError:  # as an earlier version wrote it
+        return ()
+    return tuple(map(file_path, paths)) if verb == "index" else ()
 
 
 def _queued(job: Job) -> JobResult:

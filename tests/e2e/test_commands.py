@@ -169,6 +169,25 @@ def test_an_index_of_a_newer_version_is_left_alone(indexed: Shell) -> None:
     assert "newer dirindex" in indexed.run("search", "keys", expect=3).stderr
 
 
+@pytest.mark.parametrize("words", [["search", "keys"], ["status"], ["doctor"], ["get", "a.md"], ["forget", "."]])
+def test_a_command_that_reads_makes_no_index(shell: Shell, words: list[str]) -> None:
+    elsewhere = shell.docs / "nothing"
+    said = shell.run(*words, "--data-dir", elsewhere, expect=1).stderr
+    assert f"there is no index in '{elsewhere}'" in said
+    assert "dirindex index PATH" in said
+    assert not elsewhere.exists()
+
+
+def test_a_bug_is_reported_to_the_index_that_was_named(shell: Shell) -> None:
+    code = "from directory_indexer import app, cli; app.App.status = None; cli.main()"
+    shell.run("index", shell.docs, "--quiet")
+    words: list[str | Path] = [sys.executable, "-c", code, "status", "--data-dir", shell.data_dir]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 70
+    assert str(shell.data_dir / "dirindex.log") in done.stderr
+    assert "TypeError" in (shell.data_dir / "dirindex.log").read_text(encoding="utf-8")
+
+
 def test_every_mistake_of_a_configuration_is_told_at_once(shell: Shell) -> None:
     config = shell.write("config.json", '{"indexing": {"chunk_size": "big", "chunk_sise": 3}, "storrage": {}}')
     errors = shell.run("status", "--config", config, expect=2).stderr
@@ -180,6 +199,8 @@ def test_an_error_is_an_object_where_json_is_asked_for(shell: Shell) -> None:
     error = shell.json("status", "--config", config, expect=2)
     assert "chunk_sise" in error["error"]
     assert error["exit_code"] == 2
+    shell.write("note.md", "one\n")
+    shell.run("index", shell.docs, "--quiet")
     assert shell.json("get", shell.docs / "nowhere.md", expect=1)["error"].endswith("nowhere.md")
 
 

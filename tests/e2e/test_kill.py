@@ -81,10 +81,14 @@ def test_after_a_kill_the_next_run_completes_the_index(
     assert _contents(tmp_path) == truth
 
 
-def test_ten_processes_that_open_a_new_index_at_once_make_one(tmp_path: Path) -> None:
-    words: list[str | Path] = [DIRINDEX, "status", "--data-dir", tmp_path / "new"]
-    processes = [subprocess.Popen(words, stdout=subprocess.DEVNULL) for _ in range(10)]
+def test_ten_runs_that_open_a_new_index_at_once_make_one(tmp_path: Path) -> None:
+    data_dir, roots = tmp_path / "new", [tmp_path / f"docs{number}" for number in range(10)]
+    for number, root in enumerate(roots):
+        root.mkdir()
+        (root / "note.md").write_text(f"Subject {number} is treated here.\n", encoding="utf-8")
+    processes = [_index(root, data_dir) for root in roots]
     assert [process.wait() for process in processes] == [0] * 10
+    assert set(_contents(data_dir)) == {*(str(root / "note.md") for root in roots), "words"}
 
 
 def test_a_second_run_that_may_not_wait_leaves_with_exit_code_4(docs: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from indexes import Index
 
 from directory_indexer.errors import ConsentNeededError, ProviderError
 from directory_indexer.indexing.indexer import IndexOptions
-from directory_indexer.records import Outcome, SearchMode
+from directory_indexer.records import Outcome, SearchMode, file_path
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
 from directory_indexer.vectorstore.generations import Generations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from directory_indexer.records import IndexReport
+    from directory_indexer.records import FilePath, IndexReport
 
 N_FILES = 24
 CONSENT = IndexOptions(has_consent=True, wait=False)
@@ -66,6 +66,10 @@ def by_meaning(index: Index, query: str) -> list[str]:
     return index.names(query, mode=SearchMode.SEMANTIC, limit=1)
 
 
+def _path(index: Index, number: int) -> FilePath:
+    return file_path(index.root / f"{number:02}.md")
+
+
 def collections(index: Index) -> list[str]:
     return sorted(path.parent.name for path in (index.data_dir / "qdrant").glob("*/generation-*") if path.is_dir())
 
@@ -103,6 +107,27 @@ def test_while_a_switch_is_under_way_the_old_vectors_answer_with_the_old_model(i
         assert by_meaning(index, f"town{number:02}") == [f"{number:02}.md"]
     [notice] = index.searcher.search(index.request("town07")).degraded
     assert notice == f"12 of 24 chunks wait to be embedded anew; until then {old.space.name} answers"
+
+
+def test_what_is_forgotten_in_the_middle_of_a_switch_leaves_no_vector_of_either_model(
+    index: Index, old: FakeEmbedder, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "secret.md").write_text("plans of the lighthouse", encoding="utf-8")
+    index.run(other)
+    index.vectorizer.merge_all()
+    use(index, "newer")
+    run_for(index, 3)
+    index.indexer.forget(str(other))
+    with index.docstore.snapshot() as snapshot:
+        former = set(index.vectorstore.ids(snapshot.answering_generation(index.vectorstore.place)))
+        chunks = {chunk.chunk_id for number in range(N_FILES) for chunk in snapshot.chunks_of(_path(index, number))}
+    assert former == chunks
+    assert by_meaning(index, "town23") == ["23.md"]
+    index.run(options=CONSENT)
+    assert by_meaning(index, "town23") == ["23.md"]
+    del old
 
 
 def test_words_answer_while_a_switch_is_under_way_and_the_old_model_is_gone(index: Index, old: FakeEmbedder) -> None:

@@ -240,6 +240,15 @@ def test_forget_removes_everything_of_a_directory(index: Index) -> None:
         assert index.vectorstore.count(snapshot.generation(index.vectorstore.place)) == 0
 
 
+def test_a_directory_that_was_forgotten_meanwhile_is_not_tracked_again_by_whoever_watches_it(index: Index) -> None:
+    index.write("keys.md", KEYS)
+    index.run()
+    index.indexer.forget(str(index.root))
+    assert index.run(options=IndexOptions(tracked_only=True)).outcome is Outcome.COMPLETED
+    with index.docstore.snapshot() as snapshot:
+        assert not snapshot.directories()
+
+
 def test_a_run_that_is_stopped_goes_on_where_it_ended(index: Index, fresh: Fresh) -> None:
     for number in range(40):
         index.write(f"note{number}.md", f"note number {number} about subject{number}\n")

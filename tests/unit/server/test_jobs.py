@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import shlex
+import socket
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from directory_indexer.records import FilePath, Outcome, Phase, RunProgress, RunRecord
-from directory_indexer.server.jobs import covers, percent, result_of
+from directory_indexer.server.jobs import Job, covers, percent, result_of
 
 RUN = RunRecord(7, 123, "host", "index /a/docs /a/notes", 0.0, 1.0, RunProgress(Phase.READING, 5, 10))
 
@@ -32,6 +38,20 @@ def test_a_run_whose_process_was_killed_has_failed() -> None:
     result = result_of(RUN, joined=True, was_killed=True)
     assert result.state == "failed"
     assert result.message
+
+
+def test_the_directories_of_a_run_are_told_one_by_one() -> None:
+    run = RUN._replace(command=shlex.join(["index", "/a/my docs", "/a/it's"]))
+    assert result_of(run, joined=False).directories == ("/a/my docs", "/a/it's")
+
+
+def test_a_run_of_another_process_that_had_the_same_number_is_not_that_of_a_job() -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as process, io.BytesIO() as pipe:
+        job = Job((FilePath("/a/docs"),), process, pipe, pipe)
+        mine = RUN._replace(pid=process.pid, host=socket.gethostname(), started_at=job.started_at)
+        assert job.is_of(mine)
+        assert not job.is_of(mine._replace(started_at=job.started_at - 3600))
+        assert not job.is_of(mine._replace(host="another"))
 
 
 def test_a_run_covers_the_directories_that_it_names() -> None:
