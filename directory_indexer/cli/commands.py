@@ -544,12 +544,13 @@ def _show(app: App, result: SearchResult, output: Output, *, view: View, explain
     if output.as_json:
         page = json_pages.search_json(result, index=app.summary(), first=first, full=view is View.FULL, explain=explain)
         output.data(page)
-    elif output.is_terminal:
+        return
+    # First of all how far to trust what follows.
+    output.notes(answers.search_notes(shown))
+    if output.is_terminal:
         output.lines(answers.search_lines(shown, paths=output.paths, view=view, explain=explain))
     else:
         output.data(answers.search_rows(shown, view=view, explain=explain))
-    if not output.as_json:
-        output.notes(answers.search_notes(shown))
 
 
 def _selection(*, chunks: str | None, lines: str | None, pages: str | None) -> Selection | None:

@@ -149,3 +149,5 @@ _KINDS_BY_SUFFIX: Final = _by_word(CODE, DOCS, DATA)
 _KINDS_BY_ALIAS: Final = (
     _KINDS_BY_SUFFIX | _by_word(ALIASES) | {kind: kind for group in GROUPS.values() for kind in group} | {"h": "c"}
 )
+KIND_NAMES: Final = tuple(sorted(_KINDS_BY_ALIAS))
+"""Every name that a person may call a kind by."""

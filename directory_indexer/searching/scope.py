@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.docstore.snapshot import within_condition
 from directory_indexer.errors import UsageError
-from directory_indexer.extractors.kinds import GROUPS, kind_for_alias
+from directory_indexer.extractors.kinds import GROUPS, KIND_NAMES, kind_for_alias
 from directory_indexer.records import VectorScope, os_path
 
 if TYPE_CHECKING:
@@ -44,7 +45,12 @@ class Scope(NamedTuple):
 
 
 def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> Scope:
-    """Find the files that satisfy the options of a request and the filters within its query."""
+    """Find the files that satisfy the options of a request and the filters within its query.
+
+    Raises:
+        UsageError: the request names a type that there is not. No query is wrong, whatever types stand in it.
+    """
+    _require_types(request.kinds)
     condition, arguments = _condition(request, query)
     if condition == "1" and not _names_paths(request, query):
         return Scope(None, VectorScope())
@@ -101,6 +107,14 @@ def _kinds_named(names: Iterable[str]) -> set[str]:
     for name in names:
         kinds |= GROUPS.get(name.lower()) or {kind_for_alias(name) or name}
     return kinds
+
+
+def _require_types(names: Iterable[str]) -> None:
+    for name in names:
+        if name.lower() not in GROUPS and kind_for_alias(name) is None:
+            near = difflib.get_close_matches(name.lower(), (*GROUPS, *KIND_NAMES), n=1)
+            known = f"did you mean {near[0]}?" if near else f"types are languages and formats, and {', '.join(GROUPS)}"
+            raise UsageError(f"there is no type '{name}'", hint=known)
 
 
 def _names_paths(request: SearchRequest, query: Query) -> bool:

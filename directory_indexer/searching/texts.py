@@ -84,7 +84,11 @@ def _characters(
         case Unit.PAGES:
             starts = list(page_starts)
     if not 1 <= selection.first <= len(starts) or selection.last < selection.first:
-        size = f"{len(starts)} {selection.unit}" if starts else f"no {selection.unit}"
+        size = (
+            f"{len(starts)} {selection.unit[:-1] if len(starts) == 1 else selection.unit}"
+            if starts
+            else f"no {selection.unit}"
+        )
         raise UsageError(f"{os_path(path)} has {size}; asked for were {_asked(selection)}")
     if selection.unit is Unit.CHUNKS:
         return starts[selection.first - 1], chunks[min(selection.last, len(chunks)) - 1].end_char
@@ -99,6 +103,8 @@ def _asked(selection: Selection) -> str:
 
 def _reason(snapshot: Snapshot, path: FilePath) -> str:
     known = snapshot.known_file(path)
+    if known is None and snapshot.holds(path):
+        return "it is a directory: name a file in it"
     if known is None:
         return "dirindex status lists the indexed directories"
     return f"it was {known.state}: {known.reason}"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
+from directory_indexer.errors import UsageError
 from directory_indexer.records import SearchMode
 
 if TYPE_CHECKING:
@@ -33,3 +35,14 @@ def test_no_mode_finds_what_the_query_rules_out(index: Index, query: str, wanted
         index.write(name, text)
     index.run()
     assert set(index.names(query, mode=mode)) == wanted
+
+
+@pytest.mark.parametrize(("name", "hint"), [("pyhton", "did you mean python?"), ("?", "code, docs, data")])
+def test_a_type_that_there_is_not_is_said_to_be_none(index: Index, name: str, hint: str) -> None:
+    index.write("red.md", _TEXTS["red.md"])
+    index.run()
+    with pytest.raises(UsageError, match=re.escape(f"there is no type '{name}'")) as refused:
+        index.names("harbour", kinds=(name,))
+    assert hint in (refused.value.hint or "")
+    assert index.names(f"harbour type:{name}") == []
+    assert index.names("harbour", kinds=("Markdown",)) == index.names("harbour", kinds=("docs",)) == ["red.md"]
