@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from directory_indexer.docstore.snapshot import within_condition
 from directory_indexer.errors import UsageError
 from directory_indexer.extractors.kinds import GROUPS, KIND_NAMES, kind_for_alias
-from directory_indexer.records import VectorScope, os_path
+from directory_indexer.records import VectorScope, lies_in, os_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -51,7 +51,8 @@ def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> S
         UsageError: the request names a type that there is not. No query is wrong, whatever types stand in it.
     """
     _require_types(request.kinds)
-    condition, arguments = _condition(request, query)
+    scope = () if _is_everything(snapshot, request.scope) else request.scope
+    condition, arguments = _condition(request._replace(scope=scope), query)
     if condition == "1" and not _names_paths(request, query):
         return Scope(None, VectorScope())
     files = [
@@ -64,7 +65,12 @@ def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> S
     ids = frozenset(id_ for id_, _ in files)
     if len(files) <= _NAMED_FILES:
         return Scope(ids, VectorScope(files=tuple(path for _, path in files)))
-    return Scope(ids, VectorScope(directories=_tracked_parts(snapshot, request.scope)))
+    return Scope(ids, VectorScope(directories=_tracked_parts(snapshot, scope)))
+
+
+def _is_everything(snapshot: Snapshot, scope: Iterable[FilePath]) -> bool:
+    """Tell whether all that is tracked lies in the scope, which then costs time and changes nothing."""
+    return all(any(lies_in(root, path) for path in scope) for root in snapshot.directories())
 
 
 def _tracked_parts(snapshot: Snapshot, scope: Iterable[FilePath]) -> tuple[FilePath, ...]:
