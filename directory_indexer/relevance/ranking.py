@@ -135,6 +135,7 @@ def _judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> l
     surprise = _SURPRISE * math.log(max(_USUAL_CHUNKS / max(plan.n_chunks, _FEW_CHUNKS), 1.0))
     # Where only meaning was asked for, nothing else may move a passage.
     asked = float(any(one.keyword_score is not None for one in candidates))
+    names = asked * plan.query.has_only_names
     by_meaning = any(one.cosine is not None for one in candidates)
     cosines = _cosines(candidates, model)
     weight = _weight_of_meaning(plan.query.language, candidates, model)
@@ -145,7 +146,7 @@ def _judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> l
             (
                 ("words", asked * told * frequency),
                 ("meaning", weight * cosine),
-                ("all names", asked * plan.query.has_only_names * (coverage > _ALL)),
+                ("all names", names * (coverage > _ALL)),
                 ("file name", asked * _FILE_NAME * matcher.share_of_name(_stem(one.path))),
                 ("beside the code", -asked * _ASIDE * is_aside),
             ),
