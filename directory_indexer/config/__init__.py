@@ -63,7 +63,8 @@ def load_config(*, file: Path | None, data_dir: Path | None, environ: Mapping[st
     location = config_location(file=file, data_dir=data_dir, environ=environ)
     in_file = settings_in_file(location.value, environ)
     if in_file is None and location.source != Source.DEFAULT:
-        raise ConfigError(f"'{location.value}' does not exist ({location.where})", hint="run `dirindex config init`")
+        hint = f"`dirindex config init --config '{location.value}'` writes one"
+        raise ConfigError(f"'{location.value}' does not exist ({location.where})", hint=hint)
     given = {setting.key: setting for setting in (*(in_file or ()), *settings_in_environment(environ))}
     mistakes = [_unknown(setting) for setting in given.values() if setting.key not in KEYS]
     chosen = {key: setting for key, setting in given.items() if key in KEYS}

@@ -126,7 +126,7 @@ def status_lines(report: StatusReport, *, now: float, paths: PathStyle, verbose:
     yield from _skips(skipped.most_common())
     yield from _failures(report.failures, n_failed, paths=paths, verbose=verbose)
     yield _fact("model", _model(report))
-    yield _fact("on disk", f"{size(report.n_database_bytes)} of texts, {size(report.n_vector_bytes)} of vectors")
+    yield _fact("on disk", f"{size(report.n_database_bytes)} in the database, {size(report.n_vector_bytes)} of vectors")
     if report.running:
         yield _fact("running", _running(report.running, now=now))
     if report.last_run and report.last_run != report.running:

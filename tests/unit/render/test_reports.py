@@ -78,7 +78,7 @@ def test_the_status_shows_coverage_skips_failures_sizes_and_runs(status_report: 
         "failed     1, tried again by the next run",
         "           ~/notes/scan.pdf  extract: page 3 cannot be read",
         "model      all-MiniLM-L6-v2 (embedded, 384 dimensions)",
-        "on disk    32 MiB of texts, 11 MiB of vectors",
+        "on disk    32 MiB in the database, 11 MiB of vectors",
         "running    embedding, 1,200 of 5,600 chunks (21 %), started 2 minutes ago (process 4242 on box)",
         "last run   out of time; the next run goes on from here, 2 hours ago",
     ]
