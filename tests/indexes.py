@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
 from fakes import FakeEmbedder
 
 from directory_indexer.chunker import ChunkPolicy
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from directory_indexer.embedders import Embedder
     from directory_indexer.records import (
         Document,
@@ -41,6 +44,21 @@ if TYPE_CHECKING:
     from directory_indexer.vectorstore import VectorStore
 
 FINGERPRINT = Fingerprint(embedding="fake/bag-of-words", chunking="64/8", extraction="1", analysis="1")
+
+
+class Rounded:
+    """A vector that may have gone through a store, which keeps it nearly as it was."""
+
+    def __init__(self, vector: NDArray[np.float32]) -> None:
+        self.vector = vector
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rounded) and np.allclose(self.vector, other.vector, atol=0.01)
+
+    def __repr__(self) -> str:
+        return repr(self.vector.round(2).tolist())
+
+    __hash__ = None  # type: ignore[assignment]  # what is nearly equal has no hash
 
 
 @dataclass
@@ -171,7 +189,7 @@ class Index:
                         known.reason,
                         known.hash,
                         [chunk.chunk for chunk in chunks],
-                        [vectors[chunk.chunk_id].round(2).tolist() for chunk in chunks if chunk.chunk_id in vectors],
+                        [Rounded(vectors[chunk.chunk_id]) for chunk in chunks if chunk.chunk_id in vectors],
                     )
             contents["words"] = snapshot.count_words_rows()
             return contents

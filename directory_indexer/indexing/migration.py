@@ -33,7 +33,7 @@ _BATCH_CHUNKS = 4096
 _N_QUERIES = 20
 _N_HITS = 10
 _AS_NEAR = 0.005
-"""Scores may differ so much, for the embedded engine keeps vectors in half precision."""
+"""Scores may differ so much, for the embedded engine rounds vectors."""
 
 _ENOUGH = 0.95
 

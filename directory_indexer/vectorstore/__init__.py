@@ -45,10 +45,10 @@ class VectorStore(Protocol):
         """Find the chunks in the scope that are most similar to a vector, best first."""
 
     def cosines(self, generation: int, vector: NDArray[np.float32], ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
-        """Compare a vector with those of some chunks, as far as they have one, to half precision."""
+        """Compare a vector with those of some chunks, as far as they have one."""
 
     def vectors(self, generation: int, ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
-        """Give the vectors of those chunks that have one, to half precision."""
+        """Give the vectors of those chunks that have one, as exactly as the store keeps them."""
 
     def ids(self, generation: int) -> Iterator[ChunkId]:
         """Give the ids of all chunks that have a vector."""

@@ -9,14 +9,17 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from itertools import islice
+from array import array
+from base64 import urlsafe_b64encode
+from functools import lru_cache
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 import qdrant_edge as edge
 
 from directory_indexer.errors import GenerationGoneError, VectorsLostError, VectorStoreError
-from directory_indexer.records import ChunkId, Finding, VectorHit, VectorPlace, Verdict
+from directory_indexer.records import ChunkId, Finding, VectorHit, VectorPlace, VectorPoint, Verdict, content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,21 +28,27 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.records import VectorPoint, VectorScope
+    from directory_indexer.records import FilePath, VectorScope
     from directory_indexer.vectorstore.generations import Generations, HeldGeneration
 
 _BATCH = 1000
 
 _OVERSAMPLING = 2.0
-"""So many times more candidates are compared by their full vectors than are asked for: recall 0.97 becomes 1.00."""
+"""In an older generation so many times more candidates are compared by their full vectors than are asked for."""
+
+_TAG_BYTES = 6
 
 _MAX_SEGMENT_KB = 1 << 30
 """Never split: one search compares all codes in one go."""
 
-_QUANTIZED = "quantized.data"
+_CODES = "tq_vectors.dat"
+_OLD_CODES = "quantized.data"
 
-_NEVER_WRITTEN = frozenset({"matrix.dat", _QUANTIZED, "point_to_values.bin", "values_to_points.bin"})
+_NEVER_WRITTEN = frozenset({_CODES, "point_to_values.bin", "values_to_points.bin"})
 """The large files that the engine opens for reading only, or replaces as a whole."""
+
+_FORMAT = b'"datatype":"turbo8"'
+"""Stands in the configuration of a generation whose vectors are codes alone; older ones have others beside them."""
 
 
 class _Reader(NamedTuple):
@@ -87,7 +96,7 @@ class EmbeddedVectorStore:
         return self._query(generation, vector, _filter(scope), params, limit)
 
     def cosines(self, generation: int, vector: NDArray[np.float32], ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
-        """Compare a vector with those of some chunks, as far as they have one, to half precision.
+        """Compare a vector with those of some chunks, as far as they have one.
 
         Raises:
             GenerationGoneError: the generation has been discarded.
@@ -117,7 +126,7 @@ class EmbeddedVectorStore:
         return [VectorHit(ChunkId(str(point.id)), point.score) for point in found]
 
     def vectors(self, generation: int, ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
-        """Give the vectors of those chunks that have one, to half precision.
+        """Give the vectors of those chunks that have one, as near as its eight bits a number come.
 
         Raises:
             GenerationGoneError: the generation has been discarded.
@@ -181,11 +190,16 @@ class EmbeddedVectorStore:
         """Publish a new generation, that of the given one without `deletes` and then with `upserts`; give its number.
 
         It is durable on return, and garbage until the database names it. Work goes on in batches, but some calls of
-        the engine take seconds during which no other thread of this process runs.
+        the engine take seconds during which no other thread of this process runs. What an older version wrote is
+        written anew in the format of this one.
 
         Raises:
             VectorStoreError: the given generation is damaged, or the new one cannot be written.
         """
+        if generation and _FORMAT not in self._generations.content(generation, "edge_config.json"):
+            gone = frozenset(deletes)
+            kept = (point for point in self._points(generation) if point.chunk_id not in gone)
+            return self.merge(0, deletes=(), upserts=chain(kept, upserts))
         with (
             _translated_errors("write vectors"),
             self._generations.draft(generation, linked=_NEVER_WRITTEN) as draft,
@@ -195,12 +209,16 @@ class EmbeddedVectorStore:
                 n_vectors = shard.count(edge.CountRequest(exact=True))
             # The first opening after a write still changes files; after it, none does.
             edge.EdgeShard.load(str(draft)).close()
-            _bring_into_memory(draft.rglob(_QUANTIZED))
+            _bring_into_memory(draft.rglob(_CODES))
             return self._generations.publish(draft, n_vectors=n_vectors)
 
     def discard_others(self, generation: int) -> None:
         """Remove what crashes left behind, and all generations but the given one that nobody reads any more."""
-        with _translated_errors("remove old vectors"):
+        with self._lock, _translated_errors("remove old vectors"):
+            reader = self._reader
+            if reader and reader.number != generation:
+                self._reader = None
+                reader.close()
             self._generations.discard_others(generation)
 
     def health(self) -> Finding:
@@ -224,6 +242,17 @@ class EmbeddedVectorStore:
             if reader:
                 reader.close()
 
+    def _points(self, generation: int) -> Iterator[VectorPoint]:
+        """Give all that a generation holds; only for one of an older version, whose payloads are whole paths."""
+        offset: Any = None
+        while True:
+            request = edge.ScrollRequest(limit=_BATCH, offset=offset, with_payload=True, with_vector=True)
+            with self._reading(generation) as shard:
+                records, offset = shard.scroll(request) if shard else ([], None)
+            yield from map(_old_point, records)
+            if offset is None:
+                return
+
     @contextlib.contextmanager
     def _reading(self, generation: int) -> Iterator[edge.EdgeShard | None]:
         if generation == 0:
@@ -243,7 +272,7 @@ class EmbeddedVectorStore:
             raise GenerationGoneError(f"generation {generation} of the vectors is gone")
         try:
             # Not a walk: other readers make and remove files of their own in there while they open and close it.
-            _bring_into_memory(path for path in held.files if path.name == _QUANTIZED)
+            _bring_into_memory(path for path in held.files if path.name in {_CODES, _OLD_CODES})
             return _Reader(generation, edge.EdgeShard.load(str(held.path)), held)
         except BaseException:
             held.release()
@@ -261,21 +290,20 @@ class EmbeddedVectorStore:
 
 
 def _engine_config(dimensions: int) -> edge.EdgeConfig:
-    """Describe a flat index of int8 codes, in the page cache, beside vectors in half precision that stay on disk.
+    """Describe codes of eight bits a number, in the page cache, with neither full vectors nor a graph beside them.
 
-    Pinned codes would be copied to the heap and dropped from the page cache at every opening: 1 s at 100 000 vectors
-    against 30 ms. Without a graph (`m`) a search compares all codes in scope, 3 to 7 ms there; a graph would pay from
-    a few hundred thousand on, but takes 0.5 ms a vector to build, so it would have to be built where nobody waits.
+    Each vector is rotated before it is rounded, so that no model has numbers too large for the codes; writing a vector
+    that was read gives the same code again. Half-precision vectors for rescoring would take thrice the space and find
+    0.4 % more. A search compares all codes in scope, 2 to 4 ms at 100 000; a graph would pay from a few hundred
+    thousand on, but takes 0.5 ms a vector to build, so it would have to be built where nobody waits.
     """
     return edge.EdgeConfig(
         vectors=edge.EdgeVectorParams(
             size=dimensions,
             distance=edge.Distance.Cosine,
-            datatype=edge.VectorStorageDatatype.Float16,
+            datatype=edge.VectorStorageDatatype.Turbo8,
+            # The engine would fault them in page by page; we read them through.
             memory=edge.Memory.Cold,
-        ),
-        quantization_config=edge.ScalarQuantizationConfig(
-            type=edge.ScalarType.Int8, quantile=0.99, memory=edge.Memory.Cached
         ),
         hnsw_config=edge.HnswIndexConfig(m=0, ef_construct=100, full_scan_threshold=10_000),
         optimizers=edge.EdgeOptimizersConfig(default_segment_number=1, max_segment_size=_MAX_SEGMENT_KB),
@@ -296,14 +324,31 @@ def _apply(shard: edge.EdgeShard, deletes: Iterable[ChunkId], upserts: Iterable[
 def _engine_point(point: VectorPoint) -> edge.Point:
     # A view of the bytes takes half the time of a list of floats.
     vector: Any = memoryview(point.vector).cast("f")
-    payload = {"file_path": point.file_path, "parent_directories": list(point.parent_directories)}
+    payload = {"file_path": _tag(point.file_path), "parent_directories": [*map(_tag, point.parent_directories)]}
     return edge.Point(point.chunk_id, vector, payload)
+
+
+@lru_cache(maxsize=1 << 12)
+def _tag(path: FilePath) -> str:
+    """Give what stands for a path in the payloads, whose indexes repeat it for every chunk.
+
+    Two paths in a million million share a tag, so that who asks looks at the paths of what was found.
+    """
+    return urlsafe_b64encode(content_hash(path.encode())[:_TAG_BYTES]).decode()
+
+
+def _old_point(record: edge.Record) -> VectorPoint:
+    payload = record.payload or {}
+    numbers: Any = record.vector
+    vector = array("f", numbers).tobytes()
+    return VectorPoint(ChunkId(str(record.id)), payload["file_path"], tuple(payload["parent_directories"]), vector)
 
 
 def _filter(scope: VectorScope) -> edge.Filter | None:
     fields = (("parent_directories", scope.directories), ("file_path", scope.files))
     conditions: list[Any] = [
-        edge.FieldCondition(key=field, match=edge.MatchAny([str(path) for path in paths]))
+        # An older generation has the paths themselves.
+        edge.FieldCondition(key=field, match=edge.MatchAny([*map(_tag, paths), *paths]))
         for field, paths in fields
         if paths
     ]

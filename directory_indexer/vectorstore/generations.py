@@ -109,11 +109,22 @@ class Generations:
         Raises:
             VectorsLostError: it is not there or damaged.
         """
+        try:
+            return int(self.content(number, _COUNT))
+        except ValueError as error:
+            raise VectorsLostError(f"the vectors in '{self._path(number)}' are damaged: {error}", hint=_HINT) from error
+
+    def content(self, number: int, name: str) -> bytes:
+        """Read a small file of a generation.
+
+        Raises:
+            VectorsLostError: the generation is not there or damaged.
+        """
         path = self._path(number)
         _check(path)
         try:
-            return int((path / _COUNT).read_text(encoding="ascii"))
-        except (OSError, ValueError) as error:
+            return (path / name).read_bytes()
+        except OSError as error:
             raise VectorsLostError(f"the vectors in '{path}' are damaged: {error}", hint=_HINT) from error
 
     def require_intact(self, number: int) -> None:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from indexes import Rounded
 
 from directory_indexer.docstore import DocStore
 from directory_indexer.lock import write_lock
@@ -34,7 +35,7 @@ def _contents(data_dir: Path) -> dict[str, object]:
             for path, known in snapshot.known_files(directory_id).items():
                 chunks = snapshot.chunks_of(path)
                 vectors = nearest.vectors(snapshot, [chunk.chunk_id for chunk in chunks])
-                shown = [(chunk.chunk, vectors[chunk.chunk_id].round(2).tolist()) for chunk in chunks]
+                shown = [(chunk.chunk, Rounded(vectors[chunk.chunk_id])) for chunk in chunks]
                 contents[path] = (known.hash, known.state, shown)
         contents["words"] = snapshot.count_words_rows()
     vectorstore.close()

@@ -133,3 +133,16 @@ def test_more_threads_ask_than_connections_are_kept(tmp_path: Path) -> None:
         assert list(threads.map(ask, range(12))) == [0] * 12
     docstore.close()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.db", "data.db.schema-lock"]
+
+
+def test_a_checkpoint_gives_all_unused_pages_back(tmp_path: Path) -> None:
+    path = tmp_path / "data.db"
+    store = DocStore(path)
+    with store.transaction() as transaction:
+        transaction.set_meta("large", "x" * 1_000_000)
+    store.checkpoint()
+    full = path.stat().st_size
+    with store.transaction() as transaction:
+        transaction.forget_meta("large")
+    store.checkpoint()
+    assert path.stat().st_size < full - 900_000

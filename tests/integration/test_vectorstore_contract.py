@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from directory_indexer.vectorstore import VectorStore
 
 DIMENSIONS = 32
+ROUNDING = 4e-3
+"""So far off numbers of eight bits may be in so few dimensions."""
 
 
 def _embedded(tmp_path_factory: pytest.TempPathFactory, _: Server) -> VectorStore:
@@ -122,8 +124,8 @@ def test_a_search_finds_what_comparing_with_every_vector_in_scope_finds(
         exact = corpus.scores(_query(number), scope=scope)
         found = [hit.chunk_id for hit in store.search(generation, _query(number), scope=scope, limit=20)]
         assert len(set(found)) == len(found)
-        # Half precision may swap what is equally near.
-        assert [exact[one] for one in found] == pytest.approx(list(exact.values())[:20], abs=1e-3)
+        # Rounded vectors may swap what is equally near, the more so the fewer dimensions they have.
+        assert [exact[one] for one in found] == pytest.approx(list(exact.values())[:20], abs=ROUNDING)
 
 
 def test_names_that_are_no_unicode_can_be_a_scope(store: VectorStore) -> None:
@@ -218,7 +220,7 @@ def test_hits_come_best_first_with_their_cosines(few: tuple[VectorStore, int]) -
     exact = Corpus(points(range(300), dimensions=DIMENSIONS)).scores(_query(1000), scope=EVERYWHERE)
     hits = store.search(generation, _query(1000), scope=EVERYWHERE, limit=400)
     assert len(hits) == 300
-    assert [hit.score for hit in hits] == pytest.approx([exact[hit.chunk_id] for hit in hits], abs=1e-3)
+    assert [hit.score for hit in hits] == pytest.approx([exact[hit.chunk_id] for hit in hits], abs=ROUNDING)
     assert hits == sorted(hits, key=lambda hit: -hit.score)
 
 
@@ -229,7 +231,7 @@ def test_vectors_come_back_as_they_were_given(few: tuple[VectorStore, int]) -> N
     assert vectors.keys() == wanted.keys()
     for key, vector in vectors.items():
         assert vector.dtype == np.float32
-        assert vector == pytest.approx(wanted[key], abs=1e-3)
+        assert vector == pytest.approx(wanted[key], abs=ROUNDING)
 
 
 def test_cosines_are_those_of_the_vectors_asked_for_and_of_no_others(few: tuple[VectorStore, int]) -> None:

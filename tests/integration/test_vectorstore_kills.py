@@ -54,7 +54,7 @@ class Crowd:
     ("n_chunks", "dimensions", "n_readers", "n_kills"),
     [
         pytest.param(300, 32, 1, 8, id="few", marks=pytest.mark.timeout(300)),
-        pytest.param(5600, 1024, 3, 40, id="quantized", marks=[pytest.mark.slow, pytest.mark.timeout(1200)]),
+        pytest.param(5600, 2048, 3, 40, id="quantized", marks=[pytest.mark.slow, pytest.mark.timeout(1200)]),
     ],
 )
 def test_readers_never_notice_that_writers_and_readers_are_killed(

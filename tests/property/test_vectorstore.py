@@ -55,5 +55,5 @@ def test_a_store_holds_and_finds_what_a_dictionary_would(
         assert sorted(store.ids(generation)) == sorted(expected)
         assert store.vectors(generation, sorted(expected)).keys() == expected.keys()
         assert len({hit.chunk_id for hit in hits}) == len(hits)
-        assert [exact[hit.chunk_id] for hit in hits] == pytest.approx(list(exact.values())[:limit], abs=2e-3)
+        assert [exact[hit.chunk_id] for hit in hits] == pytest.approx(list(exact.values())[:limit], abs=8e-3)
         store.close()
