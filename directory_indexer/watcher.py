@@ -78,17 +78,19 @@ class _Watch:
         """Watch what is there now, until that is something else or it is time to look through everything again."""
         watched, identities = self._to_watch(), self._identities()
         rescan_at = time.monotonic() + _RESCAN_SECONDS
-        is_first = True
+        is_first, was_flood = True, False
         for changed in _reports(watched, self._stop_reason):
-            # What happened between the last run and the first report of this watch was reported to nobody.
-            is_unsure = is_first or len(changed) >= _MANY_CHANGES or self._identities() != identities
+            is_flood = len(changed) >= _MANY_CHANGES
+            # What happened between the last run and the first report of this watch was reported to nobody, and what
+            # happened at the end of a flood may not have been.
+            is_unsure = is_first or is_flood or was_flood or self._identities() != identities
             touched = [root for root in self._roots if is_unsure or any(lies_in(path, root) for path in changed)]
             if touched:
                 self._update(touched)
             is_outdated = touched and (self._identities() != identities or self._to_watch() != watched)
             if is_outdated or time.monotonic() >= rescan_at:
                 return
-            is_first = False
+            is_first, was_flood = False, is_flood
 
     def _to_watch(self) -> list[str]:
         paths = (os_path(path) for path in self._directories(self._roots))

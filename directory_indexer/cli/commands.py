@@ -523,6 +523,8 @@ def _tell_failures(report: IndexReport) -> None:
         sys.stderr.write(f"dirindex: {printable(os_path(failure.path))}: {printable(failure.message)}\n")
     if len(report.failures) > _FAILURES_TOLD:
         sys.stderr.write(f"  and {len(report.failures) - _FAILURES_TOLD} more, as dirindex status shows\n")
+    if report.unavailable:
+        sys.stderr.write(f"dirindex: {printable(report.unavailable)}\n")
 
 
 def _index_exit_code(report: IndexReport) -> int:

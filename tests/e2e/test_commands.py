@@ -117,6 +117,24 @@ def test_status_counts_what_is_indexed(indexed: Shell) -> None:
     assert status["chunks"] == status["embedded"] > 0
 
 
+def test_status_of_a_place_counts_the_directory_that_it_lies_in_and_no_other(indexed: Shell, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "broken.pdf").write_bytes(b"%PDF-1.7 and no more")
+    (indexed.docs / "ops" / "broken.pdf").write_bytes(b"%PDF-1.7 and no more")
+    indexed.run("index", indexed.docs, other, "--quiet", expect=1)
+    report = indexed.json("status", indexed.docs / "ops")
+    assert [one["path"] for one in report["directories"]] == [str(indexed.docs)]
+    assert (report["directories"][0]["files"], report["failed"]) == (3, 1)
+    assert [one["path"] for one in report["failures"]] == [str(indexed.docs / "ops" / "broken.pdf")]
+    assert len(indexed.json("status")["failures"]) == 2
+
+
+def test_lines_beyond_the_end_of_a_file_are_refused_with_its_length(indexed: Shell) -> None:
+    said = indexed.run("get", indexed.docs / "ops/keys.md", "--lines", "900-", expect=2).stderr
+    assert said == f"dirindex: {indexed.docs}/ops/keys.md has 5 lines; asked for were lines from 900 on\n"
+
+
 def test_forget_and_index_again(indexed: Shell) -> None:
     indexed.run("forget", indexed.docs)
     assert "nothing is indexed" in indexed.run("search", "keys", expect=1).stderr

@@ -82,6 +82,25 @@ def test_a_provider_that_is_away_costs_the_meaning_and_not_the_words(shell: Shel
     assert shell.found("harbour", "semantic") == ["harbour.md"]
 
 
+def test_a_provider_that_dies_in_the_middle_costs_what_it_had_in_hand(shell: Shell, server: ProviderServer) -> None:
+    for number in range(100):
+        (shell.docs / f"{number:02}.md").write_text(f"note {number:02} about the harbour\n", encoding="utf-8")
+    with ProviderServer() as dying:
+        dying.fail("slow", when="note 90")
+        shell.embed_with(provider="ollama", model=MODEL, endpoint=dying.root, batch_size="8")
+        run = subprocess.Popen([DIRINDEX, "index", shell.docs, "--quiet"], env=shell.environ, stderr=subprocess.PIPE)
+        while not any("note 90" in text for text in dying.texts):
+            assert run.poll() is None
+        dying.process.kill()
+        _, said = run.communicate(timeout=100)
+    assert (run.returncode, b"ollama" in said) == (3, True), said
+    n_kept = shell.json("status")["embedded"]
+    assert 0 < n_kept < 100
+    assert shell.found("note 90", "keyword") == ["90.md"]
+    shell.embed_with(endpoint=server.root)
+    assert shell.json("index")["embedded"] == 103 - n_kept
+
+
 def test_a_run_with_nothing_to_embed_does_not_need_the_provider(shell: Shell, server: ProviderServer) -> None:
     shell.embed_with(provider="ollama", model=MODEL, endpoint=server.root)
     shell.run("index", shell.docs)

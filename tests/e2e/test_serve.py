@@ -202,6 +202,19 @@ def test_a_cursor_leads_on_without_repeating_a_hit_after_the_index_has_changed(o
     assert "the index has changed" in text_of(result)
 
 
+def test_a_directory_that_is_forgotten_while_a_server_runs_leaves_its_answers(own_place: Path) -> None:
+    data_dir = own_place / "data"
+    with RawClient("--watch", "--data-dir", data_dir, environ=dict(os.environ)) as client:
+        client.shake_hands()
+        assert client.call("search", query="carrots")["structuredContent"]["hits"]
+        subprocess.run([DIRINDEX, "forget", own_place / "docs", "--data-dir", data_dir], check=True, timeout=100)
+        after = client.call("search", query="carrots")
+        assert not (after.get("structuredContent") or {}).get("hits"), after
+        assert client.call("search", query="carrots", path=str(own_place / "docs"))["isError"] is True
+        subprocess.run([DIRINDEX, "index", own_place / "docs", "--quiet", "--data-dir", data_dir], check=True)
+        assert client.call("search", query="carrots")["structuredContent"]["hits"]
+
+
 def test_a_file_is_read_in_parts_that_join_to_the_whole(client: RawClient, place: Path) -> None:
     path = place / "docs/long.md"
     text, start = "", 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,16 @@ if TYPE_CHECKING:
     from directory_indexer.records import FilePath
 
     Step = Callable[[], object]
+
+
+_SLOW_WRITER = """
+import sys
+with open(sys.argv[1], "w", encoding="utf-8") as file:
+    for _ in sys.stdin:
+        file.write("x" * 1000)
+        file.flush()
+        print("written", flush=True)
+"""
 
 
 @pytest.fixture
@@ -119,6 +130,32 @@ def test_ten_thousand_changes_at_once_are_all_seen(root: Path) -> None:
                 (directory / f"f{other}").write_text("x", encoding="utf-8")
 
     watch_through([root], [change_much], until=lambda: files_in(root) == 10_000)
+
+
+def test_after_a_flood_all_is_looked_at_once_more_when_it_is_over(root: Path) -> None:
+    def flood() -> None:
+        for number in range(2000):
+            (root / f"f{number}").write_text("x", encoding="utf-8")
+
+    watch_through([root], [flood, lambda: None])
+
+
+def test_a_file_that_is_written_slowly_is_looked_at_again_when_it_is_whole(root: Path) -> None:
+    slow = root / "slow.txt"
+    writer = subprocess.Popen(
+        [sys.executable, "-c", _SLOW_WRITER, slow], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+    )
+    assert writer.stdin
+    assert writer.stdout
+    pipes = writer.stdin, writer.stdout
+
+    def write_on() -> None:
+        pipes[0].write(b"go on\n")
+        pipes[1].readline()
+
+    with writer:
+        watch_through([root], [write_on, write_on, write_on], until=lambda: slow.stat().st_size == 3000)
+        writer.kill()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts the watches of inotify")
