@@ -45,8 +45,12 @@ class Ruler(NamedTuple):
 
 def units_of(text: str, start: int, end: int, *, ruler: Ruler, strength: int) -> Iterator[Unit]:
     """Take a stretch of text apart into units that take at most half of a piece; `strength` is that of its start."""
+    # Nearly every line is a unit, and cutting a text spends its time here.
     for line in _lines(text, _Span(start, end, strength)):
-        yield from _units(text, line, ruler, (_sentences, _clumps, _words))
+        if (unit := ruler.unit(text, *line)) and 2 * unit.cost <= ruler.capacity:
+            yield unit
+        else:
+            yield from _finer_units(text, line, ruler, (_sentences, _clumps, _words))
 
 
 def sentence_starts(text: str, start: int, end: int) -> list[int]:
@@ -99,6 +103,8 @@ def _best_cut(window: list[Unit], low: float, high: float, wanted: float) -> int
 
 def _countable(part: str) -> str:
     """Leave out large blanks, which must go somewhere and cannot be a chunk, so they must not count."""
+    if len(part) <= _MAX_BLANKS:
+        return part
     stripped = part.strip()
     return part if len(part) - len(stripped) <= _MAX_BLANKS else stripped
 
@@ -118,16 +124,18 @@ class _Span(NamedTuple):
     strength: int
 
 
-def _units(
+def _finer_units(
     text: str, span: _Span, ruler: Ruler, finer: tuple[Callable[[str, _Span], Iterator[_Span]], ...]
 ) -> Iterator[Unit]:
-    if (unit := ruler.unit(text, *span)) and 2 * unit.cost <= ruler.capacity:
-        yield unit
-    elif finer:
-        for part in finer[0](text, span):
-            yield from _units(text, part, ruler, finer[1:])
-    else:
+    """Take a stretch apart that is no unit itself."""
+    if not finer:
         yield from _windows(text, span, ruler)
+        return
+    for part in finer[0](text, span):
+        if (unit := ruler.unit(text, *part)) and 2 * unit.cost <= ruler.capacity:
+            yield unit
+        else:
+            yield from _finer_units(text, part, ruler, finer[1:])
 
 
 def _lines(text: str, span: _Span) -> Iterator[_Span]:
@@ -149,22 +157,21 @@ def _strength_below(text: str, line: re.Match[str]) -> int:
     if not following or following["closing"]:
         return _CLOSING_STRENGTH
     strength = _LINE_STRENGTH
-    if line.end("blank") > line.start("blank"):
+    blank, end = line.span("blank")
+    if end > blank:
         strength = _PARAGRAPH_STRENGTH
     elif following["item"]:
         strength = _ITEM_STRENGTH
-    if _is_heading(text, line):
+    # A heading is short, ends without a stop, and the line below it is longer.
+    is_short = 0 < blank - 1 - line.start() <= _MAX_HEADING_CHARS
+    if is_short and text.find("\n", end, end + _MAX_HEADING_CHARS) < 0 and not _ends_with_stop(text, line):
         strength -= _HEADING_WEAKNESS
-    return strength - min(len(following["indentation"].expandtabs(4)), _MAX_INDENTATION)
+    indentation = following["indentation"]
+    return strength - min(len(indentation.expandtabs(4)), _MAX_INDENTATION) if indentation else strength
 
 
-def _is_heading(text: str, line: re.Match[str]) -> bool:
-    """Tell whether a line looks like one: it is short, ends without a stop, and the next one is longer."""
-    end = line.start("blank") - 1
-    if not 0 < end - line.start() <= _MAX_HEADING_CHARS:
-        return False
-    is_long_below = text.find("\n", line.end(), line.end() + _MAX_HEADING_CHARS) < 0
-    return is_long_below and text[line.start() : end].rstrip()[-1:] not in _STOPS
+def _ends_with_stop(text: str, line: re.Match[str]) -> bool:
+    return text[line.start() : line.start("blank") - 1].rstrip()[-1:] in _STOPS
 
 
 def _sentences(text: str, span: _Span) -> Iterator[_Span]:
