@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from directory_indexer.docstore.schema import FTS_TABLE
 from directory_indexer.docstore.snapshot import FORMER, GENERATION_KEYS, GONE_FORMER, NEEDLESS
-from directory_indexer.records import FileState, chunk_id, chunk_id_bytes, content_hash, embedding_text
+from directory_indexer.records import FileState, chunk_id_bytes, content_hash, embedding_text, new_chunk_id
 from directory_indexer.relevance.analyzer import FTS_COLUMNS, index_fields
 
 if TYPE_CHECKING:
@@ -373,7 +373,7 @@ class Transaction:
 
 def _chunk_values(parsed: ParsedFile, chunk: Chunk) -> tuple[object, ...]:
     return (
-        chunk_id_bytes(chunk_id(parsed.source.path, parsed.hash, chunk.ordinal)),
+        new_chunk_id(parsed.source.path, parsed.hash, chunk.ordinal),
         content_hash(embedding_text(chunk, parsed.source.path).encode()),
         chunk.ordinal,
         chunk.n_tokens,

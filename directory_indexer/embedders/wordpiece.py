@@ -100,16 +100,19 @@ def _count_ascii(text: bytes) -> int:
 
 def _ids_of(word: str) -> tuple[int, ...]:
     """Cut an ASCII word into the longest parts that the model knows, from its start on."""
+    if len(word) > _MAX_WORD_CHARS:
+        return (_UNKNOWN_TOKEN,)
     ids: list[int] = []
-    start, vocabulary = 0, _vocabulary()
-    while start < len(word):
-        mark = "##" if start else ""
-        ends = range(len(word), start, -1)
-        end = next((end for end in ends if f"{mark}{word[start:end]}" in vocabulary), None)
-        if end is None or len(word) > _MAX_WORD_CHARS:
-            return (_UNKNOWN_TOKEN,)
-        ids.append(vocabulary[f"{mark}{word[start:end]}"])
-        start = end
+    vocabulary = _vocabulary()
+    mark, rest = "", word
+    while len(rest) > len(mark):
+        end = len(rest)
+        while rest[:end] not in vocabulary:
+            end -= 1
+            if end == len(mark):
+                return (_UNKNOWN_TOKEN,)
+        ids.append(vocabulary[rest[:end]])
+        mark, rest = "##", f"##{rest[end:]}"
     return tuple(ids)
 
 

@@ -87,7 +87,12 @@ def _kind_by_shebang(head: bytes) -> str | None:
 def _kind_of_h(head: bytes) -> str:
     if _OBJC.search(head):
         return "objc"
-    return "cpp" if _CPP.search(head) else "c"
+    return "cpp" if _may_be_cpp(head) and _CPP.search(head) else "c"
+
+
+def _may_be_cpp(head: bytes) -> bool:
+    # Most headers have none of the words, and the pattern takes four times as long to find that out.
+    return any(word in head for word in _CPP_WORDS) or _BARE_INCLUDE.search(head) is not None
 
 
 def _kind_of_m(head: bytes) -> str:
@@ -117,6 +122,11 @@ _CPP: Final = re.compile(
     rb"|^\s*#\s*include\s*<[a-z_]+>|\bextern \"C\+\+\"",
     re.MULTILINE,
 )
+_CPP_WORDS: Final = (
+    *(b"class", b"namespace", b"template", b"using", b"constexpr", b"public:", b"private:", b"protected:"),
+    *(b"std::", b'extern "C++"'),
+)
+_BARE_INCLUDE: Final = re.compile(rb"include\s*<[a-z_]+>")
 _EMACS_MODE: Final = re.compile(rb"-\*-\s*(?:.*?\bmode:\s*)?([\w+#-]+)\s*(?:;[^\n]*)?-\*-")
 _VIM_FILETYPE: Final = re.compile(rb"vim?:[^\n]{0,200}?\b(?:ft|filetype|syntax)=(\w+)")
 

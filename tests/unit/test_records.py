@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+import uuid
 
 import pytest
 from hypothesis import given
@@ -13,17 +13,14 @@ from hypothesis import strategies as st
 from directory_indexer.records import (
     Chunk,
     FilePath,
-    chunk_id,
     chunk_id_bytes,
     chunk_id_from_bytes,
     content_hash,
     embedding_text,
     file_path,
+    new_chunk_id,
     os_path,
 )
-
-if TYPE_CHECKING:
-    import uuid
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux takes any byte in a name")
@@ -45,12 +42,19 @@ def test_a_name_that_holds_a_stand_in_for_a_byte_is_told_apart_from_one_that_hol
 
 def test_ids_tell_apart_paths_contents_and_places() -> None:
     ids = {
-        chunk_id(FilePath(path), content_hash(content), ordinal)
+        new_chunk_id(FilePath(path), content_hash(content), ordinal)
         for path in ("/a", "/b")
         for content in (b"x", b"y")
         for ordinal in (0, 1)
     }
     assert len(ids) == 8
+
+
+@given(st.text(), st.binary(), st.integers(0, 1000))
+def test_an_id_is_a_uuid_of_version_5(path: str, content: bytes, ordinal: int) -> None:
+    of_content = content_hash(content)
+    expected = uuid.uuid5(uuid.UUID("8b0f6c1e-5d0a-5f3e-9f64-2f6d0c6b7a11"), f"{path}\0{of_content.hex()}\0{ordinal}")
+    assert new_chunk_id(FilePath(path), of_content, ordinal) == expected.bytes
 
 
 @given(st.uuids())
