@@ -11,11 +11,13 @@ import os
 import sqlite3
 import sys
 import time
+import zlib
 from typing import TYPE_CHECKING, TypeVar
 
 from directory_indexer.docstore.connections import Connections
 from directory_indexer.docstore.schema import SCHEMA_VERSION, migrate, version_of
 from directory_indexer.docstore.snapshot import Snapshot
+from directory_indexer.docstore.texts import unpacked
 from directory_indexer.docstore.transaction import Transaction
 from directory_indexer.errors import CorruptIndexError, GenerationGoneError, StoreError, VectorsLostError
 from directory_indexer.lock import write_lock
@@ -28,6 +30,7 @@ __all__ = ["DocStore", "Snapshot", "Transaction", "set_aside"]
 
 _CHECKPOINT_MS = 500
 _ATTEMPTS = 10
+_PACK_BATCH = 4000
 
 Answer = TypeVar("Answer")
 
@@ -91,6 +94,13 @@ class DocStore:
         with self.transaction() as transaction:
             return transaction.index_id()
 
+    def pack_texts(self) -> None:
+        """Pack the texts that an older version wrote; a kill costs a batch."""
+        has_more = True
+        while has_more:
+            with self.transaction() as transaction:
+                has_more = transaction.pack_texts(_PACK_BATCH)
+
     def checkpoint(self) -> None:
         """Give unused pages back and empty the write-ahead log, as far as readers allow."""
         with _translated_errors(self.path), contextlib.closing(self._connections.open()) as connection:
@@ -105,13 +115,16 @@ class DocStore:
             _empty_log(connection)
 
     def require_integrity(self) -> None:
-        """Let SQLite check every page and index.
+        """Let SQLite check every page and index, and look whether every text can be read.
 
         Raises:
             CorruptIndexError: the database is damaged; the message says how.
         """
         with _translated_errors(self.path), contextlib.closing(self._connections.open()) as connection:
             found = [row[0] for row in connection.execute("PRAGMA integrity_check(3)")]
+            if found == ["ok"]:
+                for (stored,) in connection.execute("SELECT text FROM chunk_texts"):
+                    unpacked(stored)
         if found != ["ok"]:
             raise CorruptIndexError(f"{self.path}: {'; '.join(found)}", hint=_REBUILD)
 
@@ -168,7 +181,7 @@ def _translated_errors(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         raise _ERRORS.get(code, StoreError)(f"{path}: {error}", hint=_HINTS.get(code, _CHECK)) from error
-    except UnicodeDecodeError as error:
+    except (UnicodeDecodeError, zlib.error) as error:
         # What was written was valid; the sqlite3 module itself decodes names and messages that damage has reached.
         raise CorruptIndexError(f"{path}: text in it is damaged", hint=_REBUILD) from error
     except OSError as error:

@@ -14,7 +14,7 @@ from directory_indexer.relevance.analyzer import FTS_COLUMNS, FTS_TOKENIZE
 if TYPE_CHECKING:
     import sqlite3
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 FTS_TABLE = (
     f"CREATE VIRTUAL TABLE chunks_fts USING fts5({', '.join(FTS_COLUMNS)}, content='', tokenize=\"{FTS_TOKENIZE}\")"
@@ -116,10 +116,16 @@ INSERT INTO meta SELECT 'space', '{"provider": "embedded", "model": "all-MiniLM-
 WHERE EXISTS (SELECT 1 FROM meta WHERE key = 'fingerprint');
 """
 
+_PACKED_TEXTS = """
+INSERT INTO meta SELECT 'plain_texts_until', id FROM chunk_texts ORDER BY id DESC LIMIT 1;
+"""
+"""Whoever migrates may be a search that somebody waits for, so that index runs pack the texts, a batch at a time."""
+
 _MIGRATIONS: dict[int, str] = {
     1: _TABLES,
     2: "ALTER TABLE directories ADD COLUMN mounts TEXT NOT NULL DEFAULT '[]';",
     3: _SPACES,
+    4: _PACKED_TEXTS,
 }
 """What to run, in one transaction, to come to each version from the one before."""
 

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from directory_indexer.docstore.known import KNOWN_COLUMNS, KnownFiles, known_by_path
+from directory_indexer.docstore.texts import unpacked
 from directory_indexer.errors import IndexMismatchError
 from directory_indexer.records import (
     Chunk,
@@ -580,7 +581,8 @@ def within_condition(path: FilePath | None) -> tuple[str, list[object]]:
 
 def _indexed_chunk(row: Sequence[object]) -> IndexedChunk:
     id_, chunk_id, path, kind, title, mtime_ns = row[:6]
-    chunk = Chunk(*row[6:15])  # type: ignore[arg-type]  # the columns stand in the order of the fields
+    ordinal, stored, *place = row[6:15]
+    chunk = Chunk(ordinal, unpacked(stored), *place)  # type: ignore[arg-type]  # the columns stand in the order of the fields
     return IndexedChunk(id_, chunk_id_from_bytes(chunk_id), FilePath(path), kind, title, mtime_ns, chunk)  # type: ignore[arg-type]
 
 

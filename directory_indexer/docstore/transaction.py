@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from directory_indexer.docstore.schema import FTS_TABLE
 from directory_indexer.docstore.snapshot import FORMER, GENERATION_KEYS, GONE_FORMER, NEEDLESS
+from directory_indexer.docstore.texts import packed, unpacked
 from directory_indexer.records import FileState, chunk_id_bytes, content_hash, embedding_text, new_chunk_id
 from directory_indexer.relevance.analyzer import FTS_COLUMNS, index_fields
 
@@ -41,6 +42,8 @@ _ADD_FTS = f"INSERT INTO chunks_fts (rowid, {', '.join(FTS_COLUMNS)}) VALUES (?{
 _DELETE_FTS = _ADD_FTS.replace("(rowid", "(chunks_fts, rowid").replace("(?", "('delete', ?", 1)
 """FTS5 takes a row out of a table that keeps no text when it is given the very values that were put in."""
 
+_ADD_TEXT = "INSERT INTO chunk_texts (id, text) VALUES (?, ?)"
+_PLAIN_TEXTS = "plain_texts_until"
 _FTS_SOURCES = """
     c.id, t.text, c.heading, f.title, f.path, d.path FROM files f JOIN chunks c ON c.file_id = f.id
     JOIN chunk_texts t ON t.id = c.id JOIN directories d ON d.id = f.directory_id
@@ -273,7 +276,26 @@ class Transaction:
         self._connection.execute("DROP TABLE chunks_fts")
         self._connection.execute(FTS_TABLE)
         rows = self._connection.execute(f"SELECT {_FTS_SOURCES} ORDER BY c.id")
-        self._connection.executemany(_ADD_FTS, map(_fts_row, rows))
+        self._connection.executemany(_ADD_FTS, map(_stored_fts_row, rows))
+
+    # Texts
+
+    def pack_texts(self, limit: int) -> bool:
+        """Pack so many of the texts that an older version wrote; tell whether there may be more."""
+        until = self._meta(_PLAIN_TEXTS)
+        if until is None:
+            return False
+        rows = self._connection.execute(
+            "SELECT id, text FROM chunk_texts WHERE id <= ? ORDER BY id DESC LIMIT ?", (int(until), limit)
+        ).fetchall()
+        # Rows that shrink where they are would leave their pages half empty.
+        self._connection.executemany("DELETE FROM chunk_texts WHERE id = ?", [(id_,) for id_, _ in rows])
+        self._connection.executemany(_ADD_TEXT, [(id_, packed(unpacked(stored))) for id_, stored in reversed(rows)])
+        if rows:
+            self.set_meta(_PLAIN_TEXTS, str(rows[-1][0] - 1))
+        else:
+            self.forget_meta(_PLAIN_TEXTS)
+        return bool(rows)
 
     # Runs and remembered values
 
@@ -341,9 +363,7 @@ class Transaction:
                    start_line, end_line, page, heading) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
             [(id_, file_id, *_chunk_values(parsed, chunk)) for id_, chunk in numbered],
         )
-        self._connection.executemany(
-            "INSERT INTO chunk_texts (id, text) VALUES (?, ?)", [(id_, chunk.text) for id_, chunk in numbered]
-        )
+        self._connection.executemany(_ADD_TEXT, [(id_, packed(chunk.text)) for id_, chunk in numbered])
         directory = self._connection.execute(
             "SELECT d.path FROM directories d JOIN files f ON f.directory_id = d.id WHERE f.id = ?", (file_id,)
         ).fetchone()[0]
@@ -360,7 +380,7 @@ class Transaction:
         if not rows:
             return
         ids = [(row[0],) for row in rows]
-        self._connection.executemany(_DELETE_FTS, map(_fts_row, rows))
+        self._connection.executemany(_DELETE_FTS, map(_stored_fts_row, rows))
         self._connection.executemany(
             """INSERT OR IGNORE INTO stale_points (chunk_id, text_hash)
                SELECT chunk_id, text_hash FROM chunks c WHERE id = ? AND is_embedded = 1
@@ -384,6 +404,11 @@ def _chunk_values(parsed: ParsedFile, chunk: Chunk) -> tuple[object, ...]:
         chunk.page,
         chunk.heading,
     )
+
+
+def _stored_fts_row(row: Sequence[object]) -> tuple[object, ...]:
+    id_, stored, *rest = row
+    return _fts_row((id_, unpacked(stored), *rest))  # type: ignore[arg-type]  # the column holds nothing else
 
 
 def _fts_row(row: Sequence[object]) -> tuple[object, ...]:

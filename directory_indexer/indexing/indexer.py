@@ -136,6 +136,7 @@ class Indexer:
                 updater = self._updater(run, is_wary=is_wary)
                 self._update(updater, run, roots, options)
                 outcome = run.outcome
+            self._docstore.pack_texts()
             self._docstore.checkpoint()
             return updater.tally.report(outcome, seconds=time.monotonic() - started)
 
