@@ -48,17 +48,12 @@ _FTS_SOURCES = """
     c.id, t.text, c.heading, f.title, f.path, d.path FROM files f JOIN chunks c ON c.file_id = f.id
     JOIN chunk_texts t ON t.id = c.id JOIN directories d ON d.id = f.directory_id
 """
-_UPSERT_FILE = """
-    INSERT INTO files (directory_id, path, state, size, mtime_ns, checked_ns, hash, recipe, kind, title, page_starts,
-                       reason, detail)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (path) DO UPDATE SET
-        directory_id = excluded.directory_id, state = excluded.state, size = excluded.size,
-        mtime_ns = excluded.mtime_ns, checked_ns = excluded.checked_ns, hash = excluded.hash,
-        recipe = excluded.recipe, kind = excluded.kind, title = excluded.title,
-        page_starts = excluded.page_starts, reason = excluded.reason, detail = excluded.detail
-    RETURNING id
-"""
+_FILE_COLUMNS = (
+    "directory_id, path, state, size, mtime_ns, checked_ns, hash, recipe, kind, title, page_starts, reason, detail"
+)
+_FILE_MARKS = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
+_ADD_FILE = f"INSERT INTO files ({_FILE_COLUMNS}) VALUES ({_FILE_MARKS})"  # noqa: S608 - made of constants
+_CHANGE_FILE = f"UPDATE files SET ({_FILE_COLUMNS}) = ({_FILE_MARKS}) WHERE id = ?"  # noqa: S608 - made of constants
 
 
 class Transaction:
@@ -97,10 +92,11 @@ class Transaction:
         source = parsed.source
         self._remove_chunks_of(source.path)
         file_id = self._put_row(
+            source.path,
             (
                 *(directory_id, source.path, FileState.INDEXED, source.size, source.mtime_ns, time.time_ns()),
                 *(parsed.hash, recipe, parsed.kind, parsed.title, " ".join(map(str, parsed.page_starts)), "", ""),
-            )
+            ),
         )
         self._add_chunks(file_id, parsed)
 
@@ -108,10 +104,11 @@ class Transaction:
         """Note why a file is left out; what the index held of it goes."""
         self._remove_chunks_of(skipped.path)
         self._put_row(
+            skipped.path,
             (
                 *(directory_id, skipped.path, FileState.SKIPPED, skipped.size, skipped.mtime_ns, time.time_ns()),
                 *(None, recipe, "", "", "", skipped.reason, skipped.detail),
-            )
+            ),
         )
 
     def put_failure(self, directory_id: int, failure: FileFailure) -> None:
@@ -352,8 +349,14 @@ class Transaction:
         """Remember a value no more."""
         self._connection.execute("DELETE FROM meta WHERE key = ?", (key,))
 
-    def _put_row(self, values: Sequence[object]) -> int:
-        return int(self._connection.execute(_UPSERT_FILE, values).fetchone()[0])
+    def _put_row(self, path: FilePath, values: Sequence[object]) -> int:
+        # An upsert, or RETURNING, might have to be taken back by itself. So SQLite would let FTS5 write what it has
+        # gathered before each of them: a segment for every file, and a quarter of the time of a batch.
+        row = self._connection.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
+        if row is None:
+            return int(self._connection.execute(_ADD_FILE, values).lastrowid or 0)
+        self._connection.execute(_CHANGE_FILE, (*values, row[0]))
+        return int(row[0])
 
     def _add_chunks(self, file_id: int, parsed: ParsedFile) -> None:
         first = int(self._connection.execute("SELECT coalesce(max(id), 0) + 1 FROM chunks").fetchone()[0])
@@ -380,7 +383,6 @@ class Transaction:
         if not rows:
             return
         ids = [(row[0],) for row in rows]
-        self._connection.executemany(_DELETE_FTS, map(_stored_fts_row, rows))
         self._connection.executemany(
             """INSERT OR IGNORE INTO stale_points (chunk_id, text_hash)
                SELECT chunk_id, text_hash FROM chunks c WHERE id = ? AND is_embedded = 1
@@ -389,6 +391,7 @@ class Transaction:
         )
         self._connection.executemany("DELETE FROM chunk_texts WHERE id = ?", ids)
         self._connection.executemany("DELETE FROM chunks WHERE id = ?", ids)
+        self._connection.executemany(_DELETE_FTS, map(_stored_fts_row, rows))
 
 
 def _chunk_values(parsed: ParsedFile, chunk: Chunk) -> tuple[object, ...]:
