@@ -19,6 +19,7 @@ import os
 import re
 import string
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class Glob:
     @property
     def folded(self) -> Glob:
         """The glob that matches what `fold` makes of the names that this one matches."""
-        return Glob.of(tuple(frozenset(map(fold, place)) for place in self.places))
+        return Glob.of(tuple(map(_folded, self.places)))
 
     @property
     def regex(self) -> str:
@@ -125,6 +126,11 @@ def byte_text(name: str) -> str:
 def fold(name: str) -> str:
     """Make ASCII letters lower-case, and no others: these are bytes."""
     return name.lower() if name.isascii() else name.encode("latin-1").lower().decode("latin-1")
+
+
+@lru_cache(maxsize=512)
+def _folded(place: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(fold, place))
 
 
 def parse_rules(content: bytes, *, source: str) -> ParsedRules:
