@@ -30,16 +30,17 @@ def kills(torture: Torture) -> str:
     """Kill `size` runs or as many as time allows, change the tree after each, and never repair anything."""
     root, data_dir = torture.place / "tree", torture.place / "index"
     plant(root)
-    seconds = dict.fromkeys((True, False), _duration(torture, root))
+    whole = _duration(torture, root)
+    seconds = {True: whole, False: whole / 4}
     n_kills = n_finished = 0
     while n_kills < torture.size and not torture.is_over and not torture.failures:
         is_new = torture.chance.random() < _FROM_NOTHING
         if is_new:
             shutil.rmtree(data_dir, ignore_errors=True)
         child = Child(run_index, data_dir, root)
-        time.sleep(torture.chance.uniform(0, seconds[is_new]))
         is_group = torture.chance.random() < 0.5  # noqa: PLR2004 - sometimes the workers live on, and must notice
-        child.kill() if is_group else os.kill(child.pid, signal.SIGKILL)
+        if not child.ends_within(torture.chance.uniform(0, seconds[is_new])):
+            child.kill() if is_group else os.kill(child.pid, signal.SIGKILL)
         code, result = child.wait()
         n_kills += code < 0
         n_finished += code == 0

@@ -7,6 +7,7 @@ import functools
 import os
 import pickle
 import random
+import select
 import shutil
 import signal
 import sqlite3
@@ -43,7 +44,7 @@ PACKAGE = Path(__file__).resolve().parent.parent.parent / "directory_indexer"
 
 _WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau".split()
 _HALF_PRECISION = 0.002
-_MERGE_AT = 96
+_MERGE_AT = 256
 _ROOMS = ("walker", "indexing", "docstore", "parsing", "render", "searching")
 _LARGE_CHARS = 300_000
 
@@ -148,6 +149,10 @@ class Child:
         with contextlib.suppress(OSError):
             os.setpgid(self.pid, self.pid)
         os.close(write_end)
+
+    def ends_within(self, seconds: float) -> bool:
+        """Wait so long at most, and tell whether it has ended."""
+        return bool(select.select([self._result], [], [], seconds)[0])
 
     def kill(self, number: int = signal.SIGKILL) -> None:
         with contextlib.suppress(ProcessLookupError):
