@@ -33,7 +33,8 @@ def disk(options: Options) -> Iterator[Row]:
         what = f"index, {summary.n_files:,} files, {summary.n_chunks:,} chunks"
         yield Row(what, "MB", _megabytes(data_dir), text, "text")
         yield Row("  of it texts and words", "MB", _megabytes(data_dir, "data.db*"), text, "text")
-        yield Row("  of it vectors", "MB", _megabytes(data_dir / "qdrant"), text, "text")
+        if vectors := _megabytes(data_dir / "qdrant"):
+            yield Row("  of it vectors", "MB", vectors, text, "text")
         if program := recollindex():
             place = Path(temporary) / "recoll"
             subprocess.run(recoll_command(program, place, [tree]), check=True, capture_output=True)  # noqa: S603 - Recoll
