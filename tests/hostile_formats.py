@@ -42,6 +42,10 @@ def make_lock(_item: str) -> object:
     return threading.Lock()
 
 
+def process_id(_item: int) -> int:
+    return os.getpid()
+
+
 def blocks_interrupts(item: str) -> bool:
     if item == "leave":
         leave()

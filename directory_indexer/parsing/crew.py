@@ -116,6 +116,7 @@ class Crew(Generic[Item, Result]):
     def _start(self) -> ProcessPool:
         pool = ProcessPool(
             max_workers=self._n_workers,
+            max_tasks=self._limits.n_tasks,
             initializer=_prepare_worker,
             initargs=(self._limits.memory_bytes,),
             context=multiprocessing.get_context("spawn"),

@@ -15,9 +15,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class WorkerLimits:
-    """How many workers there may be, and what each may use; address space is limited where the system can do that."""
+    """How many workers there may be, and what each may use; address space is limited where the system can do that.
+
+    A worker is replaced after `n_tasks`: tree-sitter 0.26.1 never gives back the text that it was given, so one that
+    reads a gigabyte of source code would hold it all. Another takes half a second to start and as much to warm up.
+    """
 
     n_workers: int = 2
+    n_tasks: int = 100
     memory_bytes: int = 2 << 30
     seconds: float = 30.0
     seconds_per_mb: float = 10.0

@@ -250,5 +250,14 @@ def test_an_interrupt_reaches_no_worker_not_even_one_that_replaces_another() -> 
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
+def test_a_worker_is_replaced_after_so_many_tasks() -> None:
+    tasks = [Task((number,), 60) for number in range(5)]
+
+    results = dict(run_tasks(hostile_formats.process_id, tasks, limits=WorkerLimits(n_workers=1, n_tasks=2)))
+
+    assert [results[0] == results[1], results[2] == results[3]] == [True, True]
+    assert len(set(results.values())) == 3
+
+
 def test_no_tasks_need_no_worker() -> None:
     assert list(run_tasks(len, [], limits=WorkerLimits())) == []
