@@ -93,7 +93,7 @@ def _check(store: EmbeddedVectorStore, state: State, randomness: random.Random, 
     exact = Corpus(points(numbers, dimensions=dimensions)).scores(query, scope=VectorScope())
     found = [exact[hit.chunk_id] for hit in hits]
     assert len(found) == 10
-    assert np.allclose(found, list(exact.values())[:10], atol=2e-3), f"worse hits than there are in {state}"
+    assert np.allclose(found, list(exact.values())[:10], atol=8e-3), f"worse hits than there are in {state}"
 
 
 def main() -> None:
