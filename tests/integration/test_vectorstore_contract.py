@@ -240,7 +240,7 @@ def test_cosines_are_those_of_the_vectors_asked_for_and_of_no_others(few: tuple[
     wanted = [chunk_id(number) for number in (3, 299, 41, 170)]
     cosines = store.cosines(generation, _query(1000), [*wanted, chunk_id(4711)])
     exact = corpus.scores(_query(1000), scope=EVERYWHERE)
-    assert cosines == {one: pytest.approx(exact[one], abs=1e-3) for one in wanted}
+    assert cosines == {one: pytest.approx(exact[one], abs=ROUNDING) for one in wanted}
 
 
 def test_threads_search_at_the_same_time(few: tuple[VectorStore, int]) -> None:
