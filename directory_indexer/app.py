@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from directory_indexer.vectorstore.generations import Generations
 
 _LISTED = 1000
+_MAKES_ONE = "dirindex index PATH makes one"
 
 
 class App:
@@ -73,9 +74,9 @@ class App:
         Raises:
             NotIndexedError: there is none.
         """
-        database = self._config.storage.sqlite_path
-        if not database.exists():
-            raise NotIndexedError(f"there is no index in '{database.parent}'", hint="dirindex index PATH makes one")
+        if not self._has_index():
+            where = self._config.storage.sqlite_path.parent
+            raise NotIndexedError(f"there is no index in '{where}'", hint=_MAKES_ONE)
 
     @cached_property
     def searcher(self) -> Searcher:
@@ -127,7 +128,13 @@ class App:
         )
 
     def check(self) -> Iterator[Finding]:
-        """Look whether the index is whole, its parts agree, and the embedder answers."""
+        """Look whether the index is whole, its parts agree, and the embedder answers; without an index, only that."""
+        if not self._has_index():
+            from directory_indexer.doctor import provider_finding
+
+            yield Finding("database", Verdict.WARNING, "there is no index yet", _MAKES_ONE)
+            yield provider_finding(self.embedder)
+            return
         try:
             yield from self._doctor().check()
         except CorruptIndexError as error:
@@ -142,6 +149,7 @@ class App:
         try:
             yield from self._doctor().repair()
         except CorruptIndexError as error:
+            self._close_database()
             damaged = set_aside(self._config.storage.sqlite_path)
             for generations in self._all_generations():
                 generations.discard_others(0)
@@ -175,6 +183,9 @@ class App:
             where=f"{to_server}, collection '{self._collection(line)}'" if to_server else str(qdrant.path),
             lock_path=self._lock_path,
         )
+
+    def _has_index(self) -> bool:
+        return self._config.storage.sqlite_path.exists()
 
     def _doctor(self) -> Doctor:
         from directory_indexer.doctor import Doctor
@@ -312,6 +323,9 @@ class App:
             embedder.close()
         for vectorstore in self._vectorstores.values():
             vectorstore.close()
+        self._close_database()
+
+    def _close_database(self) -> None:
         if "docstore" in vars(self):
             self.docstore.close()
 

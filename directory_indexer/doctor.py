@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from directory_indexer.errors import (
     CorruptIndexError,
-    GenerationGoneError,
     IndexMismatchError,
     ProviderError,
     VectorsLostError,
@@ -59,9 +58,9 @@ class Doctor:
         with self._docstore.snapshot() as snapshot:
             yield from _directories(snapshot)
             yield _words(snapshot)
-            yield from self._vectors(snapshot)
             yield _coverage(snapshot)
-        yield self._provider()
+        yield from self._vectors()
+        yield provider_finding(self._embedder)
 
     def repair(self) -> Iterator[Finding]:
         """Mend what can be mended, then look at everything.
@@ -75,10 +74,7 @@ class Doctor:
             self._docstore.require_integrity()
             self._repair_permissions()
             yield from self._repair_words()
-            with self._docstore.snapshot() as snapshot:
-                lost, unknown = self._disagreement(snapshot)
-            if lost is None or lost or unknown:
-                yield self._repair_vectors(lost, unknown)
+            yield from self._repair_vectors()
             for _ in self._vectorizer.embed_pending():
                 pass
             self._vectorizer.complete_switch()
@@ -93,15 +89,20 @@ class Doctor:
                 transaction.rebuild_words()
             yield Finding("words", Verdict.REPAIRED, "the full-text index was built again from the stored texts")
 
-    def _repair_vectors(self, lost: set[ChunkId] | None, unknown: set[ChunkId]) -> Finding:
-        with self._docstore.transaction() as transaction:
-            if lost is None:
+    def _repair_vectors(self) -> Iterator[Finding]:
+        try:
+            lost, unknown = self._docstore.ask(self._disagreement)
+        except VectorsLostError:
+            with self._docstore.transaction() as transaction:
                 transaction.forget_vectors()
-            else:
+            yield Finding("vectors", Verdict.REPAIRED, "all vectors made again")
+            return
+        if lost or unknown:
+            with self._docstore.transaction() as transaction:
                 transaction.forget_vectors_of(lost)
                 transaction.add_stale_points(unknown)
-        what = "all vectors" if lost is None else f"{len(lost)} lost vectors"
-        return Finding("vectors", Verdict.REPAIRED, f"{what} made again, {len(unknown)} unknown ones removed")
+            message = f"{len(lost)} lost vectors made again, {len(unknown)} unknown ones removed"
+            yield Finding("vectors", Verdict.REPAIRED, message)
 
     def _permissions(self) -> Finding:
         open_to_others = [path for path in self._private_paths() if _is_open(path)]
@@ -133,49 +134,53 @@ class Doctor:
             return Finding("database", Verdict.PROBLEM, error.message, error.hint or "")
         return Finding("database", Verdict.OK, f"{self._docstore.path} is whole")
 
-    def _vectors(self, snapshot: Snapshot) -> Iterator[Finding]:
+    def _vectors(self) -> Iterator[Finding]:
         try:
             yield self._vectorstore.health()
-            yield self._agreement(snapshot)
+            yield self._docstore.ask(self._agreement)
+        except VectorsLostError as error:
+            yield Finding("vectors", Verdict.PROBLEM, error.message, _REPAIR)
         except (VectorStoreError, IndexMismatchError) as error:
             yield Finding("vectors", Verdict.PROBLEM, error.message, error.hint or "")
 
     def _agreement(self, snapshot: Snapshot) -> Finding:
         lost, unknown = self._disagreement(snapshot)
-        if lost is None:
-            return Finding("vectors", Verdict.PROBLEM, "the vectors are damaged or cannot be read", _REPAIR)
         if lost or unknown:
             message = f"{len(lost)} vectors are lost, {len(unknown)} belong to nothing"
             return Finding("vectors", Verdict.PROBLEM, message, _REPAIR)
         count = len(snapshot.embedded_chunk_ids()) + snapshot.count_pending_vectors()
         return Finding("vectors", Verdict.OK, f"{count} vectors agree with the database")
 
-    def _disagreement(self, snapshot: Snapshot) -> tuple[set[ChunkId] | None, set[ChunkId]]:
-        """Compare both stores: vectors that should be there (None: they are damaged), and that should not."""
+    def _disagreement(self, snapshot: Snapshot) -> tuple[set[ChunkId], set[ChunkId]]:
+        """Compare both stores: vectors that should be there and are not, and the other way round.
+
+        Raises:
+            VectorsLostError: they are damaged.
+            GenerationGoneError: they are not there, or were replaced meanwhile.
+        """
         generation = snapshot.generation(self._vectorstore.place)
         expected = snapshot.embedded_chunk_ids()
-        try:
-            self._vectorstore.require_intact(generation)
-            stored = set(self._vectorstore.ids(generation)) if generation else set()
-        except (VectorsLostError, GenerationGoneError):
-            return None, set()
+        self._vectorstore.require_intact(generation)
+        stored = set(self._vectorstore.ids(generation)) if generation else set()
         # A merge that was cut off may have brought pending vectors to a server.
         pending = snapshot.pending_vectors_of(list(stored - expected))
         return expected - stored, stored - expected - set(snapshot.stale_points()) - pending.keys()
 
-    def _provider(self) -> Finding:
-        started = time.monotonic()
-        try:
-            embedder = self._embedder()
-            vector = embedder.embed_query("is anybody there?")
-            seconds = time.monotonic() - started
-            space, max_tokens = embedder.space, embedder.max_tokens
-        except ProviderError as error:
-            return Finding("provider", Verdict.PROBLEM, error.message, error.hint or "")
-        name = f"{space.provider}/{space.model}"
-        reads = f", and reads {max_tokens:,} tokens of a text" if max_tokens else ""
-        message = f"{name} answers in {seconds:.2f} s with {vector.size} dimensions{reads}"
-        return Finding("provider", Verdict.OK, message)
+
+def provider_finding(get_embedder: Callable[[], Embedder]) -> Finding:
+    """Let the embedder answer a question."""
+    started = time.monotonic()
+    try:
+        embedder = get_embedder()
+        vector = embedder.embed_query("is anybody there?")
+        seconds = time.monotonic() - started
+        space, max_tokens = embedder.space, embedder.max_tokens
+    except ProviderError as error:
+        return Finding("provider", Verdict.PROBLEM, error.message, error.hint or "")
+    name = f"{space.provider}/{space.model}"
+    reads = f", and reads {max_tokens:,} tokens of a text" if max_tokens else ""
+    message = f"{name} answers in {seconds:.2f} s with {vector.size} dimensions{reads}"
+    return Finding("provider", Verdict.OK, message)
 
 
 def _directories(snapshot: Snapshot) -> Iterator[Finding]:

@@ -326,7 +326,7 @@ def doctor(
     from directory_indexer.render import json_pages, reports
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    app = _existing_app(config, data_dir, output)
+    app = _existing_app(config, data_dir, output) if repair else _app(config, data_dir, output)
     findings = list(app.repair() if repair else app.check())
     if as_json:
         output.data(json_pages.doctor_json(findings))
@@ -538,7 +538,6 @@ def _index_exit_code(report: IndexReport) -> int:
 
 
 def _show(app: App, result: SearchResult, output: Output, *, view: View, explain: bool, first: int) -> None:
-
     from directory_indexer.render import answers, json_pages
     from directory_indexer.render.answers import View
 

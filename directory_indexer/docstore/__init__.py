@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["DocStore", "Snapshot", "Transaction", "set_aside"]
+__all__ = ["THREADS_MAY_SHARE_A_SNAPSHOT", "DocStore", "Snapshot", "Transaction", "set_aside"]
 
 _CHECKPOINT_MS = 500
 _ATTEMPTS = 10
-_PACK_BATCH = 4000
+
+THREADS_MAY_SHARE_A_SNAPSHOT = sqlite3.threadsafety == 3  # noqa: PLR2004 - "serialized", as PEP 249 numbers it
+"""Whether SQLite was built so that two threads may ask questions of one connection at the same time."""
 
 Answer = TypeVar("Answer")
 
@@ -93,13 +95,6 @@ class DocStore:
             return known
         with self.transaction() as transaction:
             return transaction.index_id()
-
-    def pack_texts(self) -> None:
-        """Pack the texts that an older version wrote; a kill costs a batch."""
-        has_more = True
-        while has_more:
-            with self.transaction() as transaction:
-                has_more = transaction.pack_texts(_PACK_BATCH)
 
     def checkpoint(self) -> None:
         """Give unused pages back and empty the write-ahead log, as far as readers allow."""

@@ -22,9 +22,9 @@ class Connection:
     `known` is what questions have found out; it holds as long as nobody writes.
     """
 
-    def __init__(self, raw: sqlite3.Connection, file: tuple[int, int]) -> None:
+    def __init__(self, *, identity: tuple[int, int], raw: sqlite3.Connection) -> None:
         self.raw = raw
-        self.file = file
+        self.identity = identity
         self.known: dict[str, object] = {}
         self._version = 0
 
@@ -53,7 +53,8 @@ class Connections:
     @contextlib.contextmanager
     def lend(self) -> Iterator[Connection]:
         """Give a connection for one transaction, which is undone unless the block commits it."""
-        connection = self._idle_one() or Connection(self.open(), _identity(self._path))
+        # Should the file be replaced in between, the connection is not used twice.
+        connection = self._idle_one() or Connection(identity=_identity(self._path), raw=self.open())
         try:
             yield connection
         except BaseException:
@@ -92,7 +93,7 @@ class Connections:
         with contextlib.suppress(IndexError):
             while True:
                 connection = self._idle.pop()
-                if connection.file == _identity(self._path):
+                if connection.identity == _identity(self._path):
                     return connection
                 connection.raw.close()
         return None

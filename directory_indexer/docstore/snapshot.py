@@ -53,6 +53,10 @@ GENERATION_KEYS = {VectorPlace.EMBEDDED: "generation", VectorPlace.SERVER: "gene
 NEEDLESS = "text_hash NOT IN (SELECT text_hash FROM chunks WHERE is_embedded = 0)"
 """The condition over stale points that no text waits for the vector of."""
 
+_PENDING_VECTORS = "pending_vectors"
+_MOST_REMEMBERED = 8_000_000
+"""So many bytes of vectors stay with each of a few connections."""
+
 _CUT_OFF = """
     UNION SELECT p.chunk_id FROM pending_vectors p LEFT JOIN chunks c ON c.chunk_id = p.chunk_id
     WHERE coalesce(c.is_embedded, 0) = 0
@@ -296,8 +300,13 @@ class Snapshot:
         return {place: generation for place, generation in named.items() if generation}
 
     def pending_vectors(self) -> PendingVectors:
-        """Give the vectors that answer and that no generation holds yet."""
-        return self._once("pending_vectors", self._pending_vectors)
+        """Give the vectors that answer and that no generation holds yet; they are remembered unless they are large."""
+        if known := self._known.get(_PENDING_VECTORS):
+            return cast("PendingVectors", known)
+        pending = self._pending_vectors()
+        if len(pending.values) <= _MOST_REMEMBERED:
+            self._known[_PENDING_VECTORS] = pending
+        return pending
 
     def _pending_vectors(self) -> PendingVectors:
         if self.is_switching:

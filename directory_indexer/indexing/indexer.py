@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 BYTES_PER_TEXT_BYTE = 3
 """What an index takes on disk for a byte of text: measured on source code and prose, rounded up."""
 
+_PACK_BATCH = 4000
 _LATER = "run the same command again later, or with --wait; dirindex status shows how far it is"
 
 BYTES_PER_TOKEN = 4
@@ -135,8 +136,8 @@ class Indexer:
                 self._vectorizer.restore_lost()
                 updater = self._updater(run, is_wary=is_wary)
                 self._update(updater, run, roots, options)
+                self._pack_texts(run)
                 outcome = run.outcome
-            self._docstore.pack_texts()
             self._docstore.checkpoint()
             return updater.tally.report(outcome, seconds=time.monotonic() - started)
 
@@ -212,6 +213,13 @@ class Indexer:
         run.notice = self._services_notice(plans)
         updater.update_words([(self._track(plan.directory), plan) for plan in plans])
         updater.update_meaning()
+
+    def _pack_texts(self, run: Run) -> None:
+        """Pack the texts that an older version wrote; the next run goes on where this one is stopped."""
+        has_more = True
+        while has_more and not run.must_stop:
+            with self._docstore.transaction() as transaction:
+                has_more = transaction.pack_texts(_PACK_BATCH)
 
     def _services_notice(self, plans: Sequence[Plan]) -> str:
         """Ask for provider and vector store before hours of work, of which the words can be had without them."""

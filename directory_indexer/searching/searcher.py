@@ -7,8 +7,10 @@ as many. What the vector store returns counts only if SQLite knows it: a hit is 
 from __future__ import annotations
 
 from functools import cached_property, partial
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from directory_indexer.docstore import THREADS_MAY_SHARE_A_SNAPSHOT
 from directory_indexer.errors import IndexMismatchError, NotIndexedError, ProviderError, VectorStoreError
 from directory_indexer.extractors.kinds import GROUPS
 from directory_indexer.records import Hit, SearchMode, SearchResult, os_path
@@ -146,19 +148,28 @@ class _Inquiry:
         """Give the best candidates by words and by meaning, so many of each."""
         if self._mode is SearchMode.KEYWORD or not self._plan.query.meaning:
             return _Lists(self._by_words(depth), {}, {}, OTHER_MODEL, ())
-        with Meanwhile(partial(self._by_words, depth)) as words:
-            by_meaning = self._by_meaning(depth)
-        by_words = words.answer()
+        if self._mode is SearchMode.HYBRID and THREADS_MAY_SHARE_A_SNAPSHOT:
+            with Meanwhile(partial(self._by_words, depth)) as words:
+                by_meaning = self._by_meaning(depth)
+            by_words = words.answer()
+        else:
+            by_words, by_meaning = self._by_words(depth), self._by_meaning(depth)
         rest = [one for one in by_words if one not in by_meaning]
         others = self._nearest().cosines(self._snapshot, self._meaning.vector, rest)
         return _Lists(by_words, by_meaning, by_meaning | others, self._meaning.model, coverage(self._snapshot))
 
     def _by_words(self, depth: int) -> dict[ChunkId, float]:
-        file_ids = self._scope.file_ids_json
-        # In a part of the index there may be less to find than is asked for, and nothing may be left out.
-        expression = (file_ids is None and self._plan.narrow) or self._plan.expression
-        if self._mode is SearchMode.SEMANTIC or expression is None:
+        if self._mode is SearchMode.SEMANTIC or self._plan.expression is None:
             return {}
+        found = self._matches(self._plan.narrow, depth) if self._plan.narrow else {}
+        if len(found) < depth:
+            # What has none of the rarest words comes after all that has one.
+            rest = self._matches(self._plan.expression, depth)
+            found = dict(islice((found | {one: rest[one] for one in rest if one not in found}).items(), depth))
+        return found
+
+    def _matches(self, expression: str, depth: int) -> dict[ChunkId, float]:
+        file_ids = self._scope.file_ids_json
         return dict(self._snapshot.keyword_matches(expression, file_ids_json=file_ids, limit=depth))
 
     def _by_meaning(self, depth: int) -> dict[ChunkId, float]:

@@ -84,11 +84,8 @@ def _characters(
         case Unit.PAGES:
             starts = list(page_starts)
     if not 1 <= selection.first <= len(starts) or selection.last < selection.first:
-        size = (
-            f"{len(starts)} {selection.unit[:-1] if len(starts) == 1 else selection.unit}"
-            if starts
-            else f"no {selection.unit}"
-        )
+        unit = str(selection.unit)
+        size = f"{len(starts) or 'no'} {unit.removesuffix('s') if len(starts) == 1 else unit}"
         raise UsageError(f"{os_path(path)} has {size}; asked for were {_asked(selection)}")
     if selection.unit is Unit.CHUNKS:
         return starts[selection.first - 1], chunks[min(selection.last, len(chunks)) - 1].end_char

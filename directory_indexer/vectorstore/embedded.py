@@ -197,6 +197,7 @@ class EmbeddedVectorStore:
             VectorStoreError: the given generation is damaged, or the new one cannot be written.
         """
         if generation and _FORMAT not in self._generations.content(generation, "edge_config.json"):
+            self._generations.require_space(generation)
             gone = frozenset(deletes)
             kept = (point for point in self._points(generation) if point.chunk_id not in gone)
             return self.merge(0, deletes=(), upserts=chain(kept, upserts))

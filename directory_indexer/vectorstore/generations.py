@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from blake3 import blake3
 
-from directory_indexer.errors import VectorsLostError, VectorStoreError
+from directory_indexer.errors import GenerationGoneError, VectorsLostError, VectorStoreError
 from directory_indexer.lock import HeldLock, try_lock
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Generations:
         """
         for directory in (self._directory.parent, self._directory):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._require_space(base)
+        self.require_space(base)
         draft = Path(tempfile.mkdtemp(prefix="draft-", dir=self._directory))
         try:
             if base:
@@ -131,14 +131,18 @@ class Generations:
         """Read all files of a generation, and compare them with their checksums.
 
         Raises:
-            VectorsLostError: it is not there or damaged.
+            GenerationGoneError: it has been discarded.
+            VectorsLostError: it is damaged.
         """
-        path = self._path(number)
-        _check(path)
+        held, path = self.hold(number), self._path(number)
+        if held is None:
+            raise GenerationGoneError(f"generation {number} of the vectors is gone")
         try:
             damaged = [name for name, digest in _digests(path).items() if _digest(path / name) != digest]
         except (OSError, ValueError) as error:
             raise VectorsLostError(f"the vectors in '{path}' are damaged: {error}", hint=_HINT) from error
+        finally:
+            held.release()
         if damaged:
             raise VectorsLostError(f"the vectors in '{path}' are damaged: {damaged[0]} has changed", hint=_HINT)
 
@@ -153,7 +157,12 @@ class Generations:
         """Measure what all of it takes on disk, files that generations share counted once."""
         return _size_bytes(self._directory)
 
-    def _require_space(self, base: int) -> None:
+    def require_space(self, base: int) -> None:
+        """Make sure that there is room for what comes of a generation.
+
+        Raises:
+            VectorStoreError: the disk is too full.
+        """
         # The engine writes through memory maps: on a full disk the system ends the process without a word.
         needed = _SPARE_BYTES + 2 * _size_bytes(self._path(base))
         free = shutil.disk_usage(self._directory).free
@@ -253,7 +262,12 @@ def _name(path: Path, generation: Path) -> str:
 
 
 def _digest(path: Path) -> str:
-    return blake3().update_mmap(path).hexdigest()
+    # Not by a memory map: where the disk cannot be read, it would end the process instead of saying so.
+    digest = blake3()
+    with path.open("rb", buffering=0) as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def _digests(generation: Path) -> dict[str, str]:

@@ -147,7 +147,7 @@ class _Walk:
         sorting.failures += failures
         concerned = sorting.rules.concerned(names)
         if self._policy.follow_symlinks:
-            concerned.update(entry.name for entry in entries if entry.is_symlink())
+            concerned.update(entry.name for entry in entries if _may_be_link(entry))
         sorting.sort(entries, concerned=concerned)
         device = _device(handle)
         is_mount = device not in {visit.device_around, _UNKNOWN_DEVICE}
@@ -160,6 +160,13 @@ class _Walk:
         sorting.rules = self._rule_files.rules_in(sorting.rules, os_path(sorting.directory), names)
         failed = {failure.path for failure in self._rule_files.failures}
         return [entry for entry in entries if sorting.path_of(entry.name) not in failed] if failed else entries
+
+
+def _may_be_link(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_symlink()
+    except OSError:  # a file system that does not say so in the listing, and cannot tell now either
+        return True
 
 
 class _Sorting:

@@ -187,12 +187,22 @@ def test_an_index_of_a_newer_version_is_left_alone(indexed: Shell) -> None:
     assert "newer dirindex" in indexed.run("search", "keys", expect=3).stderr
 
 
-@pytest.mark.parametrize("words", [["search", "keys"], ["status"], ["doctor"], ["get", "a.md"], ["forget", "."]])
+@pytest.mark.parametrize(
+    "words", [["search", "keys"], ["status"], ["doctor", "--repair"], ["get", "a.md"], ["forget", "."]]
+)
 def test_a_command_that_reads_makes_no_index(shell: Shell, words: list[str]) -> None:
     elsewhere = shell.docs / "nothing"
     said = shell.run(*words, "--data-dir", elsewhere, expect=1).stderr
     assert f"there is no index in '{elsewhere}'" in said
     assert "dirindex index PATH" in said
+    assert not elsewhere.exists()
+
+
+def test_the_doctor_tries_the_provider_before_there_is_an_index(shell: Shell) -> None:
+    elsewhere = shell.docs / "nothing"
+    said = shell.run("doctor", "--data-dir", elsewhere).stdout
+    assert "there is no index yet" in said
+    assert "all-MiniLM-L6-v2 answers" in said
     assert not elsewhere.exists()
 
 

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from directory_indexer.records import SearchMode
+from directory_indexer.relevance import matchplan
+from directory_indexer.relevance.matchplan import plan_match
+from directory_indexer.relevance.query import parse_query
 
 if TYPE_CHECKING:
     from indexes import Index
@@ -39,3 +42,18 @@ def test_copies_take_no_place_from_other_passages(index: Index, mode: SearchMode
     index.run()
     found = index.names("harbour", mode=mode, limit=10)
     assert len([name for name in found if name.startswith("others/")]) == 9
+
+
+def test_what_has_only_common_words_follows_what_has_a_rare_one(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matchplan, "_ENOUGH", 2)
+    monkeypatch.setattr(matchplan, "_MANY", 10)
+    for number in range(70):
+        index.write(f"{number}.md", f"{'kernel ' if number < 4 else ''}memory of subject{number}\n")
+    index.run()
+    with index.docstore.snapshot() as snapshot:
+        assert plan_match(parse_query("kernel memory"), snapshot).narrow
+    pages = [index.names("kernel memory", mode=SearchMode.KEYWORD, limit=limit) for limit in (3, 10, 70)]
+    assert [len(page) for page in pages] == [3, 10, 70]
+    assert set(pages[1][:4]) == {"0.md", "1.md", "2.md", "3.md"}
+    assert pages[2][:10] == pages[1]
+    assert pages[1][:3] == pages[0]
