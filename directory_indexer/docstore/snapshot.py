@@ -466,6 +466,9 @@ class Snapshot:
 
     def summary(self) -> IndexSummary:
         """Sum up what an answer is drawn from."""
+        return self._once("summary", self._summary)
+
+    def _summary(self) -> IndexSummary:
         n_chunks = self.n_chunks
         directories = self._connection.execute("SELECT count(*), min(coalesce(completed_at, 0)) FROM directories")
         n_directories, completed_at = directories.fetchone()
