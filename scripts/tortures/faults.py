@@ -27,7 +27,7 @@ _MERGE_AT = 48
 
 def faults(torture: Torture) -> str:
     """Try faults at all writes of a run in an order of chance, as many as `size` or as time allows."""
-    root, before, data_dir = torture.place / "tree", torture.place / "before", torture.place / "index"
+    root, before = torture.place / "tree", torture.place / "before"
     plant_small(root)
     _must(torture, Child(run_index, before, root, merge_at=_MERGE_AT).wait())
     for _ in range(25):
@@ -35,26 +35,47 @@ def faults(torture: Torture) -> str:
     truth_dir = torture.place / "truth"
     _must(torture, Child(run_index, truth_dir, root, merge_at=_MERGE_AT).wait())
     truth = _must(torture, Child(contents, truth_dir).wait())
-    shutil.copytree(before, data_dir)
-    n_writes = _must(torture, Child(_count_writes, data_dir, root).wait())
+    n_writes = _must(torture, Child(_count_writes, _copy(before, torture.place / "counted"), root).wait())
     points = [(kind, at) for at in range(1, n_writes + 1) for kind in _KINDS]
     torture.chance.shuffle(points)
-    n_faults = n_hit = 0
-    for kind, at in points[: torture.size]:
+    n_lanes = os.cpu_count() or 1
+    lanes = [
+        Child(
+            _try_all, torture, points[: torture.size][number::n_lanes], before, truth, torture.place / f"lane{number}"
+        )
+        for number in range(n_lanes)
+    ]
+    results = [_must(torture, lane.wait(), "a lane of faults") for lane in lanes]
+    tried = [hit for hits, _ in filter(None, results) for hit in hits]
+    torture.failures += [failure for _, failures in filter(None, results) for failure in failures]
+    return f"{len(tried)} of {len(points)} faults at {n_writes} writes, of which {sum(tried)} ended the run"
+
+
+def _try_all(
+    torture: Torture, points: list[tuple[str, int]], before: Path, truth: Any, data_dir: Path
+) -> tuple[list[bool], list[str]]:
+    """Try a share of the faults; tell of each whether it ended the run, and what went wrong."""
+    hits: list[bool] = []
+    root = torture.place / "tree"
+    for kind, at in points:
         if torture.is_over or torture.failures:
             break
-        shutil.rmtree(data_dir)
-        shutil.copytree(before, data_dir)
-        code, result = Child(_run_with_fault, data_dir, root, kind, at).wait()
-        n_faults, n_hit = n_faults + 1, n_hit + (code != 0 or result == "refused")
-        what = f"{kind} at write {at} of {n_writes}"
+        code, result = Child(_run_with_fault, _copy(before, data_dir), root, kind, at).wait()
+        hits.append(code != 0 or result == "refused")
+        what = f"{kind} at write {at}"
         torture.require(code in {0, -signal.SIGKILL}, f"{what}: the run fails in a way that nobody foresaw: {result}")
         _must(torture, Child(run_index, data_dir, root, merge_at=_MERGE_AT).wait(), what)
         mine = _must(torture, Child(contents, data_dir).wait(), what)
         if mine and truth:
             told = differences(mine, truth)
             torture.require(not told, f"{what}: {'; '.join(told[:5])}")
-    return f"{n_faults} faults at {n_writes} writes in {len(_KINDS)} ways, of which {n_hit} ended the run"
+    return hits, torture.failures
+
+
+def _copy(source: Path, target: Path) -> Path:
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(source, target)
+    return target
 
 
 def _must(torture: Torture, outcome: tuple[int, Any], what: str = "a run without any fault") -> Any:
