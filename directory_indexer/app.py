@@ -223,9 +223,11 @@ class App:
                 if not directories:
                     raise NotIndexedError(f"{os_path(within)} is not tracked", hint="dirindex status shows what is")
             runs = snapshot.latest_runs(1)
+            within = directories[0].path if within else None
             return StatusReport(
                 directories=directories,
-                failures=snapshot.failures(within=directories[0].path if within else None, limit=_LISTED),
+                failures=snapshot.failures(within=within, limit=_LISTED),
+                left_out=snapshot.skipped_files(within=within, limit=_LISTED),
                 space=snapshot.answering_line().space or (self._space if snapshot.meta("fingerprint") else None),
                 next_space=self._space if snapshot.is_switching else None,
                 n_database_bytes=self.docstore.size_bytes(),

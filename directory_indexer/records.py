@@ -625,6 +625,7 @@ class StatusReport(NamedTuple):
     running: RunRecord | None
     last_run: RunRecord | None
     next_space: EmbeddingSpace | None = None
+    left_out: tuple[SkippedFile, ...] = ()
 
 
 class FileText(NamedTuple):

@@ -26,6 +26,7 @@ from directory_indexer.records import (
     Phase,
     RunProgress,
     RunRecord,
+    SkippedFile,
     SkipReason,
     Stage,
     VectorLine,
@@ -503,14 +504,14 @@ class Snapshot:
         )
         return tuple(FileFailure(FilePath(path), Stage(reason), detail) for path, reason, detail in rows)
 
-    def skipped_files(self, *, within: FilePath | None, limit: int) -> tuple[tuple[FilePath, SkipReason, str], ...]:
+    def skipped_files(self, *, within: FilePath | None, limit: int) -> tuple[SkippedFile, ...]:
         """List the files that were left out, with reason and detail."""
         condition, arguments = within_condition(within)
         rows = self._connection.execute(
             f"SELECT path, reason, detail FROM files f WHERE state = 'skipped' AND {condition} ORDER BY path LIMIT ?",  # noqa: S608
             [*arguments, limit],
         )
-        return tuple((FilePath(path), SkipReason(reason), detail) for path, reason, detail in rows)
+        return tuple(SkippedFile(FilePath(path), SkipReason(reason), detail) for path, reason, detail in rows)
 
     def latest_runs(self, limit: int) -> tuple[RunRecord, ...]:
         """List the newest runs, newest first."""

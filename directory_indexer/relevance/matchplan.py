@@ -59,7 +59,7 @@ class MatchPlan(NamedTuple):
     """A query in the words of one index: the FTS5 expression, if words are looked for at all, and its terms.
 
     Every hit must match each expression of `required`, and none of `forbidden`, however it was found. Where some words
-    are in very many chunks, `narrow` asks for the others, and weighs all of them: it finds about thousands of chunks,
+    are in very many chunks, `narrow` asks for the others, and weighs all of them: it finds enough for most answers,
     the best of them hardly different from those of `expression`, in a fraction of the time.
     """
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from directory_indexer.config import LoadedConfig
     from directory_indexer.config.sources import Setting
-    from directory_indexer.errors import DirIndexError
     from directory_indexer.indexing.planner import Plan
     from directory_indexer.records import (
         DirectoryStatus,
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
         IndexReport,
         MigrationReport,
         RunRecord,
+        SkippedFile,
         SkipReason,
         StatusReport,
     )
@@ -124,6 +124,8 @@ def status_lines(report: StatusReport, *, now: float, paths: PathStyle, verbose:
     if report.directories:
         yield line()
     yield from _skips(skipped.most_common())
+    if verbose:
+        yield from _paths_left_out(report.left_out, skipped.total(), paths=paths)
     yield from _failures(report.failures, n_failed, paths=paths, verbose=verbose)
     yield _fact("model", _model(report))
     yield _fact("on disk", f"{size(report.n_database_bytes)} in the database, {size(report.n_vector_bytes)} of vectors")
@@ -150,15 +152,6 @@ def config_lines(loaded: LoadedConfig) -> Iterator[Line]:
     for setting, value in zip(loaded.settings, values, strict=True):
         where = setting.where if setting.key != "config_file" or loaded.file else f"{setting.where}, does not exist"
         yield line(value.ljust(value_width), Span(f"  {where}", Style.NOTE), indent=key_width, head=setting.key)
-
-
-def error_lines(error: DirIndexError) -> Iterator[Line]:
-    """Say what ended a command and what to do next; for the error output."""
-    first, *others = error.message.split("\n")
-    yield line(Span("error: ", Style.PROBLEM), first)
-    yield from (line(other) for other in others)
-    if error.hint:
-        yield line(Span("hint: ", Style.NOTE), error.hint)
 
 
 def _listed(kinds: Mapping[str, int], separator: str) -> str:
@@ -223,6 +216,14 @@ def _failures(failures: Sequence[FileFailure], n_failed: int, *, paths: PathStyl
         place = Span(paths.shown(failure.path), Style.PATH)
         yield line(place, f"  {failure.stage}: {failure.message}", indent=_FACT_WIDTH)
     yield from _left_out(n_failed - len(shown))
+
+
+def _paths_left_out(left_out: Sequence[SkippedFile], n_skipped: int, *, paths: PathStyle) -> Iterator[Line]:
+    for one in left_out:
+        why = f"  {one.reason}, {one.detail}" if one.detail else f"  {one.reason}"
+        yield line(Span(paths.shown(one.path), Style.PATH), why, indent=_FACT_WIDTH)
+    if n_skipped > len(left_out):
+        yield line(Span(f"and {n_skipped - len(left_out):,} more", Style.NOTE), indent=_FACT_WIDTH)
 
 
 def _left_out(n: int) -> Iterator[Line]:

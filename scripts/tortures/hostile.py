@@ -90,7 +90,7 @@ def _state_below(data_dir: Path, place: Path) -> str:
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
         known = snapshot.known_files_within(file_path(place))
         failures = {one.path: one.message for one in snapshot.failures(within=file_path(place), limit=9)}
-        skips = {path: detail for path, _, detail in snapshot.skipped_files(within=file_path(place), limit=9)}
+        skips = {one.path: one.detail for one in snapshot.skipped_files(within=file_path(place), limit=9)}
     outcomes = set()
     for path, file in known.items():
         detail = failures.get(path) or (skips.get(path) if file.reason == "secret" else "") or ""

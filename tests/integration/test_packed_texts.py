@@ -11,6 +11,7 @@ from indexes import Index
 from directory_indexer.docstore import DocStore
 from directory_indexer.docstore.texts import unpacked
 from directory_indexer.errors import CorruptIndexError
+from directory_indexer.records import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,6 +80,14 @@ def test_packing_goes_on_where_it_was_killed(older: Index) -> None:
     assert {path: older.contents()[path] for path in before if path != "words"} == {
         path: content for path, content in before.items() if path != "words"
     }
+
+
+def test_a_run_that_is_told_to_stop_leaves_the_packing_to_the_next_one(older: Index) -> None:
+    report = older.run(stop_reason=lambda: Outcome.INTERRUPTED)
+    assert report.outcome is Outcome.INTERRUPTED
+    assert _kinds(older) == {"text"}
+    older.run()
+    assert _kinds(older) == {"blob"}
 
 
 def test_words_of_packed_and_of_plain_texts_leave_the_index_with_their_file(older: Index) -> None:

@@ -5,13 +5,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from directory_indexer.cli.output import Output
 from directory_indexer.errors import ConfigError
-from directory_indexer.records import FileFailure, IndexReport, Outcome, Stage, StatusReport, file_path
+from directory_indexer.records import (
+    FileFailure,
+    IndexReport,
+    Outcome,
+    SkippedFile,
+    SkipReason,
+    Stage,
+    StatusReport,
+    file_path,
+)
 from directory_indexer.render.printable import PathStyle
 from directory_indexer.render.reports import (
     config_lines,
     doctor_lines,
-    error_lines,
     index_lines,
     plan_lines,
     status_lines,
@@ -140,8 +149,18 @@ def test_the_configuration_shows_origins_and_hides_keys(loaded: LoadedConfig) ->
     assert ["indexing.respect_gitignore", "true", "default"] in map(str.split, shown)
 
 
-def test_an_error_says_what_happened_and_what_to_do() -> None:
+def test_an_error_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     error = ConfigError("the configuration has mistakes\n  a: \x1b[2J\n  b: wrong", hint="edit it")
-    assert plain(error_lines(error)) == (
-        "error: the configuration has mistakes\n  a: \\x1b[2J\n  b: wrong\nhint: edit it\n"
+    Output(quiet=True, verbose=False, as_json=False).error(error)
+    assert capsys.readouterr().err == (
+        "dirindex: the configuration has mistakes\n  a: \\x1b[2J\n  b: wrong\n  edit it\n"
     )
+
+
+def test_what_was_left_out_is_named_on_request(status_report: StatusReport) -> None:
+    left_out = (SkippedFile(file_path("/srv/\x1b[2J.env"), SkipReason.SECRET, "environment file"),)
+    report = status_report._replace(left_out=left_out)
+    assert "/srv/\\x1b[2J.env  secret, environment file" in plain(
+        status_lines(report, now=0, paths=AT_HOME, verbose=True)
+    )
+    assert "environment file" not in plain(status_lines(report, now=0, paths=AT_HOME))
