@@ -180,8 +180,8 @@ class Index:
         """Give all that a search can see, so that two indexes can be compared: texts, places, words and vectors."""
         with self.docstore.snapshot() as snapshot:
             contents: dict[str, object] = {}
-            for directory, directory_id in snapshot.directories().items():
-                for path, known in snapshot.known_files(directory_id).items():
+            for directory in snapshot.directories():
+                for path, known in snapshot.known_files_within(directory).items():
                     chunks = snapshot.chunks_of(path)
                     vectors = self.nearest.vectors(snapshot, [chunk.chunk_id for chunk in chunks])
                     contents[path.removeprefix(directory)] = (

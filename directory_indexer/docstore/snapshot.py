@@ -120,14 +120,6 @@ class Snapshot:
         """Prepare a comparison with what is known of the files of a tracked directory, extracted in a certain way."""
         return KnownFiles(self._connection, directory_id, recipe=recipe)
 
-    def known_files(self, directory_id: int) -> dict[FilePath, KnownFile]:
-        """Load what is known of every file of a tracked directory."""
-        rows = self._connection.execute(
-            f"SELECT {KNOWN_COLUMNS} FROM files WHERE directory_id = ?",  # noqa: S608 - made of constants
-            (directory_id,),
-        )
-        return known_by_path(rows)
-
     def known_files_within(self, path: FilePath) -> dict[FilePath, KnownFile]:
         """Load what is known of a file, or of everything below a directory."""
         condition, arguments = within_condition(path)

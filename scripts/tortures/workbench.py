@@ -187,8 +187,8 @@ def contents(data_dir: Path) -> dict[str, Any]:
     vectorstore = EmbeddedVectorStore(Generations(data_dir / "qdrant" / "directory-indexer"), dimensions=DIMENSIONS)
     nearest, found = Nearest(place=vectorstore.place, vectorstore=lambda _: vectorstore), {}
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
-        for root, directory_id in snapshot.directories().items():
-            for path, known in snapshot.known_files(directory_id).items():
+        for root in snapshot.directories():
+            for path, known in snapshot.known_files_within(root).items():
                 chunks = snapshot.chunks_of(path)
                 vectors = nearest.vectors(snapshot, [chunk.chunk_id for chunk in chunks])
                 found[path.removeprefix(root)] = (

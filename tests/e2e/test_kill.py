@@ -31,8 +31,8 @@ def _contents(data_dir: Path) -> dict[str, object]:
     nearest = Nearest(place=vectorstore.place, vectorstore=lambda _: vectorstore)
     contents: dict[str, object] = {}
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
-        for directory_id in snapshot.directories().values():
-            for path, known in snapshot.known_files(directory_id).items():
+        for directory in snapshot.directories():
+            for path, known in snapshot.known_files_within(directory).items():
                 chunks = snapshot.chunks_of(path)
                 vectors = nearest.vectors(snapshot, [chunk.chunk_id for chunk in chunks])
                 shown = [(chunk.chunk, Rounded(vectors[chunk.chunk_id])) for chunk in chunks]
