@@ -52,6 +52,7 @@ class EmbeddedEmbedder:
     """It has threads of its own."""
 
     def __init__(self, *, threads: int | None = None, model_directory: Path = MODEL_DIRECTORY) -> None:
+        verified_file("weights.bin", model_directory)
         self._session = _load_session(verified_file("model.onnx", model_directory))
         self._threads = threads or _n_cores()
 

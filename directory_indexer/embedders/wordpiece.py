@@ -7,7 +7,6 @@ knows all of Unicode, takes 40 ms of processor time to load. Both agree with it 
 
 from __future__ import annotations
 
-import json
 import re
 import string
 from functools import cache, lru_cache
@@ -48,8 +47,8 @@ def token_ids(text: str, *, limit: int) -> list[int]:
 
 @cache
 def _vocabulary() -> dict[str, int]:
-    vocabulary: dict[str, int] = json.loads(verified_file("tokenizer.json").read_bytes())["model"]["vocab"]
-    return vocabulary
+    tokens = verified_file("vocabulary.txt").read_bytes().decode().split("\n")
+    return dict(zip(tokens, range(len(tokens)), strict=True))
 
 
 @cache

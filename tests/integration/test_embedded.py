@@ -61,10 +61,11 @@ def test_a_text_of_a_million_characters_is_cut_before_it_costs_anything(embedder
     np.testing.assert_array_equal(embedder.embed_query(endless), embedder.embed_query(endless[:20_000]))
 
 
-def test_a_damaged_model_is_refused_with_what_to_do(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["model.onnx", "weights.bin"])
+def test_a_damaged_model_is_refused_with_what_to_do(tmp_path: Path, name: str) -> None:
     directory = Path(shutil.copytree(MODEL_DIRECTORY, tmp_path / "model"))
-    with (directory / "model.onnx").open("r+b") as file:
-        file.seek(1_000_000)
+    with (directory / name).open("r+b") as file:
+        file.seek(100_000)
         file.write(b"\x7f\x00\x7f\x00")
 
     with pytest.raises(ProviderError, match="damaged") as raised:
@@ -76,7 +77,7 @@ def test_a_damaged_model_is_refused_with_what_to_do(tmp_path: Path) -> None:
 def test_a_missing_model_is_refused_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "model.json").write_bytes((MODEL_DIRECTORY / "model.json").read_bytes())
 
-    with pytest.raises(ProviderError, match=r"cannot read '.*model\.onnx'") as raised:
+    with pytest.raises(ProviderError, match=r"cannot read '.*weights\.bin'") as raised:
         EmbeddedEmbedder(model_directory=tmp_path)
     assert raised.value.hint is not None
 

@@ -32,6 +32,12 @@ def tokenizer() -> Tokenizer:
     return tokenizer
 
 
+def test_the_list_of_tokens_is_the_tokenizers() -> None:
+    tokens = (MODEL_DIRECTORY / "vocabulary.txt").read_text(encoding="utf-8").split("\n")
+
+    assert {token: number for number, token in enumerate(tokens)} == tokenizer().get_vocab()
+
+
 @given(st.one_of(CODE, ANY, STRANGE, WORDS.map(" ".join), WORDS.map("".join)))
 @example("")
 @example("wa\x0cter wa\x0bter wa\x1cter wa\x00ter wa\x7fter wa\x85ter")
