@@ -11,14 +11,14 @@ import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING, NoReturn
 
-from directory_indexer.cli.commands import cli
+from directory_indexer.cli.commands import cli, leave_out_options
 from directory_indexer.cli.output import Output
 from directory_indexer.errors import DirIndexError, UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["cli", "main"]
+__all__ = ["main"]
 
 _BUG = 70
 _REFUSALS = {errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ENOMEM, errno.EFBIG}
@@ -43,6 +43,8 @@ def main() -> NoReturn:
 
 
 def _exit_code() -> int:
+    if not os.environ.get("_DIRINDEX_COMPLETE"):  # the shell may ask for the options of any command
+        leave_out_options(except_of=next((one for one in sys.argv[1:] if not one.startswith("-")), ""))
     try:
         cli(prog_name="dirindex", windows_expand_args=False)
     except DirIndexError as error:

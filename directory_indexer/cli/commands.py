@@ -19,7 +19,7 @@ from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Ve
 from directory_indexer.cli.output import Output
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from directory_indexer.app import App
     from directory_indexer.indexing.indexer import IndexOptions
@@ -45,6 +45,24 @@ cli = typer.Typer(
 )
 config_cli = typer.Typer(rich_markup_mode=None)
 cli.add_typer(config_cli, name="config")
+
+
+def leave_out_options(*, except_of: str) -> None:
+    """Have the other commands known by name and description only: Typer takes 1 ms to look at the options of each."""
+    for command in cli.registered_commands:
+        if command.callback and command.callback.__name__ != except_of:
+            command.callback = _described(command.callback)
+    if except_of != "config" and config_cli.registered_callback:
+        config_cli.registered_callback.callback = _described(show_config)
+        config_cli.registered_commands.clear()
+
+
+def _described(command: Callable[..., None]) -> Callable[[], None]:
+    def named() -> None:
+        raise NotImplementedError
+
+    named.__name__, named.__doc__ = command.__name__, command.__doc__
+    return named
 
 
 def _show_version(*, version: bool) -> None:

@@ -278,10 +278,31 @@ def test_help_lists_every_command(shell: Shell) -> None:
     assert all(name in text for name in ("index", "search", "similar", "get", "status", "serve", "forget", "doctor"))
 
 
+@pytest.mark.parametrize(
+    ("words", "offered"), [(("sea",), "search"), (("search", "--mo"), "--mode"), (("config", "in"), "init")]
+)
+def test_the_shell_completes_commands_and_their_options(shell: Shell, words: tuple[str, ...], offered: str) -> None:
+    shell.environ |= {
+        "_DIRINDEX_COMPLETE": "complete_bash",
+        "COMP_WORDS": " ".join(("dirindex", *words)),
+        "COMP_CWORD": str(len(words)),
+    }
+    assert offered in shell.run().stdout.split()
+
+
+@pytest.mark.parametrize("words", [("search",), ("--", "search"), ("config",), ("config", "init")])
+def test_each_command_explains_its_options(shell: Shell, words: tuple[str, ...]) -> None:
+    assert "--data-dir" in shell.run(*words, "--help").stdout
+
+
+def test_a_misspelt_command_is_told_from_those_that_there_are(shell: Shell) -> None:
+    assert "'search'" in shell.run("serach", "keys", expect=2).stderr
+
+
 def test_search_and_help_load_no_library_that_they_do_not_need(indexed: Shell) -> None:
     script = (
         "import sys; sys.argv[:] = sys.argv[1:]\n"
-        "from directory_indexer.cli import cli\n"
+        "from directory_indexer.cli.commands import cli\n"
         "try: cli()\n"
         "except SystemExit: pass\n"
         "heavy = {'onnxruntime', 'qdrant_edge', 'pymupdf', 'mcp', 'rich', 'tree_sitter', 'pydantic', 'numpy'}\n"
