@@ -2,9 +2,9 @@
 
 Only a `FilePath` is stored or compared; it is made by `file_path` and turned back by `os_path`, so that names which
 are not valid Unicode survive SQLite, Qdrant and JSON unchanged.
-"""
 
-from __future__ import annotations
+Annotations are evaluated here: `NamedTuple` compiles those that are text one by one, 2 ms in every command.
+"""
 
 import os
 import re

@@ -20,9 +20,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show more.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
 
-_AGE = re.compile(r"(\d{1,9})\s*(s|min|h|d|w|m|y)[a-z]*", re.IGNORECASE)
+_AGE = r"(?i)(\d{1,9})\s*(s|min|h|d|w|m|y)[a-z]*"
 _SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 604800, "m": 2629800, "y": 31557600}
-_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})?)?")
+_RANGE = r"(\d{1,9})(?:-(\d{1,9})?)?"
 _END = 2**31
 
 
@@ -34,7 +34,7 @@ def since(text: str | None) -> float | None:
     """
     if text is None:
         return None
-    if age := _AGE.fullmatch(text.strip()):
+    if age := re.fullmatch(_AGE, text.strip()):
         return time.time() - int(age[1]) * _SECONDS[age[2].lower()]
     try:
         return datetime.fromisoformat(text.strip()).astimezone().timestamp()
@@ -50,7 +50,7 @@ def first_and_last(text: str, option: str) -> tuple[int, int]:
     Raises:
         UsageError: the text is no range.
     """
-    found = _RANGE.fullmatch(text.strip())
+    found = re.fullmatch(_RANGE, text.strip())
     if not found:
         raise UsageError(f"{option} '{text}' is no range", hint=f"write {option} 3, {option} 3-7 or {option} 3-")
     if found[2]:

@@ -9,9 +9,8 @@ import json
 import re
 
 _STRING = r'"(?:\\.|[^"\\\n])*"'
-_STRING_OR_COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
-_STRING_OR_LAST_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])")
-_VISIBLE = re.compile(r"[^\n]")
+_STRING_OR_COMMENT = rf"(?s){_STRING}|//[^\n]*|/\*.*?\*/"
+_STRING_OR_LAST_COMMA = rf"{_STRING}|,(?=\s*[}}\]])"
 
 
 def parse_jsonc(text: str) -> object:
@@ -20,10 +19,10 @@ def parse_jsonc(text: str) -> object:
     Raises:
         json.JSONDecodeError: with the line and column of the mistake.
     """
-    without_comments = _STRING_OR_COMMENT.sub(_keep_strings, text)
-    parsed: object = json.loads(_STRING_OR_LAST_COMMA.sub(_keep_strings, without_comments))
+    without_comments = re.sub(_STRING_OR_COMMENT, _keep_strings, text)
+    parsed: object = json.loads(re.sub(_STRING_OR_LAST_COMMA, _keep_strings, without_comments))
     return parsed
 
 
 def _keep_strings(found: re.Match[str]) -> str:
-    return found[0] if found[0].startswith('"') else _VISIBLE.sub(" ", found[0])
+    return found[0] if found[0].startswith('"') else re.sub(r"[^\n]", " ", found[0])

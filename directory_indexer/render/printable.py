@@ -24,18 +24,19 @@ _UNDECODED = "\ud800-\udfff"
 _BYTE_OFFSET = 0xDC00
 _UNDECODED_BYTES = range(_BYTE_OFFSET + 0x80, _BYTE_OFFSET + 0x100)
 """How Python keeps bytes of file names that are no UTF-8."""
-_NOT_FOR_TERMINALS = re.compile(f"[{_CONTROLS}{_DIRECTION_MARKS}{_INVISIBLE}{_UNDECODED}]")
-_NOT_FOR_LINES = re.compile(f"[{_CONTROLS}\t]")
+# Compiled when they are first needed: a search needs one of them.
+_NOT_FOR_TERMINALS = f"[{_CONTROLS}{_DIRECTION_MARKS}{_INVISIBLE}{_UNDECODED}]"
+_NOT_FOR_LINES = f"[{_CONTROLS}\t]"
 
 
 def printable(text: str) -> str:
     """Show on a terminal what is not printable as an escape; tabs stay."""
-    return _NOT_FOR_TERMINALS.sub(_escape, text)
+    return re.sub(_NOT_FOR_TERMINALS, _escape, text)
 
 
 def single_line(text: str) -> str:
     """Keep a text on its line and in its column, and otherwise as it is."""
-    return _NOT_FOR_LINES.sub(_escape, text)
+    return re.sub(_NOT_FOR_LINES, _escape, text)
 
 
 class PathStyle(NamedTuple):

@@ -12,7 +12,6 @@ import json
 import os
 import re
 import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -86,6 +85,9 @@ class Generations:
         for directory in (self._directory.parent, self._directory):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.require_space(base)
+        # Only a merge needs it, and a search none: 1 ms.
+        import tempfile  # noqa: PLC0415
+
         draft = Path(tempfile.mkdtemp(prefix="draft-", dir=self._directory))
         try:
             if base:
