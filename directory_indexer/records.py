@@ -8,7 +8,9 @@ Annotations are evaluated here: `NamedTuple` compiles those that are text one by
 
 import os
 import re
+from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
 from typing import NamedTuple, NewType, TypeAlias
 
 import blake3
@@ -52,6 +54,11 @@ def os_path(path: FilePath) -> str:
 def lies_in(path: FilePath, directory: FilePath) -> bool:
     """Tell whether a path is a directory or lies below it."""
     return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
+
+
+def prefix_of(directory: FilePath) -> str:
+    """Give what the paths of everything in a directory begin with."""
+    return directory if directory.endswith(os.sep) else directory + os.sep
 
 
 def content_hash(content: bytes) -> ContentHash:
@@ -177,7 +184,8 @@ class Listing(NamedTuple):
 
     `failures` name the directory itself when it could not be read, or entries of it: nothing at or below such a path
     may be taken for deleted. Nor may what is ignored from here on when there is `rules_are_lost`: rules that could not
-    be read might have brought it back. With `is_mount` another file system begins here.
+    be read might have brought it back. With `is_mount` another file system begins here. Where the `digest` is the same
+    and not empty, so is all of this.
     """
 
     directory: FilePath
@@ -186,6 +194,39 @@ class Listing(NamedTuple):
     ignored: tuple[IgnoredPath, ...] = ()
     failures: tuple[FileFailure, ...] = ()
     rules_are_lost: bool = False
+    is_mount: bool = False
+    digest: bytes = b""
+
+
+class SettledDirectory(NamedTuple):
+    """A directory of a walk in which the index knew every file, and had nothing to do.
+
+    It has `n_files` indexed files; the rest was skipped, by reason, or ignored.
+    """
+
+    digest: bytes
+    n_files: int
+    skipped: tuple[tuple[SkipReason, int], ...] = ()
+    ignored: tuple[IgnoredPath, ...] = ()
+
+    @property
+    def n_known(self) -> int:
+        """Count the files that the index knows in the directory."""
+        return self.n_files + sum(count for _, count in self.skipped)
+
+
+class Settled(NamedTuple):
+    """The directories that are settled, for runs that extract files in the way that `recipe` names."""
+
+    recipe: int = 0
+    directories: Mapping[FilePath, SettledDirectory] = MappingProxyType({})
+
+
+class SameListing(NamedTuple):
+    """A directory of a walk that is as it was when it was settled; `is_mount` is as in `Listing`."""
+
+    directory: FilePath
+    settled: SettledDirectory
     is_mount: bool = False
 
 

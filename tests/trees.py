@@ -6,11 +6,11 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from directory_indexer.records import file_path, os_path
+from directory_indexer.records import Listing, file_path, os_path
 from directory_indexer.walker import WalkPolicy, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 EVERYTHING = WalkPolicy(include_hidden=True, include_secrets=True)
@@ -47,6 +47,13 @@ def plant_repository(root: Path, tree: Mapping[str, str | bytes] | None = None) 
     return plant(root, {".git/HEAD": "ref: refs/heads/main\n", **(tree or {})})
 
 
+def listings(root: Path, policy: WalkPolicy) -> Iterator[Listing]:
+    """List the directories of a tree of which nothing is settled."""
+    for listing in walk(file_path(root), policy):
+        assert isinstance(listing, Listing)
+        yield listing
+
+
 def walked(root: Path, policy: WalkPolicy = EVERYTHING) -> Walked:
     """Walk a tree to the end."""
     result = Walked()
@@ -54,7 +61,7 @@ def walked(root: Path, policy: WalkPolicy = EVERYTHING) -> Walked:
     def name_of(path: str) -> str:
         return os.path.relpath(path, root)
 
-    for listing in walk(file_path(root), policy):
+    for listing in listings(root, policy):
         result.directories.append(name_of(os_path(listing.directory)))
         result.files |= {name_of(os_path(file.path)) for file in listing.files}
         result.skipped |= {name_of(os_path(skip.path)): f"{skip.reason}: {skip.detail}" for skip in listing.skipped}

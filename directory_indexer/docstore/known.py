@@ -1,21 +1,24 @@
 """What the index knows of the files of one tracked directory, for a run to compare with what it meets.
 
-Most files of most runs have not changed. So their stamps come as one set, which is compared as a whole, and what else
-is known is read of the others alone.
+Most directories of most runs are as they were when they were settled, and of those nothing is read. Of the others most
+files have not changed: their stamps come as one set, which is compared as a whole, and what else is known is read of
+the rest alone.
 """
 
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from directory_indexer.records import KnownFile
+from directory_indexer.docstore.schema import PARENT
+from directory_indexer.records import FilePath, IgnoredPath, KnownFile, Settled, SettledDirectory, SkipReason, prefix_of
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-    from directory_indexer.records import FilePath, Stamp
+    from directory_indexer.records import Stamp
 
 KNOWN_COLUMNS = "path, size, mtime_ns, mtime_ns + 2000000000 < checked_ns, hash, recipe, state, reason"
 """The columns of a path and its `KnownFile`.
@@ -24,33 +27,78 @@ A file that was modified less than two seconds before its stamp was taken may ha
 two seconds is the coarsest modification time of a file system in use (FAT).
 """
 
+_IN = f"INDEXED BY files_by_parent WHERE {PARENT} = ? AND directory_id = ?"
 _SETTLED = "state = 'indexed' AND mtime_ns + 2000000000 < checked_ns AND recipe = ?"
 
 
 class KnownFiles:
-    """The files that the index knows in a directory, or none if it does not know the directory."""
+    """The files that the index knows in a tracked directory, or none if it does not know that."""
 
     def __init__(self, connection: sqlite3.Connection, directory_id: int | None, *, recipe: int) -> None:
         self._connection = connection
         self._directory_id = directory_id
         self._recipe = recipe
 
-    def settled(self) -> set[Stamp]:
-        """Give the stamps of the files that need not be looked at while they have them."""
+    @cached_property
+    def settled(self) -> Settled:
+        """The directories in which nothing needs to be looked at while they are as they were."""
         rows = self._connection.execute(
-            f"SELECT path, size, mtime_ns FROM files WHERE directory_id = ? AND {_SETTLED}",  # noqa: S608
-            (self._directory_id, self._recipe),
+            "SELECT path, digest, n_files, left_out FROM settled_directories WHERE directory_id = ?",
+            (self._directory_id,),
+        )
+        return Settled(self._recipe, {row[0]: _settled(*row) for row in rows})
+
+    def count(self) -> int:
+        """Count all files."""
+        row = self._connection.execute("SELECT count(*) FROM files WHERE directory_id = ?", (self._directory_id,))
+        return int(row.fetchone()[0])
+
+    def stamps_in(self, directory: FilePath) -> set[Stamp]:
+        """Give the stamps of the files of one directory that need not be looked at while they have them."""
+        rows = self._connection.execute(
+            f"SELECT path, size, mtime_ns FROM files {_IN} AND {_SETTLED}",  # noqa: S608
+            (prefix_of(directory), self._directory_id, self._recipe),
         )
         return set(rows)
 
-    def details(self, paths: Iterable[FilePath]) -> dict[FilePath, KnownFile]:
-        """Tell all that is known of every file that is not settled, and of these."""
+    def details_in(self, directory: FilePath, paths: Iterable[FilePath]) -> dict[FilePath, KnownFile]:
+        """Tell all that is known of every file of one directory that is not settled, and of these."""
         rows = self._connection.execute(
-            f"""SELECT {KNOWN_COLUMNS} FROM files WHERE directory_id = ? AND NOT ({_SETTLED})
+            f"""SELECT {KNOWN_COLUMNS} FROM files {_IN} AND NOT ({_SETTLED})
                 UNION ALL SELECT {KNOWN_COLUMNS} FROM files WHERE path IN (SELECT value FROM json_each(?))""",  # noqa: S608
-            (self._directory_id, self._recipe, json.dumps(list(paths))),
+            (prefix_of(directory), self._directory_id, self._recipe, json.dumps(list(paths))),
         )
         return known_by_path(rows)
+
+    def details_outside(self, directories: Iterable[FilePath]) -> dict[FilePath, KnownFile]:
+        """Tell all that is known of the files of any other directory."""
+        rows = self._connection.execute(
+            f"""SELECT {KNOWN_COLUMNS} FROM files
+                WHERE directory_id = ? AND {PARENT} NOT IN (SELECT value FROM json_each(?))""",  # noqa: S608
+            (self._directory_id, json.dumps([prefix_of(directory) for directory in directories])),
+        )
+        return known_by_path(rows)
+
+
+def _settled(path: FilePath, digest: bytes, n_files: int, left_out: str) -> SettledDirectory:
+    if not left_out:
+        return SettledDirectory(digest, n_files)
+    skipped, ignored = json.loads(left_out)
+    prefix = prefix_of(path)
+    return SettledDirectory(
+        digest,
+        n_files,
+        tuple((SkipReason(reason), count) for reason, count in skipped),
+        tuple(IgnoredPath(FilePath(prefix + name), rule) for name, rule in ignored),
+    )
+
+
+def left_out_of(path: FilePath, settled: SettledDirectory) -> str:
+    """Write down what of a settled directory is no file of the index."""
+    if not settled.skipped and not settled.ignored:
+        return ""
+    start = len(prefix_of(path))
+    return json.dumps([settled.skipped, [(ignored.path[start:], ignored.rule) for ignored in settled.ignored]])
 
 
 def known_by_path(rows: Iterable[tuple[object, ...]]) -> dict[FilePath, KnownFile]:

@@ -6,6 +6,7 @@ three. The full-text table keeps no text; what it was given is computed again fr
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from directory_indexer.errors import StoreError
@@ -14,7 +15,7 @@ from directory_indexer.relevance.analyzer import FTS_COLUMNS, FTS_TOKENIZE
 if TYPE_CHECKING:
     import sqlite3
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 FTS_TABLE = (
     f"CREATE VIRTUAL TABLE chunks_fts USING fts5({', '.join(FTS_COLUMNS)}, content='', tokenize=\"{FTS_TOKENIZE}\")"
@@ -121,11 +122,26 @@ INSERT INTO meta SELECT 'plain_texts_until', id FROM chunk_texts ORDER BY id DES
 """
 """Whoever migrates may be a search that somebody waits for, so that index runs pack the texts, a batch at a time."""
 
+PARENT = f"rtrim(path, replace(path, '{os.sep}', ''))"
+"""What a path begins with up to its name: it loses characters from the end that are none of its separators."""
+
+_SETTLED = f"""
+CREATE INDEX files_by_parent ON files ({PARENT});
+CREATE TABLE settled_directories (
+    path         TEXT PRIMARY KEY,
+    directory_id INTEGER NOT NULL REFERENCES directories (id) ON DELETE CASCADE,
+    digest       BLOB NOT NULL,
+    n_files      INTEGER NOT NULL,
+    left_out     TEXT NOT NULL
+) WITHOUT ROWID;
+"""
+
 _MIGRATIONS: dict[int, str] = {
     1: _TABLES,
     2: "ALTER TABLE directories ADD COLUMN mounts TEXT NOT NULL DEFAULT '[]';",
     3: _SPACES,
     4: _PACKED_TEXTS,
+    5: _SETTLED,
 }
 """What to run, in one transaction, to come to each version from the one before."""
 

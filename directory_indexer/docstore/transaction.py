@@ -12,25 +12,26 @@ import time
 import uuid
 from typing import TYPE_CHECKING
 
+from directory_indexer.docstore.known import left_out_of
 from directory_indexer.docstore.schema import FTS_TABLE
 from directory_indexer.docstore.snapshot import FORMER, GENERATION_KEYS, GONE_FORMER, NEEDLESS
 from directory_indexer.docstore.texts import packed, unpacked
-from directory_indexer.records import FileState, chunk_id_bytes, content_hash, embedding_text, new_chunk_id
+from directory_indexer.records import FilePath, FileState, chunk_id_bytes, content_hash, embedding_text, new_chunk_id
 from directory_indexer.relevance.analyzer import FTS_COLUMNS, index_fields
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from directory_indexer.records import (
         Chunk,
         EmbeddedChunk,
         EmbeddingSpace,
         FileFailure,
-        FilePath,
         Outcome,
         ParsedFile,
         RunProgress,
+        SettledDirectory,
         SkippedFile,
         SourceFile,
         VectorPlace,
@@ -61,6 +62,7 @@ class Transaction:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._unsettled: set[FilePath] = set()
 
     # Directories
 
@@ -85,11 +87,25 @@ class Transaction:
         """Stop tracking a directory whose files are gone from the index."""
         self._connection.execute("DELETE FROM directories WHERE id = ?", (directory_id,))
 
+    def settle(self, directory_id: int, settled: Mapping[FilePath, SettledDirectory]) -> None:
+        """Note that nothing needs to be looked at in these while they are as they were; any write to a file ends it."""
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO settled_directories VALUES (?, ?, ?, ?, ?)",
+            [(path, directory_id, one.digest, one.n_files, left_out_of(path, one)) for path, one in settled.items()],
+        )
+
+    def unsettle(self, directories: Iterable[FilePath]) -> None:
+        """Let directories be looked at again."""
+        self._connection.executemany(
+            "DELETE FROM settled_directories WHERE path = ?", [(directory,) for directory in directories]
+        )
+
     # Files
 
     def put_file(self, directory_id: int, parsed: ParsedFile, *, recipe: int) -> None:
         """Put a file in, in the place of what the index held of it."""
         source = parsed.source
+        self._unsettle_around(source.path)
         self._remove_chunks_of(source.path)
         file_id = self._put_row(
             source.path,
@@ -102,6 +118,7 @@ class Transaction:
 
     def put_skipped(self, directory_id: int, skipped: SkippedFile, *, recipe: int) -> None:
         """Note why a file is left out; what the index held of it goes."""
+        self._unsettle_around(skipped.path)
         self._remove_chunks_of(skipped.path)
         self._put_row(
             skipped.path,
@@ -113,6 +130,7 @@ class Transaction:
 
     def put_failure(self, directory_id: int, failure: FileFailure) -> None:
         """Note why a file could not be processed; its text from an earlier run stays until there is a newer one."""
+        self._unsettle_around(failure.path)
         self._connection.execute(
             """INSERT INTO files (directory_id, path, state, size, mtime_ns, checked_ns, recipe, reason, detail)
                VALUES (?, ?, 'failed', 0, 0, 0, 0, ?, ?)
@@ -121,9 +139,11 @@ class Transaction:
             (directory_id, failure.path, failure.stage, failure.message),
         )
 
-    def renew_stamps(self, sources: Iterable[SourceFile]) -> None:
+    def renew_stamps(self, sources: Sequence[SourceFile]) -> None:
         """Note new stamps of files whose bytes are what the index holds."""
         now = time.time_ns()
+        for source in sources:
+            self._unsettle_around(source.path)
         self._connection.executemany(
             """UPDATE files SET size = ?, mtime_ns = ?, checked_ns = ?, state = 'indexed', reason = '', detail = ''
                WHERE path = ?""",
@@ -133,6 +153,7 @@ class Transaction:
     def remove_files(self, paths: Iterable[FilePath]) -> None:
         """Take files out of the index."""
         for path in paths:
+            self._unsettle_around(path)
             self._remove_chunks_of(path)
             self._connection.execute("DELETE FROM files WHERE path = ?", (path,))
 
@@ -348,6 +369,12 @@ class Transaction:
     def forget_meta(self, key: str) -> None:
         """Remember a value no more."""
         self._connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+
+    def _unsettle_around(self, path: FilePath) -> None:
+        directory = FilePath(os.path.dirname(path))
+        if directory not in self._unsettled:
+            self._unsettled.add(directory)
+            self.unsettle([directory])
 
     def _put_row(self, path: FilePath, values: Sequence[object]) -> int:
         # An upsert, or RETURNING, might have to be taken back by itself. So SQLite would let FTS5 write what it has

@@ -32,6 +32,7 @@ from directory_indexer.records import (
     FileState,
     Phase,
     RunProgress,
+    Settled,
     Stage,
     file_path,
     lies_in,
@@ -253,10 +254,11 @@ class Indexer:
             directory_id = snapshot.directories().get(root)
             mounts = frozenset() if directory_id is None else snapshot.mounts(directory_id)
             recipe = self._policy.fingerprint.recipe
+            known = snapshot.known(directory_id, recipe=recipe)
             return plan(
                 root,
-                walk(root, self._policy.walk),
-                snapshot.known(directory_id, recipe=recipe),
+                walk(root, self._policy.walk, Settled(recipe) if read_everything else known.settled),
+                known,
                 recipe=recipe,
                 mounts=mounts,
                 read_everything=read_everything,

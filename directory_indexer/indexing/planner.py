@@ -9,34 +9,55 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from directory_indexer.errors import RootUnavailableError
-from directory_indexer.records import FileFailure, FilePath, FileState, ParseRequest, SkipReason, Stage, os_path
+from directory_indexer.records import (
+    FileFailure,
+    FilePath,
+    FileState,
+    ParseRequest,
+    SameListing,
+    SettledDirectory,
+    SkipReason,
+    Stage,
+    Stamp,
+    os_path,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from directory_indexer.records import (
         ContentHash,
         IgnoredPath,
         KnownFile,
         Listing,
+        Settled,
         SkippedFile,
         SourceFile,
-        Stamp,
     )
 
 
 class KnownFiles(Protocol):
-    """What the index knows of the files of the directory."""
+    """What the index knows of the files below the directory."""
 
-    def settled(self) -> set[Stamp]:
-        """Give the stamps of the files that need not be looked at while they have them."""
+    @property
+    def settled(self) -> Settled:
+        """The directories in which nothing needs to be looked at while they are as they were."""
 
-    def details(self, paths: Iterable[FilePath]) -> dict[FilePath, KnownFile]:
-        """Tell all that is known of every file that is not settled, and of these."""
+    def count(self) -> int:
+        """Count all files."""
+
+    def stamps_in(self, directory: FilePath) -> set[Stamp]:
+        """Give the stamps of the files of one directory that need not be looked at while they have them."""
+
+    def details_in(self, directory: FilePath, paths: Iterable[FilePath]) -> dict[FilePath, KnownFile]:
+        """Tell all that is known of every file of one directory that is not settled, and of these."""
+
+    def details_outside(self, directories: Iterable[FilePath]) -> dict[FilePath, KnownFile]:
+        """Tell all that is known of the files of any other directory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +66,8 @@ class Plan:
 
     `requests` are files to read, and `changed` those of them that the index knows. `skipped` are to be noted anew;
     `skip_counts` covers those and the ones noted before. `removed` leave the index, and their hashes tell a moved
-    file from a new one; `resolved` are failures and skips of files that are gone. `mounts` are to be remembered.
+    file from a new one; `resolved` are failures and skips of files that are gone. `mounts` are to be remembered, and
+    so is what is `settled` now and was not before; what is `left` was settled and was not met.
     """
 
     directory: FilePath
@@ -60,6 +82,8 @@ class Plan:
     skip_counts: Counter[SkipReason]
     ignored: tuple[IgnoredPath, ...]
     mounts: frozenset[FilePath] = frozenset()
+    settled: Mapping[FilePath, SettledDirectory] = field(default_factory=dict)
+    left: frozenset[FilePath] = frozenset()
 
     @property
     def n_bytes(self) -> int:
@@ -69,7 +93,7 @@ class Plan:
 
 def plan(
     directory: FilePath,
-    listings: Iterable[Listing],
+    listings: Iterable[Listing | SameListing],
     known: KnownFiles,
     *,
     recipe: int,
@@ -85,7 +109,7 @@ def plan(
     comparison = _Comparison(known, recipe=recipe, read_everything=read_everything)
     for listing in listings:
         comparison.add(listing)
-    comparison.look_closer()
+    comparison.look_elsewhere()
     comparison.compare_mounts(mounts)
     comparison.look_behind_links()
     comparison.require_evidence(directory)
@@ -93,17 +117,13 @@ def plan(
 
 
 class _Comparison:
-    """The state of a comparison: first of the walk with stamps, then of what differs with all that is known of it.
-
-    What stays in `known` was not met.
-    """
+    """The state of a comparison. What stays in `known` was not met; of what is settled nothing is known here."""
 
     def __init__(self, known_files: KnownFiles, *, recipe: int, read_everything: bool) -> None:
         self.known: dict[FilePath, KnownFile] = {}
         self._known_files = known_files
-        self._settled = known_files.settled()
-        self._unsettled: list[SourceFile] = []
-        self._skipped: list[SkippedFile] = []
+        self._n_accounted_for = 0
+        self._listed: set[FilePath] = set()
         self.recipe = recipe
         self.read_everything = read_everything
         self.requests: list[ParseRequest] = []
@@ -111,6 +131,7 @@ class _Comparison:
         self.skipped: list[SkippedFile] = []
         self.failures: list[FileFailure] = []
         self.ignored: list[IgnoredPath] = []
+        self.settled: dict[FilePath, SettledDirectory] = {}
         self.skip_counts: Counter[SkipReason] = Counter()
         self.n_unchanged = 0
         self.n_entries = 0
@@ -119,40 +140,62 @@ class _Comparison:
         self.mounts: set[FilePath] = set()
         self.mounts_in_use: set[FilePath] = set()
 
-    def add(self, listing: Listing) -> None:
-        n_entries = len(listing.files) + len(listing.skipped) + len(listing.ignored)
-        self.n_entries += n_entries
-        self.failures += listing.failures
-        self.ignored += listing.ignored
+    def add(self, listing: Listing | SameListing) -> None:
+        self._listed.add(listing.directory)
         if listing.is_mount:
             self.mounts.add(listing.directory)
+        if isinstance(listing, SameListing):
+            self._add_same(listing.settled)
+            n_entries = listing.settled.n_known + len(listing.settled.ignored)
+        else:
+            self._add_listing(listing)
+            n_entries = len(listing.files) + len(listing.skipped) + len(listing.ignored)
+        self.n_entries += n_entries
         if n_entries and (mount := _cover_of(listing.directory, self.mounts)):
             self.mounts_in_use.add(mount)
+
+    def _add_same(self, settled: SettledDirectory) -> None:
+        self._n_accounted_for += settled.n_known
+        self.n_unchanged += settled.n_files
+        self.ignored += settled.ignored
+        for reason, count in settled.skipped:
+            self.skip_counts[reason] += count
+
+    def _add_listing(self, listing: Listing) -> None:
+        self.failures += listing.failures
+        self.ignored += listing.ignored
         if listing.rules_are_lost:
             self.without_rules.add(listing.directory)
-        self._skipped += listing.skipped
-        if self.read_everything:
-            self._unsettled += listing.files
-        elif unsettled := self._check_off(set(listing.files)):
-            self._unsettled += [source for source in listing.files if source in unsettled]
-
-    def _check_off(self, files: set[SourceFile]) -> set[SourceFile]:
-        """Check off those that are settled: nearly all, so that it is done for a directory at a time."""
-        unsettled = files - self._settled
-        self._settled -= files
-        self.n_unchanged += len(files) - len(unsettled)
-        return unsettled
-
-    def look_closer(self) -> None:
-        """Compare what is not settled with all that is known of it."""
-        self.known = self._known_files.details(path for path, _, _ in self._settled)
-        for skipped in self._skipped:
+        n_to_do, skip_counts = self._n_to_do, self.skip_counts.copy()
+        stamps = self._known_files.stamps_in(listing.directory)
+        met = set[Stamp]() if self.read_everything else stamps.intersection(listing.files)
+        details = self._known_files.details_in(listing.directory, [path for path, _, _ in stamps - met])
+        self._n_accounted_for += len(met) + len(details)
+        self.n_unchanged += len(met)
+        self.known |= details
+        for skipped in listing.skipped:
             if skipped.reason == SkipReason.BROKEN_LINK:
                 self.broken_links.append(skipped)
             else:
                 self._add_skipped(skipped)
-        for source in self._unsettled:
-            self._add_source(source)
+        if len(met) < len(listing.files):
+            for source in listing.files:
+                if source not in met:
+                    self._add_source(source)
+        if listing.digest and n_to_do == self._n_to_do and self.known.keys().isdisjoint(details):
+            skips = self.skip_counts - skip_counts
+            self.settled[listing.directory] = SettledDirectory(
+                listing.digest, len(met), tuple(skips.items()), listing.ignored
+            )
+
+    @property
+    def _n_to_do(self) -> int:
+        return len(self.requests) + len(self.skipped)
+
+    def look_elsewhere(self) -> None:
+        """Load what is known of the files of directories that are not there any more, if there is anything."""
+        if self._n_accounted_for != self._known_files.count():
+            self.known |= self._known_files.details_outside(self._listed)
 
     def _add_source(self, source: SourceFile) -> None:
         known = self.known.pop(source.path, None)
@@ -245,6 +288,8 @@ class _Comparison:
             skip_counts=self.skip_counts,
             ignored=tuple(self.ignored),
             mounts=frozenset(self.mounts),
+            settled=self.settled,
+            left=frozenset(self._known_files.settled.directories.keys() - self._listed),
         )
 
 

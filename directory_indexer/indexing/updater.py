@@ -143,6 +143,11 @@ class Updater:
         self.tally.n_removed += len(plan.removed)
         self.tally.skipped += plan.skip_counts
         self.tally.failures += plan.failures
+        # Before anything is written: whatever is written afterwards unsettles the directory that it lies in.
+        if plan.settled or plan.left:
+            with self._docstore.transaction() as transaction:
+                transaction.unsettle(plan.left)
+                transaction.settle(directory_id, plan.settled)
         gone = [*plan.removed, *plan.resolved]
         for start in range(0, len(gone), self._batch_files):
             with self._docstore.transaction() as transaction:

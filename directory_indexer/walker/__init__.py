@@ -1,48 +1,44 @@
 """Walks a directory tree and says of everything in it what it is: a file to index, or why it is none.
 
 Each entry of each directory lands in exactly one place of one listing, or has a listing of its own. What cannot be read
-is a failure, so that nobody takes it for deleted, and the walk goes on.
+is a failure, so that nobody takes it for deleted, and the walk goes on. Of a directory that is as it was when all of
+it was settled, nothing is listed anew.
 """
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
 from collections import deque
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from directory_indexer import __version__
 from directory_indexer.records import (
-    FileFailure,
     FilePath,
-    IgnoredPath,
     Listing,
+    SameListing,
+    Settled,
     SkippedFile,
     SkipReason,
-    SourceFile,
-    Stage,
-    Stamp,
     file_path,
     os_path,
+    prefix_of,
 )
-from directory_indexer.walker.ignore import Decision, Precedence, Rules, built_in_rules
+from directory_indexer.walker.ignore import Decision, built_in_rules
+from directory_indexer.walker.late_rules import LateRules
 from directory_indexer.walker.rule_files import RULE_FILES, RuleFiles
+from directory_indexer.walker.scanning import scan
+from directory_indexer.walker.sorting import Sorting, failure_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
+    from collections.abc import Iterator
 
-_FILE_TYPE: Final = 0o170000
-_REGULAR: Final = 0o100000
-_source_file: Final[Callable[[Stamp], SourceFile]] = partial(tuple.__new__, SourceFile)
-"""Make a `SourceFile` in half the time that its class takes."""
+    from directory_indexer.walker.scanning import Scan
 
 _CAN_SCAN_DESCRIPTORS: Final = os.scandir in os.supports_fd
 _UNKNOWN_DEVICE: Final = -1
-_NOTHING_THERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
-"""What a followed link answers that leads nowhere; anything else says that what it leads to cannot be read now."""
+_NOTHING_SETTLED: Final = Settled()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +53,15 @@ class WalkPolicy:
     max_file_size: int = 10 * 1024 * 1024
 
 
-def walk(root: FilePath, policy: WalkPolicy) -> Iterator[Listing]:
+def walk(root: FilePath, policy: WalkPolicy, settled: Settled = _NOTHING_SETTLED) -> Iterator[Listing | SameListing]:
     """List one directory after the other, from a root that is absolute and resolved.
 
     Raises:
         ConfigError: a configured pattern can never match.
     """
     rule_files = RuleFiles(root, respect_gitignore=policy.respect_gitignore)
-    return _Walk(rule_files, policy).listings(root, _rules_at_root(rule_files, policy))
+    rules = _rules_at_root(rule_files, policy)
+    return _Walk(rule_files, policy, settled).listings(root, rules)
 
 
 def explain(root: FilePath, path: FilePath, policy: WalkPolicy) -> Decision | None:
@@ -76,14 +73,14 @@ def explain(root: FilePath, path: FilePath, policy: WalkPolicy) -> Decision | No
         rules = rule_files.rules_in(rules, str(directory), RULE_FILES)
         directory /= name
         is_directory = directory.is_dir() and (policy.follow_symlinks or not directory.is_symlink())
-        decision = rules.decide(name, is_directory=is_directory)
+        decision = rules.now().decide(name, is_directory=is_directory)
         if decision and decision.is_ignored:
             break
-        rules = rules.enter(name)
+        rules = rules.entering(name)
     return decision
 
 
-def _rules_at_root(rule_files: RuleFiles, policy: WalkPolicy) -> Rules:
+def _rules_at_root(rule_files: RuleFiles, policy: WalkPolicy) -> LateRules:
     built_in = built_in_rules(include_secrets=policy.include_secrets, include_hidden=policy.include_hidden)
     return rule_files.rules_at_root(built_in, policy.ignore_patterns)
 
@@ -92,21 +89,28 @@ class _Visit(NamedTuple):
     """A directory to list, with the rules around it, before its own."""
 
     directory: FilePath
-    rules: Rules
+    rules: LateRules
     device_around: int
     is_linked: bool = False
     """Whether a symbolic link led here: then another path may lead to the same directory."""
+
+    def into(self, name: str, rules: LateRules, device: int, *, is_link: bool = False) -> _Visit:
+        """Go on to a sub-directory of this one, which lies on a device."""
+        path = FilePath(prefix_of(self.directory) + file_path(name))
+        return _Visit(path, rules, device, self.is_linked or is_link)
 
 
 class _Walk:
     """What a walk has to remember from one directory to the next."""
 
-    def __init__(self, rule_files: RuleFiles, policy: WalkPolicy) -> None:
+    def __init__(self, rule_files: RuleFiles, policy: WalkPolicy, settled: Settled) -> None:
         self._rule_files = rule_files
         self._policy = policy
+        self._settled = settled.directories
+        self._salt = repr((__version__, settled.recipe, policy)).encode()
         self._listed: set[tuple[int, int]] = set()
 
-    def listings(self, root: FilePath, rules: Rules) -> Iterator[Listing]:
+    def listings(self, root: FilePath, rules: LateRules) -> Iterator[Listing | SameListing]:
         visits = [_Visit(root, rules, _device(os.path.dirname(os_path(root))))]
         linked: deque[_Visit] = deque()
         while visits or linked:
@@ -117,16 +121,16 @@ class _Walk:
             visits += [found for found in reversed(further) if not found.is_linked]
             linked += [found for found in further if found.is_linked]
 
-    def _list(self, visit: _Visit) -> tuple[Listing, list[_Visit]]:
+    def _list(self, visit: _Visit) -> tuple[Listing | SameListing, list[_Visit]]:
         try:
             handle = _open(os_path(visit.directory), follow_links=visit.is_linked)
         except OSError as error:
-            return Listing(visit.directory, failures=(_failure(visit.directory, error),)), []
+            return Listing(visit.directory, failures=(failure_of(visit.directory, error),)), []
         try:
             if self._policy.follow_symlinks and self._was_listed(handle) and visit.is_linked:
                 skipped = SkippedFile(visit.directory, SkipReason.SYMLINK, "leads to a directory listed elsewhere")
                 return Listing(visit.directory, skipped=(skipped,)), []
-            return self._sorted(visit, handle)
+            return self._found(visit, scan(handle, follow_links=self._policy.follow_symlinks), _device(handle))
         finally:
             _close(handle)
 
@@ -137,137 +141,35 @@ class _Walk:
         self._listed.add(identity)
         return is_known
 
-    def _sorted(self, visit: _Visit, handle: int | str) -> tuple[Listing, list[_Visit]]:
-        entries, failures = _entries(visit.directory, handle)
-        sorting = _Sorting(visit, self._policy, failures)
-        names = [entry.name for entry in entries]
-        if not RULE_FILES.isdisjoint(names):
-            entries = self._apply_rule_files(sorting, entries)
-        failures, rules_are_lost = self._rule_files.take_failures()
-        sorting.failures += failures
-        concerned = sorting.rules.concerned(names)
-        if self._policy.follow_symlinks:
-            concerned.update(entry.name for entry in entries if _may_be_link(entry))
-        sorting.sort(entries, concerned=concerned)
-        device = _device(handle)
+    def _found(self, visit: _Visit, found: Scan, device: int) -> tuple[Listing | SameListing, list[_Visit]]:
+        names = RULE_FILES.intersection(found.names())
+        rules = self._rule_files.rules_in(visit.rules, os_path(visit.directory), names) if names else visit.rules
+        digest = self._digest(found, rules)
         is_mount = device not in {visit.device_around, _UNKNOWN_DEVICE}
-        listing = sorting.listing()._replace(rules_are_lost=rules_are_lost, is_mount=is_mount)
-        return listing, sorting.visits(device)
-
-    def _apply_rule_files(self, sorting: _Sorting, entries: list[os.DirEntry[str]]) -> list[os.DirEntry[str]]:
-        """Change the rules by what the directory says itself; a file of rules that fails is nothing but a failure."""
-        names = RULE_FILES.intersection(entry.name for entry in entries)
-        sorting.rules = self._rule_files.rules_in(sorting.rules, os_path(sorting.directory), names)
-        failed = {failure.path for failure in self._rule_files.failures}
-        return [entry for entry in entries if sorting.path_of(entry.name) not in failed] if failed else entries
-
-
-def _may_be_link(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_symlink()
-    except OSError:  # a file system that does not say so in the listing, and cannot tell now either
-        return True
-
-
-class _Sorting:
-    """One directory, while its entries are sorted by what becomes of them."""
-
-    def __init__(self, visit: _Visit, policy: WalkPolicy, failures: list[FileFailure]) -> None:
-        self.directory, self.rules, self._is_linked = visit.directory, visit.rules, visit.is_linked
-        self.failures = failures
-        self._policy = policy
-        self._prefix = self.directory if self.directory.endswith(os.sep) else self.directory + os.sep
-        self._files: list[SourceFile] = []
-        self._skipped: list[SkippedFile] = []
-        self._ignored: list[IgnoredPath] = []
-        self._directories: dict[str, bool] = {}
-
-    def sort(self, entries: list[os.DirEntry[str]], *, concerned: Container[str]) -> None:
-        """Sort entries of the directory, which must still be open; `concerned` are those to ask the rules about.
-
-        A walk spends its time in this loop.
-        """
-        follow_links = self._policy.follow_symlinks
-        prefix, add_file, max_size = self._prefix, self._files.append, self._policy.max_file_size
-        for entry in entries:
-            name = entry.name
-            try:
-                is_directory = entry.is_dir(follow_symlinks=follow_links)
-                if name in concerned and self._is_left_out(entry, is_directory=is_directory):
-                    continue
-                if is_directory:
-                    self._directories[name] = entry.is_symlink()
-                    continue
-                status = entry.stat(follow_symlinks=follow_links)
-            except OSError as error:
-                self._add_broken(entry, error)
-                continue
-            size = status.st_size
-            if status.st_mode & _FILE_TYPE == _REGULAR and 0 < size <= max_size:
-                path = FilePath(prefix + name if name.isascii() else prefix + file_path(name))
-                add_file(_source_file((path, size, status.st_mtime_ns)))
-            else:
-                self._skip(name, status)
-
-    def listing(self) -> Listing:
-        """Put together what was found."""
-        return Listing(
-            self.directory, tuple(self._files), tuple(self._skipped), tuple(self._ignored), tuple(self.failures)
-        )
-
-    def visits(self, device: int) -> list[_Visit]:
-        """Name the sub-directories to list, in order; they lie on a device, or another begins there."""
-        names = sorted(self._directories)
-        return [
-            _Visit(self.path_of(name), rules, device, self._is_linked or self._directories[name])
-            for name, rules in zip(names, self.rules.enter_each(names) if names else (), strict=True)
+        settled = self._settled.get(visit.directory)
+        if settled and settled.digest == digest:
+            left_out = {ignored.path for ignored in settled.ignored}
+            further = (visit.into(name, rules.entering(name), device) for name in sorted(found.directories))
+            return SameListing(visit.directory, settled, is_mount), [
+                one for one in further if one.directory not in left_out
+            ]
+        sorting = Sorting(visit.directory, self._policy, rules.now())
+        failures, rules_are_lost = self._rule_files.take_failures()
+        sorting.sort(found, failures)
+        listing = sorting.listing()._replace(rules_are_lost=rules_are_lost, is_mount=is_mount, digest=digest)
+        return listing, [
+            visit.into(name, LateRules(rules.key, inner), device, is_link=is_link)
+            for name, is_link, inner in sorting.further()
         ]
 
-    def path_of(self, name: str) -> FilePath:
-        """Give the path of an entry."""
-        return FilePath(self._prefix + file_path(name))
+    def _digest(self, found: Scan, rules: LateRules) -> bytes:
+        """Hash all that a listing follows from; nothing where it cannot be told, or follows from more than that.
 
-    def _is_left_out(self, entry: os.DirEntry[str], *, is_directory: bool) -> bool:
-        decision = self.rules.decide(entry.name, is_directory=is_directory)
-        if not (decision and decision.is_ignored) and self._policy.follow_symlinks and entry.is_symlink():
-            decision = self._decision_on_target(entry.name, is_directory=is_directory)
-        if not decision or not decision.is_ignored:
-            return False
-        if decision.precedence == Precedence.SECRET and not is_directory:
-            kind = decision.rule.removeprefix("secret: ")
-            self._add_skipped(entry.name, SkipReason.SECRET, entry.stat(follow_symlinks=False), detail=kind)
-        else:
-            self._ignored.append(IgnoredPath(self.path_of(entry.name), decision.rule))
-        return True
-
-    def _decision_on_target(self, name: str, *, is_directory: bool) -> Decision | None:
-        """Look for a secret behind a link, which may go by a harmless name."""
-        target = Path(os_path(self.path_of(name))).resolve()
-        rules = built_in_rules(include_secrets=self._policy.include_secrets, include_hidden=True)
-        return rules.decide_path(target.parts[1:], is_directory=is_directory)
-
-    def _skip(self, name: str, status: os.stat_result) -> None:
-        if stat.S_ISLNK(status.st_mode):
-            self._add_skipped(name, SkipReason.SYMLINK, status)
-        elif not stat.S_ISREG(status.st_mode):
-            self._add_skipped(name, SkipReason.NOT_REGULAR, status)
-        elif status.st_size == 0:
-            self._add_skipped(name, SkipReason.EMPTY, status)
-        else:
-            self._add_skipped(
-                name, SkipReason.TOO_LARGE, status, detail=f"more than {self._policy.max_file_size} bytes"
-            )
-
-    def _add_skipped(self, name: str, reason: SkipReason, status: os.stat_result, *, detail: str = "") -> None:
-        path = self.path_of(name)
-        self._skipped.append(SkippedFile(path, reason, detail, size=status.st_size, mtime_ns=status.st_mtime_ns))
-
-    def _add_broken(self, entry: os.DirEntry[str], error: OSError) -> None:
-        path = self.path_of(entry.name)
-        if entry.is_symlink() and error.errno in _NOTHING_THERE:
-            self._skipped.append(SkippedFile(path, SkipReason.BROKEN_LINK, error.strerror or ""))
-        else:
-            self.failures.append(_failure(path, error))
+        Where links are followed, it depends on what was listed before, and on what they lead to.
+        """
+        if rules.key is None or self._policy.follow_symlinks or not found.is_whole:
+            return b""
+        return found.digest(self._salt + rules.key)
 
 
 def _open(directory: str, *, follow_links: bool) -> int | str:
@@ -282,23 +184,8 @@ def _close(handle: int | str) -> None:
         os.close(handle)
 
 
-def _entries(directory: FilePath, handle: int | str) -> tuple[list[os.DirEntry[str]], list[FileFailure]]:
-    """Read the entries of a directory, as many as can be read."""
-    entries: list[os.DirEntry[str]] = []
-    try:
-        with os.scandir(handle) as iterator:
-            entries.extend(iterator)
-    except OSError as error:
-        return entries, [_failure(directory, error)]
-    return entries, []
-
-
 def _device(directory: int | str) -> int:
     try:
         return os.stat(directory).st_dev
     except OSError:
         return _UNKNOWN_DEVICE
-
-
-def _failure(path: FilePath, error: OSError) -> FileFailure:
-    return FileFailure(path, Stage.WALK, error.strerror or str(error))

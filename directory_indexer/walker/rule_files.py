@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from directory_indexer.errors import ConfigError
-from directory_indexer.records import FileFailure, Stage, file_path, os_path
+from directory_indexer.records import FileFailure, Stage, content_hash, file_path, os_path
 from directory_indexer.walker.gitignore import parse_patterns, parse_rules
 from directory_indexer.walker.ignore import Precedence
+from directory_indexer.walker.late_rules import LateRules
 from directory_indexer.walker.repository import (
     GitSettings,
     git_settings,
@@ -21,7 +23,7 @@ from directory_indexer.walker.repository import (
 from directory_indexer.walker.rule_layer import layer_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     from directory_indexer.records import FilePath
     from directory_indexer.walker.ignore import Rules
@@ -29,6 +31,21 @@ if TYPE_CHECKING:
 
 RULE_FILES: Final = frozenset({".git", ".gitignore", ".dirindexignore"})
 """Names of entries that change the rules of the directory that holds them."""
+
+
+class RuleText(NamedTuple):
+    """What an ignore file holds."""
+
+    precedence: Precedence
+    path: str
+    content: bytes
+
+
+class FoundRules(NamedTuple):
+    """What a directory says itself. With `ignore_case`, true or false, a repository starts here."""
+
+    ignore_case: bool | None = None
+    texts: tuple[RuleText, ...] = ()
 
 
 class RuleFiles:
@@ -43,7 +60,7 @@ class RuleFiles:
         self._root = os_path(root)
         self._respect_gitignore = respect_gitignore
 
-    def rules_at_root(self, built_in: Rules, patterns: Iterable[str]) -> Rules:
+    def rules_at_root(self, built_in: Rules, patterns: Sequence[str]) -> LateRules:
         """Gather what comes from outside: the configured patterns, and the repository that the root lies in.
 
         Raises:
@@ -52,18 +69,21 @@ class RuleFiles:
         root = Path(self._root)
         repository = self._repository(root.parent, repository_around)
         top = repository.top if repository else root
+        outside = [] if repository else [self._of_repository(None)]
         rules = built_in
         for name in top.parts[1:]:
             rules = rules.enter(name)
-        if repository is None:
-            rules = self._with_git(rules, None)
+        for found in outside:
+            rules = self._applied(rules, found)
         for parent in reversed([parent for parent in root.parents if parent.is_relative_to(top)]):
-            child = root.relative_to(parent).parts[0]
-            rules = self.rules_in(rules, str(parent), RULE_FILES).enter(child)
+            outside.append(self._read(str(parent), RULE_FILES))
+            rules = self._applied(rules, outside[-1]).enter(root.relative_to(parent).parts[0])
         parsed = parse_patterns(patterns, source="ignore_patterns")
         if parsed.problems:
             raise ConfigError("\n  ".join(["the configuration has mistakes", *parsed.problems]))
-        return rules.adding(Precedence.CONFIGURED, layer_of(parsed.rules)) if parsed.rules else rules
+        if parsed.rules:
+            rules = rules.adding(Precedence.CONFIGURED, layer_of(parsed.rules))
+        return LateRules(self._key(b"", (str(top), outside, patterns)), rules)
 
     def take_failures(self) -> tuple[list[FileFailure], bool]:
         """Hand over the failures since the last time, and whether rules are lost by them."""
@@ -71,15 +91,39 @@ class RuleFiles:
         are_lost, self.are_lost = self.are_lost, False
         return failures, are_lost
 
-    def rules_in(self, rules: Rules, directory: str, names: Container[str]) -> Rules:
-        """Add what a directory says itself; `names` tells which of `RULE_FILES` it holds."""
+    def rules_in(self, rules: LateRules, directory: str, names: Container[str]) -> LateRules:
+        """Add what a directory says itself; `names` tells which of `RULE_FILES` it holds.
+
+        The files are read now, for what they hold belongs to the key of the rules, and parsed when it is asked for.
+        """
+        found = self._read(directory, names)
+        key = None if rules.key is None else self._key(rules.key, found)
+        return rules.leading_to(partial(self._applied, found=found), key=key)
+
+    def _key(self, outer: bytes, found: object) -> bytes | None:
+        return None if self.are_lost else content_hash(outer + repr(found).encode())
+
+    def _read(self, directory: str, names: Container[str]) -> FoundRules:
+        found = FoundRules()
         if self._respect_gitignore and ".git" in names:
             repository = self._repository(Path(directory), repository_at)
-            rules = self._with_git(rules, repository) if repository else rules
+            found = self._of_repository(repository) if repository else found
+        texts: list[RuleText] = []
         if self._respect_gitignore and ".gitignore" in names:
-            rules = self._with_file(rules, Precedence.GITIGNORE, os.path.join(directory, ".gitignore"))
+            texts += self._texts(Precedence.GITIGNORE, os.path.join(directory, ".gitignore"))
         if ".dirindexignore" in names:
-            rules = self._with_file(rules, Precedence.DIRINDEXIGNORE, os.path.join(directory, ".dirindexignore"))
+            texts += self._texts(Precedence.DIRINDEXIGNORE, os.path.join(directory, ".dirindexignore"))
+        return found._replace(texts=(*found.texts, *texts))
+
+    def _applied(self, rules: Rules, found: FoundRules) -> Rules:
+        if found.ignore_case is not None:
+            rules = rules.at_repository(ignore_case=found.ignore_case)
+        for precedence, path, content in found.texts:
+            parsed = parse_rules(content, source=self._shown(path))
+            if parsed.problems:
+                self._add_failure(path, "; ".join(_first_of(parsed.problems)))
+            if parsed.rules:
+                rules = rules.adding(precedence, layer_of(parsed.rules, ignore_case=rules.ignore_case))
         return rules
 
     def _repository(self, directory: Path, find: Callable[[Path], Repository | None]) -> Repository | None:
@@ -89,38 +133,31 @@ class RuleFiles:
             self._fail(str(directory / ".git"), error)
             return None
 
-    def _with_git(self, rules: Rules, repository: Repository | None) -> Rules:
+    def _of_repository(self, repository: Repository | None) -> FoundRules:
         if not self._respect_gitignore:
-            return rules
+            return FoundRules()
         try:
             settings = git_settings(repository)
         except OSError as error:
             self._fail(error.filename or "git config", error)
             settings = GitSettings(user_ignore_file=None, ignore_case=False)
-        rules = rules.at_repository(ignore_case=settings.ignore_case)
+        texts: list[RuleText] = []
         if repository:
-            rules = self._with_file(rules, Precedence.GIT_EXCLUDE, str(repository.exclude_file))
+            texts += self._texts(Precedence.GIT_EXCLUDE, str(repository.exclude_file))
         if settings.user_ignore_file:
-            rules = self._with_file(rules, Precedence.USER_IGNORE, str(settings.user_ignore_file))
-        return rules
+            texts += self._texts(Precedence.USER_IGNORE, str(settings.user_ignore_file))
+        return FoundRules(settings.ignore_case, tuple(texts))
 
-    def _with_file(self, rules: Rules, precedence: Precedence, path: str) -> Rules:
+    def _texts(self, precedence: Precedence, path: str) -> Iterable[RuleText]:
         is_in_tree = precedence in (Precedence.GITIGNORE, Precedence.DIRINDEXIGNORE)
         if not is_in_tree and not is_there(path):
-            return rules
+            return
         try:
-            content = read_small_file(path, follow_links=not is_in_tree)
+            yield RuleText(precedence, path, read_small_file(path, follow_links=not is_in_tree))
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            return rules
+            return
         except OSError as error:
             self._fail(path, error)
-            return rules
-        parsed = parse_rules(content, source=self._shown(path))
-        if parsed.problems:
-            self._add_failure(path, "; ".join(_first_of(parsed.problems)))
-        return (
-            rules.adding(precedence, layer_of(parsed.rules, ignore_case=rules.ignore_case)) if parsed.rules else rules
-        )
 
     def _shown(self, path: str) -> str:
         return file_path(path.removeprefix(os.path.join(self._root, "")))

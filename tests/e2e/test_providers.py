@@ -158,7 +158,8 @@ def test_an_index_of_the_first_schema_is_searched_and_goes_on(shell: Shell) -> N
     shell.run("index", shell.docs)
     with sqlite3.connect(shell.data_dir / "data.db") as connection:
         connection.executescript(
-            """DROP TABLE refused_chunks; DROP TABLE former_points; DELETE FROM meta WHERE key = 'space';
+            """DROP INDEX files_by_parent; DROP TABLE settled_directories;
+               DROP TABLE refused_chunks; DROP TABLE former_points; DELETE FROM meta WHERE key = 'space';
                ALTER TABLE directories DROP COLUMN mounts; PRAGMA user_version = 1;"""
         )
     connection.close()

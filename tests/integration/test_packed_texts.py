@@ -38,7 +38,10 @@ def older(index: Index) -> Index:
     index.docstore.close()
     connection = sqlite3.connect(index.docstore.path)
     connection.create_function("unpacked", 1, unpacked)
-    connection.executescript("UPDATE chunk_texts SET text = unpacked(text); PRAGMA user_version = 3")
+    connection.executescript(
+        """DROP INDEX files_by_parent; DROP TABLE settled_directories;
+           UPDATE chunk_texts SET text = unpacked(text); PRAGMA user_version = 3;"""
+    )
     connection.close()
     index.docstore = DocStore(index.docstore.path)
     return index

@@ -5,11 +5,12 @@ import shutil
 import socket
 import subprocess
 import tempfile
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from trees import EVERYTHING, plant, plant_repository, walked
+from trees import EVERYTHING, listings, plant, plant_repository, walked
 
 from directory_indexer.errors import ConfigError
 from directory_indexer.records import SourceFile, file_path, os_path
@@ -50,8 +51,8 @@ def as_nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.rmtree(directory)
 
 
-def after_listing(monkeypatch: pytest.MonkeyPatch, directory: Path, act: Callable[[], None]) -> None:
-    """Do something between the moment that the entries of a directory are read and that in which each is looked at."""
+def while_listing(monkeypatch: pytest.MonkeyPatch, directory: Path, act: Callable[[], None]) -> None:
+    """Do something while the entries of a directory are looked at, after the first one by name."""
     scandir, identity = os.scandir, directory.stat().st_ino
 
     class Scan:
@@ -60,9 +61,11 @@ def after_listing(monkeypatch: pytest.MonkeyPatch, directory: Path, act: Callabl
             self._entries = scandir(handle)
 
         def __enter__(self) -> Iterator[os.DirEntry[str]]:
-            yield from self._entries
+            first, *others = sorted(self._entries, key=attrgetter("name"))
+            yield first
             if self._is_meant:
                 act()
+            yield from others
 
         def __exit__(self, *_: object) -> None:
             self._entries.close()
@@ -75,7 +78,7 @@ def test_a_file_is_told_with_its_size_and_time(root: Path) -> None:
     path = root / "sub" / "a.txt"
     os.utime(path, ns=(1, 1_700_000_000_123_456_789))
 
-    files = [file for listing in walk(file_path(root), PRIVATE) for file in listing.files]
+    files = [file for listing in listings(root, PRIVATE) for file in listing.files]
 
     assert files == [SourceFile(file_path(path), 5, 1_700_000_000_123_456_789)]
 
@@ -89,7 +92,7 @@ def test_there_is_one_listing_for_each_directory_and_names_decide_their_order(ro
 def test_empty_and_large_files_are_skipped_with_their_size(root: Path) -> None:
     plant(root, {"empty": "", "large": "123456", "fits": "12345"})
     policy = WalkPolicy(max_file_size=5)
-    [listing] = walk(file_path(root), policy)
+    [listing] = listings(root, policy)
 
     assert {(os.path.basename(skip.path), skip.reason, skip.size) for skip in listing.skipped} == {
         ("empty", "empty", 0),
@@ -444,7 +447,7 @@ def test_a_root_that_is_not_there_is_a_failure(root: Path) -> None:
 
 def test_a_file_that_vanishes_while_it_is_looked_at_is_a_failure(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(root, {"a": "x", "b": "x"})
-    after_listing(monkeypatch, root, (root / "b").unlink)
+    while_listing(monkeypatch, root, (root / "b").unlink)
     result = walked(root)
 
     assert result.files == {"a"}
@@ -458,7 +461,7 @@ def test_what_was_read_before_an_error_counts_and_the_directory_is_a_failure(
         raise OSError(5, "Input/output error")
 
     plant(root, {"sub/a": "x", "b": "x"})
-    after_listing(monkeypatch, root / "sub", fail)
+    while_listing(monkeypatch, root / "sub", fail)
     result = walked(root)
 
     assert result.files == {"sub/a", "b"}
@@ -469,12 +472,12 @@ def test_what_was_read_before_an_error_counts_and_the_directory_is_a_failure(
 def test_a_link_put_in_the_place_of_a_directory_leads_nowhere(root: Path, tmp_path: Path) -> None:
     plant(tmp_path, {"outside/private": "x"})
     plant(root, {"sub/": ""})
-    listings = walk(file_path(root), EVERYTHING)
-    next(listings)
+    further = listings(root, EVERYTHING)
+    next(further)
     (root / "sub").rmdir()
     (root / "sub").symlink_to(tmp_path / "outside")
 
-    [listing] = listings
+    [listing] = further
 
     assert not listing.files
     assert [failure.path for failure in listing.failures] == [file_path(root / "sub")]
@@ -485,7 +488,7 @@ def test_names_that_are_no_text_survive(root: Path) -> None:
     names = ["\udcff\udcfe.txt", "dir-\udce9/inside-\udcfe", "new\nline", "ünïcödé", "\x1b[31m"]
     plant(root, {".gitignore": b"ignored-\xff\n", "ignored-\udcff": "x", **dict.fromkeys(names, "x")})
 
-    files = [file.path for listing in walk(file_path(root), EVERYTHING) for file in listing.files]
+    files = [file.path for listing in listings(root, EVERYTHING) for file in listing.files]
 
     for path in files:
         path.encode()  # which a name that keeps bytes as surrogates would not stand
@@ -543,7 +546,7 @@ def test_a_link_to_a_directory_is_explained_as_the_walk_takes_it(root: Path) -> 
 
 def test_rules_that_cannot_be_read_are_said_where_they_would_hold(root: Path) -> None:
     plant(root, {"a": "x", "sub/.dirindexignore": "#" * (MAX_FILE_BYTES + 1), "sub/b": "x", "sub/deep/c": "x"})
-    lost = [os_path(listing.directory) for listing in walk(file_path(root), WalkPolicy()) if listing.rules_are_lost]
+    lost = [os_path(listing.directory) for listing in listings(root, WalkPolicy()) if listing.rules_are_lost]
     assert lost == [str(root / "sub")]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from trees import listings
 
 from directory_indexer.records import Outcome, file_path, os_path
 from directory_indexer.walker import WalkPolicy, walk
@@ -45,7 +46,7 @@ def directories(roots: Sequence[FilePath]) -> Iterator[FilePath]:
 
 
 def files_in(root: Path) -> int:
-    return sum(len(listing.files) for listing in walk(file_path(root), WalkPolicy()))
+    return sum(len(listing.files) for listing in listings(root, WalkPolicy()))
 
 
 def watch_through(roots: Sequence[Path], steps: Sequence[Step], *, until: Callable[[], bool] = lambda: True) -> None:

@@ -5,11 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
+from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from indexes import Index
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from directory_indexer.records import IndexReport
 
 NAMES = ("a.md", "b.py", "sub/a.md", "sub/deep/b.py", ".gitignore", "sub/.dirindexignore")
 TEXTS = (
@@ -66,3 +74,55 @@ def test_any_changes_and_a_run_end_in_the_index_of_a_fresh_one(changes: list[lis
         assert index.contents() == fresh.contents()
         index.close()
         fresh.close()
+
+
+restore = st.tuples(st.just("restore"), st.sampled_from(NAMES), st.just(""))
+calm_rounds = st.lists(
+    st.lists(st.one_of(write, write, write, move, delete, link, restore), max_size=6), min_size=2, max_size=5
+)
+
+
+def set_clock_back(root: Path, clock: Iterator[int]) -> None:
+    """Let everything that was modified just now have been modified long ago, each at a moment of its own."""
+    for path in root.rglob("*"):
+        if not path.is_symlink() and path.stat().st_mtime > time.time() - 1000:
+            os.utime(path, ns=(next(clock),) * 2)
+
+
+def keep(root: Path, kept: dict[str, Path], place: Path) -> None:
+    """Keep copies of files as they are, with their times, the first time that they are seen."""
+    for name in NAMES:
+        if name not in kept and (root / name).is_file():
+            kept[name] = place / str(len(kept))
+            shutil.copy2(root / name, kept[name])
+
+
+@settings(max_examples=25)
+@given(calm_rounds)
+def test_directories_that_are_settled_hide_no_change(changes: list[list[tuple[str, str, str]]]) -> None:
+    with tempfile.TemporaryDirectory() as temporary:
+        place = Path(os.path.realpath(temporary))
+        root = place / "docs"
+        root.mkdir()
+        (root / "stays.md").write_text("this stays\n", encoding="utf-8")
+        index = Index(root=root, data_dir=place / "data")
+        clock, kept = count(10**18), dict[str, Path]()
+        for some in changes:
+            for kind, name, other in some:
+                if kind != "restore":
+                    change(root, kind, name, other)
+                elif name in kept and (root / name).is_file():
+                    shutil.copy2(kept[name], root / name)
+            set_clock_back(root, clock)
+            keep(root, kept, place)
+            index.run()
+            fresh = Index(root=root, data_dir=place / f"fresh-{next(clock)}")
+            fresh.run()
+            assert index.contents() == fresh.contents()
+            assert seen(index.run()) == seen(index.run()) == seen(fresh.run())
+            fresh.close()
+        index.close()
+
+
+def seen(report: IndexReport) -> tuple[object, ...]:
+    return report.n_unchanged, report.n_ignored, sorted(report.skipped), report.n_seen

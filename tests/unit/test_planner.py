@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +17,7 @@ from directory_indexer.records import (
     IgnoredPath,
     KnownFile,
     Listing,
+    Settled,
     SkippedFile,
     SkipReason,
     SourceFile,
@@ -49,14 +51,25 @@ def listing(name: str, *files: str, **more: object) -> Listing:
 class Known:
     """The files that an index knows, all of them as `known` makes them."""
 
+    settled = Settled()
+
     def __init__(self, files: dict[FilePath, KnownFile]) -> None:
         self.files = files
 
-    def settled(self) -> set[Stamp]:
-        return {(path, file.size, file.mtime_ns) for path, file in self.files.items()}
+    def count(self) -> int:
+        return len(self.files)
 
-    def details(self, paths: Iterable[FilePath]) -> dict[FilePath, KnownFile]:
-        return {path: self.files[path] for path in paths}
+    def stamps_in(self, directory: FilePath) -> set[Stamp]:
+        return {
+            (path, file.size, file.mtime_ns) for path, file in self.files.items() if os.path.dirname(path) == directory
+        }
+
+    def details_in(self, directory: FilePath, paths: Iterable[FilePath]) -> dict[FilePath, KnownFile]:
+        return {path: self.files[path] for path in paths if os.path.dirname(path) == directory}
+
+    def details_outside(self, directories: Iterable[FilePath]) -> dict[FilePath, KnownFile]:
+        listed = set(directories)
+        return {path: file for path, file in self.files.items() if os.path.dirname(path) not in listed}
 
 
 def planned(*listings: Listing, of: dict[FilePath, KnownFile], mounts: frozenset[FilePath] = frozenset()) -> Plan:

@@ -1,0 +1,90 @@
+"""Reads what is in a directory: names, kinds and stamps, as plain values that can be compared all at once."""
+
+from __future__ import annotations
+
+import marshal
+import os
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from directory_indexer.records import content_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+EntryStamp: TypeAlias = tuple[str, int, int, int]
+"""The name of an entry that is no directory, its mode, its size and when it was modified, in nanoseconds."""
+
+_MARSHAL_FORMAT: Final = 2
+"""The last format in which equal values give equal bytes: later ones tell one object from two equal ones."""
+
+
+class BrokenEntry(NamedTuple):
+    """What the system answered when it was asked about an entry."""
+
+    error: OSError
+    is_link: bool
+
+
+@dataclass(slots=True)
+class Scan:
+    """What is in a directory, in the order in which the file system tells it.
+
+    Of directories it says whether a link leads there. `links` are all links, which only a walk that follows them knows.
+    With `failure` the file system stopped telling.
+    """
+
+    stamps: list[EntryStamp] = field(default_factory=list)
+    directories: dict[str, bool] = field(default_factory=dict)
+    broken: dict[str, BrokenEntry] = field(default_factory=dict)
+    links: set[str] = field(default_factory=set)
+    failure: OSError | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether nothing failed."""
+        return not self.broken and self.failure is None
+
+    def names(self) -> list[str]:
+        """List the names of all entries."""
+        return [*self.directories, *self.broken, *[stamp[0] for stamp in self.stamps]]
+
+    def without(self, names: Container[str]) -> Scan:
+        """Leave entries out."""
+        return replace(
+            self,
+            stamps=[stamp for stamp in self.stamps if stamp[0] not in names],
+            directories={name: is_link for name, is_link in self.directories.items() if name not in names},
+        )
+
+    def digest(self, key: bytes) -> bytes:
+        """Hash all of it together with a key.
+
+        The order counts, too: it stays the same where nothing changes, and sorting takes a tenth of the time of a walk.
+        """
+        return content_hash(key + marshal.dumps((self.stamps, list(self.directories)), _MARSHAL_FORMAT))
+
+
+def scan(handle: int | str, *, follow_links: bool) -> Scan:
+    """Read a directory, as much of it as can be read.
+
+    A run that finds nothing to do spends its time in this loop. It keeps no `DirEntry`, which takes a kilobyte.
+    """
+    found = Scan()
+    add_stamp, directories = found.stamps.append, found.directories
+    try:
+        with os.scandir(handle) as entries:
+            for entry in entries:
+                try:
+                    if follow_links and entry.is_symlink():
+                        found.links.add(entry.name)
+                    if entry.is_dir(follow_symlinks=follow_links):
+                        directories[entry.name] = entry.name in found.links
+                    else:
+                        status = entry.stat(follow_symlinks=follow_links)
+                        add_stamp((entry.name, status.st_mode, status.st_size, status.st_mtime_ns))
+                except OSError as error:
+                    found.broken[entry.name] = BrokenEntry(error, is_link=entry.name in found.links)
+    except OSError as error:
+        found.failure = error
+    return found

@@ -1,0 +1,148 @@
+"""Sorts what is in one directory by what becomes of it: a file to index, or why it is none."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from directory_indexer.records import (
+    FileFailure,
+    FilePath,
+    IgnoredPath,
+    Listing,
+    SkippedFile,
+    SkipReason,
+    SourceFile,
+    Stage,
+    Stamp,
+    file_path,
+    os_path,
+    prefix_of,
+)
+from directory_indexer.walker.ignore import Decision, Precedence, Rules, built_in_rules
+from directory_indexer.walker.rule_files import RULE_FILES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Sequence
+
+    from directory_indexer.walker import WalkPolicy
+    from directory_indexer.walker.scanning import BrokenEntry, EntryStamp, Scan
+
+_FILE_TYPE: Final = 0o170000
+_REGULAR: Final = 0o100000
+_source_file: Final[Callable[[Stamp], SourceFile]] = partial(tuple.__new__, SourceFile)
+"""Make a `SourceFile` in half the time that its class takes."""
+
+_NOTHING_THERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
+"""What a followed link answers that leads nowhere; anything else says that what it leads to cannot be read now."""
+
+
+class Sorting:
+    """One directory, while its entries are sorted by what becomes of them."""
+
+    def __init__(self, directory: FilePath, policy: WalkPolicy, rules: Rules) -> None:
+        self._directory, self._prefix = directory, prefix_of(directory)
+        self._policy = policy
+        self._rules = rules
+        self._links: Container[str] = ()
+        self._directories: dict[str, bool] = {}
+        self._files: list[SourceFile] = []
+        self._skipped: list[SkippedFile] = []
+        self._ignored: list[IgnoredPath] = []
+        self._failures: list[FileFailure] = []
+
+    def sort(self, found: Scan, rule_failures: Sequence[FileFailure]) -> None:
+        """Sort what was found in the directory; a file of rules that fails is nothing but a failure."""
+        if rule_failures:
+            failed = {failure.path for failure in rule_failures}
+            found = found.without({name for name in RULE_FILES if self._path_of(name) in failed})
+            self._failures += rule_failures
+        self._links = found.links
+        # A link may lead to a secret under a harmless name.
+        concerned = self._rules.concerned(found.names()) | found.links
+        for name, is_link in found.directories.items():
+            if not (name in concerned and self._is_left_out(name, is_directory=True)):
+                self._directories[name] = is_link
+        for name, broken in found.broken.items():
+            if not (name in concerned and self._is_left_out(name, is_directory=False)):
+                self._add_broken(name, broken)
+        self._sort_files(found.stamps, concerned)
+        if found.failure:
+            self._failures.append(failure_of(self._directory, found.failure))
+
+    def further(self) -> list[tuple[str, bool, Rules]]:
+        """Name the sub-directories to list, in order, with whether a link leads there, and the rules there."""
+        names = sorted(self._directories)
+        rules = self._rules.enter_each(names) if names else ()
+        return [(name, self._directories[name], inner) for name, inner in zip(names, rules, strict=True)]
+
+    def listing(self) -> Listing:
+        """Put together what was found."""
+        return Listing(
+            self._directory, tuple(self._files), tuple(self._skipped), tuple(self._ignored), tuple(self._failures)
+        )
+
+    def _sort_files(self, stamps: Sequence[EntryStamp], concerned: Container[str]) -> None:
+        prefix, add_file, max_size = self._prefix, self._files.append, self._policy.max_file_size
+        for stamp in stamps:
+            name, mode, size, mtime_ns = stamp
+            if name in concerned and self._is_left_out(name, is_directory=False, stamp=stamp):
+                continue
+            if mode & _FILE_TYPE == _REGULAR and 0 < size <= max_size:
+                path = FilePath(prefix + name if name.isascii() else prefix + file_path(name))
+                add_file(_source_file((path, size, mtime_ns)))
+            else:
+                self._skip(stamp)
+
+    def _is_left_out(self, name: str, *, is_directory: bool, stamp: EntryStamp | None = None) -> bool:
+        decision = self._rules.decide(name, is_directory=is_directory)
+        if not (decision and decision.is_ignored) and name in self._links:
+            decision = self._decision_on_target(name, is_directory=is_directory)
+        if not decision or not decision.is_ignored:
+            return False
+        if decision.precedence == Precedence.SECRET and not is_directory:
+            kind = decision.rule.removeprefix("secret: ")
+            self._add_skipped(stamp or (name, 0, 0, 0), SkipReason.SECRET, detail=kind)
+        else:
+            self._ignored.append(IgnoredPath(self._path_of(name), decision.rule))
+        return True
+
+    def _decision_on_target(self, name: str, *, is_directory: bool) -> Decision | None:
+        """Look for a secret behind a link, which may go by a harmless name."""
+        target = Path(os.path.realpath(os_path(self._path_of(name))))
+        rules = built_in_rules(include_secrets=self._policy.include_secrets, include_hidden=True)
+        return rules.decide_path(target.parts[1:], is_directory=is_directory)
+
+    def _skip(self, stamp: EntryStamp) -> None:
+        _, mode, size, _ = stamp
+        if stat.S_ISLNK(mode):
+            self._add_skipped(stamp, SkipReason.SYMLINK)
+        elif not stat.S_ISREG(mode):
+            self._add_skipped(stamp, SkipReason.NOT_REGULAR)
+        elif size == 0:
+            self._add_skipped(stamp, SkipReason.EMPTY)
+        else:
+            self._add_skipped(stamp, SkipReason.TOO_LARGE, detail=f"more than {self._policy.max_file_size} bytes")
+
+    def _add_skipped(self, stamp: EntryStamp, reason: SkipReason, *, detail: str = "") -> None:
+        name, _, size, mtime_ns = stamp
+        self._skipped.append(SkippedFile(self._path_of(name), reason, detail, size=size, mtime_ns=mtime_ns))
+
+    def _add_broken(self, name: str, broken: BrokenEntry) -> None:
+        path, error = self._path_of(name), broken.error
+        if broken.is_link and error.errno in _NOTHING_THERE:
+            self._skipped.append(SkippedFile(path, SkipReason.BROKEN_LINK, error.strerror or ""))
+        else:
+            self._failures.append(failure_of(path, error))
+
+    def _path_of(self, name: str) -> FilePath:
+        return FilePath(self._prefix + file_path(name))
+
+
+def failure_of(path: FilePath, error: OSError) -> FileFailure:
+    """Say that something could not be looked at."""
+    return FileFailure(path, Stage.WALK, error.strerror or str(error))
