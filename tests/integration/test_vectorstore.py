@@ -375,7 +375,7 @@ def test_what_a_killed_reader_left_in_a_generation_is_not_passed_on(
     assert not list((directory / f"generation-{new}").glob(".*"))
 
 
-@pytest.mark.parametrize("name", ["tq_vectors.dat", "values_to_points.bin", "id_tracker.mappings", "version.info"])
+@pytest.mark.parametrize("name", ["tq_vectors.dat", "values_to_points.bin", "id_tracker.e2i", "version.info"])
 @pytest.mark.parametrize("remaining", [None, 0, 0.5], ids=["missing", "empty", "cut short"])
 def test_damage_is_an_error_that_says_how_to_mend_it(
     quantized: Quantized, tmp_path: Path, name: str, remaining: float | None
