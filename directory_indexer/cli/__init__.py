@@ -1,4 +1,9 @@
-"""The command `dirindex`: runs a command and decides how the process ends."""
+"""The command `dirindex`: runs a command and decides how the process ends.
+
+The commands are imported once signals, collector and threads are set, for that is most of what a short command does.
+"""
+
+# ruff: noqa: PLC0415 - see above
 
 from __future__ import annotations
 
@@ -11,8 +16,6 @@ import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING, NoReturn
 
-from directory_indexer.cli.commands import cli, leave_out_options
-from directory_indexer.cli.output import Output
 from directory_indexer.errors import DirIndexError, UnavailableError
 
 if TYPE_CHECKING:
@@ -28,8 +31,6 @@ _INTERRUPTED = 130
 def main() -> NoReturn:
     """Run the command line and end the process with its exit code."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    # The vector engine writes small files anew when it opens and closes a generation.
-    os.umask(0o077)
     # What is imported stays: to look through it again and again is a tenth of a short command.
     gc.set_threshold(50_000)
     # Every further thread of NumPy's costs milliseconds at the start, and nothing here multiplies matrices of size.
@@ -43,9 +44,13 @@ def main() -> NoReturn:
 
 
 def _exit_code() -> int:
-    if not os.environ.get("_DIRINDEX_COMPLETE"):  # the shell may ask for the options of any command
-        leave_out_options(except_of=next((one for one in sys.argv[1:] if not one.startswith("-")), ""))
     try:
+        from directory_indexer.cli.commands import cli, leave_out_options
+
+        if not os.environ.get("_DIRINDEX_COMPLETE"):  # the shell may ask for the options of any command
+            leave_out_options(except_of=next((one for one in sys.argv[1:] if not one.startswith("-")), ""))
+        # The vector engine writes small files anew when it opens and closes a generation.
+        os.umask(0o077)
         cli(prog_name="dirindex", windows_expand_args=False)
     except DirIndexError as error:
         return _tell(error)
@@ -64,6 +69,8 @@ def _exit_code() -> int:
 
 
 def _tell(error: DirIndexError) -> int:
+    from directory_indexer.cli.output import Output
+
     Output(quiet=False, verbose=False, as_json="--json" in sys.argv[1:]).error(error)
     return error.exit_code
 
@@ -90,7 +97,7 @@ def _data_dir(arguments: Sequence[str]) -> str:
 
 
 def _report_bug(error: Exception) -> int:
-    import traceback  # noqa: PLC0415 - only a bug needs it
+    import traceback
 
     text = "".join(traceback.format_exception(error))
     log = os.path.expanduser(os.path.join(_data_dir(sys.argv[1:]), "dirindex.log"))
