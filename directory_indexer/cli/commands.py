@@ -489,8 +489,6 @@ def _app(config: Path | None, data_dir: Path | None, output: Output) -> App:
 
 
 def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, output: Output) -> IndexReport:
-    import dataclasses
-
     from directory_indexer.errors import ConsentNeededError
 
     try:
@@ -499,7 +497,7 @@ def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, 
     except ConsentNeededError as error:
         if not (sys.stdin.isatty() and sys.stderr.isatty()) or not typer.confirm(f"{error.message}. Do it?", err=True):
             raise
-    consenting = dataclasses.replace(options, has_consent=True)
+    consenting = options._replace(has_consent=True)
     with output.progress() as listener:
         return app.indexer.index(paths, options=consenting, listener=listener, stop_reason=switch.reason)
 

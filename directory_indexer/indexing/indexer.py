@@ -7,8 +7,8 @@ import os
 import shlex
 import shutil
 import time
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.errors import (
     ConsentNeededError,
@@ -64,8 +64,7 @@ _DISK_SHARE = 0.8
 _REMOVE_BATCH = 200
 
 
-@dataclass(frozen=True, slots=True)
-class IndexPolicy:
+class IndexPolicy(NamedTuple):
     """What is indexed and in which way; a batch of `batch_files` is committed at a time.
 
     `parse` builds the policy of parsing, which only a run that has something to read needs.
@@ -77,8 +76,7 @@ class IndexPolicy:
     batch_files: int
 
 
-@dataclass(frozen=True, slots=True)
-class IndexOptions:
+class IndexOptions(NamedTuple):
     """How one run behaves; `has_consent` lets it redo what another model or version made, and fill the disk.
 
     With `tracked_only` it leaves out what is not tracked, as a directory that was forgotten meanwhile.

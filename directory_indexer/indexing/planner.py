@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from directory_indexer.errors import RootUnavailableError
 from directory_indexer.records import (
@@ -60,8 +60,7 @@ class KnownFiles(Protocol):
         """Tell all that is known of the files of any other directory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """What to do in one directory.
 
     `requests` are files to read, and `changed` those of them that the index knows. `skipped` are to be noted anew;
@@ -82,7 +81,7 @@ class Plan:
     skip_counts: Counter[SkipReason]
     ignored: tuple[IgnoredPath, ...]
     mounts: frozenset[FilePath] = frozenset()
-    settled: Mapping[FilePath, SettledDirectory] = field(default_factory=dict)
+    settled: Mapping[FilePath, SettledDirectory] = MappingProxyType({})
     left: frozenset[FilePath] = frozenset()
 
     @property

@@ -7,7 +7,6 @@ anywhere and the next one goes on where it ended.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from directory_indexer.errors import ProviderError, VectorStoreError
@@ -37,27 +36,28 @@ if TYPE_CHECKING:
 _BATCH_CHUNKS = 512
 
 
-@dataclass(slots=True)
 class Tally:
     """What a run has done so far."""
 
-    n_added: int = 0
-    n_changed: int = 0
-    n_moved: int = 0
-    n_unchanged: int = 0
-    n_removed: int = 0
-    n_ignored: int = 0
-    n_chunks: int = 0
-    n_embedded: int = 0
-    n_reused: int = 0
-    n_pending: int = 0
-    n_bytes: int = 0
-    skipped: Counter[SkipReason] = field(default_factory=Counter)
-    failures: list[FileFailure] = field(default_factory=list)
-    refused: list[FileFailure] = field(default_factory=list)
-    usage: EmbeddingUsage = field(default_factory=EmbeddingUsage)
-    unavailable: str = ""
-    unavailable_roots: list[FilePath] = field(default_factory=list)
+    n_added = 0
+    n_changed = 0
+    n_moved = 0
+    n_unchanged = 0
+    n_removed = 0
+    n_ignored = 0
+    n_chunks = 0
+    n_embedded = 0
+    n_reused = 0
+    n_pending = 0
+    n_bytes = 0
+    usage = EmbeddingUsage()
+    unavailable = ""
+
+    def __init__(self) -> None:
+        self.skipped: Counter[SkipReason] = Counter()
+        self.failures: list[FileFailure] = []
+        self.refused: list[FileFailure] = []
+        self.unavailable_roots: list[FilePath] = []
 
     def report(self, outcome: Outcome, *, seconds: float) -> IndexReport:
         """Sum up the run."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -41,8 +40,7 @@ _UNKNOWN_DEVICE: Final = -1
 _NOTHING_SETTLED: Final = Settled()
 
 
-@dataclass(frozen=True, slots=True)
-class WalkPolicy:
+class WalkPolicy(NamedTuple):
     """What a walk leaves out."""
 
     ignore_patterns: tuple[str, ...] = ()

@@ -18,7 +18,6 @@ import codecs
 import os
 import re
 import string
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -62,8 +61,7 @@ _POSIX_CLASSES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Glob:
+class Glob(NamedTuple):
     """A pattern for one name: for each place the characters that may stand there, or `STAR`.
 
     `literal` is the only name that matches, where there is only one.
@@ -93,8 +91,7 @@ class Glob:
         return first + "".join(f"(?>.*?{between})" for between in inner if between) + ".*" + last
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One line of an ignore file: a glob for each segment of a path, `None` for any number of directories.
 
     A pattern on names alone has the steps `(None, glob)`.

@@ -22,7 +22,6 @@ Windows and macOS have.
 
 from __future__ import annotations
 
-import dataclasses
 from enum import IntEnum
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -148,7 +147,7 @@ def _layer(patterns: Iterable[str], *, source: str) -> Layer:
 
 def _secret_layer() -> Layer:
     rules = [
-        dataclasses.replace(rule, label=f"secret: {kind}")
+        rule._replace(label=f"secret: {kind}")
         for kind, patterns in SECRET_NAMES.items()
         for rule in parse_patterns(patterns, source=kind).rules
     ]

@@ -10,9 +10,8 @@ import errno
 import os
 import re
 import stat
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +27,7 @@ _ESCAPED: Final = {"n": "\n", "t": "\t", "b": "\b"}
 _TRUE: Final = frozenset({"true", "yes", "on", "1", ""})
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
+class Repository(NamedTuple):
     """A work tree; `directory` is where git keeps what all work trees of the repository share."""
 
     top: Path
@@ -41,8 +39,7 @@ class Repository:
         return self.directory / "info" / "exclude"
 
 
-@dataclass(frozen=True, slots=True)
-class GitSettings:
+class GitSettings(NamedTuple):
     """What git's configuration says about ignoring."""
 
     user_ignore_file: Path | None

@@ -9,7 +9,6 @@ All names here are `byte_text`; rules that ignore case are kept folded, and comp
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -81,7 +80,7 @@ def layer_of(rules: Sequence[Rule], *, ignore_case: bool = False) -> Layer:
 
 
 def _folded(rule: Rule) -> Rule:
-    return dataclasses.replace(rule, steps=tuple(step and step.folded for step in rule.steps))
+    return rule._replace(steps=tuple(step and step.folded for step in rule.steps))
 
 
 class _Source:

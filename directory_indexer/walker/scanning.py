@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import marshal
 import os
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from directory_indexer.records import content_hash
@@ -26,7 +25,6 @@ class BrokenEntry(NamedTuple):
     is_link: bool
 
 
-@dataclass(slots=True)
 class Scan:
     """What is in a directory, in the order in which the file system tells it.
 
@@ -34,11 +32,12 @@ class Scan:
     With `failure` the file system stopped telling.
     """
 
-    stamps: list[EntryStamp] = field(default_factory=list)
-    directories: dict[str, bool] = field(default_factory=dict)
-    broken: dict[str, BrokenEntry] = field(default_factory=dict)
-    links: set[str] = field(default_factory=set)
-    failure: OSError | None = None
+    def __init__(self) -> None:
+        self.stamps: list[EntryStamp] = []
+        self.directories: dict[str, bool] = {}
+        self.broken: dict[str, BrokenEntry] = {}
+        self.links: set[str] = set()
+        self.failure: OSError | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -49,13 +48,10 @@ class Scan:
         """List the names of all entries."""
         return [*self.directories, *self.broken, *[stamp[0] for stamp in self.stamps]]
 
-    def without(self, names: Container[str]) -> Scan:
-        """Leave entries out."""
-        return replace(
-            self,
-            stamps=[stamp for stamp in self.stamps if stamp[0] not in names],
-            directories={name: is_link for name, is_link in self.directories.items() if name not in names},
-        )
+    def leave_out(self, names: Container[str]) -> None:
+        """Take entries for not there."""
+        self.stamps = [stamp for stamp in self.stamps if stamp[0] not in names]
+        self.directories = {name: is_link for name, is_link in self.directories.items() if name not in names}
 
     def digest(self, key: bytes) -> bytes:
         """Hash all of it together with a key.

@@ -55,26 +55,25 @@ SECRET_NAMES: Final = {
 }
 """Patterns in the language of gitignore, by kind. One that ends with a slash is for directories, the rest for files."""
 
-_KEY_BLOCK = re.compile(
-    rb"""-{4,5}\ ?BEGIN\ (?:[A-Z0-9]{1,12}\ ){0,2}PRIVATE\ KEY(?:\ BLOCK)?\ ?-{4,5}
+_KEY_BLOCK: Final = rb"""(?x)
+    -{4,5}\ ?BEGIN\ (?:[A-Z0-9]{1,12}\ ){0,2}PRIVATE\ KEY(?:\ BLOCK)?\ ?-{4,5}
     (?:\s|\\[nr]){1,8}
     (?:[A-Za-z-]{1,20}:[^\r\n]{0,200}\s{1,4}){0,6}
-    [^A-Za-z0-9+/]{0,16}[A-Za-z0-9+/]{40}""",
-    re.VERBOSE,
-)
-_CLOUD_KEY = re.compile(
-    rb"""aws_secret_access_key["']?\s{0,8}[=:]\s{0,8}["']?
-    (?![A-Za-z0-9+/]{0,40}EXAMPLE)[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/])""",
-    re.IGNORECASE | re.VERBOSE,
-)
+    [^A-Za-z0-9+/]{0,16}[A-Za-z0-9+/]{40}"""
+_CLOUD_KEY: Final = rb"""(?ix)
+    aws_secret_access_key["']?\s{0,8}[=:]\s{0,8}["']?
+    (?![A-Za-z0-9+/]{0,40}EXAMPLE)[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/])"""
 _CONTENT: Final = (
     (b"PRIVATE KEY", _KEY_BLOCK, "private key"),
-    (b"AGE-SECRET-KEY-1", re.compile(rb"AGE-SECRET-KEY-1[A-Z0-9]{58}"), "private key"),
-    (b"client-key-data:", re.compile(rb"client-key-data:\s{0,8}[\"']?[A-Za-z0-9+/]{60}"), "cluster credentials"),
+    (b"AGE-SECRET-KEY-1", rb"AGE-SECRET-KEY-1[A-Z0-9]{58}", "private key"),
+    (b"client-key-data:", rb"client-key-data:\s{0,8}[\"']?[A-Za-z0-9+/]{60}", "cluster credentials"),
     (b"aws_secret_access_key", _CLOUD_KEY, "cloud credentials"),
     (b"AWS_SECRET_ACCESS_KEY", _CLOUD_KEY, "cloud credentials"),
 )
-"""A text that is quick to look for, the pattern that must then be found, and the kind of secret."""
+"""A text that is quick to look for, the pattern that must then be found, and the kind of secret.
+
+The patterns are compiled when they are first needed, which takes a millisecond: most runs read no file.
+"""
 
 _BEGINNINGS: Final = {
     b"\x03\xd9\xa2\x9a": "password database",  # KeePass
@@ -97,4 +96,4 @@ def has_secret_content(head: bytes) -> str | None:
     for beginning, kind in _BEGINNINGS.items():
         if head.startswith(beginning):
             return kind
-    return next((kind for text, pattern, kind in _CONTENT if text in head and pattern.search(head)), None)
+    return next((kind for text, pattern, kind in _CONTENT if text in head and re.search(pattern, head)), None)

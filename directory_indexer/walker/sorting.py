@@ -59,7 +59,7 @@ class Sorting:
         """Sort what was found in the directory; a file of rules that fails is nothing but a failure."""
         if rule_failures:
             failed = {failure.path for failure in rule_failures}
-            found = found.without({name for name in RULE_FILES if self._path_of(name) in failed})
+            found.leave_out({name for name in RULE_FILES if self._path_of(name) in failed})
             self._failures += rule_failures
         self._links = found.links
         # A link may lead to a secret under a harmless name.
