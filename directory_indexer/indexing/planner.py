@@ -181,7 +181,8 @@ class _Comparison:
             for source in listing.files:
                 if source not in met:
                     self._add_source(source)
-        if listing.digest and n_to_do == self._n_to_do and self.known.keys().isdisjoint(details):
+        has_nothing_to_do = n_to_do == self._n_to_do and self.known.keys().isdisjoint(details)
+        if listing.digest and not listing.failures and has_nothing_to_do:
             skips = self.skip_counts - skip_counts
             self.settled[listing.directory] = SettledDirectory(
                 listing.digest, len(met), tuple(skips.items()), listing.ignored

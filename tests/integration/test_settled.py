@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
-from trees import EVERYTHING, plant
+from trees import EVERYTHING, plant, plant_repository
 
 from directory_indexer.indexing.indexer import IndexOptions
 from directory_indexer.records import (
@@ -128,6 +128,17 @@ def test_a_directory_with_a_file_that_has_just_been_modified_is_looked_at_again(
     settled.run()
     settled.run()
     assert names_of_settled(settled) == {"", "sub/deep"}
+
+
+@pytest.mark.parametrize("place", [".", "docs", "docs/sub"])
+def test_rules_that_are_of_no_use_are_told_by_every_run(index: Index, place: str) -> None:
+    around = plant_repository(index.root.parent)
+    plant(index.root, {"a.md": "alpha\n", "sub/b.md": "beta\n"})
+    plant(around / place, {".gitignore": "[a\n"})
+    let_be_old(index.root)
+    for _ in range(4):
+        [failure] = index.run().failures
+        assert failure.path == file_path(around / place / ".gitignore")
 
 
 def test_a_file_in_the_place_of_a_settled_directory_is_read(settled: Index) -> None:
