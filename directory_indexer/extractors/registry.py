@@ -1,11 +1,16 @@
-"""Which extractor reads which kind of file."""
+"""Which extractor reads which kind of file.
+
+An extractor is imported for the first file that it reads: all of them take 10 ms, and an edited file needs one.
+"""
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from directory_indexer.errors import SkipFileError
-from directory_indexer.extractors import html, markdown, markup, notebook, plain, restructuredtext, structured
+from directory_indexer.extractors import plain
 from directory_indexer.extractors.decoding import decode
 from directory_indexer.extractors.kinds import GROUPS, kind_of
 from directory_indexer.records import SkipReason
@@ -33,8 +38,15 @@ def extract(content: bytes, path: FilePath) -> Document:
     return document
 
 
+@cache
 def _extractor_of(kind: str) -> Callable[[str, str], Document]:
-    return _TEXT_EXTRACTORS.get(kind) or (_extract_code if kind in GROUPS["code"] else plain.extract_plain)
+    if kind not in _TEXT_EXTRACTORS:
+        return _extract_code if kind in GROUPS["code"] else plain.extract_plain
+    module, _, function = _TEXT_EXTRACTORS[kind].partition(".")
+    extractor: Callable[[str, str], Document] = getattr(
+        import_module(f"directory_indexer.extractors.{module}"), function
+    )
+    return extractor
 
 
 def _extract_code(text: str, kind: str) -> Document:
@@ -53,22 +65,22 @@ def _extract_pdf(content: bytes) -> Document:
 
 _HEAD_BYTES: Final = 8_192
 
-_TEXT_EXTRACTORS: Final[dict[str, Callable[[str, str], Document]]] = {
-    "asciidoc": markup.extract_markup,
-    "csv": structured.extract_rows,
-    "html": html.extract_html,
-    "ini": structured.extract_tables,
-    "json": structured.extract_json,
-    "latex": markup.extract_markup,
-    "man": markup.extract_markup,
-    "markdown": markdown.extract_markdown,
-    "notebook": notebook.extract_notebook,
-    "org": markup.extract_markup,
-    "restructuredtext": restructuredtext.extract_restructuredtext,
-    "svg": html.extract_svg,
-    "toml": structured.extract_tables,
-    "tsv": structured.extract_rows,
-    "typst": markup.extract_markup,
-    "wiki": markup.extract_markup,
-    "yaml": structured.extract_yaml,
+_TEXT_EXTRACTORS: Final = {
+    "asciidoc": "markup.extract_markup",
+    "csv": "structured.extract_rows",
+    "html": "html.extract_html",
+    "ini": "structured.extract_tables",
+    "json": "structured.extract_json",
+    "latex": "markup.extract_markup",
+    "man": "markup.extract_markup",
+    "markdown": "markdown.extract_markdown",
+    "notebook": "notebook.extract_notebook",
+    "org": "markup.extract_markup",
+    "restructuredtext": "restructuredtext.extract_restructuredtext",
+    "svg": "html.extract_svg",
+    "toml": "structured.extract_tables",
+    "tsv": "structured.extract_rows",
+    "typst": "markup.extract_markup",
+    "wiki": "markup.extract_markup",
+    "yaml": "structured.extract_yaml",
 }

@@ -306,6 +306,7 @@ def test_search_and_help_load_no_library_that_they_do_not_need(indexed: Shell) -
         "try: cli()\n"
         "except SystemExit: pass\n"
         "heavy = {'onnxruntime', 'qdrant_edge', 'pymupdf', 'mcp', 'rich', 'tree_sitter', 'pydantic', 'numpy'}\n"
+        "heavy |= {f'directory_indexer.extractors.{name}' for name in ('html', 'markdown', 'markup', 'structured')}\n"
         "print('loaded:', *sorted(heavy & set(sys.modules)))"
     )
 
@@ -321,4 +322,6 @@ def test_search_and_help_load_no_library_that_they_do_not_need(indexed: Shell) -
 
     assert loaded("--help") == set()
     assert loaded("search", "keys", "--mode", "keyword") == set()
+    indexed.write("notes.txt", "Rotate the keys.")
+    assert not {one for one in loaded("index", "--quiet") if "extractors" in one}
     assert not loaded("status") & {"onnxruntime", "pymupdf", "mcp", "tree_sitter"}
