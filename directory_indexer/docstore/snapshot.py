@@ -196,14 +196,16 @@ class Snapshot:
         if file_ids_json is not None:
             scope = "AND (SELECT file_id FROM chunks WHERE id = chunks_fts.rowid) IN (SELECT value FROM json_each(?))"
             arguments.append(file_ids_json)
-        rows = self._connection.execute(
-            f"""SELECT c.chunk_id, m.score FROM (
+        # One row for all of them: after each row, SQLite waits for the interpreter, which another thread may hold.
+        (found,) = self._connection.execute(
+            f"""SELECT group_concat(hex(c.chunk_id) || printf(' %!.17g', m.score)) FROM (
                     SELECT rowid AS id, -{_BM25} AS score FROM chunks_fts WHERE chunks_fts MATCH ? {scope}
                     ORDER BY score DESC, rowid LIMIT ?
-                ) m JOIN chunks c ON c.id = m.id ORDER BY m.score DESC, c.id""",  # noqa: S608
+                ) m JOIN chunks c ON c.id = m.id""",  # noqa: S608
             [*arguments, limit],
-        )
-        return [(chunk_id_from_bytes(chunk_id), score) for chunk_id, score in rows]
+        ).fetchone()
+        pairs = [one.split() for one in (found or "").split(",") if one]
+        return [(chunk_id_from_bytes(bytes.fromhex(chunk_id)), float(score)) for chunk_id, score in pairs]
 
     def matching(self, expression: str, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
         """Tell which of these chunks match an FTS5 expression."""

@@ -113,11 +113,8 @@ def rank(plan: MatchPlan, candidates: Sequence[Candidate], *, limit: int, model:
 class _Judged(NamedTuple):
     candidate: Candidate
     signals: tuple[tuple[str, float], ...]
+    score: float
     quality: float
-
-    @property
-    def score(self) -> float:
-        return math.fsum(value for _, value in self.signals)
 
 
 def _judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> list[_Judged]:
@@ -140,22 +137,19 @@ def _judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> l
     cosines = _cosines(candidates, model)
     weight = _weight_of_meaning(plan.query.language, candidates, model)
     aside = _aside(matcher, candidates, places)
-    judged = [
-        _Judged(
-            one,
-            (
-                ("words", asked * told * frequency),
-                ("meaning", weight * cosine),
-                ("all names", names * (coverage > _ALL)),
-                ("file name", asked * _FILE_NAME * matcher.share_of_name(_stem(one.path))),
-                ("beside the code", -asked * _ASIDE * is_aside),
-            ),
-            _quality(frequency, coverage, cosine + surprise if by_meaning else None),
+    judged = []
+    for one, frequency, coverage, cosine, is_aside in zip(
+        candidates, frequencies, coverages, cosines, aside, strict=True
+    ):
+        signals = (
+            ("words", asked * told * frequency),
+            ("meaning", weight * cosine),
+            ("all names", names * (coverage > _ALL)),
+            ("file name", asked * _FILE_NAME * matcher.share_of_name(_stem(one.path))),
+            ("beside the code", -asked * _ASIDE * is_aside),
         )
-        for one, frequency, coverage, cosine, is_aside in zip(
-            candidates, frequencies, coverages, cosines, aside, strict=True
-        )
-    ]
+        quality = _quality(frequency, coverage, cosine + surprise if by_meaning else None)
+        judged.append(_Judged(one, signals, math.fsum([value for _, value in signals]), quality))
     return sorted(judged, key=lambda one: (-one.score, _place(one.candidate)))
 
 

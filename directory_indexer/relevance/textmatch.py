@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from directory_indexer.relevance.analyzer import part_words, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Sequence
 
     from directory_indexer.relevance.matchplan import MatchPlan
 
@@ -46,10 +45,13 @@ class Matcher:
         """Count the terms in one passage; `names` is what stands above it: heading, title, path."""
         found = words(text)
         counts = [0.0] * len(self._weights)
-        for form, index, amount in self._uses(set(found)):
-            counts[index] += found.count(form) * amount
-        for _, index, amount in self._uses(part_words(text)):
-            counts[index] += _PART * amount
+        if possible := self._possible(text):
+            for form, index, amount in possible:
+                counts[index] += found.count(form) * amount
+            parts = part_words(text)
+            for form, index, amount in possible:
+                if form in parts:
+                    counts[index] += _PART * amount
         for index, row in self._rows:
             counts[index] += _count_row(found, row)
         named = self.terms_in(names)
@@ -57,21 +59,28 @@ class Matcher:
 
     def terms_in(self, names: str) -> set[int]:
         """Tell which terms occur in a name or a path."""
-        return {index for _, index, _ in self._uses(_all_words(names))}
+        possible = self._possible(names)
+        found = _all_words(names) if possible else ()
+        return {index for form, index, _ in possible if form in found}
 
-    def _uses(self, found: AbstractSet[str]) -> Iterator[tuple[str, int, float]]:
-        """Give the forms among these words, each with a term that it stands for and what it counts there."""
-        for form, index, amount in self._forms:
-            if form in found:
-                yield form, index, amount
+    def _possible(self, text: str) -> Sequence[tuple[str, int, float]]:
+        """Leave out the forms that are no word of a text because it does not have their letters, which is quick."""
+        if not text.isascii():
+            return self._forms
+        lowered = text.lower()
+        return [one for one in self._forms if one[0] in lowered]
 
     def share_of_name(self, name: str) -> float:
         """Tell how much of a name the query says, between 0 and 1."""
+        if not self._possible(name):
+            return 0.0
         found = _all_words(name)
         return len(found & self._known) / len(found) if found else 0.0
 
     def frequency(self, match: TextMatch, *, usual_length: float) -> float:
         """Weigh what a passage has: bm25 as a share of the most that any text could reach."""
+        if not any(match.counts) and not any(match.named):
+            return 0.0
         k = _SATURATION * (1 - _SLOPE + _SLOPE * match.n_words / max(usual_length, 1.0))
         together = (count + _NAMED * is_named for count, is_named in zip(match.counts, match.named, strict=True))
         return math.fsum(w * n / (n + k) for w, n in zip(self._weights, together, strict=True) if n) / self._total

@@ -55,11 +55,13 @@ def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> S
     condition, arguments = _condition(request._replace(scope=scope), query)
     if condition == "1" and not _names_paths(request, query):
         return Scope(None, VectorScope())
+    # The sign keeps SQLite from going through all files of a tracked directory, of which a scope is mostly little.
+    of_directory = "+f.directory_id" if scope else "f.directory_id"
     files = [
         (id_, path)
         for root, directory_id in snapshot.directories().items()
         for is_wanted in [_path_test(request, query, root)]
-        for id_, path in snapshot.files_in_scope(f"f.directory_id = ? AND {condition}", [directory_id, *arguments])
+        for id_, path in snapshot.files_in_scope(f"{of_directory} = ? AND {condition}", [directory_id, *arguments])
         if is_wanted(path)
     ]
     ids = frozenset(id_ for id_, _ in files)
