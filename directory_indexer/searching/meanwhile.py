@@ -12,35 +12,41 @@ Answer = TypeVar("Answer")
 
 
 class Meanwhile(Generic[Answer]):
-    """Does `work` during a block, which ends when the work has ended.
+    """Does `work` from now on; it pays where either side spends its time outside of Python.
 
-    It pays where both sides spend their time outside of Python. To import an executor would cost a search 8 ms, and
-    a `threading.Thread` makes who starts it wait until it runs, which is half a millisecond and sometimes ten times that.
+    As a block it ends no earlier than the work, so that what both share is not taken away from it. To import an
+    executor would cost a search 8 ms, and a `threading.Thread` is waited for until it runs: half a millisecond, and
+    sometimes ten times that.
     """
 
     def __init__(self, work: Callable[[], Answer]) -> None:
         self._work = work
-        self._is_going_on = _thread.allocate_lock()
         self._answer: Answer
         self._error: Exception | None = None
+        self._going_on = _thread.allocate_lock()
+        self._going_on.acquire()
+        _thread.start_new_thread(self._run, ())
 
     def __enter__(self) -> Self:
-        self._is_going_on.acquire()
-        _thread.start_new_thread(self._run, ())
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._is_going_on.acquire()
+        self._wait()
 
     def answer(self) -> Answer:
-        """Give what the work has given, after the block.
+        """Give what the work has given, when it has ended.
 
         Raises:
             Exception: what the work has raised.
         """
+        self._wait()
         if self._error:
             raise self._error
         return self._answer
+
+    def _wait(self) -> None:
+        with self._going_on:
+            pass
 
     def _run(self) -> None:
         try:
@@ -48,4 +54,4 @@ class Meanwhile(Generic[Answer]):
         except Exception as error:  # noqa: BLE001 - it is raised in the thread that wants the answer
             self._error = error
         finally:
-            self._is_going_on.release()
+            self._going_on.release()

@@ -6,7 +6,7 @@ as many. What the vector store returns counts only if SQLite knows it: a hit is 
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -101,9 +101,13 @@ class Searcher:
 
     def _search(self, snapshot: Snapshot, request: SearchRequest, query: Query, mode: SearchMode) -> SearchResult:
         require_indexed(snapshot, request.scope)
+        by_meaning = mode is not SearchMode.KEYWORD and query.meaning
+        embedding = (
+            Meanwhile(partial(self._embed, snapshot.answering_line().space, query.meaning)) if by_meaning else None
+        )
         plan = plan_match(query, snapshot)
         scope = resolve_scope(snapshot, request, query)
-        inquiry = _Inquiry(snapshot, mode, plan, scope, nearest=self._nearest, embedder=self._embedder)
+        inquiry = _Inquiry(snapshot, mode, plan, scope, embedding, self._nearest)
         depth = _depth(request.limit)
         while True:
             lists = inquiry.lists(depth)
@@ -123,9 +127,14 @@ class Searcher:
             is_weak=ranking.is_weak,
         )
 
+    def _embed(self, space: EmbeddingSpace | None, text: str) -> _Meaning:
+        embedder = self._embedder(space)
+        model = EMBEDDED_MODEL if embedder.space.provider == "embedded" else OTHER_MODEL
+        return _Meaning(embedder.embed_query(text), model)
+
 
 class _Inquiry:
-    """What is asked of the two stores for one query, at any depth."""
+    """What is asked of the two stores for one query, at any depth; `embedding` is None where only words are."""
 
     def __init__(
         self,
@@ -133,30 +142,32 @@ class _Inquiry:
         mode: SearchMode,
         plan: MatchPlan,
         scope: Scope,
-        *,
+        embedding: Meanwhile[_Meaning] | None,
         nearest: Callable[[], Nearest],
-        embedder: Callable[[EmbeddingSpace | None], Embedder],
     ) -> None:
         self._snapshot = snapshot
         self._mode = mode
         self._plan = plan
         self._scope = scope
+        self._embedding = embedding
         self._nearest = nearest
-        self._embedder = embedder
 
     def lists(self, depth: int) -> _Lists:
         """Give the best candidates by words and by meaning, so many of each."""
-        if self._mode is SearchMode.KEYWORD or not self._plan.query.meaning:
+        if self._embedding is None:
             return _Lists(self._by_words(depth), {}, {}, OTHER_MODEL, ())
         if self._mode is SearchMode.HYBRID and THREADS_MAY_SHARE_A_SNAPSHOT:
             with Meanwhile(partial(self._by_words, depth)) as words:
-                by_meaning = self._by_meaning(depth)
+                meaning = self._embedding.answer()
+                by_meaning = self._by_meaning(meaning, depth)
             by_words = words.answer()
         else:
-            by_words, by_meaning = self._by_words(depth), self._by_meaning(depth)
+            by_words = self._by_words(depth)
+            meaning = self._embedding.answer()
+            by_meaning = self._by_meaning(meaning, depth)
         rest = [one for one in by_words if one not in by_meaning]
-        others = self._nearest().cosines(self._snapshot, self._meaning.vector, rest)
-        return _Lists(by_words, by_meaning, by_meaning | others, self._meaning.model, coverage(self._snapshot))
+        others = self._nearest().cosines(self._snapshot, meaning.vector, rest)
+        return _Lists(by_words, by_meaning, by_meaning | others, meaning.model, coverage(self._snapshot))
 
     def _by_words(self, depth: int) -> dict[ChunkId, float]:
         if self._mode is SearchMode.SEMANTIC or self._plan.expression is None:
@@ -172,15 +183,9 @@ class _Inquiry:
         file_ids = self._scope.file_ids_json
         return dict(self._snapshot.keyword_matches(expression, file_ids_json=file_ids, limit=depth))
 
-    def _by_meaning(self, depth: int) -> dict[ChunkId, float]:
-        vector = self._meaning.vector
-        return dict(self._nearest().chunks(self._snapshot, vector, scope=self._scope, limit=depth))
-
-    @cached_property
-    def _meaning(self) -> _Meaning:
-        embedder = self._embedder(self._snapshot.answering_line().space)
-        model = EMBEDDED_MODEL if embedder.space.provider == "embedded" else OTHER_MODEL
-        return _Meaning(embedded_query(self._snapshot, embedder, self._plan.query.meaning), model)
+    def _by_meaning(self, meaning: _Meaning, depth: int) -> dict[ChunkId, float]:
+        require_comparable(self._snapshot, meaning.vector.size)
+        return dict(self._nearest().chunks(self._snapshot, meaning.vector, scope=self._scope, limit=depth))
 
 
 def _depth(limit: int) -> int:
@@ -220,18 +225,6 @@ def require_indexed(snapshot: Snapshot, scope: tuple[FilePath, ...]) -> None:
         if not snapshot.holds(path):
             names = ", ".join(map(os_path, tracked))
             raise NotIndexedError(f"nothing is indexed at {os_path(path)}", hint=f"indexed directories: {names}")
-
-
-def embedded_query(snapshot: Snapshot, embedder: Embedder, text: str) -> NDArray[np.float32]:
-    """Embed what is looked for.
-
-    Raises:
-        ProviderError: the embedder cannot answer.
-        IndexMismatchError: its vectors are not as long as those of the index.
-    """
-    vector = embedder.embed_query(text)
-    require_comparable(snapshot, vector.size)
-    return vector
 
 
 def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
