@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ServeOptions", "index_command", "serve_http", "serve_stdio"]
 
+_TURN_SECONDS = 0.001
+
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
@@ -92,6 +94,8 @@ def _prepare(options: ServeOptions) -> None:
     # The SDK makes a quarter of a million objects while it is imported, and all of them stay: looking through them
     # again and again takes a tenth of the start.
     gc.disable()
+    # A search has work in three threads at once; at every turn one of them may wait so long for the interpreter.
+    sys.setswitchinterval(_TURN_SECONDS)
 
 
 def _leave(number: int, _: object) -> NoReturn:
