@@ -186,15 +186,27 @@ class Snapshot:
             current.update(chunk_id_from_bytes(row[0]) for row in rows if file_ids is None or row[1] in file_ids)
         return current
 
-    def keyword_matches(self, expression: str, *, file_ids_json: str | None, limit: int) -> list[tuple[ChunkId, float]]:
+    def rows_of_chunks(self, file_ids_json: str) -> tuple[int, int]:
+        """Give the first and the last row of the chunks of some files, a JSON array; 0 and 0 when there are none."""
+        first, last = self._connection.execute(
+            "SELECT min(id), max(id) FROM chunks WHERE file_id IN (SELECT value FROM json_each(?))", (file_ids_json,)
+        ).fetchone()
+        return first or 0, last or 0
+
+    def keyword_matches(
+        self, expression: str, *, file_ids_json: str | None, rows: tuple[int, int] | None = None, limit: int
+    ) -> list[tuple[ChunkId, float]]:
         """Rank chunks by BM25 for an FTS5 expression, best first; a higher score is better.
 
-        `file_ids_json` is a JSON array of the files that a hit may come from.
+        `file_ids_json` is a JSON array of the files that a hit may come from, `rows` the first and the last row of it.
         """
         scope = ""
         arguments: list[object] = [expression]
+        if rows is not None:
+            scope = "AND rowid BETWEEN ? AND ?"
+            arguments.extend(rows)
         if file_ids_json is not None:
-            scope = "AND (SELECT file_id FROM chunks WHERE id = chunks_fts.rowid) IN (SELECT value FROM json_each(?))"
+            scope += " AND (SELECT file_id FROM chunks WHERE id = chunks_fts.rowid) IN (SELECT value FROM json_each(?))"
             arguments.append(file_ids_json)
         # One row for all of them: after each row, SQLite waits for the interpreter, which another thread may hold.
         (found,) = self._connection.execute(

@@ -237,8 +237,8 @@ def _stemmer(language: str) -> Stemmer.Stemmer | None:
     return Stemmer.Stemmer(language, 0) if language in Stemmer.algorithms() else None
 
 
-_ENOUGH: Final = 2000
-_MANY: Final = 10_000
+_ENOUGH: Final = 1000
+_MANY: Final = 4000
 _SHORTEST: Final = 2
 _MOST_SIMILAR: Final = 2000
 _MOST_FORMS: Final = 12

@@ -23,15 +23,23 @@ if TYPE_CHECKING:
 _NAMED_FILES = 256
 """So many files are named to the vector store one by one; of more, its answers are filtered as they come."""
 
+_SMALL_PART = 0.1
+"""Of more of the files, to find out between which rows their chunks lie takes longer than to look everywhere."""
+
 _MOST = 2.0**62
 """SQLite takes whole numbers below 2⁶³; this is a moment 146 years from 1970."""
 
 
 class Scope(NamedTuple):
-    """The files of a search; `file_ids` is None when every file is in it."""
+    """The files of a search; `file_ids` is None when every file is in it.
+
+    `rows` are the first and the last row of their chunks, where it pays to know them: words are then looked for
+    between them alone. Files of a directory were mostly indexed one after the other.
+    """
 
     file_ids: frozenset[int] | None
     vectors: VectorScope
+    rows: tuple[int, int] | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -64,10 +72,12 @@ def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> S
         for id_, path in snapshot.files_in_scope(f"{of_directory} = ? AND {condition}", [directory_id, *arguments])
         if is_wanted(path)
     ]
-    ids = frozenset(id_ for id_, _ in files)
+    found = Scope(frozenset(id_ for id_, _ in files), VectorScope(directories=_tracked_parts(snapshot, scope)))
     if len(files) <= _NAMED_FILES:
-        return Scope(ids, VectorScope(files=tuple(path for _, path in files)))
-    return Scope(ids, VectorScope(directories=_tracked_parts(snapshot, scope)))
+        found = found._replace(vectors=VectorScope(files=tuple(path for _, path in files)))
+    if len(files) <= _SMALL_PART * snapshot.summary().n_files:
+        found = found._replace(rows=snapshot.rows_of_chunks(found.file_ids_json or "[]"))
+    return found
 
 
 def _is_everything(snapshot: Snapshot, scope: Iterable[FilePath]) -> bool:

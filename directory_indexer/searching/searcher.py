@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 EXCERPT_CHARS = 600
 
+_FEW_ROWS = 0.1
+
 _DEEPEST = 1000
 """No further than this is looked for passages that are no copies of others."""
 
@@ -172,7 +174,8 @@ class _Inquiry:
     def _by_words(self, depth: int) -> dict[ChunkId, float]:
         if self._mode is SearchMode.SEMANTIC or self._plan.expression is None:
             return {}
-        found = self._matches(self._plan.narrow, depth) if self._plan.narrow else {}
+        # Between few rows there is little to go through, and the rarest words are in too little of it.
+        found = self._matches(self._plan.narrow, depth) if self._plan.narrow and not self._has_few_rows else {}
         if len(found) < depth:
             # What has none of the rarest words comes after all that has one.
             rest = self._matches(self._plan.expression, depth)
@@ -180,8 +183,16 @@ class _Inquiry:
         return found
 
     def _matches(self, expression: str, depth: int) -> dict[ChunkId, float]:
-        file_ids = self._scope.file_ids_json
-        return dict(self._snapshot.keyword_matches(expression, file_ids_json=file_ids, limit=depth))
+        scope = self._scope
+        matches = self._snapshot.keyword_matches
+        return dict(matches(expression, file_ids_json=scope.file_ids_json, rows=scope.rows, limit=depth))
+
+    @property
+    def _has_few_rows(self) -> bool:
+        if self._scope.rows is None:
+            return False
+        first, last = self._scope.rows
+        return last - first < _FEW_ROWS * self._snapshot.n_chunks
 
     def _by_meaning(self, meaning: _Meaning, depth: int) -> dict[ChunkId, float]:
         require_comparable(self._snapshot, meaning.vector.size)
