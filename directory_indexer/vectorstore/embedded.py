@@ -38,13 +38,21 @@ _OVERSAMPLING = 2.0
 
 _TAG_BYTES = 6
 
-_MAX_SEGMENT_KB = 1 << 30
-"""Never split: one search compares all codes in one go."""
+_GRAPH_FROM_KB = 10_000
+_MAX_SEGMENT_KB = 40_000
+"""New vectors are compared one by one until there are some 26,000 of them; then they get a graph, in which a search
+looks at hundreds instead. It is built together with that of the last segment until that has some 100,000, which takes
+ten seconds of processor time at most, however large the index is: 0.2 ms a vector, where embedding one takes 20."""
+
+_SEARCH_EF = 128
+"""Among 116,000 vectors of chance as many of the nearest are found by it as by comparing all: 98.6 and 98.7 %."""
+
+_POINTS_AT_ONCE = 25_000
 
 _CODES = "tq_vectors.dat"
 _OLD_CODES = "quantized.data"
 
-_NEVER_WRITTEN = frozenset({_CODES, "point_to_values.bin", "values_to_points.bin"})
+_NEVER_WRITTEN = frozenset({_CODES, "point_to_values.bin", "values_to_points.bin", "links_compressed.bin"})
 """The large files that the engine opens for reading only, or replaces as a whole."""
 
 _FORMAT = b'"datatype":"turbo8"'
@@ -92,8 +100,14 @@ class EmbeddedVectorStore:
             GenerationGoneError: the generation has been discarded.
             VectorStoreError: the generation is damaged.
         """
-        params = edge.SearchParams(quantization=edge.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING))
-        return self._query(generation, vector, _filter(scope), params, limit)
+        condition = _filter(scope)
+        params = edge.SearchParams(
+            # A graph knows nothing of scopes, and the vectors in one are found by its index.
+            exact=condition is not None,
+            hnsw_ef=max(_SEARCH_EF, limit),
+            quantization=edge.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING),
+        )
+        return self._query(generation, vector, condition, params, limit)
 
     def cosines(self, generation: int, vector: NDArray[np.float32], ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
         """Compare a vector with those of some chunks, as far as they have one.
@@ -280,23 +294,23 @@ class EmbeddedVectorStore:
             raise
 
     def _open_draft(self, draft: Path, *, is_new: bool) -> edge.EdgeShard:
+        config = _engine_config(self._dimensions)
         if not is_new:
-            return edge.EdgeShard.load(str(draft))
-        shard = edge.EdgeShard.create(str(draft), _engine_config(self._dimensions))
+            return edge.EdgeShard.load(str(draft), config)
+        shard = edge.EdgeShard.create(str(draft), config)
         for field in ("file_path", "parent_directories"):
             # An index that is read into memory is rebuilt at every opening: 220 ms at 100 000 vectors against 10.
-            index = edge.KeywordIndexParams(memory=edge.Memory.Cold)
+            index = edge.KeywordIndexParams(memory=edge.Memory.Cold, enable_hnsw=False)
             shard.update(edge.UpdateOperation.create_field_index(field, index))
         return shard
 
 
 def _engine_config(dimensions: int) -> edge.EdgeConfig:
-    """Describe codes of eight bits a number, in the page cache, with neither full vectors nor a graph beside them.
+    """Describe codes of eight bits a number and a graph, in the page cache, without full vectors beside them.
 
     Each vector is rotated before it is rounded, so that no model has numbers too large for the codes; writing a vector
     that was read gives the same code again. Half-precision vectors for rescoring would take thrice the space and find
-    0.4 % more. A search compares all codes in scope, 2 to 4 ms at 100 000; a graph would pay from a few hundred
-    thousand on, but takes 0.5 ms a vector to build, so it would have to be built where nobody waits.
+    0.4 % more. The graph takes 45 bytes a vector.
     """
     return edge.EdgeConfig(
         vectors=edge.EdgeVectorParams(
@@ -306,8 +320,12 @@ def _engine_config(dimensions: int) -> edge.EdgeConfig:
             # The engine would fault them in page by page; we read them through.
             memory=edge.Memory.Cold,
         ),
-        hnsw_config=edge.HnswIndexConfig(m=0, ef_construct=100, full_scan_threshold=10_000),
-        optimizers=edge.EdgeOptimizersConfig(default_segment_number=1, max_segment_size=_MAX_SEGMENT_KB),
+        hnsw_config=edge.HnswIndexConfig(
+            m=16, ef_construct=100, full_scan_threshold=10_000, payload_m=0, memory=edge.Memory.Cold
+        ),
+        optimizers=edge.EdgeOptimizersConfig(
+            default_segment_number=1, max_segment_size=_MAX_SEGMENT_KB, indexing_threshold=_GRAPH_FROM_KB
+        ),
         # Read into memory, the ids take 60 ms of every opening at a million vectors, and 40 MB as long as it is open.
         id_tracker_memory=edge.Memory.Cold,
         # What is not published is never opened again, so that there is nothing to recover.
@@ -318,8 +336,12 @@ def _engine_config(dimensions: int) -> edge.EdgeConfig:
 def _apply(shard: edge.EdgeShard, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]) -> None:
     for ids in _batches(deletes):
         shard.update(edge.UpdateOperation.delete_points(ids))
+    n_new = 0
     for points in _batches(upserts):
         shard.update(edge.UpdateOperation.upsert_points([_engine_point(point) for point in points]))
+        n_new += len(points)
+        if n_new % _POINTS_AT_ONCE == 0:
+            shard.optimize()
     shard.optimize()
     shard.flush()
 

@@ -69,6 +69,7 @@ def quantized(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Quantized]:
     generation = store.merge(generation, deletes=[chunk_id(number) for number in range(200)], upserts=stored[10_300:])
     directory = path / "chunks" / f"generation-{generation}"
     assert list(directory.rglob("tq_vectors.dat")), "the engine did not pack so few vectors"
+    assert list(directory.rglob("links_compressed.bin")), "the engine made no graph of so few vectors"
     yield Quantized(store, generation, Corpus(stored[200:]), directory)
     store.close()
 
