@@ -124,7 +124,8 @@ def _with_variants(token: str, language: str, vocabulary: Vocabulary) -> _Planne
     similar = vocabulary.starting_with(prefix, limit=_MOST_SIMILAR)
     counts = {form: n for form, n in similar if form == token or _stem(form, language) == stem}
     if set(counts) <= {token}:
-        return _exact(token, vocabulary)
+        is_all = len(similar) < _MOST_SIMILAR
+        return _alone(token, counts.get(token, 0)) if is_all else _exact(token, vocabulary)
     n_chunks = sum(counts.values())
     forms = frozenset(counts) | {token}
     common = os.path.commonprefix(tuple(forms))
@@ -138,7 +139,11 @@ def _with_variants(token: str, language: str, vocabulary: Vocabulary) -> _Planne
 
 
 def _exact(token: str, vocabulary: Vocabulary) -> _Planned:
-    return _Planned(Term(token, frozenset((token,)), vocabulary.counts((token,)).get(token, 0)), (_phrase((token,)),))
+    return _alone(token, vocabulary.counts((token,)).get(token, 0))
+
+
+def _alone(token: str, n_chunks: int) -> _Planned:
+    return _Planned(Term(token, frozenset((token,)), n_chunks), (_phrase((token,)),))
 
 
 def _in_a_row(word: QueryWord, parts: tuple[str, ...], singles: Sequence[_Planned], vocabulary: Vocabulary) -> _Planned:
@@ -203,7 +208,7 @@ def _narrow(planned: Sequence[_Planned]) -> str | None:
     """
     rarest = sorted(planned, key=lambda one: one.term.n_chunks)
     n_chunks = tuple(accumulate(one.term.n_chunks for one in rarest))
-    enough = next((at for at, one in enumerate(rarest, start=1) if one.term.n_chunks >= _ENOUGH), len(rarest))
+    enough = next((at for at, n in enumerate(n_chunks, start=1) if n >= _ENOUGH), len(rarest))
     most = max(enough, bisect_right(n_chunks, _MANY))
     if most >= len(rarest):
         return None
@@ -237,8 +242,8 @@ def _stemmer(language: str) -> Stemmer.Stemmer | None:
     return Stemmer.Stemmer(language, 0) if language in Stemmer.algorithms() else None
 
 
-_ENOUGH: Final = 1000
-_MANY: Final = 4000
+_ENOUGH: Final = 400
+_MANY: Final = 2000
 _SHORTEST: Final = 2
 _MOST_SIMILAR: Final = 2000
 _MOST_FORMS: Final = 12
