@@ -8,8 +8,8 @@ is turned there as well, because what a library left in its buffer would be writ
 from __future__ import annotations
 
 import contextlib
-import io
 import os
+import select
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -19,7 +19,7 @@ from mcp.server.stdio import stdio_server
 from directory_indexer.server.ending import end, stop_at_a_signal, stop_with_the_parent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from types import TracebackType
 
     from mcp.server.lowlevel import Server
@@ -43,7 +43,8 @@ async def _serve(server: Server[None], greeter: Greeter, parent: int, close: Cal
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop_at_a_signal, stop)
         tasks.start_soon(stop_with_the_parent, parent, stop)
-        async with stdio_server(stdin=_input_after(greeter.read)) as (reader, writer):
+        source, sink = _wires(greeter.read)
+        async with stdio_server(stdin=source, stdout=sink) as (reader, writer):
             with contextlib.redirect_stdout(sys.stderr):
                 unanswered = _Unanswered(writer, greeter.answered)
                 await server.run(reader, unanswered, server.create_initialization_options())
@@ -76,29 +77,72 @@ class _Unanswered:
         return await self._writer.__aexit__(kind, error, traceback)
 
 
-class _Rest(io.RawIOBase):
-    """What was read of a descriptor before, and then the rest of it."""
+class _Lines:
+    """The lines of a descriptor, after what was read of it before, without a thread that waits for them."""
 
     def __init__(self, read: bytes, descriptor: int) -> None:
-        self._read = read
+        self._rest = bytearray(read)
+        self._searched = 0
         self._descriptor = descriptor
 
-    def readable(self) -> bool:
-        return True
+    def __aiter__(self) -> Self:
+        return self
 
-    def readinto(self, buffer: Any) -> int:
-        content = self._read[: len(buffer)] or os.read(self._descriptor, len(buffer))
-        self._read = self._read[len(buffer) :]
-        buffer[: len(content)] = content
-        return len(content)
+    async def __anext__(self) -> str:
+        while (end := self._rest.find(b"\n", self._searched) + 1) == 0:
+            self._searched = len(self._rest)
+            await _until(anyio.wait_readable, self._descriptor)
+            content = os.read(self._descriptor, _READ_BYTES)
+            if not content:
+                if not self._rest:
+                    raise StopAsyncIteration
+                end = len(self._rest)
+                break
+            self._rest += content
+        line, self._searched = self._rest[:end].decode("utf-8", "replace"), 0
+        del self._rest[:end]
+        return line
 
 
-def _input_after(read: bytes) -> anyio.AsyncFile[str] | None:
-    """Give standard input from its beginning, and leave an empty one to everybody else, as the SDK does by itself."""
-    if not read:
-        return None
-    wire = os.dup(0)
+class _Writer:
+    """Writes to a descriptor as much as it takes at once, and waits in between: a client may be slow to read."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLOUT)
+
+    async def write(self, text: str) -> None:
+        rest = memoryview(text.encode())
+        while rest:
+            if not self._poll.poll(0):
+                await _until(anyio.wait_writable, self._descriptor)
+            # A pipe that takes anything takes so much without making its writer wait.
+            rest = rest[os.write(self._descriptor, rest[: select.PIPE_BUF]) :]
+
+    async def flush(self) -> None:
+        """Do nothing: nothing is kept back."""
+
+
+async def _until(is_ready: Callable[[int], Awaitable[None]], descriptor: int) -> None:
+    # The loop cannot wait for a file on disk, which is always ready.
+    with contextlib.suppress(PermissionError):
+        await is_ready(descriptor)
+
+
+def _wires(read: bytes) -> tuple[Any, Any]:
+    """Take standard input, from its beginning, and output; leave nothing to read and standard error to everybody else.
+
+    On Windows the SDK does that, and waits in threads.
+    """
+    if sys.platform == "win32":
+        return None, None
+    wires = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
-    return anyio.wrap_file(io.TextIOWrapper(io.BufferedReader(_Rest(read, wire)), encoding="utf-8", errors="replace"))
+    os.dup2(2, 1)
+    return _Lines(read, wires[0]), _Writer(wires[1])
+
+
+_READ_BYTES = 1 << 16
