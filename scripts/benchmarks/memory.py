@@ -29,7 +29,7 @@ _MODEL_SECONDS = 60
 
 def memory(options: Options) -> Iterator[Row]:
     """Measure an index run of a large tree with vectors of chance, and the beginning of one with the model."""
-    tree = options.linux or options.place / f"large-{options.n_chunks}-tree"
+    tree = options.place / f"large-{options.n_chunks}-tree"
     make_tree(tree, n_files=-(-options.n_chunks // CHUNKS_PER_FILE), n_chunks_each=CHUNKS_PER_FILE)
     n_bytes = sum(path.stat().st_size for path in tree.rglob("*") if path.is_file() and not path.is_symlink())
     what = f"index run, {n_bytes / 1e6:,.0f} MB of files"
