@@ -242,8 +242,8 @@ def _stemmer(language: str) -> Stemmer.Stemmer | None:
     return Stemmer.Stemmer(language, 0) if language in Stemmer.algorithms() else None
 
 
-_ENOUGH: Final = 400
-_MANY: Final = 2000
+_ENOUGH: Final = 200
+_MANY: Final = 1000
 _SHORTEST: Final = 2
 _MOST_SIMILAR: Final = 2000
 _MOST_FORMS: Final = 12
