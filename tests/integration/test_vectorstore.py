@@ -16,6 +16,7 @@ from vectors import EVERYWHERE, SCOPES, Corpus, chunk_id, points, unit_vectors
 
 from directory_indexer.errors import GenerationGoneError, StoreError, VectorsLostError
 from directory_indexer.records import ChunkId, VectorPoint, VectorScope
+from directory_indexer.vectorstore import embedded
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
 from directory_indexer.vectorstore.generations import Generations
 
@@ -65,8 +66,11 @@ def quantized(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Quantized]:
     path = tmp_path_factory.mktemp("quantized")
     store = EmbeddedVectorStore(Generations(path / "chunks"), dimensions=QUANTIZED_DIMENSIONS)
     stored = points(range(10_600), dimensions=QUANTIZED_DIMENSIONS)
-    generation = store.merge(0, deletes=(), upserts=stored[:10_300])
-    generation = store.merge(generation, deletes=[chunk_id(number) for number in range(200)], upserts=stored[10_300:])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(embedded, "_GRAPH_FROM_KB", 10_000)
+        generation = store.merge(0, deletes=(), upserts=stored[:10_300])
+        gone = [chunk_id(number) for number in range(200)]
+        generation = store.merge(generation, deletes=gone, upserts=stored[10_300:])
     directory = path / "chunks" / f"generation-{generation}"
     assert list(directory.rglob("tq_vectors.dat")), "the engine did not pack so few vectors"
     assert list(directory.rglob("links_compressed.bin")), "the engine made no graph of so few vectors"
