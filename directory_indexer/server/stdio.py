@@ -125,8 +125,8 @@ class _Writer:
 
 
 async def _until(is_ready: Callable[[int], Awaitable[None]], descriptor: int) -> None:
-    # The loop cannot wait for a file on disk, which is always ready.
-    with contextlib.suppress(PermissionError):
+    # The loop cannot wait for everything: a file on disk is always ready, and systems say so by different errors.
+    with contextlib.suppress(OSError):
         await is_ready(descriptor)
 
 
