@@ -210,14 +210,15 @@ class Snapshot:
             arguments.append(file_ids_json)
         # One row for all of them: after each row, SQLite waits for the interpreter, which another thread may hold.
         (found,) = self._connection.execute(
-            f"""SELECT group_concat(hex(c.chunk_id) || printf(' %!.17g', m.score)) FROM (
+            f"""SELECT group_concat(printf('%!.17g %d ', m.score, c.id) || hex(c.chunk_id)) FROM (
                     SELECT rowid AS id, -{_BM25} AS score FROM chunks_fts WHERE chunks_fts MATCH ? {scope}
                     ORDER BY score DESC, rowid LIMIT ?
                 ) m JOIN chunks c ON c.id = m.id""",  # noqa: S608
             [*arguments, limit],
         ).fetchone()
-        pairs = [one.split() for one in (found or "").split(",") if one]
-        return [(chunk_id_from_bytes(bytes.fromhex(chunk_id)), float(score)) for chunk_id, score in pairs]
+        matches = [one.split() for one in (found or "").split(",") if one]
+        best = sorted((-float(score), int(row), chunk_id) for score, row, chunk_id in matches)
+        return [(chunk_id_from_bytes(bytes.fromhex(chunk_id)), -score) for score, _, chunk_id in best]
 
     def matching(self, expression: str, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
         """Tell which of these chunks match an FTS5 expression."""

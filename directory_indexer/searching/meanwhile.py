@@ -22,7 +22,7 @@ class Meanwhile(Generic[Answer]):
     def __init__(self, work: Callable[[], Answer]) -> None:
         self._work = work
         self._answer: Answer
-        self._error: Exception | None = None
+        self._error: BaseException | None = None
         self._going_on = _thread.allocate_lock()
         self._going_on.acquire()
         _thread.start_new_thread(self._run, ())
@@ -37,7 +37,7 @@ class Meanwhile(Generic[Answer]):
         """Give what the work has given, when it has ended.
 
         Raises:
-            Exception: what the work has raised.
+            BaseException: what the work has raised.
         """
         self._wait()
         if self._error:
@@ -51,7 +51,7 @@ class Meanwhile(Generic[Answer]):
     def _run(self) -> None:
         try:
             self._answer = self._work()
-        except Exception as error:  # noqa: BLE001 - it is raised in the thread that wants the answer
+        except BaseException as error:  # noqa: BLE001 - it is raised in the thread that wants the answer
             self._error = error
         finally:
             self._going_on.release()

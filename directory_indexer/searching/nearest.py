@@ -24,14 +24,39 @@ _GROWTH = 4
 
 
 class Nearest:
-    """Exact at every moment: what was deleted is left out, what was just written is in."""
+    """True at every moment: what was deleted is left out, what was just written is in."""
 
     def __init__(self, *, place: VectorPlace, vectorstore: Callable[[VectorLine], VectorStore]) -> None:
         self._place = place
         self._store_of = vectorstore
 
-    def chunks(self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope, limit: int) -> list[VectorHit]:
+    def hits(self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope, limit: int) -> list[VectorHit]:
+        """Ask the vector store alone; another thread may ask the database meanwhile.
+
+        While SQLite answers one question, it makes the whole interpreter wait for the next of the same snapshot.
+
+        Raises:
+            GenerationGoneError: the vectors of this moment were replaced meanwhile, or are lost.
+            IndexMismatchError: the vectors are in another store.
+        """
+        generation = snapshot.answering_generation(self._place)
+        if scope.is_empty or not generation:
+            return []
+        store = self._store_of(snapshot.answering_line())
+        return store.search(generation, vector, scope=scope.vectors, limit=limit)
+
+    def chunks(
+        self,
+        snapshot: Snapshot,
+        vector: NDArray[np.float32],
+        *,
+        scope: Scope,
+        limit: int,
+        hits: list[VectorHit] | None = None,
+    ) -> list[VectorHit]:
         """Give the `limit` nearest chunks in the scope, or all there are, nearest first.
+
+        `hits` are those that `hits` has given for the same question, if it was asked before.
 
         Raises:
             GenerationGoneError: the vectors of this moment were replaced meanwhile, or are lost.
@@ -39,7 +64,9 @@ class Nearest:
         """
         if scope.is_empty:
             return []
-        found = self._in_generation(snapshot, vector, scope=scope, limit=limit)
+        if hits is None:
+            hits = self.hits(snapshot, vector, scope=scope, limit=limit)
+        found = self._in_generation(snapshot, vector, hits, scope=scope, limit=limit)
         found += self._pending(snapshot, vector, scope=scope, limit=limit)
         return heapq.nlargest(limit, found, key=lambda hit: (hit.score, hit.chunk_id))
 
@@ -66,14 +93,11 @@ class Nearest:
         return pending, sorted(snapshot.current_points(rest, None))
 
     def _in_generation(
-        self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope, limit: int
+        self, snapshot: Snapshot, vector: NDArray[np.float32], hits: list[VectorHit], *, scope: Scope, limit: int
     ) -> list[VectorHit]:
-        generation = snapshot.answering_generation(self._place)
+        """Look deeper until enough of the hits are of texts that are in the index."""
         asked = limit
-        while generation:
-            hits = self._store_of(snapshot.answering_line()).search(
-                generation, vector, scope=scope.vectors, limit=asked
-            )
+        while snapshot.answering_generation(self._place):
             current = snapshot.current_points([hit.chunk_id for hit in hits], scope.file_ids)
             valid = [hit for hit in hits if hit.chunk_id in current]
             if not hits and snapshot.has_current_points(scope.file_ids_json):
@@ -81,6 +105,7 @@ class Nearest:
             if len(valid) >= limit or len(hits) < asked:
                 return valid
             asked *= _GROWTH
+            hits = self.hits(snapshot, vector, scope=scope, limit=asked)
         return []
 
     def _pending(self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope, limit: int) -> list[VectorHit]:

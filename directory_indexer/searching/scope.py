@@ -53,12 +53,7 @@ class Scope(NamedTuple):
 
 
 def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> Scope:
-    """Find the files that satisfy the options of a request and the filters within its query.
-
-    Raises:
-        UsageError: the request names a type that there is not. No query is wrong, whatever types stand in it.
-    """
-    _require_types(request.kinds)
+    """Find the files that satisfy the options of a request and the filters within its query."""
     scope = () if _is_everything(snapshot, request.scope) else request.scope
     condition, arguments = _condition(request._replace(scope=scope), query)
     if condition == "1" and not _names_paths(request, query):
@@ -127,7 +122,12 @@ def _kinds_named(names: Iterable[str]) -> set[str]:
     return kinds
 
 
-def _require_types(names: Iterable[str]) -> None:
+def require_types(names: Iterable[str]) -> None:
+    """Refuse a request for types that there are not. No query is wrong, whatever types stand in it.
+
+    Raises:
+        UsageError: one of them is unknown.
+    """
     for name in names:
         if name.lower() not in GROUPS and kind_for_alias(name) is None:
             near = difflib.get_close_matches(name.lower(), (*GROUPS, *KIND_NAMES), n=1)

@@ -19,7 +19,7 @@ from directory_indexer.relevance.matchplan import plan_match
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.relevance.ranking import DEPTH, EMBEDDED_MODEL, OTHER_MODEL, Candidate, rank
 from directory_indexer.searching.meanwhile import Meanwhile
-from directory_indexer.searching.scope import resolve_scope
+from directory_indexer.searching.scope import require_types, resolve_scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from directory_indexer.docstore import DocStore, Snapshot
     from directory_indexer.embedders import Embedder
-    from directory_indexer.records import ChunkId, EmbeddingSpace, FilePath, IndexedChunk, SearchRequest
+    from directory_indexer.records import ChunkId, EmbeddingSpace, FilePath, IndexedChunk, SearchRequest, VectorHit
     from directory_indexer.relevance.matchplan import MatchPlan
     from directory_indexer.relevance.query import Query
     from directory_indexer.relevance.ranking import Model, Ranked
@@ -103,6 +103,7 @@ class Searcher:
 
     def _search(self, snapshot: Snapshot, request: SearchRequest, query: Query, mode: SearchMode) -> SearchResult:
         require_indexed(snapshot, request.scope)
+        require_types(request.kinds)
         by_meaning = mode is not SearchMode.KEYWORD and query.meaning
         embedding = (
             Meanwhile(partial(self._embed, snapshot.answering_line().space, query.meaning)) if by_meaning else None
@@ -161,12 +162,13 @@ class _Inquiry:
         if self._mode is SearchMode.HYBRID and THREADS_MAY_SHARE_A_SNAPSHOT:
             with Meanwhile(partial(self._by_words, depth)) as words:
                 meaning = self._embedding.answer()
-                by_meaning = self._by_meaning(meaning, depth)
+                hits = self._hits(meaning, depth)
             by_words = words.answer()
         else:
             by_words = self._by_words(depth)
             meaning = self._embedding.answer()
-            by_meaning = self._by_meaning(meaning, depth)
+            hits = self._hits(meaning, depth)
+        by_meaning = self._by_meaning(meaning, hits, depth)
         rest = [one for one in by_words if one not in by_meaning]
         others = self._nearest().cosines(self._snapshot, meaning.vector, rest)
         return _Lists(by_words, by_meaning, by_meaning | others, meaning.model, coverage(self._snapshot))
@@ -194,9 +196,13 @@ class _Inquiry:
         first, last = self._scope.rows
         return last - first < _FEW_ROWS * self._snapshot.n_chunks
 
-    def _by_meaning(self, meaning: _Meaning, depth: int) -> dict[ChunkId, float]:
+    def _hits(self, meaning: _Meaning, depth: int) -> list[VectorHit]:
         require_comparable(self._snapshot, meaning.vector.size)
-        return dict(self._nearest().chunks(self._snapshot, meaning.vector, scope=self._scope, limit=depth))
+        return self._nearest().hits(self._snapshot, meaning.vector, scope=self._scope, limit=depth)
+
+    def _by_meaning(self, meaning: _Meaning, hits: list[VectorHit], depth: int) -> dict[ChunkId, float]:
+        chunks = self._nearest().chunks
+        return dict(chunks(self._snapshot, meaning.vector, scope=self._scope, limit=depth, hits=hits))
 
 
 def _depth(limit: int) -> int:

@@ -1,8 +1,8 @@
 """MCP over standard input and output.
 
 The first message may have been read and answered already (`greeting`). Nothing but protocol may reach standard output.
-While it serves, the SDK keeps it for itself and turns what anybody else writes there to standard error; `sys.stdout`
-is turned there as well, because what a library left in its buffer would be written when the process ends.
+While it serves, nobody else has it, and what others write there goes to standard error; `sys.stdout` is turned there as
+well, because what a library left in its buffer would be written when the process ends.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import stat
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -19,7 +20,7 @@ from mcp.server.stdio import stdio_server
 from directory_indexer.server.ending import end, stop_at_a_signal, stop_with_the_parent
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
     from types import TracebackType
 
     from mcp.server.lowlevel import Server
@@ -37,7 +38,7 @@ def run_stdio(server: Server[None], greeter: Greeter, *, parent: int, close: Cal
 
 async def _serve(server: Server[None], greeter: Greeter, parent: int, close: Callable[[], None]) -> None:
     def stop(code: int) -> None:
-        # To cancel would be to wait: the thread that reads standard input comes back at the next line only.
+        # To cancel would be to wait for searches, and on Windows for the thread that reads standard input.
         end(close, code)
 
     async with anyio.create_task_group() as tasks:
@@ -84,6 +85,7 @@ class _Lines:
         self._rest = bytearray(read)
         self._searched = 0
         self._descriptor = descriptor
+        self._may_wait = _may_wait(descriptor)
 
     def __aiter__(self) -> Self:
         return self
@@ -91,7 +93,8 @@ class _Lines:
     async def __anext__(self) -> str:
         while (end := self._rest.find(b"\n", self._searched) + 1) == 0:
             self._searched = len(self._rest)
-            await _until(anyio.wait_readable, self._descriptor)
+            if self._may_wait:
+                await anyio.wait_readable(self._descriptor)
             content = os.read(self._descriptor, _READ_BYTES)
             if not content:
                 if not self._rest:
@@ -109,14 +112,15 @@ class _Writer:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._may_wait = _may_wait(descriptor)
         self._poll = select.poll()
         self._poll.register(descriptor, select.POLLOUT)
 
     async def write(self, text: str) -> None:
         rest = memoryview(text.encode())
         while rest:
-            if not self._poll.poll(0):
-                await _until(anyio.wait_writable, self._descriptor)
+            if self._may_wait and not self._poll.poll(0):
+                await anyio.wait_writable(self._descriptor)
             # A pipe that takes anything takes so much without making its writer wait.
             rest = rest[os.write(self._descriptor, rest[: select.PIPE_BUF]) :]
 
@@ -124,10 +128,10 @@ class _Writer:
         """Do nothing: nothing is kept back."""
 
 
-async def _until(is_ready: Callable[[int], Awaitable[None]], descriptor: int) -> None:
-    # The loop cannot wait for everything: a file on disk is always ready, and systems say so by different errors.
-    with contextlib.suppress(OSError):
-        await is_ready(descriptor)
+def _may_wait(descriptor: int) -> bool:
+    """Tell what a loop can wait for; everything else, such as a file on disk, is always ready."""
+    mode = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
 
 
 def _wires(read: bytes) -> tuple[Any, Any]:
