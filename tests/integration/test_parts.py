@@ -1,0 +1,48 @@
+"""A search in a small part of an index looks between the rows of its chunks alone, and finds what it found without."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from directory_indexer.records import FilePath, SearchMode
+from directory_indexer.relevance.query import parse_query
+from directory_indexer.searching import scope as scopes
+
+if TYPE_CHECKING:
+    from indexes import Index
+
+
+@pytest.fixture
+def part(index: Index) -> FilePath:
+    """Index forty files, two of them in a directory of their own; the first of those is indexed again at the end."""
+    for number in range(40):
+        index.write(
+            f"{'part' if number in {20, 21} else 'rest'}/note{number}.md", f"apples and pears, number {number}\n"
+        )
+    index.run()
+    index.write("part/note20.md", "apples once more, and plums\n")
+    index.write("part/late.md", "pears that came late, and apples\n")
+    index.run()
+    return FilePath(os.fspath(index.root / "part"))
+
+
+@pytest.mark.parametrize("mode", [SearchMode.KEYWORD, SearchMode.HYBRID])
+def test_the_same_is_found_in_a_part_with_and_without_its_rows(
+    index: Index, part: FilePath, mode: SearchMode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_rows = [index.search(query, mode=mode, scope=(part,)) for query in ("apples", "pears plums", "number")]
+    monkeypatch.setattr(scopes, "_SMALL_PART", -1)
+    everywhere = [index.search(query, mode=mode, scope=(part,)) for query in ("apples", "pears plums", "number")]
+    assert by_rows == everywhere
+    assert {os.path.basename(hit.path) for hit in by_rows[0]} == {"note20.md", "note21.md", "late.md"}
+
+
+def test_the_rows_of_a_part_are_those_of_its_chunks(index: Index, part: FilePath) -> None:
+    with index.docstore.snapshot() as snapshot:
+        resolved = scopes.resolve_scope(snapshot, index.request("apples", scope=(part,)), parse_query("apples"))
+        paths = [FilePath(os.path.join(part, name)) for name in os.listdir(os.fspath(part))]
+        rows = sorted(chunk.id for path in paths for chunk in snapshot.chunks_of(path))
+    assert resolved.rows == (rows[0], rows[-1])
