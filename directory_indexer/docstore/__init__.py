@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["THREADS_MAY_SHARE_A_SNAPSHOT", "DocStore", "Snapshot", "Transaction", "set_aside"]
 
 _CHECKPOINT_MS = 500
+_PARTS_OF_MEMORY = 8
 _ATTEMPTS = 10
 
 THREADS_MAY_SHARE_A_SNAPSHOT = sqlite3.threadsafety == 3  # noqa: PLR2004 - "serialized", as PEP 249 numbers it
@@ -86,6 +87,15 @@ class DocStore:
             connection.begin_writing()
             yield Transaction(connection.raw)
             connection.raw.execute("COMMIT")
+
+    def bring_into_memory(self) -> None:
+        """Have the database read from the disk, unless that would take much of the memory of this machine.
+
+        Not by opening the file: to close it again would give up the locks that this process has on it.
+        """
+        with contextlib.suppress(StoreError), self.snapshot() as snapshot:
+            if self.path.stat().st_size * _PARTS_OF_MEMORY <= _memory_bytes():
+                snapshot.read_through()
 
     def index_id(self) -> str:
         """Give the id of this index, which tells its vectors from those of other indexes on a server."""
@@ -198,3 +208,11 @@ _HINTS = {
     sqlite3.SQLITE_CORRUPT: _REBUILD,
     sqlite3.SQLITE_NOTADB: _REBUILD,
 }
+
+
+def _memory_bytes() -> int:
+    """Give the size of the memory; 0 where the system does not tell it this way, as on Windows."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 0

@@ -90,6 +90,16 @@ _CHUNK_TABLES = "chunks c JOIN chunk_texts t ON t.id = c.id JOIN files f ON f.id
 _BM25 = f"bm25(chunks_fts, {', '.join(map(str, FTS_WEIGHTS))})"
 
 
+_READ_BY_SEARCHES = (
+    "chunks INDEXED BY sqlite_autoindex_chunks_1",
+    "chunks NOT INDEXED WHERE heading IS NOT NULL",
+    "chunk_texts WHERE text IS NOT NULL",
+    "chunks_fts_data WHERE block IS NOT NULL",
+    "chunks_fts_docsize WHERE sz IS NOT NULL",
+    "files NOT INDEXED WHERE title IS NOT NULL",
+)
+
+
 class Snapshot:
     """One moment of the index; every method reads the same state.
 
@@ -466,6 +476,11 @@ class Snapshot:
         return {chunk_id_from_bytes(row[0]) for row in rows}
 
     # State
+
+    def read_through(self) -> None:
+        """Read what searches ask for from the disk, so that the system has it in memory when they do."""
+        for what in _READ_BY_SEARCHES:
+            self._connection.execute(f"SELECT count(*) FROM {what}").fetchone()  # noqa: S608 - made of constants
 
     def meta(self, key: str) -> str | None:
         """Read a remembered value."""

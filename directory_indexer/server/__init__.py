@@ -12,6 +12,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from directory_indexer.app import App
     from directory_indexer.config import LoadedConfig
+    from directory_indexer.embedders import Embedder
     from directory_indexer.records import FilePath
     from directory_indexer.server.access import Access
     from directory_indexer.server.jobs import IndexJobs
@@ -110,10 +112,16 @@ def _parts(app: App, options: ServeOptions) -> _Parts:
 
     gc.freeze()
     gc.enable()
-    model = BackgroundModel(app.answering_embedder)
+    model = BackgroundModel(lambda: _warm(app))
     jobs = IndexJobs(command=index_command(app.loaded), runs=app.runs, running=app.running)
     tools = Tools(app=app, model=model, jobs=jobs, allowed=options.allowed)
     return _Parts(tools, model, jobs, _watch(app, jobs) if options.watch else None)
+
+
+def _warm(app: App) -> Embedder:
+    """Load the model, and have the database read meanwhile: of a large one, the first searches would wait for the disk."""
+    threading.Thread(target=app.docstore.bring_into_memory, name="reader", daemon=True).start()
+    return app.answering_embedder()
 
 
 def _watch(app: App, jobs: IndexJobs) -> DirectoryWatch:
