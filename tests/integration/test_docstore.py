@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from directory_indexer import docstore
 from directory_indexer.config import load_config
 from directory_indexer.docstore import DocStore, set_aside
 from directory_indexer.errors import CorruptIndexError, StoreError
@@ -18,6 +19,8 @@ from directory_indexer.records import file_path
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from indexes import Index
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="owners and modes of POSIX")
 
@@ -146,3 +149,20 @@ def test_a_checkpoint_gives_all_unused_pages_back(tmp_path: Path) -> None:
         transaction.forget_meta("large")
     store.checkpoint()
     assert path.stat().st_size < full - 900_000
+
+
+def test_a_database_is_read_into_memory_unless_it_would_take_much_of_that(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index.write("a.md", "apples\n")
+    index.run()
+    asked: list[str] = []
+    with index.docstore.snapshot() as snapshot:
+        snapshot._connection.set_trace_callback(asked.append)
+    index.docstore.bring_into_memory()
+    assert sum(one.startswith("SELECT count(*) FROM chunk") for one in asked) == 5
+
+    asked.clear()
+    monkeypatch.setattr(docstore, "_memory_bytes", lambda: 4096)
+    index.docstore.bring_into_memory()
+    assert not [one for one in asked if "count(*)" in one]
