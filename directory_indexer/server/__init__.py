@@ -119,7 +119,7 @@ def _parts(app: App, options: ServeOptions) -> _Parts:
 
 
 def _warm(app: App) -> Embedder:
-    """Load the model, and have the database read meanwhile: with a large one, first searches would wait for the disk."""
+    """Load the model, and have the database read meanwhile: searches of a large one would wait for the disk."""
     threading.Thread(target=app.docstore.bring_into_memory, name="reader", daemon=True).start()
     return app.answering_embedder()
 

@@ -156,13 +156,12 @@ def test_a_database_is_read_into_memory_unless_it_would_take_much_of_that(
 ) -> None:
     index.write("a.md", "apples\n")
     index.run()
-    asked: list[str] = []
     with index.docstore.snapshot() as snapshot:
-        snapshot._connection.set_trace_callback(asked.append)
+        snapshot.read_through()
+    read: list[str] = []
+    monkeypatch.setattr(docstore.Snapshot, "read_through", lambda _: read.append("all"))
     index.docstore.bring_into_memory()
-    assert sum(one.startswith("SELECT count(*) FROM chunk") for one in asked) == 5
-
-    asked.clear()
+    assert read == ["all"]
     monkeypatch.setattr(docstore, "_memory_bytes", lambda: 4096)
     index.docstore.bring_into_memory()
-    assert not [one for one in asked if "count(*)" in one]
+    assert read == ["all"]
