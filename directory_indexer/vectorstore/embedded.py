@@ -295,10 +295,10 @@ class EmbeddedVectorStore:
             raise
 
     def _open_draft(self, draft: Path, *, is_new: bool) -> edge.EdgeShard:
-        config = _engine_config(self._dimensions)
         if not is_new:
-            return edge.EdgeShard.load(str(draft), config)
-        shard = edge.EdgeShard.create(str(draft), config)
+            # As it was made: with another configuration the engine would make all of it anew, in one piece.
+            return edge.EdgeShard.load(str(draft))
+        shard = edge.EdgeShard.create(str(draft), _engine_config(self._dimensions))
         for field in ("file_path", "parent_directories"):
             # An index that is read into memory is rebuilt at every opening: 220 ms at 100 000 vectors against 10.
             index = edge.KeywordIndexParams(memory=edge.Memory.Cold, enable_hnsw=False)
