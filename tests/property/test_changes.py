@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hypothesis import assume, given, settings
-from hypothesis import assume, strategies as st
+from hypothesis import strategies as st
 from indexes import Index
 
 if TYPE_CHECKING:
