@@ -183,9 +183,9 @@ class Listing(NamedTuple):
     """One directory of a walk; a tuple, as `SourceFile` is.
 
     `failures` name the directory itself when it could not be read, or entries of it: nothing at or below such a path
-    may be taken for deleted. Nor may what is ignored from here on when there is `rules_are_lost`: rules that could not
-    be read might have brought it back. With `is_mount` another file system begins here. Where the `digest` is the same
-    and not empty, so is all of this.
+    may be taken for deleted. Nor may text of what is ignored from here on when there is `rules_are_lost`: rules that
+    could not be read might have brought it back. With `is_mount` another file system begins here. Where the `digest`
+    is the same and not empty, so is all of this.
     """
 
     directory: FilePath

@@ -270,10 +270,11 @@ class _Comparison:
             )
 
     def plan(self, directory: FilePath) -> Plan:
-        unknown = {failure.path for failure in self.failures}
+        unreadable = {failure.path for failure in self.failures}
+        kept = unreadable
         if self.without_rules:
-            unknown |= {one.path for one in self.ignored if _cover_of(one.path, self.without_rules)}
-        gone = [path for path in self.known if not _cover_of(path, unknown)]
+            kept = unreadable | {one.path for one in self.ignored if _cover_of(one.path, self.without_rules)}
+        gone = [path for path, file in self.known.items() if not _cover_of(path, kept if file.hash else unreadable)]
         with_text = [path for path in gone if self.known[path].hash]
         return Plan(
             directory=directory,

@@ -92,6 +92,13 @@ def test_what_is_ignored_while_rules_cannot_be_read_stays_and_what_is_deleted_go
     assert planned(lost, of=known("a", "build/kept", "deleted")).removed == (path("deleted"),)
 
 
+def test_a_failure_of_before_does_not_outlive_its_cause_because_rules_cannot_be_read() -> None:
+    failed = KnownFile(0, 0, False, None, 1, FileState.FAILED, "walk")
+    lost = listing("", "a", ignored=(IgnoredPath(path("hidden"), "hidden"),), rules_are_lost=True)
+    done = planned(lost, of={**known("a"), path("hidden"): failed})
+    assert (done.removed, done.resolved) == ((), (path("hidden"),))
+
+
 def test_what_is_ignored_above_the_directory_whose_rules_cannot_be_read_goes() -> None:
     top = listing("", "a", ignored=(IgnoredPath(path("build"), "hidden"),))
     below = listing("sub", "b", ignored=(IgnoredPath(path("sub/build"), "hidden"),), rules_are_lost=True)
