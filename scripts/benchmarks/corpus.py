@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from benchmarks.measure import PYTHON, Cost, cost_of
+from benchmarks.measure import PYTHON, Cost, Memory, cost_of, memory_of
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
@@ -24,7 +24,7 @@ from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmarks.measure import Command
+    from benchmarks.measure import Command, Options
     from numpy.typing import NDArray
 
 CHUNKS_PER_FILE = 10
@@ -34,8 +34,8 @@ _FILES_PER_DIRECTORY = 40
 _WORDS_PER_LINE = 9
 _N_CENTRES = 200
 
-# A merge writes much of a large generation anew. Of those that a run would make, only the last is measured on.
-EmbeddedVectorStore.merge_at = 400_000
+# With the model a merge comes minutes after the last one, and without it seconds. Fewer of them hold no less in memory.
+EmbeddedVectorStore.merge_at = 100_000
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,17 @@ class Corpus:
         return sorted(self.tree.iterdir())
 
 
+@dataclass(frozen=True)
+class LargeTree:
+    """A tree of many files and its index, and what the run that made the index held in memory."""
+
+    tree: Path
+    data_dir: Path
+    n_files: int
+    n_chunks: int
+    memory: Memory
+
+
 def corpus_of(n_chunks: int, place: Path) -> Corpus:
     """Make a tree of about so many chunks and its index, unless they are there."""
     tree, data_dir, taken = (place / f"large-{n_chunks}-{what}" for what in ("tree", "index", "words.json"))
@@ -65,6 +76,24 @@ def corpus_of(n_chunks: int, place: Path) -> Corpus:
     summary = app.summary()
     app.close()
     return Corpus(tree, data_dir, summary.n_files, summary.n_chunks, Cost(**json.loads(taken.read_text("utf-8"))))
+
+
+def large_tree(options: Options) -> LargeTree:
+    """Take the sources of Linux or make a tree, and make its index unless it is there."""
+    tree, name = options.place / f"small-{options.n_files_large}-tree", f"small-{options.n_files_large}"
+    if options.linux:
+        tree, name = options.linux, "linux"
+    make_tree(tree, n_files=options.n_files_large, n_chunks_each=1)
+    data_dir, taken = options.place / f"{name}-index", options.place / f"{name}-memory.json"
+    if not taken.exists():
+        shutil.rmtree(data_dir, ignore_errors=True)
+        program = str(Path(__file__).with_name("vectors_of_chance.py"))
+        taken.write_text(json.dumps(asdict(memory_of((PYTHON, program, str(data_dir), str(tree))))), encoding="utf-8")
+    app = make_index(data_dir, tree)
+    summary = app.summary()
+    app.close()
+    memory = Memory(**json.loads(taken.read_text("utf-8")))
+    return LargeTree(tree, data_dir, summary.n_files, summary.n_chunks, memory)
 
 
 def only_words(data_dir: Path, directories: Sequence[Path]) -> Command:

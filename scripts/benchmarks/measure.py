@@ -20,6 +20,8 @@ Item = TypeVar("Item")
 
 DIRINDEX = str(Path(sys.executable).with_name("dirindex"))
 
+_LOOK_SECONDS = 0.05
+
 Command: TypeAlias = Sequence[str]
 Prepared: TypeAlias = Callable[[], Command]
 """Makes ready what a command needs each time that it runs, which costs it nothing; gives the command."""
@@ -84,6 +86,17 @@ class Cost:
         return Cost(self.cpu - other.cpu, self.wall - other.wall)
 
 
+@dataclass(frozen=True)
+class Memory:
+    """What a command and its children held at most, in megabytes; of what several share each has its part (PSS).
+
+    `anonymous` leaves out what the kernel can read again from files, such as programs and databases.
+    """
+
+    all: float = 0.0
+    anonymous: float = 0.0
+
+
 def costs(commands: Mapping[str, Command | Prepared], *, rounds: int) -> dict[str, Cost]:
     """Run each command in each round, and once before for the caches; give the medians."""
     taken: dict[str, list[Cost]] = {name: [] for name in commands}
@@ -111,6 +124,44 @@ def cost_of(command: Command, *, output: IO[bytes] | int = subprocess.DEVNULL) -
     if process.returncode:
         sys.exit(f"'{' '.join(command)}' ended with {process.returncode}")
     return Cost((usage.ru_utime + usage.ru_stime) * 1000, wall * 1000)
+
+
+def memory_of(command: Command) -> Memory:
+    """Run a command; look often at what it and its children hold together."""
+    highest = Memory()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)  # noqa: S603 - a command of a benchmark
+    while process.poll() is None:
+        held = [_held(pid) for pid in _family(process.pid)]
+        highest = Memory(
+            all=max(highest.all, sum(one.get("Pss", 0) for one in held)),
+            anonymous=max(highest.anonymous, sum(one.get("Pss_Anon", 0) for one in held)),
+        )
+        time.sleep(_LOOK_SECONDS)
+    if process.returncode:
+        sys.exit(f"'{' '.join(command)}' ended with {process.returncode}")
+    return highest
+
+
+def _family(pid: int) -> list[int]:
+    """Give a process and all that it started."""
+    try:
+        children = [
+            int(child)
+            for task in Path(f"/proc/{pid}/task").iterdir()
+            for child in (task / "children").read_text(encoding="ascii").split()
+        ]
+    except OSError:  # it ended meanwhile
+        return []
+    return [pid, *(one for child in children for one in _family(child))]
+
+
+def _held(pid: int) -> dict[str, float]:
+    """Give megabytes by the names that the kernel has for them."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()[1:]
+    except OSError:  # it ended meanwhile
+        return {}
+    return {name: int(rest.split()[0]) / 1000 for name, _, rest in (line.partition(":") for line in lines)}
 
 
 def times(work: Callable[[Item], object], items: Sequence[Item]) -> list[float]:

@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from benchmarks.corpus import make_index, make_tree
+from benchmarks.corpus import large_tree, make_index, make_tree
 from benchmarks.measure import DIRINDEX, PYTHON, Options, Row, costs, rows_of
 from benchmarks.words import recoll_command, recollindex
 
@@ -26,7 +26,9 @@ def update(options: Options) -> Iterator[Row]:
 
 
 def _small(options: Options) -> Iterator[Row]:
-    tree, data_dir = _made_up(options.place, options.n_files)
+    tree, data_dir = (options.place / f"small-{options.n_files}-{what}" for what in ("tree", "index"))
+    make_tree(tree, n_files=options.n_files, n_chunks_each=1)
+    make_index(data_dir, tree).close()
     commands: dict[str, Command | Prepared] = {"index": index_command(tree, data_dir), "find": find_command(tree)}
     if recoll := recollindex():
         commands["recoll"] = recoll_command(recoll, options.place / f"small-{options.n_files}-recoll", [tree])
@@ -38,28 +40,22 @@ def _small(options: Options) -> Iterator[Row]:
 
 
 def _large(options: Options) -> Iterator[Row]:
-    if options.linux:
-        tree, data_dir = options.linux, options.place / "linux-index"
-    else:
-        tree, data_dir = _made_up(options.place, options.n_files_large)
-    app = make_index(data_dir, tree)
-    n_files = app.summary().n_files
-    app.close()
-    index = index_command(tree, data_dir)
-    with _edited_each_time(_typical_file(tree), index) as edited:
+    large = large_tree(options)
+    index = index_command(large.tree, large.data_dir)
+    with _edited_each_time(_typical_file(large.tree), index) as edited:
         commands: dict[str, Command | Prepared] = {
             "python": (PYTHON, "-c", "pass"),
-            "find": find_command(tree),
+            "find": find_command(large.tree),
             "nothing": index,
             "edit": edited,
         }
         taken = costs(commands, rounds=options.rounds)
-    what = f"index, nothing to do, {n_files:,} files"
+    what = f"index, nothing to do, {large.n_files:,} files"
     yield from rows_of(what, taken["nothing"], taken["find"], of="find -printf")
     beyond_start = taken["nothing"] - taken["python"]
     yield from rows_of(f"{what}, less python -c pass", beyond_start, taken["find"], of="find -printf")
     yield from rows_of(
-        f"index, one line edited, {n_files:,} files", taken["edit"], taken["nothing"], of="nothing to do"
+        f"index, one line edited, {large.n_files:,} files", taken["edit"], taken["nothing"], of="nothing to do"
     )
 
 
@@ -71,13 +67,6 @@ def index_command(tree: Path, data_dir: Path) -> Command:
 def find_command(tree: Path) -> Command:
     """Give the command that looks at the size and time of every file."""
     return shutil.which("find") or "find", str(tree), "-type", "f", "-printf", "%s %T@\n"
-
-
-def _made_up(place: Path, n_files: int) -> tuple[Path, Path]:
-    tree, data_dir = place / f"small-{n_files}-tree", place / f"small-{n_files}-index"
-    make_tree(tree, n_files=n_files, n_chunks_each=1)
-    make_index(data_dir, tree).close()
-    return tree, data_dir
 
 
 def _typical_file(tree: Path) -> Path:
