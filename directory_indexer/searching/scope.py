@@ -33,23 +33,20 @@ _MOST = 2.0**62
 class Scope(NamedTuple):
     """The files of a search; `file_ids` is None when every file is in it.
 
-    `rows` are the first and the last row of their chunks, where it pays to know them: words are then looked for
-    between them alone. Files of a directory were mostly indexed one after the other.
+    `file_ids_json` has them as a JSON array, the form in which SQLite takes a list of any length. `rows` are the first
+    and the last row of their chunks, where it pays to know them: words are then looked for between them alone. Files of
+    a directory were mostly indexed one after the other.
     """
 
     file_ids: frozenset[int] | None
     vectors: VectorScope
+    file_ids_json: str | None = None
     rows: tuple[int, int] | None = None
 
     @property
     def is_empty(self) -> bool:
         """Tell that no file is in the scope."""
         return self.file_ids is not None and not self.file_ids
-
-    @property
-    def file_ids_json(self) -> str | None:
-        """Give the files as a JSON array, the form in which SQLite takes a list of any length."""
-        return None if self.file_ids is None else json.dumps(sorted(self.file_ids))
 
 
 def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> Scope:
@@ -67,12 +64,13 @@ def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> S
         for id_, path in snapshot.files_in_scope(f"{of_directory} = ? AND {condition}", [directory_id, *arguments])
         if is_wanted(path)
     ]
-    found = Scope(frozenset(id_ for id_, _ in files), VectorScope(directories=_tracked_parts(snapshot, scope)))
+    file_ids = frozenset(id_ for id_, _ in files)
+    file_ids_json = json.dumps(sorted(file_ids))
+    vectors = VectorScope(directories=_tracked_parts(snapshot, scope))
     if len(files) <= _NAMED_FILES:
-        found = found._replace(vectors=VectorScope(files=tuple(path for _, path in files)))
-    if len(files) <= _SMALL_PART * snapshot.summary().n_files:
-        found = found._replace(rows=snapshot.rows_of_chunks(found.file_ids_json or "[]"))
-    return found
+        vectors = VectorScope(files=tuple(path for _, path in files))
+    is_small = len(files) <= _SMALL_PART * snapshot.summary().n_files
+    return Scope(file_ids, vectors, file_ids_json, snapshot.rows_of_chunks(file_ids_json) if is_small else None)
 
 
 def _is_everything(snapshot: Snapshot, scope: Iterable[FilePath]) -> bool:

@@ -6,12 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from fakes import FakeEmbedder
 
 from directory_indexer.errors import UsageError
 from directory_indexer.records import SearchMode
 
 if TYPE_CHECKING:
+    import numpy as np
     from indexes import Index
+    from numpy.typing import NDArray
 
 _TEXTS = {
     "red.md": "# Boats\n\nA red boat lies in the harbour.\n",
@@ -46,3 +49,21 @@ def test_a_type_that_there_is_not_is_said_to_be_none(index: Index, name: str, hi
     assert hint in (refused.value.hint or "")
     assert index.names(f"harbour type:{name}") == []
     assert index.names("harbour", kinds=("Markdown",)) == index.names("harbour", kinds=("docs",)) == ["red.md"]
+
+
+def test_a_query_that_is_refused_goes_to_no_provider(index: Index) -> None:
+    asked: list[str] = []
+
+    class Listening(FakeEmbedder):
+        def embed_query(self, text: str) -> NDArray[np.float32]:
+            asked.append(text)
+            return super().embed_query(text)
+
+    index.write("red.md", _TEXTS["red.md"])
+    index.run()
+    index.provider = Listening()
+    with pytest.raises(UsageError):
+        index.names("harbour", kinds=("pyhton",))
+    assert asked == []
+    assert index.names("harbour") == ["red.md"]
+    assert asked == ["harbour"]

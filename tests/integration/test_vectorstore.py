@@ -218,6 +218,17 @@ def test_an_older_generation_stays_whole_when_writing_it_anew_fails(
     assert store.count(_merge(store, range(10), onto=old_generation)) == 200
 
 
+def test_a_generation_stays_as_it_was_made(
+    store: EmbeddedVectorStore, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(embedded, "_EDGES", 0)
+        without_graph = _merge(store, range(10))
+    for generation in (without_graph, _merge(store, range(10, 20), onto=without_graph)):
+        config = json.loads((directory / f"generation-{generation}" / "edge_config.json").read_bytes())
+        assert config["hnsw_config"]["m"] == 0
+
+
 def _hits(store: EmbeddedVectorStore, generation: int, scope: VectorScope) -> set[ChunkId]:
     return {hit.chunk_id for hit in store.search(generation, _query(0), scope=scope, limit=500)}
 
