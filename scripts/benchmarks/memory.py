@@ -32,4 +32,4 @@ def memory(options: Options) -> Iterator[Row]:
 
 def _rows(what: str, held: Memory, interpreter: Memory) -> Iterator[Row]:
     yield Row(what, "MB at most", held.all, interpreter.all, "python -c pass")
-    yield Row(f"{what}, not of files", "MB at most", held.anonymous, interpreter.anonymous, "python -c pass")
+    yield Row(f"{what}, not shared with files", "MB at most", held.anonymous, interpreter.anonymous, "python -c pass")
