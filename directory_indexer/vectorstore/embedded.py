@@ -38,12 +38,6 @@ _OVERSAMPLING = 2.0
 
 _TAG_BYTES = 6
 
-_GRAPH_FROM_KB = 20_000
-_MAX_SEGMENT_KB = 40_000
-"""New vectors are compared one by one until there are some 50,000 of them; then they get a graph, in which a search
-looks at hundreds instead. It is built together with that of the last segment until that has some 100,000, which takes
-half a minute of processor time at most, however large the index is: 0.4 ms a vector, where embedding one takes 20."""
-
 _EDGES, _EF_CONSTRUCT, _EF = 16, 200, 512
 """Among 33,000 passages of documentation, code and PDFs, 99.3 % of the ten nearest are found by these, and 99.4 % by
 comparing all codes; with half of each, 97 %, and less than half of them for some questions."""
@@ -82,6 +76,13 @@ class EmbeddedVectorStore:
 
     keep_pending = 1024
     """So that an edited file costs one small transaction."""
+
+    graph_from_kb = 20_000
+    max_segment_kb = 40_000
+    """New vectors are compared one by one until there are some 50,000 of them; then they get a graph, in which a search
+    looks at hundreds instead. It is built together with that of the last segment until that has some 100,000, which
+    takes half a minute of processor time at most, however large the index is: 0.4 ms a vector, where embedding one
+    takes 20."""
 
     def __init__(self, generations: Generations, *, dimensions: int) -> None:
         self._generations = generations
@@ -298,40 +299,39 @@ class EmbeddedVectorStore:
         if not is_new:
             # As it was made: with another configuration the engine would make all of it anew, in one piece.
             return edge.EdgeShard.load(str(draft))
-        shard = edge.EdgeShard.create(str(draft), _engine_config(self._dimensions))
+        shard = edge.EdgeShard.create(str(draft), self._engine_config())
         for field in ("file_path", "parent_directories"):
             # An index that is read into memory is rebuilt at every opening: 220 ms at 100 000 vectors against 10.
             index = edge.KeywordIndexParams(memory=edge.Memory.Cold, enable_hnsw=False)
             shard.update(edge.UpdateOperation.create_field_index(field, index))
         return shard
 
+    def _engine_config(self) -> edge.EdgeConfig:
+        """Describe codes of eight bits a number and a graph, in the page cache, without full vectors beside them.
 
-def _engine_config(dimensions: int) -> edge.EdgeConfig:
-    """Describe codes of eight bits a number and a graph, in the page cache, without full vectors beside them.
-
-    Each vector is rotated before it is rounded, so that no model has numbers too large for the codes; writing a vector
-    that was read gives the same code again. Half-precision vectors for rescoring would take thrice the space and find
-    0.4 % more. The graph takes 45 bytes a vector.
-    """
-    return edge.EdgeConfig(
-        vectors=edge.EdgeVectorParams(
-            size=dimensions,
-            distance=edge.Distance.Cosine,
-            datatype=edge.VectorStorageDatatype.Turbo8,
-            # The engine would fault them in page by page; we read them through.
-            memory=edge.Memory.Cold,
-        ),
-        hnsw_config=edge.HnswIndexConfig(
-            m=_EDGES, ef_construct=_EF_CONSTRUCT, full_scan_threshold=10_000, payload_m=0, memory=edge.Memory.Cold
-        ),
-        optimizers=edge.EdgeOptimizersConfig(
-            default_segment_number=1, max_segment_size=_MAX_SEGMENT_KB, indexing_threshold=_GRAPH_FROM_KB
-        ),
-        # Read into memory, the ids take 60 ms of every opening at a million vectors, and 40 MB as long as it is open.
-        id_tracker_memory=edge.Memory.Cold,
-        # What is not published is never opened again, so that there is nothing to recover.
-        wal_enabled=False,
-    )
+        Each vector is rotated before it is rounded, so that no model has numbers too large for the codes; writing a
+        vector that was read gives the same code again. Half-precision vectors for rescoring would take thrice the space
+        and find 0.4 % more. The graph takes 45 bytes a vector.
+        """
+        return edge.EdgeConfig(
+            vectors=edge.EdgeVectorParams(
+                size=self._dimensions,
+                distance=edge.Distance.Cosine,
+                datatype=edge.VectorStorageDatatype.Turbo8,
+                # The engine would fault them in page by page; we read them through.
+                memory=edge.Memory.Cold,
+            ),
+            hnsw_config=edge.HnswIndexConfig(
+                m=_EDGES, ef_construct=_EF_CONSTRUCT, full_scan_threshold=10_000, payload_m=0, memory=edge.Memory.Cold
+            ),
+            optimizers=edge.EdgeOptimizersConfig(
+                default_segment_number=1, max_segment_size=self.max_segment_kb, indexing_threshold=self.graph_from_kb
+            ),
+            # Read into memory, the ids of a million vectors take 60 ms of every opening, and 40 MB while it is open.
+            id_tracker_memory=edge.Memory.Cold,
+            # What is not published is never opened again, so that there is nothing to recover.
+            wal_enabled=False,
+        )
 
 
 def _apply(shard: edge.EdgeShard, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]) -> None:

@@ -119,6 +119,8 @@ def remove(place: Path) -> None:
 def try_index(data_dir: Path, root: Path, *, merge_at: int = _MERGE_AT) -> IndexReport:
     """Index a tree in this process, as far as that goes."""
     EmbeddedVectorStore.merge_at, EmbeddedVectorStore.keep_pending = merge_at, max(merge_at // 3, 1)
+    # A few merges make a graph, and some more the next one.
+    EmbeddedVectorStore.graph_from_kb, EmbeddedVectorStore.max_segment_kb = merge_at, 2 * merge_at
     environ = {"DIRINDEX_MONITORING__BATCH_SIZE": "10"} if merge_at <= _MERGE_AT else {}
     app = CheapApp(load_config(file=None, data_dir=data_dir, environ=environ))
     report = app.indexer.index(

@@ -67,7 +67,7 @@ def quantized(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Quantized]:
     store = EmbeddedVectorStore(Generations(path / "chunks"), dimensions=QUANTIZED_DIMENSIONS)
     stored = points(range(10_600), dimensions=QUANTIZED_DIMENSIONS)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(embedded, "_GRAPH_FROM_KB", 10_000)
+        patched.setattr(EmbeddedVectorStore, "graph_from_kb", 10_000)
         generation = store.merge(0, deletes=(), upserts=stored[:10_300])
         gone = [chunk_id(number) for number in range(200)]
         generation = store.merge(generation, deletes=gone, upserts=stored[10_300:])
