@@ -55,9 +55,9 @@ class Doctor:
         yield self._permissions()
         yield self._space()
         yield self._database()
+        yield self._words()
         with self._docstore.snapshot() as snapshot:
             yield from _directories(snapshot)
-            yield _words(snapshot)
             yield _coverage(snapshot)
         yield from self._vectors()
         yield provider_finding(self._embedder)
@@ -82,12 +82,11 @@ class Doctor:
         yield from self.check()
 
     def _repair_words(self) -> Iterator[Finding]:
-        with self._docstore.snapshot() as snapshot:
-            words = _words(snapshot)
-        if words.verdict is not Verdict.OK:
-            with self._docstore.transaction() as transaction:
-                transaction.rebuild_words()
-            yield Finding("words", Verdict.REPAIRED, "the full-text index was built again from the stored texts")
+        if self._words().verdict is Verdict.OK and self._docstore.has_whole_words():
+            return
+        with self._docstore.transaction() as transaction:
+            transaction.rebuild_words()
+        yield Finding("words", Verdict.REPAIRED, "the full-text index was built again from the stored texts")
 
     def _repair_vectors(self) -> Iterator[Finding]:
         try:
@@ -133,6 +132,18 @@ class Doctor:
         except CorruptIndexError as error:
             return Finding("database", Verdict.PROBLEM, error.message, error.hint or "")
         return Finding("database", Verdict.OK, f"{self._docstore.path} is whole")
+
+    def _words(self) -> Finding:
+        try:
+            with self._docstore.snapshot() as snapshot:
+                snapshot.read_words()
+                n_rows, n_chunks = snapshot.count_words_rows(), snapshot.n_chunks
+        except CorruptIndexError:
+            return Finding("words", Verdict.PROBLEM, "the full-text index is damaged", _REPAIR)
+        if n_rows != n_chunks:
+            message = f"the full-text index has {n_rows} rows for {n_chunks} chunks"
+            return Finding("words", Verdict.PROBLEM, message, _REPAIR)
+        return Finding("words", Verdict.OK, f"{n_chunks} chunks are searchable by words")
 
     def _vectors(self) -> Iterator[Finding]:
         try:
@@ -195,14 +206,6 @@ def _directories(snapshot: Snapshot) -> Iterator[Finding]:
                 f"{path} cannot be read; what was indexed of it stays searchable",
                 f"mount it again, or: dirindex forget {path}",
             )
-
-
-def _words(snapshot: Snapshot) -> Finding:
-    n_rows, n_chunks = snapshot.count_words_rows(), snapshot.n_chunks
-    if n_rows != n_chunks:
-        message = f"the full-text index has {n_rows} rows for {n_chunks} chunks"
-        return Finding("words", Verdict.PROBLEM, message, _REPAIR)
-    return Finding("words", Verdict.OK, f"{n_chunks} chunks are searchable by words")
 
 
 def _coverage(snapshot: Snapshot) -> Finding:

@@ -508,6 +508,10 @@ class Snapshot:
         """Count the rows of the full-text index, which must be as many as there are chunks."""
         return self._count("SELECT count(*) FROM chunks_fts_docsize")
 
+    def read_words(self) -> None:
+        """Read the full-text index through: where it is damaged, an error says so."""
+        self._count("SELECT count(*) FROM chunks_vocab")
+
     def directory_statuses(self) -> tuple[DirectoryStatus, ...]:
         """Sum up every tracked directory."""
         rows = self._connection.execute("SELECT id, path, completed_at FROM directories ORDER BY path").fetchall()

@@ -80,8 +80,10 @@ class Vectorizer:
             if not snapshot.count_chunks_to_embed():
                 return
         # A run that has nothing to embed, as most have, does without.
+        from directory_indexer.heaps import share_heaps  # noqa: PLC0415
         from directory_indexer.indexing.flights import Flights  # noqa: PLC0415
 
+        share_heaps()
         embedder = self._embedder()
         self.adopt(embedder.space)
         used_before = embedder.usage

@@ -35,7 +35,7 @@ _WORDS_PER_LINE = 9
 _N_CENTRES = 200
 
 # With the model a merge comes minutes after the last one, and without it seconds. Fewer of them hold no less in memory.
-EmbeddedVectorStore.merge_at = 100_000
+EmbeddedVectorStore.merge_at = 20_000
 
 
 @dataclass(frozen=True)

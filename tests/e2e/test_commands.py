@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -166,6 +168,32 @@ def test_doctor_finds_vectors_that_have_changed_on_the_disk_and_makes_them_again
     assert "damaged" in indexed.run("doctor", expect=3).stdout
     indexed.run("doctor", "--repair")
     indexed.run("doctor")
+
+
+@pytest.mark.parametrize(
+    ("damage", "verdict"),
+    [
+        ("UPDATE chunks_fts_data SET block = substr(block, 1, 20) WHERE id > 10", "problem"),
+        ("DELETE FROM chunks_fts_docsize", "problem"),
+        # The header of a page is of no use for reading it, and only found to be wrong when FTS5 checks all.
+        ("UPDATE chunks_fts_data SET block = x'0100' || substr(block, 3) WHERE id > 10", "ok"),
+    ],
+)
+def test_doctor_builds_damaged_words_again(indexed: Shell, damage: str, verdict: str) -> None:
+    def words(expect: int = 0) -> str:
+        found = indexed.json("doctor", expect=expect)["findings"]
+        return str(next(one["verdict"] for one in found if one["check"] == "words"))
+
+    indexed.run("doctor", "--repair")
+    with contextlib.closing(sqlite3.connect(indexed.data_dir / "data.db")) as connection:
+        connection.execute(damage)
+        connection.commit()
+    assert words(expect=3 if verdict == "problem" else 0) == verdict
+    assert "the full-text index was built again" in indexed.run("doctor", "--repair").stdout
+    assert words() == "ok"
+    hits = indexed.json("search", "signing keys", "--mode", "keyword")["hits"]
+    assert hits[0]["path"] == str(indexed.docs / "ops/keys.md")
+    assert "built again" not in indexed.run("doctor", "--repair").stdout
 
 
 def test_a_damaged_database_is_set_aside_on_request(indexed: Shell) -> None:
