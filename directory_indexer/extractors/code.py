@@ -38,8 +38,7 @@ _MAX_GAP = 200
 _MAX_NEWLINES = 2
 _MAX_RUBBLE = 10_000
 _MAX_LEADS = 500
-# The parser asks anew for every word that a query compares, so larger pieces would mostly be copied in vain.
-_READ_BYTES = 4096
+_WORD_BYTES = 4096
 
 _INDENTATION = re.compile(rb"[ \t]*")
 _BLANK_LINE = re.compile(rb"\n[ \t\r]*\n[ \t]*\Z")
@@ -120,17 +119,42 @@ def _matches(source: bytes, kind: str, deadline: float) -> list[dict[str, list[N
     def is_late(*_: object) -> bool:
         return time.thread_time() > deadline
 
-    def read(start: int, _: Point) -> bytes:
-        return source[start : start + _READ_BYTES]
-
+    reader = _Reader(source)
     try:
-        tree = Parser(language).parse(read, progress_callback=is_late)
+        tree = Parser(language).parse(reader, progress_callback=is_late)
     except ValueError as error:
         raise TimeoutError from error
+    finally:
+        reader.end_parsing()
     if _is_rubble(tree.root_node, is_late):
         raise TimeoutError
     # Without a progress callback, which crashes the process in tree-sitter 0.26.1.
     return [captures for _, captures in QueryCursor(query).matches(tree.root_node)]
+
+
+class _Reader:
+    """Gives a text from any place on: to the parser, and again for every word that a query compares.
+
+    tree-sitter 0.26.1 never gives back what the parser was given, but a view that was released holds nothing. Words are
+    read from bytes alone, and given back.
+    """
+
+    def __init__(self, source: bytes) -> None:
+        self._source = source
+        self._view: memoryview | None = memoryview(b"")
+
+    def __call__(self, start: int, _: Point) -> bytes | memoryview:
+        if self._view is None:
+            return self._source[start : start + _WORD_BYTES]
+        self._view.release()
+        self._view = memoryview(self._source)[start:]
+        return self._view
+
+    def end_parsing(self) -> None:
+        """Take back what was given last."""
+        if self._view is not None:
+            self._view.release()
+        self._view = None
 
 
 def _is_rubble(root: Node, is_late: Callable[[], bool]) -> bool:

@@ -17,8 +17,8 @@ Result = TypeVar("Result")
 class WorkerLimits:
     """How many workers there may be, and what each may use; address space is limited where the system can do that.
 
-    A worker is replaced after `n_tasks`: tree-sitter 0.26.1 never gives back the text that it was given, so one that
-    reads a gigabyte of source code would hold it all. Another takes half a second to start and as much to warm up.
+    A worker is replaced after `n_tasks`, so that what a library never gives back does not grow with the job. Another
+    takes half a second to start and as much to warm up.
     """
 
     n_workers: int = 2

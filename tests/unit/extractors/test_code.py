@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from textwrap import dedent
 
 import pytest
@@ -600,3 +601,17 @@ def test_a_file_that_took_too_long_leaves_the_next_one_alone() -> None:
 def test_a_name_of_any_length_is_cut() -> None:
     (section,) = extract_code(f"def {'n' * 5000}():\n    pass\n", "python").sections
     assert section.headings == ("n" * 100,)
+
+
+def test_text_that_was_parsed_does_not_stay_in_memory() -> None:
+    source = "int number;\n" * 30_000
+    extract_code(source, "c")
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for _ in range(3):
+            extract_code(source, "c")
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < len(source) / 2
