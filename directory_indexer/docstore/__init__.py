@@ -195,6 +195,8 @@ def _translated_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
+        if str(error).startswith("Could not decode"):  # which is not SQLite's, and has no number
+            raise CorruptIndexError(f"{path}: text in it is damaged", hint=_REBUILD) from error
         detailed = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         code = detailed & 0xFF
         hint = _HINTS.get(detailed) or _HINTS.get(code, _CHECK)

@@ -196,6 +196,18 @@ def test_doctor_builds_damaged_words_again(indexed: Shell, damage: str, verdict:
     assert "built again" not in indexed.run("doctor", "--repair").stdout
 
 
+def test_a_database_whose_letters_are_damaged_is_set_aside_on_request(indexed: Shell) -> None:
+    with contextlib.closing(sqlite3.connect(indexed.data_dir / "data.db")) as connection:
+        connection.execute("UPDATE meta SET value = CAST(x'ff' || value AS TEXT) WHERE key = 'fingerprint'")
+        connection.commit()
+    assert "doctor --repair" in indexed.run("search", "keys", expect=3).stderr
+    assert "text in it is damaged" in indexed.run("doctor", expect=3).stdout
+    indexed.run("doctor", "--repair")
+    assert list(indexed.data_dir.glob("data.db.damaged-*"))
+    assert indexed.json("index", indexed.docs)["added"] in {0, 3}
+    assert indexed.json("search", "signing keys", "--mode", "keyword")["hits"]
+
+
 def test_a_damaged_database_is_set_aside_on_request(indexed: Shell) -> None:
     database = indexed.data_dir / "data.db"
     database.write_bytes(b"this is not a database" * 1000)
