@@ -182,7 +182,7 @@ class EmbeddedVectorStore:
             VectorStoreError: the generation is damaged.
         """
         with self._reading(generation) as shard:
-            return shard.count(edge.CountRequest(exact=True)) if shard else 0
+            return _n_points(shard) if shard else 0
 
     def require_whole(self, generation: int, *, n_vectors: int) -> None:
         """Look, without opening the engine, whether a generation is there and was published with so many vectors.
@@ -206,8 +206,9 @@ class EmbeddedVectorStore:
         """Publish a new generation, that of the given one without `deletes` and then with `upserts`; give its number.
 
         It is durable on return, and garbage until the database names it. Work goes on in batches, but some calls of
-        the engine take seconds during which no other thread of this process runs. What an older version wrote is
-        written anew in the format of this one.
+        the engine take seconds during which no other thread of this process runs. What this process reads is closed
+        meanwhile unless somebody asks: the ids of what is read and of what is written would be in memory at once, 45
+        bytes a vector each. What an older version wrote is written anew in the format of this one.
 
         Raises:
             VectorStoreError: the given generation is damaged, or the new one cannot be written.
@@ -217,13 +218,14 @@ class EmbeddedVectorStore:
             gone = frozenset(deletes)
             kept = (point for point in self._points(generation) if point.chunk_id not in gone)
             return self.merge(0, deletes=(), upserts=chain(kept, upserts))
+        self.close()
         with (
             _translated_errors("write vectors"),
             self._generations.draft(generation, linked=_NEVER_WRITTEN) as draft,
         ):
             with contextlib.closing(self._open_draft(draft, is_new=not generation)) as shard:
                 _apply(shard, deletes, upserts)
-                n_vectors = shard.count(edge.CountRequest(exact=True))
+                n_vectors = _n_points(shard)
             # The first opening after a write still changes files; after it, none does.
             edge.EdgeShard.load(str(draft)).close()
             _bring_into_memory(draft.rglob(_CODES))
@@ -345,6 +347,11 @@ def _apply(shard: edge.EdgeShard, deletes: Iterable[ChunkId], upserts: Iterable[
             shard.optimize()
     shard.optimize()
     shard.flush()
+
+
+def _n_points(shard: edge.EdgeShard) -> int:
+    # Without a filter this sums up what the segments hold; "exact" would first collect all ids: 140 MB for 2.5 million.
+    return shard.count(edge.CountRequest(exact=False))
 
 
 def _engine_point(point: VectorPoint) -> edge.Point:

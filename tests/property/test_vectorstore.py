@@ -53,6 +53,7 @@ def test_a_store_holds_and_finds_what_a_dictionary_would(
         hits = store.search(generation, query, scope=scope, limit=limit)
         exact = Corpus(list(expected.values())).scores(query, scope=scope) if expected else {}
         assert sorted(store.ids(generation)) == sorted(expected)
+        assert store.count(generation) == len(expected)
         assert store.vectors(generation, sorted(expected)).keys() == expected.keys()
         assert len({hit.chunk_id for hit in hits}) == len(hits)
         assert [exact[hit.chunk_id] for hit in hits] == pytest.approx(list(exact.values())[:limit], abs=8e-3)
