@@ -16,7 +16,7 @@ import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING, NoReturn
 
-from directory_indexer.errors import DirIndexError, UnavailableError
+from directory_indexer.errors import DirIndexError, UnavailableError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,8 @@ def _exit_code() -> int:
             leave_out_options(except_of=next((one for one in sys.argv[1:] if not one.startswith("-")), ""))
         # The vector engine writes small files anew when it opens and closes a generation.
         os.umask(0o077)
-        cli(prog_name="dirindex", windows_expand_args=False)
+        # Typer itself tells of a mistake in the command line, unless it shall be an object.
+        code = cli(prog_name="dirindex", windows_expand_args=False, standalone_mode=not _as_json())
     except DirIndexError as error:
         return _tell(error)
     except BrokenPipeError:
@@ -63,16 +64,29 @@ def _exit_code() -> int:
     except SystemExit as end:
         return int(end.code or 0)
     except Exception as error:  # noqa: BLE001 - the one place where a bug becomes an exit code
-        refusal = _refusal(error)
+        refusal = _mistake(error) or _refusal(error)
         return _tell(refusal) if refusal else _report_bug(error)
-    return 0
+    return int(code or 0)
+
+
+def _as_json() -> bool:
+    return "--json" in sys.argv[1:]
 
 
 def _tell(error: DirIndexError) -> int:
     from directory_indexer.cli.output import Output
 
-    Output(quiet=False, verbose=False, as_json="--json" in sys.argv[1:]).error(error)
+    Output(quiet=False, verbose=False, as_json=_as_json()).error(error)
     return error.exit_code
+
+
+def _mistake(error: Exception) -> DirIndexError | None:
+    """Tell what the parser of the command line does not understand; the classes of its exceptions are not public."""
+    message, context = getattr(error, "format_message", None), getattr(error, "ctx", None)
+    if message is None:
+        return None
+    command = context.command_path if context else "dirindex"
+    return UsageError(message(), hint=f"{command} --help tells what it takes")
 
 
 def _refusal(error: Exception) -> DirIndexError | None:

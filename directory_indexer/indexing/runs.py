@@ -34,6 +34,7 @@ class Run:
         self._listener = listener
         self._stop_reason = stop_reason
         self._written_at = 0.0
+        self.progress = RunProgress(Phase.WALKING)
         self.notice = ""
         self.trouble = ""
 
@@ -49,6 +50,7 @@ class Run:
 
     def report(self, progress: RunProgress) -> None:
         """Show progress; other processes see it at most twice a second."""
+        self.progress = progress
         self._listener(progress._replace(notice=self.notice))
         now = time.monotonic()
         if now - self._written_at >= _HEARTBEAT_SECONDS:
@@ -87,7 +89,7 @@ def recorded_run(
     run = Run(run_id=run_id, docstore=docstore, listener=listener, stop_reason=stop_reason)
     outcome, message = Outcome.FAILED, ""
     try:
-        run.report(RunProgress(Phase.WALKING))
+        run.report(run.progress)
         yield run
         outcome, message = run.outcome, run.trouble
     except KeyboardInterrupt:
@@ -98,4 +100,5 @@ def recorded_run(
         raise
     finally:
         with docstore.transaction() as transaction:
+            transaction.update_run(run_id, run.progress)
             transaction.finish_run(run_id, outcome, message)

@@ -121,6 +121,7 @@ def test_status_counts_what_is_indexed(indexed: Shell) -> None:
     status = indexed.json("status")
     assert (status["files"], status["failed"]) == (3, 0)
     assert status["chunks"] == status["embedded"] > 0
+    assert status["last_run"]["chunks_done"] == status["last_run"]["chunks_total"] == status["chunks"]
 
 
 def test_status_of_a_place_counts_the_directory_that_it_lies_in_and_no_other(indexed: Shell, tmp_path: Path) -> None:
@@ -271,6 +272,25 @@ def test_an_error_is_an_object_where_json_is_asked_for(shell: Shell) -> None:
     shell.write("note.md", "one\n")
     shell.run("index", shell.docs, "--quiet")
     assert shell.json("get", shell.docs / "nowhere.md", expect=1)["error"].endswith("nowhere.md")
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (("search", "x", "--limit", "many"), "dirindex search"),
+        (("search",), "dirindex search"),
+        (("status", "--verbse"), "dirindex status"),
+        (("serch", "x"), "dirindex"),
+    ],
+)
+def test_a_mistake_in_the_command_line_is_an_object_where_json_is_asked_for(
+    shell: Shell, words: tuple[str, ...], command: str
+) -> None:
+    error = shell.json(*words, expect=2)
+    assert error["error"]
+    assert error["hint"] == f"{command} --help tells what it takes"
+    assert error["exit_code"] == 2
+    assert shell.run(*words, expect=2).stdout == ""
 
 
 def test_the_index_is_private(indexed: Shell) -> None:
