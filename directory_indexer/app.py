@@ -227,7 +227,7 @@ class App:
             return StatusReport(
                 directories=directories,
                 failures=snapshot.failures(within=within, limit=_LISTED),
-                left_out=snapshot.skipped_files(within=within, limit=_LISTED),
+                skipped_files=snapshot.skipped_files(within=within, limit=_LISTED),
                 space=snapshot.answering_line().space or (self._space if snapshot.meta("fingerprint") else None),
                 next_space=self._space if snapshot.is_switching else None,
                 n_database_bytes=self.docstore.size_bytes(),

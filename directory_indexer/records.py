@@ -666,7 +666,7 @@ class StatusReport(NamedTuple):
     running: RunRecord | None
     last_run: RunRecord | None
     next_space: EmbeddingSpace | None = None
-    left_out: tuple[SkippedFile, ...] = ()
+    skipped_files: tuple[SkippedFile, ...] = ()
 
 
 class FileText(NamedTuple):

@@ -257,7 +257,7 @@ def status(
     app = _existing_app(config, data_dir, output)
     report = app.status(resolved_path(os.fspath(path)) if path else None)
     if as_json:
-        output.data(json_pages.status_json(report))
+        output.data(json_pages.status_json(report, verbose=verbose))
     else:
         output.lines(reports.status_lines(report, now=time.time(), paths=output.paths, verbose=verbose))
 

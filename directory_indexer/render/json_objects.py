@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Hit,
         IndexSummary,
         RunRecord,
+        SkippedFile,
     )
 
 JsonObject: TypeAlias = dict[str, object]
@@ -118,6 +119,11 @@ def directory_object(directory: DirectoryStatus) -> JsonObject:
 def failure_object(failure: FileFailure) -> JsonObject:
     """Describe a file that could not be processed."""
     return {"path": os_path(failure.path), "stage": failure.stage, "message": failure.message}
+
+
+def skipped_object(skipped: SkippedFile) -> JsonObject:
+    """Describe a file that holds nothing to index."""
+    return {"path": os_path(skipped.path), "reason": skipped.reason, "detail": skipped.detail or None}
 
 
 def run_object(run: RunRecord) -> JsonObject:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.records import Verdict, os_path
 from directory_indexer.render.json_objects import (
@@ -18,6 +18,7 @@ from directory_indexer.render.json_objects import (
     plan_changes,
     plan_counts,
     run_object,
+    skipped_object,
     summary_object,
 )
 
@@ -46,6 +47,11 @@ PAGE_BYTES = 200_000
 
 _RESERVED_BYTES = 64  # for a longer line number, cursor or option than an empty page has
 _MOST_BYTES_A_CHARACTER = len(json.dumps("\U0001f600")) - len('""')
+
+
+class _Listed(NamedTuple):
+    items: Sequence[object]
+    n_all: int
 
 
 def search_json(
@@ -121,7 +127,7 @@ def index_json(report: IndexReport, *, page_bytes: int = PAGE_BYTES) -> str:
         "unavailable": [os_path(root) for root in report.unavailable_roots],
     }
     failures = [failure_object(failure) for failure in (*report.failures, *report.refused)]
-    return _with_list(page, "failures", failures, n_all=len(failures), page_bytes=page_bytes)
+    return _with_lists(page, {"failures": _Listed(failures, len(failures))}, page_bytes)
 
 
 def migration_json(report: MigrationReport, *, endpoint: str | None) -> str:
@@ -163,11 +169,11 @@ def plan_json(plans: Sequence[Plan], estimate: EmbeddingEstimate, *, page_bytes:
         "directories": directories,
     }
     changes = [change for plan in plans for change in plan_changes(plan)]
-    return _with_list(page, "changes", changes, n_all=len(changes), page_bytes=page_bytes)
+    return _with_lists(page, {"changes": _Listed(changes, len(changes))}, page_bytes)
 
 
-def status_json(report: StatusReport, *, page_bytes: int = PAGE_BYTES) -> str:
-    """Write how the index stands."""
+def status_json(report: StatusReport, *, verbose: bool = False, page_bytes: int = PAGE_BYTES) -> str:
+    """Write how the index stands, and which files were skipped if that is asked for."""
     directories = report.directories
     n_failed = sum(one.n_failed for one in directories)
     reasons: Counter[SkipReason] = Counter()
@@ -190,8 +196,10 @@ def status_json(report: StatusReport, *, page_bytes: int = PAGE_BYTES) -> str:
         "last_run": report.last_run and run_object(report.last_run),
     }
     failures = [failure_object(failure) for failure in report.failures]
-    n_listed = n_failed + sum(one.n_refused for one in directories)
-    return _with_list(page, "failures", failures, n_all=n_listed, page_bytes=page_bytes)
+    lists = {"failures": _Listed(failures, n_failed + sum(one.n_refused for one in directories))}
+    if verbose:
+        lists["skipped_files"] = _Listed([*map(skipped_object, report.skipped_files)], reasons.total())
+    return _with_lists(page, lists, page_bytes)
 
 
 def _space_object(space: EmbeddingSpace | None) -> JsonObject | None:
@@ -241,9 +249,14 @@ def _n_fitting(items: Iterable[object], n_bytes: int, *, at_least: int = 0) -> i
     return max(n_fitting, at_least)
 
 
-def _with_list(page: JsonObject, name: str, items: Sequence[object], *, n_all: int, page_bytes: int) -> str:
-    n_fitting = _n_fitting(items, _room({**page, name: [], "truncated": False}, page_bytes))
-    return _text({**page, name: items[:n_fitting], "truncated": n_fitting < n_all})
+def _with_lists(page: JsonObject, lists: Mapping[str, _Listed], page_bytes: int) -> str:
+    is_truncated = False
+    page = {**page, **{name: [] for name in lists}, "truncated": False}
+    for name, listed in lists.items():
+        n_fitting = _n_fitting(listed.items, _room(page, page_bytes))
+        page[name] = listed.items[:n_fitting]
+        is_truncated |= n_fitting < listed.n_all
+    return _text(page | {"truncated": is_truncated})
 
 
 def _text_that_fits(file_text: FileText, n_bytes: int) -> tuple[str, int, str | None]:

@@ -125,7 +125,7 @@ def status_lines(report: StatusReport, *, now: float, paths: PathStyle, verbose:
         yield line()
     yield from _skips(skipped.most_common())
     if verbose:
-        yield from _paths_left_out(report.left_out, skipped.total(), paths=paths)
+        yield from _skipped_files(report.skipped_files, skipped.total(), paths=paths)
     yield from _failures(report.failures, n_failed, paths=paths, verbose=verbose)
     yield _fact("model", _model(report))
     yield _fact("on disk", f"{size(report.n_database_bytes)} in the database, {size(report.n_vector_bytes)} of vectors")
@@ -218,12 +218,12 @@ def _failures(failures: Sequence[FileFailure], n_failed: int, *, paths: PathStyl
     yield from _left_out(n_failed - len(shown))
 
 
-def _paths_left_out(left_out: Sequence[SkippedFile], n_skipped: int, *, paths: PathStyle) -> Iterator[Line]:
-    for one in left_out:
+def _skipped_files(files: Sequence[SkippedFile], n_skipped: int, *, paths: PathStyle) -> Iterator[Line]:
+    for one in files:
         why = f"  {one.reason}, {one.detail}" if one.detail else f"  {one.reason}"
         yield line(Span(paths.shown(one.path), Style.PATH), why, indent=_FACT_WIDTH)
-    if n_skipped > len(left_out):
-        yield line(Span(f"and {n_skipped - len(left_out):,} more", Style.NOTE), indent=_FACT_WIDTH)
+    if n_skipped > len(files):
+        yield line(Span(f"and {n_skipped - len(files):,} more", Style.NOTE), indent=_FACT_WIDTH)
 
 
 def _left_out(n: int) -> Iterator[Line]:

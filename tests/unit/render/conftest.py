@@ -118,6 +118,7 @@ def status_report() -> StatusReport:
             DirectoryStatus(file_path("/mnt/usb"), False, None, 0, 0, 0, 0, (), 0),
         ),
         failures=(FAILURE,),
+        skipped_files=(SkippedFile(file_path("/home/ann/notes/logo.png"), SkipReason.BINARY, "PNG image"),),
         space=EmbeddingSpace("embedded", "all-MiniLM-L6-v2", 384),
         n_database_bytes=34_000_000,
         n_vector_bytes=12_000_000,

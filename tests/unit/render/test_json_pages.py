@@ -18,6 +18,8 @@ from directory_indexer.records import (
     MigrationReport,
     Outcome,
     SearchResult,
+    SkippedFile,
+    SkipReason,
     Stage,
     file_path,
 )
@@ -74,7 +76,9 @@ def test_the_documentation_shows_what_is_written(  # noqa: PLR0913, PLR0917 - ea
         "get": get_json(file_text),
         "index": index_json(index_report),
         "index --dry-run": plan_json(plans, estimate),
-        "status": status_json(status_report._replace(directories=status_report.directories[:1], last_run=None)),
+        "status": status_json(
+            status_report._replace(directories=status_report.directories[:1], last_run=None), verbose=True
+        ),
         "migrate": migration_json(
             MigrationReport(Outcome.COMPLETED, 3.214, 12034, 12034, 200, 200), endpoint="http://localhost:6333"
         ),
@@ -185,6 +189,22 @@ def test_failures_that_the_report_itself_left_out_are_told(status_report: Status
     directory = status_report.directories[0]._replace(n_failed=2)
     page = json.loads(status_json(status_report._replace(directories=(directory,))))
     assert (page["failed"], len(page["failures"]), page["truncated"]) == (2, 1, True)
+
+
+def test_skipped_files_share_the_page_with_failures(status_report: StatusReport) -> None:
+    skipped = tuple(SkippedFile(file_path(f"/n/{n}"), SkipReason.BINARY, "") for n in range(100))
+    directory = status_report.directories[0]._replace(n_failed=1, skipped=((SkipReason.BINARY, 100),))
+    report = status_report._replace(directories=(directory,), skipped_files=skipped)
+    assert "skipped_files" not in json.loads(status_json(report))
+    whole = json.loads(status_json(report, verbose=True))
+    assert (len(whole["skipped_files"]), whole["truncated"]) == (100, False)
+    assert whole["skipped_files"][0] == {"path": "/n/0", "reason": "binary", "detail": None}
+    text = status_json(report, verbose=True, page_bytes=3000)
+    page = json.loads(text)
+    assert len(text) <= 3000
+    assert len(page["failures"]) == 1
+    assert 0 < len(page["skipped_files"]) < 100
+    assert page["truncated"]
 
 
 def test_the_counts_of_a_run_add_up(index_report: IndexReport, plans: list[Plan], estimate: EmbeddingEstimate) -> None:

@@ -157,9 +157,9 @@ def test_an_error_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixtur
     )
 
 
-def test_what_was_left_out_is_named_on_request(status_report: StatusReport) -> None:
-    left_out = (SkippedFile(file_path("/srv/\x1b[2J.env"), SkipReason.SECRET, "environment file"),)
-    report = status_report._replace(left_out=left_out)
+def test_skipped_files_are_named_on_request(status_report: StatusReport) -> None:
+    skipped = (SkippedFile(file_path("/srv/\x1b[2J.env"), SkipReason.SECRET, "environment file"),)
+    report = status_report._replace(skipped_files=skipped)
     assert "/srv/\\x1b[2J.env  secret, environment file" in plain(
         status_lines(report, now=0, paths=AT_HOME, verbose=True)
     )
