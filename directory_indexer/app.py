@@ -171,8 +171,8 @@ class App:
         for mistake in KEYS["storage.qdrant.endpoint"].kind.mistakes(to_server or qdrant.endpoint):
             raise UsageError(f"--to-server '{to_server}' {mistake.words}")
         with self.docstore.snapshot() as snapshot:
-            line = snapshot.line()
-            if snapshot.is_switching:
+            line = snapshot.vectors.line()
+            if snapshot.vectors.is_switching:
                 raise IndexMismatchError("a switch to another model is under way", hint="dirindex index completes it")
         embedded = self._embedded_vectorstore(line)
         server = self._qdrant_server(line, to_server or qdrant.endpoint or "")
@@ -228,8 +228,9 @@ class App:
                 directories=directories,
                 failures=snapshot.failures(within=within, limit=_LISTED),
                 skipped_files=snapshot.skipped_files(within=within, limit=_LISTED),
-                space=snapshot.answering_line().space or (self._space if snapshot.meta("fingerprint") else None),
-                next_space=self._space if snapshot.is_switching else None,
+                space=snapshot.vectors.answering_line().space
+                or (self._space if snapshot.meta("fingerprint") else None),
+                next_space=self._space if snapshot.vectors.is_switching else None,
                 n_database_bytes=self.docstore.size_bytes(),
                 n_vector_bytes=sum(generations.size_bytes() for generations in self._all_generations()),
                 running=self._going_on(runs),
@@ -294,7 +295,7 @@ class App:
             ProviderError: it cannot be loaded.
         """
         with self.docstore.snapshot() as snapshot:
-            return self.embedder_of(snapshot.answering_line().space)
+            return self.embedder_of(snapshot.vectors.answering_line().space)
 
     def embedder_of(self, space: EmbeddingSpace | None) -> Embedder:
         """Give the embedder that made the vectors of a space: the configured one, or one as the index remembers it.
@@ -380,7 +381,7 @@ class App:
 
     def _main_vectorstore(self) -> VectorStore:
         with self.docstore.snapshot() as snapshot:
-            return self._vectorstore(snapshot.line())
+            return self._vectorstore(snapshot.vectors.line())
 
     def _vectorstore(self, line: VectorLine) -> VectorStore:
         """Open the store of a line once; of two at most, for readers of a former one keep it on the disk."""

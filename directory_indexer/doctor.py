@@ -159,7 +159,7 @@ class Doctor:
         if lost or unknown:
             message = f"{len(lost)} vectors are lost, {len(unknown)} belong to nothing"
             return Finding("vectors", Verdict.PROBLEM, message, _REPAIR)
-        count = len(snapshot.embedded_chunk_ids()) + snapshot.count_pending_vectors()
+        count = len(snapshot.vectors.embedded_chunk_ids()) + snapshot.vectors.count_pending()
         return Finding("vectors", Verdict.OK, f"{count} vectors agree with the database")
 
     def _disagreement(self, snapshot: Snapshot) -> tuple[set[ChunkId], set[ChunkId]]:
@@ -169,13 +169,13 @@ class Doctor:
             VectorsLostError: they are damaged.
             GenerationGoneError: they are not there, or were replaced meanwhile.
         """
-        generation = snapshot.generation(self._vectorstore.place)
-        expected = snapshot.embedded_chunk_ids()
+        generation = snapshot.vectors.generation(self._vectorstore.place)
+        expected = snapshot.vectors.embedded_chunk_ids()
         self._vectorstore.require_intact(generation)
         stored = set(self._vectorstore.ids(generation)) if generation else set()
         # A merge that was cut off may have brought pending vectors to a server.
-        pending = snapshot.pending_vectors_of(list(stored - expected))
-        return expected - stored, stored - expected - set(snapshot.stale_points()) - pending.keys()
+        pending = snapshot.vectors.pending_of(list(stored - expected))
+        return expected - stored, stored - expected - set(snapshot.vectors.stale_points()) - pending.keys()
 
 
 def provider_finding(get_embedder: Callable[[], Embedder]) -> Finding:
@@ -209,7 +209,7 @@ def _directories(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _coverage(snapshot: Snapshot) -> Finding:
-    waiting = snapshot.count_chunks_to_embed()
+    waiting = snapshot.vectors.count_chunks_to_embed()
     if waiting:
         return Finding("meaning", Verdict.WARNING, f"{waiting} chunks wait for their vectors", "dirindex index")
     return Finding("meaning", Verdict.OK, "every chunk is searchable by meaning")

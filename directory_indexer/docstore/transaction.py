@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from directory_indexer.docstore.known import left_out_of
 from directory_indexer.docstore.schema import FTS_TABLE
-from directory_indexer.docstore.snapshot import FORMER, GENERATION_KEYS, GONE_FORMER, NEEDLESS
 from directory_indexer.docstore.texts import packed, unpacked
+from directory_indexer.docstore.vectors import FORMER, GENERATION_KEYS, GONE_FORMER, NEEDLESS
 from directory_indexer.records import FilePath, FileState, chunk_id_bytes, content_hash, embedding_text, new_chunk_id
 from directory_indexer.relevance.analyzer import FTS_COLUMNS, index_fields
 

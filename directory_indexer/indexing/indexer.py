@@ -174,7 +174,7 @@ class Indexer:
         with self._docstore.snapshot() as snapshot:
             stored = snapshot.meta("fingerprint")
             built = Fingerprint.from_json(stored) if stored else now
-            n_tokens = snapshot.count_tokens(waiting_only=built.embedding == now.embedding)
+            n_tokens = snapshot.vectors.count_tokens(waiting_only=built.embedding == now.embedding)
         n_tokens += sum(plan.n_bytes for plan in plans) // BYTES_PER_TOKEN
         return EmbeddingEstimate(now.embedding, n_tokens, now.differences(built))
 
@@ -223,7 +223,7 @@ class Indexer:
     def _services_notice(self, plans: Sequence[Plan]) -> str:
         """Ask for provider and vector store before hours of work, of which the words can be had without them."""
         with self._docstore.snapshot() as snapshot:
-            is_needed = snapshot.count_chunks_to_embed() or any(plan.requests for plan in plans)
+            is_needed = snapshot.vectors.count_chunks_to_embed() or any(plan.requests for plan in plans)
         try:
             if is_needed:
                 self._check_services()
@@ -289,7 +289,7 @@ class Indexer:
         now = self._policy.fingerprint
         with self._docstore.snapshot() as snapshot:
             stored = snapshot.meta("fingerprint")
-            places = snapshot.generations()
+            places = snapshot.vectors.generations()
         built = Fingerprint.from_json(stored) if stored else now
         differences = now.differences(built)
         is_elsewhere = bool(places) and self._vectorizer.place not in places

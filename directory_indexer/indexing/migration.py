@@ -74,7 +74,7 @@ class Migration:
         """
         started = time.monotonic()
         with write_lock(self._lock_path, wait=False), self._docstore.snapshot() as snapshot:
-            wanted = snapshot.embedded_chunk_ids()
+            wanted = snapshot.vectors.embedded_chunk_ids()
             plan = self._planned(snapshot)
             command = f"migrate to {self._where}"
             with recorded_run(self._docstore, command=command, listener=listener, stop_reason=stop_reason) as run:
@@ -92,7 +92,7 @@ class Migration:
         )
 
     def _planned(self, snapshot: Snapshot) -> _Plan:
-        fresh = _Plan(snapshot.generation(self._source.place), self._where)
+        fresh = _Plan(snapshot.vectors.generation(self._source.place), self._where)
         mark = snapshot.meta(_MARK)
         begun = _Plan(*json.loads(mark)) if mark else fresh
         return begun if (begun.base, begun.where) == (fresh.base, fresh.where) else fresh
@@ -109,7 +109,7 @@ class Migration:
             if run.must_stop:
                 break
             vectors = self._source.vectors(plan.base, batch)
-            points = snapshot.points(vectors)
+            points = snapshot.vectors.points(vectors)
             plan = self._marked(plan, self._target.merge(plan.generation, deletes=(), upserts=points))
             n_copied += len(points)
         return n_copied, plan

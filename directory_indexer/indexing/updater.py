@@ -120,7 +120,7 @@ class Updater:
     def update_meaning(self) -> None:
         """Embed what waits, until all is searchable by meaning, a service fails, or the run must stop."""
         with self._docstore.snapshot() as snapshot:
-            total = snapshot.count_chunks_to_embed()
+            total = snapshot.vectors.count_chunks_to_embed()
         self._progress = self._progress._replace(phase=Phase.EMBEDDING, chunks_total=total)
         if total and not self._run.must_stop:
             self._attempt(self._embed)

@@ -57,7 +57,7 @@ class Vectorizer:
     @property
     def _vectorstore(self) -> VectorStore:
         with self._docstore.snapshot() as snapshot:
-            return self._store_of(snapshot.line())
+            return self._store_of(snapshot.vectors.line())
 
     def check(self) -> None:
         """Make sure that the vector store can take vectors.
@@ -66,7 +66,7 @@ class Vectorizer:
             VectorStoreError: it cannot be reached, or holds other vectors.
         """
         with self._docstore.snapshot() as snapshot:
-            generation = snapshot.generation(self.place)
+            generation = snapshot.vectors.generation(self.place)
         self._vectorstore.prepare(generation)
 
     def embed_pending(self, *, must_stop: Callable[[], bool] = lambda: False) -> Iterator[Step]:
@@ -77,7 +77,7 @@ class Vectorizer:
             VectorStoreError: the vector store cannot take vectors; the batches that are under way are kept.
         """
         with self._docstore.snapshot() as snapshot:
-            if not snapshot.count_chunks_to_embed():
+            if not snapshot.vectors.count_chunks_to_embed():
                 return
         # A run that has nothing to embed, as most have, does without.
         from directory_indexer.heaps import share_heaps  # noqa: PLC0415
@@ -101,7 +101,7 @@ class Vectorizer:
             ProviderError: the vectors of the index have another length.
         """
         with self._docstore.snapshot() as snapshot:
-            known = snapshot.line().space
+            known = snapshot.vectors.line().space
         if known is None:
             with self._docstore.transaction() as transaction:
                 transaction.set_space(space)
@@ -123,7 +123,7 @@ class Vectorizer:
         self.restore_lost()
         self.merge_all()
         with self._docstore.snapshot() as snapshot:
-            former, line = snapshot.former_line(), snapshot.line()
+            former, line = snapshot.vectors.former_line(), snapshot.vectors.line()
         name = fingerprint.embedding
         is_way_back = former is not None and former.space is not None and former.space.name == name
         with self._docstore.transaction() as transaction:
@@ -138,9 +138,9 @@ class Vectorizer:
     def complete_switch(self) -> None:
         """Let new vectors answer, and drop those of the former space, if every chunk has got its own."""
         with self._docstore.snapshot() as snapshot:
-            former = snapshot.former_line()
-            is_complete = snapshot.count_chunks_to_embed() == snapshot.count_refused()
-            left = snapshot.left_line()
+            former = snapshot.vectors.former_line()
+            is_complete = snapshot.vectors.count_chunks_to_embed() == snapshot.vectors.count_refused()
+            left = snapshot.vectors.left_line()
         if former is not None and is_complete:
             with self._docstore.transaction() as transaction:
                 transaction.end_switch()
@@ -159,7 +159,7 @@ class Vectorizer:
         While the vector store is away nothing is known to be lost; what needs it later says so.
         """
         with self._docstore.snapshot() as snapshot:
-            generation, n_vectors = snapshot.generation(self.place), snapshot.count_stored_vectors()
+            generation, n_vectors = snapshot.vectors.generation(self.place), snapshot.vectors.count_stored()
         if not generation:
             return
         try:
@@ -183,8 +183,8 @@ class Vectorizer:
         """Move every pending vector into the vector store, and let no vector of a text that is gone stay anywhere."""
         self.merge_all()
         with self._docstore.snapshot() as snapshot:
-            former, gone = snapshot.former_line(), snapshot.gone_former_points()
-            generation = snapshot.answering_generation(self.place)
+            former, gone = snapshot.vectors.former_line(), snapshot.vectors.gone_former_points()
+            generation = snapshot.vectors.answering_generation(self.place)
         if former is not None and gone:
             store = self._store_of(former)
             generation = store.merge(generation, deletes=gone, upserts=())
@@ -194,14 +194,16 @@ class Vectorizer:
 
     def _has_changes(self) -> bool:
         with self._docstore.snapshot() as snapshot:
-            return bool(snapshot.count_pending_vectors() + snapshot.count_stale_points())
+            return bool(snapshot.vectors.count_pending() + snapshot.vectors.count_stale_points())
 
     def _merge(self, *, at_least: int) -> None:
         with self._docstore.snapshot() as snapshot:
-            if snapshot.count_pending_vectors() + snapshot.count_needless_points() < max(at_least, 1):
+            if snapshot.vectors.count_pending() + snapshot.vectors.count_needless_points() < max(at_least, 1):
                 return
             generation = self._vectorstore.merge(
-                snapshot.generation(self.place), deletes=snapshot.needless_points(), upserts=snapshot.pending_points()
+                snapshot.vectors.generation(self.place),
+                deletes=snapshot.vectors.needless_points(),
+                upserts=snapshot.vectors.pending_points(),
             )
         with self._docstore.transaction() as transaction:
             transaction.publish_generation(self.place, generation)
@@ -231,7 +233,7 @@ class Vectorizer:
     def _send(self, flights: Flights, after: int, limit: int) -> tuple[int | None, Step]:
         """Take the next batch: keep what is known of it, send off the rest; None when there is no next batch."""
         with self._docstore.snapshot() as snapshot:
-            batch = snapshot.chunks_to_embed(after=after, limit=limit)
+            batch = snapshot.vectors.chunks_to_embed(after=after, limit=limit)
         if not batch:
             return None, Step()
         known = self._known_vectors(batch)
@@ -245,9 +247,9 @@ class Vectorizer:
     def _known_vectors(self, batch: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
         hashes = list({chunk.text_hash for chunk in batch})
         with self._docstore.snapshot() as snapshot:
-            known = snapshot.pending_twins(hashes)
-            twins = snapshot.embedded_twins([digest for digest in hashes if digest not in known])
-            generation = snapshot.generation(self.place)
+            known = snapshot.vectors.pending_twins(hashes)
+            twins = snapshot.vectors.embedded_twins([digest for digest in hashes if digest not in known])
+            generation = snapshot.vectors.generation(self.place)
         stored = self._vectorstore.vectors(generation, list(twins.values())) if twins else {}
         return known | {digest: stored[twin].tobytes() for digest, twin in twins.items() if twin in stored}
 

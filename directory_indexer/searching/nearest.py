@@ -39,10 +39,10 @@ class Nearest:
             GenerationGoneError: the vectors of this moment were replaced meanwhile, or are lost.
             IndexMismatchError: the vectors are in another store.
         """
-        generation = snapshot.answering_generation(self._place)
+        generation = snapshot.vectors.answering_generation(self._place)
         if scope.is_empty or not generation:
             return []
-        store = self._store_of(snapshot.answering_line())
+        store = self._store_of(snapshot.vectors.answering_line())
         return store.search(generation, vector, scope=scope.vectors, limit=limit)
 
     def chunks(
@@ -73,7 +73,10 @@ class Nearest:
     def vectors(self, snapshot: Snapshot, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
         """Give the vectors of those chunks that have one."""
         pending, current = self._where(snapshot, chunk_ids)
-        store, generation = self._store_of(snapshot.answering_line()), snapshot.answering_generation(self._place)
+        store, generation = (
+            self._store_of(snapshot.vectors.answering_line()),
+            snapshot.vectors.answering_generation(self._place),
+        )
         stored = store.vectors(generation, current) if current else {}
         return stored | {chunk_id: np.frombuffer(raw, np.float32) for chunk_id, raw in pending.items()}
 
@@ -82,25 +85,28 @@ class Nearest:
     ) -> dict[ChunkId, float]:
         """Give the cosine similarities of those chunks that have a vector."""
         pending, current = self._where(snapshot, chunk_ids)
-        store, generation = self._store_of(snapshot.answering_line()), snapshot.answering_generation(self._place)
+        store, generation = (
+            self._store_of(snapshot.vectors.answering_line()),
+            snapshot.vectors.answering_generation(self._place),
+        )
         stored = store.cosines(generation, vector, current) if current else {}
         return stored | {chunk_id: float(np.frombuffer(raw, np.float32) @ vector) for chunk_id, raw in pending.items()}
 
     def _where(self, snapshot: Snapshot, chunk_ids: Sequence[ChunkId]) -> tuple[dict[ChunkId, bytes], list[ChunkId]]:
         """Tell the vectors that wait from those that the generation holds."""
-        pending = {} if snapshot.is_switching else snapshot.pending_vectors_of(chunk_ids)
+        pending = {} if snapshot.vectors.is_switching else snapshot.vectors.pending_of(chunk_ids)
         rest = [chunk_id for chunk_id in chunk_ids if chunk_id not in pending]
-        return pending, sorted(snapshot.current_points(rest, None))
+        return pending, sorted(snapshot.vectors.current_points(rest, None))
 
     def _in_generation(
         self, snapshot: Snapshot, vector: NDArray[np.float32], hits: list[VectorHit], *, scope: Scope, limit: int
     ) -> list[VectorHit]:
         """Look deeper until enough of the hits are of texts that are in the index."""
         asked = limit
-        while snapshot.answering_generation(self._place):
-            current = snapshot.current_points([hit.chunk_id for hit in hits], scope.file_ids)
+        while snapshot.vectors.answering_generation(self._place):
+            current = snapshot.vectors.current_points([hit.chunk_id for hit in hits], scope.file_ids)
             valid = [hit for hit in hits if hit.chunk_id in current]
-            if not hits and snapshot.has_current_points(scope.file_ids_json):
+            if not hits and snapshot.vectors.has_current_points(scope.file_ids_json):
                 raise GenerationGoneError("there are none where there should be some")
             if len(valid) >= limit or len(hits) < asked:
                 return valid
@@ -109,7 +115,7 @@ class Nearest:
         return []
 
     def _pending(self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope, limit: int) -> list[VectorHit]:
-        pending = snapshot.pending_vectors()
+        pending = snapshot.vectors.pending()
         if not pending.chunk_ids:
             return []
         scores = np.frombuffer(pending.values, np.float32).reshape(len(pending.chunk_ids), -1) @ vector

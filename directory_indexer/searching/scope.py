@@ -8,7 +8,7 @@ import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from directory_indexer.docstore.snapshot import within_condition
+from directory_indexer.docstore.reading import within_condition
 from directory_indexer.errors import UsageError
 from directory_indexer.extractors.kinds import GROUPS, KIND_NAMES, kind_for_alias
 from directory_indexer.records import VectorScope, lies_in, os_path

@@ -106,7 +106,9 @@ class Searcher:
         require_types(request.kinds)
         by_meaning = mode is not SearchMode.KEYWORD and query.meaning
         embedding = (
-            Meanwhile(partial(self._embed, snapshot.answering_line().space, query.meaning)) if by_meaning else None
+            Meanwhile(partial(self._embed, snapshot.vectors.answering_line().space, query.meaning))
+            if by_meaning
+            else None
         )
         plan = plan_match(query, snapshot)
         scope = resolve_scope(snapshot, request, query)
@@ -250,7 +252,7 @@ def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
     Raises:
         IndexMismatchError: those of the index have another number.
     """
-    space = snapshot.answering_line().space
+    space = snapshot.vectors.answering_line().space
     if space is not None and space.dimensions != n_dimensions:
         raise IndexMismatchError(
             f"the index holds vectors of {space.dimensions} dimensions, and {space.name} makes {n_dimensions} now",
@@ -260,7 +262,7 @@ def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
 
 def coverage(snapshot: Snapshot) -> tuple[str, ...]:
     """Say what cannot be found by meaning yet, if there is anything."""
-    former, waiting = snapshot.former_line(), snapshot.count_chunks_to_embed()
+    former, waiting = snapshot.vectors.former_line(), snapshot.vectors.count_chunks_to_embed()
     if former is not None and former.space is not None:
         return (
             f"{waiting} of {snapshot.n_chunks} chunks wait to be embedded anew; until then {former.space.name} answers",

@@ -93,7 +93,7 @@ class SimilarFiles:
         match outcome:
             case ParsedFile():
                 texts = [embedding_text(chunk, path) for chunk in _spread(outcome.chunks)]
-                vectors = self._embedder(snapshot.answering_line().space).embed_documents(texts)
+                vectors = self._embedder(snapshot.vectors.answering_line().space).embed_documents(texts)
                 require_comparable(snapshot, vectors.shape[1])
                 return list(vectors)
             case SkippedFile():

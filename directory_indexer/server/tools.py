@@ -200,7 +200,7 @@ class Tools:
     def _state(self, snapshot: Snapshot) -> tuple[IndexSummary, str]:
         """Sum up the index, and name the state that it is in."""
         summary, runs = self._app.summary_of(snapshot), snapshot.latest_runs(1)
-        generations = snapshot.generations().values()
+        generations = snapshot.vectors.generations().values()
         parts = (*generations, summary.n_files, summary.n_chunks, summary.n_embedded, runs[0].id if runs else 0)
         return summary, ".".join(map(str, parts))
 

@@ -121,7 +121,7 @@ def test_what_is_forgotten_in_the_middle_of_a_switch_leaves_no_vector_of_either_
     run_for(index, 3)
     index.indexer.forget(str(other))
     with index.docstore.snapshot() as snapshot:
-        former = set(index.vectorstore.ids(snapshot.answering_generation(index.vectorstore.place)))
+        former = set(index.vectorstore.ids(snapshot.vectors.answering_generation(index.vectorstore.place)))
         chunks = {chunk.chunk_id for number in range(N_FILES) for chunk in snapshot.chunks_of(_path(index, number))}
     assert former == chunks
     assert by_meaning(index, "town23") == ["23.md"]
@@ -229,7 +229,7 @@ def test_a_switch_is_complete_when_nothing_is_left_to_embed(index: Index, old: F
     report = index.run()
     assert report.n_pending == 0
     with index.docstore.snapshot() as snapshot:
-        assert not snapshot.is_switching
+        assert not snapshot.vectors.is_switching
     del old
 
 

@@ -44,7 +44,9 @@ class OnServer(Index):
         """Count the points in the collections of the first model and of the present one that are there."""
         client = QdrantClient(url=self.url, check_compatibility=False)
         with self.docstore.snapshot() as snapshot:
-            names = dict.fromkeys((f"{self.collection}-test", f"{self.collection}-test{snapshot.line().suffix}"))
+            names = dict.fromkeys(
+                (f"{self.collection}-test", f"{self.collection}-test{snapshot.vectors.line().suffix}")
+            )
         return [client.count(name).count for name in names if client.collection_exists(name)]
 
     def use(self, model: str) -> FakeEmbedder:

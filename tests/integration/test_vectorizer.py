@@ -41,7 +41,7 @@ def test_a_place_that_another_text_has_taken_gives_no_vector_to_the_text_that_wa
     with index.docstore.snapshot() as snapshot:
         chunks = snapshot.chunks_of(path)
         vectors = index.nearest.vectors(snapshot, [chunk.chunk_id for chunk in chunks])
-        generation, n_vectors = snapshot.generation(index.vectorizer.place), snapshot.count_stored_vectors()
+        generation, n_vectors = snapshot.vectors.generation(index.vectorizer.place), snapshot.vectors.count_stored()
     for chunk in chunks:
         wanted = index.embedder.embed_query(embedding_text(chunk.chunk, path))
         assert vectors[chunk.chunk_id] @ wanted == pytest.approx(1, abs=0.01)
