@@ -13,7 +13,7 @@ import gc
 import os
 import signal
 import sys
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, NoReturn
 
 from directory_indexer.errors import DirIndexError, UnavailableError, UsageError
@@ -70,7 +70,7 @@ def _exit_code() -> int:
 
 
 def _as_json() -> bool:
-    return "--json" in sys.argv[1:]
+    return "--json" in takewhile(lambda argument: argument != "--", sys.argv[1:])
 
 
 def _tell(error: DirIndexError) -> int:
@@ -81,7 +81,7 @@ def _tell(error: DirIndexError) -> int:
 
 
 def _mistake(error: Exception) -> DirIndexError | None:
-    """Tell what the parser of the command line does not understand; the classes of its exceptions are not public."""
+    """Tell what the parser of the command line does not understand; before 0.28 Typer's errors have no public name."""
     message, context = getattr(error, "format_message", None), getattr(error, "ctx", None)
     if message is None:
         return None

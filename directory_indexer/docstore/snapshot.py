@@ -178,7 +178,7 @@ class Snapshot(Reading):
             found.update(chunk_id_from_bytes(row[0]) for row in rows)
         return found
 
-    # The vocabulary, as `query.plan_match` asks for it
+    # The vocabulary, as `matchplan.plan_match` asks for it
 
     def counts(self, terms: Sequence[str]) -> dict[str, int]:
         """Tell in how many chunks each of these words occurs; words that do not occur are left out."""

@@ -103,15 +103,17 @@ class Migration:
         if gone := there - wanted:
             plan = self._marked(plan, self._target.merge(plan.generation, deletes=gone, upserts=()))
         missing = sorted(wanted - there)
+        progress = RunProgress(Phase.COPYING, chunks_done=len(there & wanted), chunks_total=len(wanted))
+        run.report(progress)
         n_copied = 0
         for batch in _batches(missing):
-            run.report(RunProgress(Phase.COPYING, chunks_done=len(there) + n_copied, chunks_total=len(wanted)))
             if run.must_stop:
                 break
             vectors = self._source.vectors(plan.base, batch)
             points = snapshot.vectors.points(vectors)
             plan = self._marked(plan, self._target.merge(plan.generation, deletes=(), upserts=points))
             n_copied += len(points)
+            run.report(progress._replace(chunks_done=progress.chunks_done + n_copied))
         return n_copied, plan
 
     def _found(self, plan: _Plan) -> tuple[_Plan, set[ChunkId]]:

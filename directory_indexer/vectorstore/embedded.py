@@ -207,8 +207,8 @@ class EmbeddedVectorStore:
 
         It is durable on return, and garbage until the database names it. Work goes on in batches, but some calls of
         the engine take seconds during which no other thread of this process runs. What this process reads is closed
-        meanwhile unless somebody asks: the ids of what is read and of what is written would be in memory at once, 45
-        bytes a vector each. What an older version wrote is written anew in the format of this one.
+        meanwhile unless somebody asks: it maps the files with the ids of all vectors, 44 bytes each, and so does what
+        is written. What an older version wrote is written anew in the format of this one.
 
         Raises:
             VectorStoreError: the given generation is damaged, or the new one cannot be written.

@@ -121,6 +121,8 @@ def test_status_counts_what_is_indexed(indexed: Shell) -> None:
     status = indexed.json("status")
     assert (status["files"], status["failed"]) == (3, 0)
     assert status["chunks"] == status["embedded"] > 0
+    assert "skipped_files" not in status
+    assert indexed.json("status", "--verbose")["skipped_files"] == []
     assert status["last_run"]["chunks_done"] == status["last_run"]["chunks_total"] == status["chunks"]
 
 

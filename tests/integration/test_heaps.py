@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 import sys
@@ -42,7 +43,12 @@ def test_threads_share_two_heaps_when_a_run_embeds(tmp_path: Path, files: dict[s
     plant(tmp_path / "notes", files)
 
     done = subprocess.run(
-        [sys.executable, "-c", _RUN, str(tmp_path)], capture_output=True, text=True, check=True, cwd=_TESTS
+        [sys.executable, "-c", _RUN, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=_TESTS,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )
 
     n_heaps = done.stdout.count("<heap nr=")

@@ -15,6 +15,7 @@ import qdrant_edge as edge
 from vectors import EVERYWHERE, SCOPES, Corpus, chunk_id, points, unit_vectors
 
 from directory_indexer.errors import GenerationGoneError, StoreError, VectorsLostError
+from directory_indexer.lock import try_lock
 from directory_indexer.records import ChunkId, VectorPoint, VectorScope
 from directory_indexer.vectorstore import embedded
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
@@ -243,8 +244,28 @@ def _expected(numbers: range, scope: VectorScope) -> set[ChunkId]:
 def test_a_store_keeps_no_generation_that_it_does_not_need(store: EmbeddedVectorStore, directory: Path) -> None:
     old = _merge(store, range(10))
     assert store.count(old) == 10
-    store.discard_others(_merge(store, range(10, 20), onto=old))
+    new = _merge(store, range(10, 20), onto=old)
+    assert store.count(old) == 10
+    store.discard_others(new)
     assert len(list(directory.glob("generation-*/"))) == 1
+
+
+def test_a_store_reads_nothing_itself_while_it_merges(store: EmbeddedVectorStore, directory: Path) -> None:
+    old = _merge(store, range(10))
+    assert store.count(old) == 10
+
+    def is_read() -> bool:
+        lock = try_lock(directory / f"generation-{old}.lock", exclusive=True)
+        if lock:
+            lock.release()
+        return lock is None
+
+    def upserts() -> Iterator[VectorPoint]:
+        assert not is_read()
+        yield from points(range(10, 20), dimensions=DIMENSIONS)
+
+    assert is_read()
+    store.merge(old, deletes=(), upserts=upserts())
 
 
 def test_a_generation_answers_as_before_while_the_next_is_published(
