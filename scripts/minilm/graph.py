@@ -80,6 +80,11 @@ def take_out_weights(model: ModelProto, file_name: str) -> bytes:
     return bytes(content)
 
 
+def serialized(model: ModelProto) -> bytes:
+    """Give the bytes of a model, which are the same everywhere."""
+    return bytes(model.SerializeToString(deterministic=True))
+
+
 def kernels(weights: Weights, tensor: str) -> Floats:
     """Give the weights that multiply one of `SMOOTHED_TENSORS`, side by side: shape (in, out)."""
     layer = _layer_name(int(tensor.removeprefix("layer").partition(".")[0]))
