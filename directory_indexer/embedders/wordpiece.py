@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import string
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 from directory_indexer.embedders.model_files import verified_file
@@ -32,12 +32,9 @@ def count_tokens(text: str) -> int:
 
 
 def token_ids(text: str, *, limit: int) -> list[int]:
-    """Give the ids that the model reads: of no more than `limit` tokens of the text, between start and end.
-
-    Names in camelCase are read as the words they consist of, which the model, having no capitals, would not see.
-    """
+    """Give the ids that the model reads: of no more than `limit` tokens of the text, between start and end."""
     # Only so much is looked at that a text of any length costs little; prose and code have 3 to 6 characters a token.
-    start = _in_parts(_encodable(text[: limit * _MAX_CHARS_PER_TOKEN]))
+    start = _encodable(text[: limit * _MAX_CHARS_PER_TOKEN])
     if start.isascii():
         ids = [id_ for word in _ASCII_WORD.findall(start.translate(_WITHOUT_CONTROLS)) for id_ in _ids_of_word[word]]
     else:
@@ -67,9 +64,6 @@ def _tokenizer() -> Tokenizer:
 _MAX_WORD_CHARS = 100
 _MAX_CHARS_PER_TOKEN = 32
 _MAX_CACHED = 1 << 17
-
-_HUMP = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_NAME = re.compile("[A-Za-z0-9]+")
 
 # Chinese characters and their punctuation, each of which is a token by itself. Not compiled, which takes 2 ms, before a
 # text needs it.
@@ -122,18 +116,6 @@ def _count_chunk(chunk: str) -> int:
 
 def _count_pieces(text: str) -> int:
     return len(_tokenizer().encode(_encodable(text), add_special_tokens=False))
-
-
-def _in_parts(text: str) -> str:
-    return _NAME.sub(lambda name: _parts_of(name[0]), text) if _HUMP.search(text) else text
-
-
-@lru_cache(maxsize=1 << 14)
-def _parts_of(name: str) -> str:
-    """Part a name where a capital begins a word, unless the model knows it as it is: JavaScript, YouTube."""
-    if len(name) > _MAX_WORD_CHARS or name.lower() in _vocabulary():
-        return name
-    return _HUMP.sub(" ", name)
 
 
 def _encodable(text: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import string
 from functools import cache
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
@@ -56,7 +55,7 @@ def test_what_is_counted_is_what_the_model_reads_between_its_marks(text: str) ->
     assert (ids[0], ids[-1]) == (START_TOKEN, END_TOKEN)
 
 
-@given(st.one_of(CODE, ANY, STRANGE, st.text(string.ascii_letters, max_size=120)).map(str.lower))
+@given(st.one_of(CODE, ANY, STRANGE, st.text(string.ascii_letters, max_size=120)))
 @example("ab" * 50 + "c [SEP] [CLS] ##ing unaffable")
 @example("\x1fTO\x00KEN\x7fIZERS aren't \x0b\x0cmagic_words2go")
 def test_what_the_model_reads_is_what_the_tokenizer_gives(text: str) -> None:
@@ -66,22 +65,6 @@ def test_what_the_model_reads_is_what_the_tokenizer_gives(text: str) -> None:
 @given(st.lists(st.one_of(CODE, ANY, STRANGE), max_size=5))
 def test_lines_count_as_much_as_the_text_they_make(lines: list[str]) -> None:
     assert count_tokens("\n".join(lines)) == sum(map(count_tokens, lines))
-
-
-@pytest.mark.parametrize(
-    ("name", "parts"),
-    [
-        ("getUserName", "get user name"),
-        ("HTTPServer2Go = XMLHttpRequest()", "http server2 go = xml http request()"),
-        ("aB" * 51, "ab" * 51),
-    ],
-)
-def test_a_camel_case_name_is_read_as_its_words(name: str, parts: str) -> None:
-    assert token_ids(name, limit=1000) == token_ids(parts, limit=1000)
-
-
-def test_a_camel_case_name_that_the_model_knows_is_read_as_it_is() -> None:
-    assert token_ids("YouTube", limit=10) == token_ids("youtube", limit=10)
 
 
 @given(st.text(st.characters(), max_size=50))
