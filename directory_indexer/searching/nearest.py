@@ -73,10 +73,8 @@ class Nearest:
     def vectors(self, snapshot: Snapshot, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
         """Give the vectors of those chunks that have one."""
         pending, current = self._where(snapshot, chunk_ids)
-        store, generation = (
-            self._store_of(snapshot.vectors.answering_line()),
-            snapshot.vectors.answering_generation(self._place),
-        )
+        store = self._store_of(snapshot.vectors.answering_line())
+        generation = snapshot.vectors.answering_generation(self._place)
         stored = store.vectors(generation, current) if current else {}
         return stored | {chunk_id: np.frombuffer(raw, np.float32) for chunk_id, raw in pending.items()}
 
@@ -85,10 +83,8 @@ class Nearest:
     ) -> dict[ChunkId, float]:
         """Give the cosine similarities of those chunks that have a vector."""
         pending, current = self._where(snapshot, chunk_ids)
-        store, generation = (
-            self._store_of(snapshot.vectors.answering_line()),
-            snapshot.vectors.answering_generation(self._place),
-        )
+        store = self._store_of(snapshot.vectors.answering_line())
+        generation = snapshot.vectors.answering_generation(self._place)
         stored = store.cosines(generation, vector, current) if current else {}
         return stored | {chunk_id: float(np.frombuffer(raw, np.float32) @ vector) for chunk_id, raw in pending.items()}
 

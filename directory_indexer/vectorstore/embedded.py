@@ -350,7 +350,8 @@ def _apply(shard: edge.EdgeShard, deletes: Iterable[ChunkId], upserts: Iterable[
 
 
 def _n_points(shard: edge.EdgeShard) -> int:
-    # Without a filter this sums up what the segments hold; "exact" would first collect all ids: 140 MB for 2.5 million.
+    # Without a filter this sums up what the segments hold, as far as is known of this version of the engine: look again
+    # when it is another. "exact" would first collect all ids: 140 MB for 2.5 million.
     return shard.count(edge.CountRequest(exact=False))
 
 
