@@ -140,11 +140,29 @@ def source_file(path: FilePath) -> SourceFile:
     return SourceFile(path, status.st_size, status.st_mtime_ns)
 
 
+class FileFailure(NamedTuple):
+    """A file or directory that could not be processed; the next run tries again.
+
+    With `source` and `hash` the content of the file broke a parser: it is not parsed again until the file or the parser
+    is another.
+    """
+
+    path: FilePath
+    stage: Stage
+    message: str
+    source: SourceFile | None = None
+    hash: ContentHash | None = None
+
+
 class ParseRequest(NamedTuple):
-    """A file to parse, unless its bytes still have the hash that is known."""
+    """A file to parse, unless its content still has the hash of the text that the index holds (`known_hash`).
+
+    Nor is it parsed while it has the content that broke a parser before: `broken` is the failure of then.
+    """
 
     source: SourceFile
     known_hash: ContentHash | None
+    broken: FileFailure | None = None
 
 
 class UnchangedFile(NamedTuple):
@@ -162,14 +180,6 @@ class SkippedFile(NamedTuple):
     detail: str = ""
     size: int = 0
     mtime_ns: int = 0
-
-
-class FileFailure(NamedTuple):
-    """A file or directory that could not be processed; the next run tries again."""
-
-    path: FilePath
-    stage: Stage
-    message: str
 
 
 class IgnoredPath(NamedTuple):
