@@ -18,6 +18,7 @@ from directory_indexer.config.sources import KEYS
 from directory_indexer.docstore import DocStore, set_aside
 from directory_indexer.errors import CorruptIndexError, IndexMismatchError, NotIndexedError, UsageError
 from directory_indexer.fingerprint import Fingerprint
+from directory_indexer.nofollow import open_file
 from directory_indexer.records import (
     EmbeddingSpace,
     FilePath,
@@ -27,9 +28,11 @@ from directory_indexer.records import (
     VectorLine,
     VectorPlace,
     Verdict,
+    content_hash,
     file_path,
     lies_in,
     os_path,
+    source_file,
 )
 
 if TYPE_CHECKING:
@@ -115,6 +118,7 @@ class App:
             include_secrets=indexing.include_secrets,
             follow_symlinks=indexing.follow_symlinks,
             max_file_size=indexing.max_file_size,
+            own=self._own_paths(),
         )
         policy = IndexPolicy(
             walk_policy, lambda: self._parse_policy, self.fingerprint, batch_files=self._config.monitoring.batch_size
@@ -451,6 +455,16 @@ class App:
             limits=WorkerLimits(n_workers=n_workers),
         )
 
+    def _own_paths(self) -> tuple[FilePath, ...]:
+        """Name what lies in no index: this one, its log, and the files that configure it and may hold keys."""
+        storage, database = self._config.storage, self._config.storage.sqlite_path
+        beside = [database.with_name(database.name + end) for end in ("", "-wal", "-shm", ".schema-lock")]
+        locks = [database.with_name(name) for name in ("write.lock", "watch.lock")]
+        keys = [storage.qdrant.api_key_file, self._config.embedding.api_key_file]
+        data_dir = self.loaded.data_dir
+        own = [data_dir, data_dir / "dirindex.log", storage.qdrant.path, self.loaded.file, *keys, *beside, *locks]
+        return tuple(dict.fromkeys(file_path(os.path.realpath(path)) for path in own if path is not None))
+
     @property
     def _lock_path(self) -> Path:
         return self._config.storage.sqlite_path.with_name("write.lock")
@@ -468,9 +482,15 @@ def resolved_path(path: str) -> FilePath:
 
 
 def _has_changed(snapshot: Snapshot, path: FilePath) -> bool:
+    """Tell whether a file is not what the index holds; where its stamp does not tell, its content does."""
     known = snapshot.known_file(path)
     try:
-        status = os.stat(os_path(path))
+        now = source_file(path)
+        if known is None or (now.size, now.mtime_ns) != (known.source.size, known.source.mtime_ns):
+            return True
+        if now == known.source or known.hash is None:
+            return False
+        with open(open_file(os_path(path)), "rb") as file:
+            return content_hash(file.read(now.size + 1)) != known.hash
     except OSError:
         return True
-    return known is None or (status.st_size, status.st_mtime_ns) != (known.size, known.mtime_ns)

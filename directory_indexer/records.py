@@ -51,6 +51,11 @@ def os_path(path: FilePath) -> str:
     return _STAND_INS.sub(lambda found: chr(ord(found[0]) - _STAND_IN_OFFSET), path)
 
 
+def well_formed(text: str) -> str:
+    """Write out what is no Unicode in a text for people, which may name paths as the operating system does."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def lies_in(path: FilePath, directory: FilePath) -> bool:
     """Tell whether a path is a directory or lies below it."""
     return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
@@ -115,19 +120,50 @@ class Stage(StrEnum):
     EMBED = "embed"
 
 
-Stamp: TypeAlias = tuple[FilePath, int, int]
-"""The path of a file, its size and when it was modified: what changes with the file."""
+Stamp: TypeAlias = tuple[FilePath, int, int, int, int]
+"""The values of a `SourceFile`."""
+
+_FINE_NS = 20_000_000
+_COARSE_NS = 2_000_000_000
+_SECOND_NS = 1_000_000_000
+_LARGEST_INTEGER = 2**63 - 1
 
 
 class SourceFile(NamedTuple):
-    """A regular file that the walk found and no rule excludes.
+    """A regular file that the walk found and no rule excludes, with all that changes when the file does.
 
-    A tuple, because a walk makes one for each of tens of thousands of files.
+    `changed_ns` is the time of the last change of anything about it (POSIX: ctime), which no program can set, and
+    `inode` tells files apart that were exchanged; both are 0 where the system has nothing that lasts. A tuple, because
+    a walk makes one for each of tens of thousands of files.
     """
 
     path: FilePath
     size: int
     mtime_ns: int
+    changed_ns: int = 0
+    inode: int = 0
+
+    def is_settled(self, seen_ns: int) -> bool:
+        """Tell whether whatever changes the file after `seen_ns`, when the stamp was taken, gives it another stamp.
+
+        A file that was changed just before may change again within the same tick of its file system's clock: one of a
+        few milliseconds where times have fractions of a second, or of up to two seconds (FAT).
+        """
+        changed_ns = self.changed_ns or self.mtime_ns
+        return changed_ns + (_FINE_NS if changed_ns % _SECOND_NS else _COARSE_NS) < seen_ns
+
+
+def stamped(path: FilePath, status: os.stat_result, *, has_inode: bool = True) -> SourceFile:
+    """Take the stamp of a file; without `has_inode` its file system numbers files anew now and then."""
+    if os.name != "posix":  # ctime is that of the creation there, and a walk is told no inode
+        return SourceFile(path, status.st_size, storable(status.st_mtime_ns))
+    inode = storable(status.st_ino) if has_inode else 0
+    return SourceFile(path, status.st_size, storable(status.st_mtime_ns), storable(status.st_ctime_ns), inode)
+
+
+def storable(number: int) -> int:
+    """Bring a number that a file system gives into the range of SQLite: times may lie in any year."""
+    return max(-_LARGEST_INTEGER, min(number, _LARGEST_INTEGER))
 
 
 def source_file(path: FilePath) -> SourceFile:
@@ -136,15 +172,14 @@ def source_file(path: FilePath) -> SourceFile:
     Raises:
         OSError: the file is not there or its directory cannot be read.
     """
-    status = os.stat(os_path(path))
-    return SourceFile(path, status.st_size, status.st_mtime_ns)
+    return stamped(path, os.stat(os_path(path)))
 
 
 class FileFailure(NamedTuple):
     """A file or directory that could not be processed; the next run tries again.
 
-    With `source` and `hash` the content of the file broke a parser: it is not parsed again until the file or the parser
-    is another.
+    With `source`, taken at `seen_ns`, and `hash` the content of the file broke a parser: it is not parsed again until
+    the file or the parser is another.
     """
 
     path: FilePath
@@ -152,6 +187,7 @@ class FileFailure(NamedTuple):
     message: str
     source: SourceFile | None = None
     hash: ContentHash | None = None
+    seen_ns: int = 0
 
 
 class ParseRequest(NamedTuple):
@@ -166,20 +202,24 @@ class ParseRequest(NamedTuple):
 
 
 class UnchangedFile(NamedTuple):
-    """A file whose stamp is another but whose bytes are those that are known."""
+    """A file whose stamp, taken at `seen_ns`, is another but whose bytes are those that are known."""
 
     source: SourceFile
     hash: ContentHash
+    seen_ns: int = 0
 
 
 class SkippedFile(NamedTuple):
-    """A file that was seen and left out, with the reason and, where it helps, the rule or number behind it."""
+    """A file that was seen and left out, with the reason and, where it helps, the rule or number behind it.
+
+    `source` is its stamp, taken at `seen_ns`, where it is a file that could be looked at.
+    """
 
     path: FilePath
     reason: SkipReason
     detail: str = ""
-    size: int = 0
-    mtime_ns: int = 0
+    source: SourceFile | None = None
+    seen_ns: int = 0
 
 
 class IgnoredPath(NamedTuple):
@@ -194,8 +234,8 @@ class Listing(NamedTuple):
 
     `failures` name the directory itself when it could not be read, or entries of it: nothing at or below such a path
     may be taken for deleted. Nor may text of what is ignored from here on when there is `rules_are_lost`: rules that
-    could not be read might have brought it back. With `is_mount` another file system begins here. Where the `digest`
-    is the same and not empty, so is all of this.
+    could not be read might have brought it back. With `is_mount` another file system begins here;
+    `file_system` names it, and that of the root. Where the `digest` is the same and not empty, so is all of this.
     """
 
     directory: FilePath
@@ -205,6 +245,7 @@ class Listing(NamedTuple):
     failures: tuple[FileFailure, ...] = ()
     rules_are_lost: bool = False
     is_mount: bool = False
+    file_system: str = ""
     digest: bytes = b""
 
 
@@ -233,11 +274,12 @@ class Settled(NamedTuple):
 
 
 class SameListing(NamedTuple):
-    """A directory of a walk that is as it was when it was settled; `is_mount` is as in `Listing`."""
+    """A directory of a walk that is as it was when it was settled; the rest is as in `Listing`."""
 
     directory: FilePath
     settled: SettledDirectory
     is_mount: bool = False
+    file_system: str = ""
 
 
 class Section(NamedTuple):
@@ -301,7 +343,7 @@ def embedding_text(chunk: Chunk, path: FilePath) -> str:
 
 
 class ParsedFile(NamedTuple):
-    """A file that was read and cut into chunks, as it was at the stamp of `source` and at `hash`."""
+    """A file that was read and cut into chunks, as it was at `hash` and the stamp of `source`, taken at `seen_ns`."""
 
     source: SourceFile
     hash: ContentHash
@@ -309,6 +351,7 @@ class ParsedFile(NamedTuple):
     title: str
     chunks: tuple[Chunk, ...]
     page_starts: tuple[int, ...] = ()
+    seen_ns: int = 0
 
 
 class EmbeddingSpace(NamedTuple):
@@ -369,17 +412,20 @@ class FileState(StrEnum):
 class KnownFile(NamedTuple):
     """What the index knows of a file that an earlier run met.
 
-    Without `is_settled` it was modified just before its stamp was taken, and may have changed again within it.
-    `recipe` names the way it was extracted and chunked. A tuple for the same reason as `SourceFile`.
+    Without `is_settled` it was changed just before its stamp was taken, and may have changed again within it. `recipe`
+    names the way it was extracted and chunked. `broken_hash` is that of the content that broke a parser, when files
+    were read in the way of `broken_recipe`. A tuple for the same reason as `SourceFile`.
     """
 
-    size: int
-    mtime_ns: int
+    source: SourceFile
     is_settled: bool
     hash: ContentHash | None
     recipe: int
     state: FileState
     reason: str
+    detail: str = ""
+    broken_hash: ContentHash | None = None
+    broken_recipe: int | None = None
 
 
 class IndexedChunk(NamedTuple):

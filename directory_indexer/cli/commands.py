@@ -95,6 +95,11 @@ def index(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Redo and write as much as it takes, without asking.")
     ] = False,
+    accept_mounts: Annotated[
+        bool,
+        typer.Option("--accept-mounts", help="File systems mounted now replace others: what they lack is removed."),
+    ] = False,
+    exact: Annotated[bool, typer.Option("--exact", hidden=True, help="The paths are resolved already.")] = False,
     config: ConfigFile = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
@@ -117,7 +122,9 @@ def index(
             estimate = app.indexer.estimate(plans)
             output.lines(reports.plan_lines(plans, estimate, paths=output.paths, verbose=verbose))
         return
-    options = IndexOptions(read_everything=force, has_consent=yes or force, wait=wait)
+    options = IndexOptions(
+        read_everything=force, has_consent=yes or force, wait=wait, is_exact=exact, accepts_mounts=accept_mounts
+    )
     switch = StopSwitch(max_seconds=max_seconds)
     report = _run(app, wanted, options, switch, output)
     if as_json:
@@ -515,7 +522,7 @@ def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> No
         try:
             report = app.indexer.index(
                 [os_path(root) for root in touched],
-                options=IndexOptions(tracked_only=True),
+                options=IndexOptions(tracked_only=True, is_exact=True),
                 listener=lambda _: None,
                 stop_reason=switch.reason,
             )

@@ -12,7 +12,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from directory_indexer.docstore.schema import PARENT
-from directory_indexer.records import FilePath, IgnoredPath, KnownFile, Settled, SettledDirectory, SkipReason, prefix_of
+from directory_indexer.records import (
+    FilePath,
+    IgnoredPath,
+    KnownFile,
+    Settled,
+    SettledDirectory,
+    SkipReason,
+    SourceFile,
+    prefix_of,
+)
 
 if TYPE_CHECKING:
     import sqlite3
@@ -20,15 +29,15 @@ if TYPE_CHECKING:
 
     from directory_indexer.records import Stamp
 
-KNOWN_COLUMNS = "path, size, mtime_ns, mtime_ns + 2000000000 < checked_ns, hash, recipe, state, reason"
-"""The columns of a path and its `KnownFile`.
+KNOWN_COLUMNS = (
+    "path, size, mtime_ns, changed_ns, inode, is_settled, hash, recipe, state, reason, detail, "
+    "broken_hash, broken_recipe"
+)
+"""The columns of a path and its `KnownFile`."""
 
-A file that was modified less than two seconds before its stamp was taken may have changed again within the same stamp:
-two seconds is the coarsest modification time of a file system in use (FAT).
-"""
-
+_STAMP_COLUMNS = "path, size, mtime_ns, changed_ns, inode"
 _IN = f"INDEXED BY files_by_parent WHERE {PARENT} = ? AND directory_id = ?"
-_SETTLED = "state = 'indexed' AND mtime_ns + 2000000000 < checked_ns AND recipe = ?"
+_SETTLED = "state = 'indexed' AND is_settled AND recipe = ?"
 
 
 class KnownFiles:
@@ -56,7 +65,7 @@ class KnownFiles:
     def stamps_in(self, directory: FilePath) -> set[Stamp]:
         """Give the stamps of the files of one directory that need not be looked at while they have them."""
         rows = self._connection.execute(
-            f"SELECT path, size, mtime_ns FROM files {_IN} AND {_SETTLED}",  # noqa: S608
+            f"SELECT {_STAMP_COLUMNS} FROM files {_IN} AND {_SETTLED}",  # noqa: S608
             (prefix_of(directory), self._directory_id, self._recipe),
         )
         return set(rows)
@@ -103,4 +112,4 @@ def left_out_of(path: FilePath, settled: SettledDirectory) -> str:
 
 def known_by_path(rows: Iterable[tuple[object, ...]]) -> dict[FilePath, KnownFile]:
     """Read rows of `KNOWN_COLUMNS`."""
-    return {row[0]: KnownFile._make(row[1:]) for row in rows}  # type: ignore[misc]
+    return {row[0]: KnownFile(SourceFile._make(row[:5]), bool(row[5]), *row[6:]) for row in rows}  # type: ignore[arg-type, misc]

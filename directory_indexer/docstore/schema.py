@@ -15,7 +15,7 @@ from directory_indexer.relevance.analyzer import FTS_COLUMNS, FTS_TOKENIZE
 if TYPE_CHECKING:
     import sqlite3
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 FTS_TABLE = (
     f"CREATE VIRTUAL TABLE chunks_fts USING fts5({', '.join(FTS_COLUMNS)}, content='', tokenize=\"{FTS_TOKENIZE}\")"
@@ -136,12 +136,23 @@ CREATE TABLE settled_directories (
 ) WITHOUT ROWID;
 """
 
+_STAMPS = """
+ALTER TABLE files ADD COLUMN changed_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE files ADD COLUMN inode INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE files ADD COLUMN is_settled INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE files ADD COLUMN broken_hash BLOB;
+ALTER TABLE files ADD COLUMN broken_recipe INTEGER;
+DELETE FROM settled_directories;
+"""
+"""Files of before are settled when a run has compared their content."""
+
 _MIGRATIONS: dict[int, str] = {
     1: _TABLES,
     2: "ALTER TABLE directories ADD COLUMN mounts TEXT NOT NULL DEFAULT '[]';",
     3: _SPACES,
     4: _PACKED_TEXTS,
     5: _SETTLED,
+    6: _STAMPS,
 }
 """What to run, in one transaction, to come to each version from the one before."""
 

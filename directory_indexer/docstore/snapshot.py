@@ -72,10 +72,12 @@ class Snapshot(Reading):
 
         return self._once("directories", read)
 
-    def mounts(self, directory_id: int) -> frozenset[FilePath]:
-        """Name the places in a tracked directory where another file system began when it was last read."""
+    def mounts(self, directory_id: int) -> dict[FilePath, str]:
+        """Name the file system that a tracked directory lay on when it was last read, and those that began in it."""
         row = self._connection.execute("SELECT mounts FROM directories WHERE id = ?", (directory_id,)).fetchone()
-        return frozenset(json.loads(row[0]))
+        found = json.loads(row[0])
+        # Up to schema 5 it is a list of places.
+        return found if isinstance(found, dict) else dict.fromkeys(found, "")
 
     def known(self, directory_id: int | None, *, recipe: int) -> KnownFiles:
         """Prepare a comparison with what is known of the files of a tracked directory, extracted in a certain way."""

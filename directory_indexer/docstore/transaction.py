@@ -16,7 +16,16 @@ from directory_indexer.docstore.known import left_out_of
 from directory_indexer.docstore.schema import FTS_TABLE
 from directory_indexer.docstore.texts import packed, unpacked
 from directory_indexer.docstore.vectors import FORMER, GENERATION_KEYS, GONE_FORMER, NEEDLESS
-from directory_indexer.records import FilePath, FileState, chunk_id_bytes, content_hash, embedding_text, new_chunk_id
+from directory_indexer.records import (
+    FilePath,
+    FileState,
+    SourceFile,
+    chunk_id_bytes,
+    content_hash,
+    embedding_text,
+    new_chunk_id,
+    well_formed,
+)
 from directory_indexer.relevance.analyzer import FTS_COLUMNS, index_fields
 
 if TYPE_CHECKING:
@@ -33,7 +42,7 @@ if TYPE_CHECKING:
         RunProgress,
         SettledDirectory,
         SkippedFile,
-        SourceFile,
+        UnchangedFile,
         VectorPlace,
     )
 
@@ -49,10 +58,14 @@ _FTS_SOURCES = """
     c.id, t.text, c.heading, f.title, f.path, d.path FROM files f JOIN chunks c ON c.file_id = f.id
     JOIN chunk_texts t ON t.id = c.id JOIN directories d ON d.id = f.directory_id
 """
+_STAMP_COLUMNS = "path, size, mtime_ns, changed_ns, inode, is_settled, checked_ns"
+_FAILURE_COLUMNS = f"{_STAMP_COLUMNS}, state, reason, detail, broken_hash, broken_recipe"
+_EXCLUDED = ", ".join(f"excluded.{name}" for name in _FAILURE_COLUMNS.split(", "))
 _FILE_COLUMNS = (
-    "directory_id, path, state, size, mtime_ns, checked_ns, hash, recipe, kind, title, page_starts, reason, detail"
+    f"{_STAMP_COLUMNS}, directory_id, state, hash, recipe, kind, title, page_starts, reason, detail, "
+    "broken_hash, broken_recipe"
 )
-_FILE_MARKS = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
+_FILE_MARKS = ", ".join("?" * len(_FILE_COLUMNS.split(",")))
 _ADD_FILE = f"INSERT INTO files ({_FILE_COLUMNS}) VALUES ({_FILE_MARKS})"  # noqa: S608 - made of constants
 _CHANGE_FILE = f"UPDATE files SET ({_FILE_COLUMNS}) = ({_FILE_MARKS}) WHERE id = ?"  # noqa: S608 - made of constants
 
@@ -77,10 +90,10 @@ class Transaction:
         """Note that a run has gone through all of a directory."""
         self._connection.execute("UPDATE directories SET completed_at = ? WHERE id = ?", (time.time(), directory_id))
 
-    def set_mounts(self, directory_id: int, mounts: Iterable[FilePath]) -> None:
-        """Remember where in a directory other file systems begin."""
+    def set_mounts(self, directory_id: int, mounts: Mapping[FilePath, str]) -> None:
+        """Remember the file system of a directory, and where others begin in it."""
         self._connection.execute(
-            "UPDATE directories SET mounts = ? WHERE id = ?", (json.dumps(sorted(mounts)), directory_id)
+            "UPDATE directories SET mounts = ? WHERE id = ?", (json.dumps(dict(mounts), sort_keys=True), directory_id)
         )
 
     def remove_directory(self, directory_id: int) -> None:
@@ -110,8 +123,9 @@ class Transaction:
         file_id = self._put_row(
             source.path,
             (
-                *(directory_id, source.path, FileState.INDEXED, source.size, source.mtime_ns, time.time_ns()),
-                *(parsed.hash, recipe, parsed.kind, parsed.title, " ".join(map(str, parsed.page_starts)), "", ""),
+                *_stamp_values(source, parsed.seen_ns),
+                *(directory_id, FileState.INDEXED, parsed.hash, recipe, parsed.kind, parsed.title),
+                *(" ".join(map(str, parsed.page_starts)), "", "", None, None),
             ),
         )
         self._add_chunks(file_id, parsed)
@@ -123,31 +137,52 @@ class Transaction:
         self._put_row(
             skipped.path,
             (
-                *(directory_id, skipped.path, FileState.SKIPPED, skipped.size, skipped.mtime_ns, time.time_ns()),
-                *(None, recipe, "", "", "", skipped.reason, skipped.detail),
+                *_stamp_values(skipped.source or SourceFile(skipped.path, 0, 0), skipped.seen_ns),
+                *(
+                    directory_id,
+                    FileState.SKIPPED,
+                    None,
+                    recipe,
+                    "",
+                    "",
+                    "",
+                    skipped.reason,
+                    skipped.detail,
+                    None,
+                    None,
+                ),
             ),
         )
 
-    def put_failure(self, directory_id: int, failure: FileFailure) -> None:
+    def put_failure(self, directory_id: int, failure: FileFailure, *, recipe: int) -> None:
         """Note why a file could not be processed; its text from an earlier run stays until there is a newer one."""
         self._unsettle_around(failure.path)
+        values = (
+            *_stamp_values(failure.source or SourceFile(failure.path, 0, 0), failure.seen_ns),
+            *(
+                FileState.FAILED,
+                failure.stage,
+                well_formed(failure.message),
+                failure.hash,
+                recipe if failure.hash else None,
+            ),
+        )
         self._connection.execute(
-            """INSERT INTO files (directory_id, path, state, size, mtime_ns, checked_ns, recipe, reason, detail)
-               VALUES (?, ?, 'failed', 0, 0, 0, 0, ?, ?)
-               ON CONFLICT (path) DO UPDATE SET
-                   state = 'failed', size = 0, mtime_ns = 0, reason = excluded.reason, detail = excluded.detail""",
-            (directory_id, failure.path, failure.stage, failure.message),
+            f"""INSERT INTO files ({_FAILURE_COLUMNS}, directory_id, recipe)
+                VALUES ({", ".join("?" * len(values))}, ?, 0)
+                ON CONFLICT (path) DO UPDATE SET ({_FAILURE_COLUMNS}) = ({_EXCLUDED})""",  # noqa: S608 - made of constants
+            (*values, directory_id),
         )
 
-    def renew_stamps(self, sources: Sequence[SourceFile]) -> None:
+    def renew_stamps(self, unchanged: Sequence[UnchangedFile]) -> None:
         """Note new stamps of files whose bytes are what the index holds."""
-        now = time.time_ns()
-        for source in sources:
-            self._unsettle_around(source.path)
+        for one in unchanged:
+            self._unsettle_around(one.source.path)
         self._connection.executemany(
-            """UPDATE files SET size = ?, mtime_ns = ?, checked_ns = ?, state = 'indexed', reason = '', detail = ''
-               WHERE path = ?""",
-            [(source.size, source.mtime_ns, now, source.path) for source in sources],
+            f"""UPDATE files SET ({_STAMP_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?),
+                    state = 'indexed', reason = '', detail = '', broken_hash = NULL, broken_recipe = NULL
+                WHERE path = ?""",  # noqa: S608 - made of constants
+            [(*_stamp_values(one.source, one.seen_ns), one.source.path) for one in unchanged],
         )
 
     def remove_files(self, paths: Iterable[FilePath]) -> None:
@@ -350,7 +385,7 @@ class Transaction:
         """Record how a run ended."""
         self._connection.execute(
             "UPDATE runs SET heartbeat_at = ?, phase = 'done', outcome = ?, message = ? WHERE id = ?",
-            (time.time(), outcome.value, message, run_id),
+            (time.time(), outcome.value, well_formed(message), run_id),
         )
 
     def index_id(self) -> str:
@@ -423,6 +458,10 @@ class Transaction:
         self._connection.executemany("DELETE FROM chunk_texts WHERE id = ?", ids)
         self._connection.executemany("DELETE FROM chunks WHERE id = ?", ids)
         self._connection.executemany(_DELETE_FTS, map(_stored_fts_row, rows))
+
+
+def _stamp_values(source: SourceFile, seen_ns: int) -> tuple[object, ...]:
+    return (*source, source.is_settled(seen_ns), seen_ns)
 
 
 def _chunk_values(parsed: ParsedFile, chunk: Chunk) -> tuple[object, ...]:

@@ -79,13 +79,17 @@ class IndexPolicy(NamedTuple):
 class IndexOptions(NamedTuple):
     """How one run behaves; `has_consent` lets it redo what another model or version made, and fill the disk.
 
-    With `tracked_only` it leaves out what is not tracked, as a directory that was forgotten meanwhile.
+    With `tracked_only` it leaves out what is not tracked, as a directory that was forgotten meanwhile. With `is_exact`
+    the paths were resolved before: a link that has taken the place of one since is not followed. With `accepts_mounts`
+    other file systems take the place of those that were mounted before.
     """
 
     read_everything: bool = False
     has_consent: bool = False
     wait: bool = True
     tracked_only: bool = False
+    is_exact: bool = False
+    accepts_mounts: bool = False
 
 
 class Indexer:
@@ -123,14 +127,15 @@ class Indexer:
             LockedError: another run holds the lock and the options say not to wait.
         """
         started = time.monotonic()
-
+        # Before it waits for anything: what a path means now is what the caller has seen.
+        given = list(map(file_path, paths)) if options.is_exact else self._meant(paths)
         with self._writing(listener, stop_reason, wait=options.wait):
-            roots = self._roots(paths)
+            roots = self._roots(given)
             if options.tracked_only:
                 roots = [root for root in roots if root in self._tracked()]
             self._adopt_fingerprint(has_consent=options.has_consent)
             is_wary = self._was_cut_off()
-            command = shlex.join(["index", *map(os_path, roots)])
+            command = shlex.join(["index", *roots])
             with recorded_run(self._docstore, command=command, listener=listener, stop_reason=stop_reason) as run:
                 self._vectorizer.restore_lost()
                 updater = self._updater(run, is_wary=is_wary)
@@ -158,7 +163,7 @@ class Indexer:
 
     def tracked(self, paths: Sequence[str]) -> list[FilePath]:
         """Give the tracked directories at `paths`; with none, all of them."""
-        return self._roots(paths)
+        return self._roots(self._meant(paths))
 
     def directories(self, roots: Sequence[FilePath]) -> Iterator[FilePath]:
         """List the directories that a run over these roots would read."""
@@ -166,7 +171,7 @@ class Indexer:
 
     def plans(self, paths: Sequence[str]) -> list[Plan]:
         """Tell what `index` would do, without doing or locking anything."""
-        return [self._plan(root, read_everything=False) for root in self._roots(paths)]
+        return [self._plan(root, IndexOptions()) for root in self.tracked(paths)]
 
     def estimate(self, plans: Sequence[Plan]) -> EmbeddingEstimate:
         """Tell about how many tokens such a run would embed: those of chunks that wait, and of the files to read."""
@@ -204,7 +209,7 @@ class Indexer:
         plans: list[Plan] = []
         for root in roots:
             try:
-                plans.append(self._plan(root, read_everything=options.read_everything))
+                plans.append(self._plan(root, options))
             except RootUnavailableError as error:
                 updater.tally.unavailable_roots.append(root)
                 updater.tally.failures.append(FileFailure(root, Stage.WALK, error.message))
@@ -247,19 +252,19 @@ class Indexer:
             run=run,
         )
 
-    def _plan(self, root: FilePath, *, read_everything: bool) -> Plan:
+    def _plan(self, root: FilePath, options: IndexOptions) -> Plan:
         with self._docstore.snapshot() as snapshot:
             directory_id = snapshot.directories().get(root)
-            mounts = frozenset() if directory_id is None else snapshot.mounts(directory_id)
+            mounts = {} if directory_id is None else snapshot.mounts(directory_id)
             recipe = self._policy.fingerprint.recipe
             known = snapshot.known(directory_id, recipe=recipe)
             return plan(
                 root,
-                walk(root, self._policy.walk, Settled(recipe) if read_everything else known.settled),
+                walk(root, self._policy.walk, Settled(recipe) if options.read_everything else known.settled),
                 known,
                 recipe=recipe,
-                mounts=mounts,
-                read_everything=read_everything,
+                mounts=None if options.accepts_mounts else mounts,
+                read_everything=options.read_everything,
             )
 
     def _track(self, root: FilePath) -> int:
@@ -275,11 +280,17 @@ class Indexer:
         with self._docstore.snapshot() as snapshot:
             return snapshot.directories()
 
-    def _roots(self, paths: Sequence[str]) -> list[FilePath]:
+    def _meant(self, paths: Sequence[str]) -> list[FilePath]:
+        """Resolve paths; one that is tracked as it is given means that, even if a link stands there now."""
+        tracked = self._tracked()
+        given = [(path, _absolute(path)) for path in paths]
+        return [absolute if absolute in tracked else _resolved(path) for path, absolute in given]
+
+    def _roots(self, paths: Sequence[FilePath]) -> list[FilePath]:
         tracked = self._tracked()
         if not paths and not tracked:
             raise UsageError("no directory is tracked yet", hint="dirindex index PATH adds one")
-        roots = list(dict.fromkeys(map(_resolved, paths))) or list(tracked)
+        roots = list(dict.fromkeys(paths)) or list(tracked)
         for root in roots:
             _require_directory(root, tracked)
             _require_no_overlap(root, [*tracked, *roots])
@@ -324,11 +335,15 @@ def _resolved(path: str) -> FilePath:
     return file_path(os.path.realpath(os.path.expanduser(path)))
 
 
+def _absolute(path: str) -> FilePath:
+    return file_path(os.path.abspath(os.path.expanduser(path)))
+
+
 def _forgettable(path: str, snapshot: Snapshot) -> FilePath:
     tracked = snapshot.directories()
     # A link that leads nowhere now was indexed under its own path.
-    as_given = file_path(os.path.abspath(os.path.expanduser(path)))
-    for candidate in (_resolved(path), as_given):
+    as_given = _absolute(path)
+    for candidate in (as_given, _resolved(path)):
         known = snapshot.known_file(candidate)
         if candidate in tracked or (known and (known.state, known.reason) == (FileState.FAILED, Stage.WALK)):
             return candidate

@@ -2,7 +2,7 @@
 
 Pure, and the guard of the promise that nothing disappears without evidence: a file counts as removed only when the
 directory that held it was read and the file was not in it. No evidence is a link that leads nowhere now, a file that is
-ignored while rules could not be read, and a place where a file system was mounted and is not any more.
+ignored while rules could not be read, and a place where a file system was mounted and is not any more, or another is.
 """
 
 from __future__ import annotations
@@ -64,9 +64,10 @@ class Plan(NamedTuple):
     """What to do in one directory.
 
     `requests` are files to read, and `changed` those of them that the index knows. `skipped` are to be noted anew;
-    `skip_counts` covers those and the ones noted before. `removed` leave the index, and their hashes tell a moved
-    file from a new one; `resolved` are failures and skips of files that are gone. `mounts` are to be remembered, and
-    so is what is `settled` now and was not before; what is `left` was settled and was not met.
+    `skip_counts` covers those and the ones noted before. `failures` are to be noted, too; `broken` files were noted
+    before, and are as they were when they broke a parser. `removed` leave the index, and their hashes tell a moved
+    file from a new one; `resolved` are failures and skips of files that are gone. The file systems at `mounts` are to
+    be remembered, and so is what is `settled` now and was not before; what is `left` was settled and was not met.
     """
 
     directory: FilePath
@@ -80,7 +81,8 @@ class Plan(NamedTuple):
     n_unchanged: int
     skip_counts: Counter[SkipReason]
     ignored: tuple[IgnoredPath, ...]
-    mounts: frozenset[FilePath] = frozenset()
+    broken: tuple[FileFailure, ...] = ()
+    mounts: Mapping[FilePath, str] = MappingProxyType({})
     settled: Mapping[FilePath, SettledDirectory] = MappingProxyType({})
     left: frozenset[FilePath] = frozenset()
 
@@ -96,20 +98,23 @@ def plan(
     known: KnownFiles,
     *,
     recipe: int,
-    mounts: frozenset[FilePath] = frozenset(),
+    mounts: Mapping[FilePath, str] | None = MappingProxyType({}),
     read_everything: bool = False,
 ) -> Plan:
-    """Compare a walk with what the index knows. `mounts` are where file systems began before.
+    """Compare a walk with what the index knows.
+
+    `mounts` names the file systems of before: that of the directory, and where others began in it. With None, those
+    that are there now take their place, and what they do not have is gone.
 
     Raises:
-        RootUnavailableError: the directory cannot be read, is empty although the index holds files of it, or is no
-            mount any more.
+        RootUnavailableError: the directory cannot be read, is empty although the index holds files of it, or lies on
+            another file system than before.
     """
     comparison = _Comparison(known, recipe=recipe, read_everything=read_everything)
     for listing in listings:
         comparison.add(listing)
     comparison.look_elsewhere()
-    comparison.compare_mounts(mounts)
+    comparison.compare_mounts(directory, mounts)
     comparison.look_behind_links()
     comparison.require_evidence(directory)
     return comparison.plan(directory)
@@ -136,11 +141,15 @@ class _Comparison:
         self.n_entries = 0
         self.broken_links: list[SkippedFile] = []
         self.without_rules: set[FilePath] = set()
+        self.broken: list[FileFailure] = []
+        self.file_systems: dict[FilePath, str] = {}
         self.mounts: set[FilePath] = set()
         self.mounts_in_use: set[FilePath] = set()
 
     def add(self, listing: Listing | SameListing) -> None:
         self._listed.add(listing.directory)
+        if listing.file_system:
+            self.file_systems[listing.directory] = listing.file_system
         if listing.is_mount:
             self.mounts.add(listing.directory)
         if isinstance(listing, SameListing):
@@ -168,7 +177,7 @@ class _Comparison:
         n_to_do, skip_counts = self._n_to_do, self.skip_counts.copy()
         stamps = self._known_files.stamps_in(listing.directory)
         met = set[Stamp]() if self.read_everything else stamps.intersection(listing.files)
-        details = self._known_files.details_in(listing.directory, [path for path, _, _ in stamps - met])
+        details = self._known_files.details_in(listing.directory, [stamp[0] for stamp in stamps - met])
         self._n_accounted_for += len(met) + len(details)
         self.n_unchanged += len(met)
         self.known |= details
@@ -190,7 +199,7 @@ class _Comparison:
 
     @property
     def _n_to_do(self) -> int:
-        return len(self.requests) + len(self.skipped)
+        return len(self.requests) + len(self.skipped) + len(self.broken)
 
     def look_elsewhere(self) -> None:
         """Load what is known of the files of directories that are not there any more, if there is anything."""
@@ -201,24 +210,29 @@ class _Comparison:
         known = self.known.pop(source.path, None)
         if known is None:
             self.requests.append(ParseRequest(source, None))
-        elif self._stays_skipped(source, known):
+        elif self._is_as_before(source, known, FileState.SKIPPED) and known.reason != SkipReason.SECRET:
+            # Whether secrets are left out is configured, and there are few: those are looked at again.
             self.skip_counts[SkipReason(known.reason)] += 1
+        elif self._is_as_before(source, known, FileState.FAILED):
+            self.broken.append(_failure_of(known))
         else:
-            if known.hash:
-                self.changed.add(source.path)
-            is_comparable = known.recipe == self.recipe and not self.read_everything
-            self.requests.append(ParseRequest(source, known.hash if is_comparable else None))
+            self._add_request(source, known)
 
-    def _stays_skipped(self, source: SourceFile, known: KnownFile) -> bool:
+    def _add_request(self, source: SourceFile, known: KnownFile) -> None:
+        if known.hash:
+            self.changed.add(source.path)
+        is_comparable = known.recipe == self.recipe and not self.read_everything
+        broken = _failure_of(known) if known.broken_recipe == self.recipe and not self.read_everything else None
+        self.requests.append(ParseRequest(source, known.hash if is_comparable else None, broken))
+
+    def _is_as_before(self, source: SourceFile, known: KnownFile, state: FileState) -> bool:
+        recipe = known.broken_recipe if state is FileState.FAILED else known.recipe
         return (
-            known.state == FileState.SKIPPED
-            and known.mtime_ns == source.mtime_ns
-            and known.size == source.size
-            and known.recipe == self.recipe
+            known.state == state
+            and known.source == source
+            and recipe == self.recipe
             and known.is_settled
             and not self.read_everything
-            # Whether secrets are left out is configured, and there are few: look again.
-            and known.reason != SkipReason.SECRET
         )
 
     def _add_skipped(self, skipped: SkippedFile) -> None:
@@ -227,18 +241,35 @@ class _Comparison:
         if known is None or known.state != FileState.SKIPPED or known.reason != skipped.reason:
             self.skipped.append(skipped)
 
-    def compare_mounts(self, before: frozenset[FilePath]) -> None:
-        """Take text for unavailable where something was mounted and is not, or now is, or where a mount is empty."""
+    def compare_mounts(self, directory: FilePath, before: Mapping[FilePath, str] | None) -> None:
+        """Take text for unavailable where something was mounted and is not, or another is, or where it is empty."""
+        if before is None:
+            return
         out_of_sight = {failure.path for failure in self.failures} | {ignored.path for ignored in self.ignored}
-        missing = {mount for mount in before - self.mounts if not _cover_of(mount, out_of_sight)}
-        replaced = missing | (self.mounts - before) | (self.mounts - self.mounts_in_use)
-        unavailable = self._covers_of_text(replaced)
-        for mount in sorted(unavailable):
-            found = "another file system is mounted here" if mount in self.mounts else "nothing is mounted here now"
-            message = f"{found}; dirindex forget {os_path(mount)} removes what was indexed of the one before"
-            self.failures.append(FileFailure(mount, Stage.WALK, message))
+        missing = {path for path in before if path not in self.file_systems and not _cover_of(path, out_of_sight)}
+        others = {path for path in self.file_systems if self._is_other(path, directory, before)}
+        unavailable = self._covers_of_text(missing | others | (self.mounts - self.mounts_in_use))
+        for path in sorted(unavailable):
+            is_there = path in self.mounts or before.get(path)
+            found = (
+                "another file system is mounted here" if path in others and is_there else "nothing is mounted here now"
+            )
+            message = (
+                f"{found}; dirindex forget {os_path(path)} removes what was indexed of the one before, and dirindex "
+                f"index --accept-mounts what this one does not have"
+            )
+            self.failures.append(FileFailure(path, Stage.WALK, message))
         # Those that are not there now are remembered for as long as text of them is.
-        self.mounts = (self.mounts - unavailable) | (before - missing) | (before & unavailable)
+        kept = {path: name for path, name in before.items() if path not in missing or path in unavailable}
+        present = {path: name for path, name in self.file_systems.items() if path not in unavailable}
+        self.file_systems = kept | present
+
+    def _is_other(self, path: FilePath, directory: FilePath, before: Mapping[FilePath, str]) -> bool:
+        """Tell whether a file system is not the one of before, as far as its name was remembered then."""
+        if path not in before:
+            return path in self.mounts
+        is_root_that_was_mounted = path == directory and not before[path] and path not in self.mounts
+        return is_root_that_was_mounted or bool(before[path] and before[path] != self.file_systems[path])
 
     def look_behind_links(self) -> None:
         """Take links that lead nowhere for unavailable if the index has text of what was behind them."""
@@ -288,10 +319,15 @@ class _Comparison:
             n_unchanged=self.n_unchanged,
             skip_counts=self.skip_counts,
             ignored=tuple(self.ignored),
-            mounts=frozenset(self.mounts),
+            broken=tuple(self.broken),
+            mounts=self.file_systems,
             settled=self.settled,
             left=frozenset(self._known_files.settled.directories.keys() - self._listed),
         )
+
+
+def _failure_of(known: KnownFile) -> FileFailure:
+    return FileFailure(known.source.path, Stage(known.reason), known.detail, known.source, known.broken_hash)
 
 
 def _cover_of(path: FilePath, paths: set[FilePath]) -> FilePath | None:

@@ -8,7 +8,7 @@ import platform
 import time
 from typing import TYPE_CHECKING
 
-from directory_indexer.records import Outcome, Phase, RunProgress
+from directory_indexer.records import Outcome, Phase, RunProgress, file_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -85,7 +85,7 @@ def recorded_run(
 ) -> Iterator[Run]:
     """Record a run from its start to its end; an exception is its end too."""
     with docstore.transaction() as transaction:
-        run_id = transaction.start_run(pid=os.getpid(), host=platform.node(), command=command)
+        run_id = transaction.start_run(pid=os.getpid(), host=file_path(platform.node()), command=command)
     run = Run(run_id=run_id, docstore=docstore, listener=listener, stop_reason=stop_reason)
     outcome, message = Outcome.FAILED, ""
     try:

@@ -142,7 +142,7 @@ class Updater:
         self.tally.n_ignored += len(plan.ignored)
         self.tally.n_removed += len(plan.removed)
         self.tally.skipped += plan.skip_counts
-        self.tally.failures += plan.failures
+        self.tally.failures += (*plan.failures, *plan.broken)
         # Before anything is written: whatever is written afterwards unsettles the directory that it lies in.
         if plan.settled or plan.left:
             with self._docstore.transaction() as transaction:
@@ -158,7 +158,7 @@ class Updater:
                 transaction.put_skipped(directory_id, skipped, recipe=self._recipe)
             for failure in plan.failures:
                 if lies_in(failure.path, plan.directory):
-                    transaction.put_failure(directory_id, failure)
+                    transaction.put_failure(directory_id, failure, recipe=self._recipe)
 
     def _read(self, plans: Sequence[tuple[int, Plan]]) -> None:
         requests = [request for _, plan in plans for request in plan.requests]
@@ -225,9 +225,9 @@ class Updater:
             case SkippedFile():
                 transaction.put_skipped(directory_id, outcome, recipe=self._recipe)
             case FileFailure():
-                transaction.put_failure(directory_id, outcome)
+                transaction.put_failure(directory_id, outcome, recipe=self._recipe)
             case UnchangedFile():
-                transaction.renew_stamps([outcome.source])
+                transaction.renew_stamps([outcome])
 
     def _embed(self) -> None:
         self._run.report(self._progress)
@@ -254,4 +254,4 @@ def _n_chunks(batch: Sequence[ParseOutcome]) -> int:
 
 
 def _n_bytes(outcome: ParseOutcome) -> int:
-    return outcome.source.size if isinstance(outcome, ParsedFile | UnchangedFile) else getattr(outcome, "size", 0)
+    return outcome.source.size if outcome.source else 0

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from directory_indexer.chunker import ChunkPolicy
-    from directory_indexer.records import ContentHash, Document, FilePath, ParseRequest, SourceFile
+    from directory_indexer.records import ContentHash, Document, FilePath, ParseRequest
 
 _HEAD_BYTES = 1 << 16
 _LIGHT_BYTES = 1 << 18
@@ -105,7 +105,7 @@ def _parse_light(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | N
 
 
 def _is_light(request: ParseRequest) -> bool:
-    path, size, _ = request.source
+    path, size = request.source.path, request.source.size
     return size <= _LIGHT_BYTES and PurePath(path).suffix.lower().removeprefix(".") not in _ISOLATED_KINDS
 
 
@@ -118,7 +118,7 @@ def _parse_content(found: FileContent, request: ParseRequest, policy: ParsePolic
     try:
         return _parsed(found, request.known_hash, policy)
     except SkipFileError as error:
-        return _skipped(source, error.reason, error.message)
+        return _skipped(found, error.reason, error.message)
     except ExtractionError as error:
         return FileFailure(source.path, Stage.EXTRACT, error.message)
     except MemoryError:
@@ -128,19 +128,19 @@ def _parse_content(found: FileContent, request: ParseRequest, policy: ParsePolic
 
 
 def _parsed(found: FileContent, known_hash: ContentHash | None, policy: ParsePolicy) -> ParseOutcome:
-    source, content = found
+    source, content, seen_ns = found
     of_content = content_hash(content)
     if of_content == known_hash:
-        return UnchangedFile(source, of_content)
+        return UnchangedFile(source, of_content, seen_ns)
     if not policy.include_secrets and (rule := has_secret_content(content[:_HEAD_BYTES])):
-        return _skipped(source, SkipReason.SECRET, rule)
+        return _skipped(found, SkipReason.SECRET, rule)
     document = policy.extract(content, source.path)
     chunks = chunker.chunk(document, policy=policy.chunking, count_tokens=policy.count_tokens)
-    return ParsedFile(source, of_content, document.kind, document.title, chunks, document.page_starts)
+    return ParsedFile(source, of_content, document.kind, document.title, chunks, document.page_starts, seen_ns)
 
 
-def _skipped(source: SourceFile, reason: SkipReason, detail: str) -> SkippedFile:
-    return SkippedFile(source.path, reason, detail, size=source.size, mtime_ns=source.mtime_ns)
+def _skipped(found: FileContent, reason: SkipReason, detail: str) -> SkippedFile:
+    return SkippedFile(found.source.path, reason, detail, found.source, found.seen_ns)
 
 
 def _where(error: Exception) -> str:

@@ -1,7 +1,7 @@
 """Reads a file as it is at one moment, whatever has become of it since the walk saw it.
 
-Nothing but a regular file is ever read: the file is opened without following a link and without waiting for a pipe,
-and what was opened is looked at again before and after its bytes are taken.
+Nothing but a regular file is ever read, and nothing behind a link: the file is opened without following one anywhere in
+its path and without waiting for a pipe, and what was opened is looked at again before and after its bytes are taken.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from typing import NamedTuple
 
-from directory_indexer.records import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, os_path
+from directory_indexer.nofollow import open_file
+from directory_indexer.records import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, os_path, stamped
 
 _TRIES = 3
-_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"))
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-
+_FOLLOWING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"))
 _SKIPPED_ERRORS = {
     errno.ELOOP: SkipReason.SYMLINK,
     errno.EMLINK: SkipReason.SYMLINK,  # what the BSDs say instead
@@ -26,45 +26,55 @@ _SKIPPED_ERRORS = {
 
 
 class FileContent(NamedTuple):
-    """The bytes of a file and the stamp that they were read under."""
+    """The bytes of a file and the stamp that they were read under, which was taken after `seen_ns`."""
 
     source: SourceFile
     content: bytes
+    seen_ns: int
 
 
 def read(
     source: SourceFile, *, max_file_size: int, follow_symlinks: bool = False
 ) -> FileContent | SkippedFile | FileFailure:
     """Read a file that the walk found, and say so when it is no longer what it was."""
-    flags = _FLAGS if follow_symlinks else _FLAGS | _NO_FOLLOW
     try:
         for _ in range(_TRIES):
-            found = _read_once(source, flags, max_file_size)
+            found = _read_once(source, max_file_size, follow_symlinks=follow_symlinks)
             if found is not None:
                 return found
     except FileNotFoundError:
         return FileFailure(source.path, Stage.READ, "vanished")
     except OSError as error:
-        if reason := _SKIPPED_ERRORS.get(error.errno or 0):
-            return _skipped(source, reason)
-        return FileFailure(source.path, Stage.READ, (error.strerror or type(error).__name__).lower())
+        reason = _SKIPPED_ERRORS.get(error.errno or 0)
+        if reason and (reason is not SkipReason.SYMLINK or error.filename in (None, os_path(source.path))):
+            return SkippedFile(source.path, reason, source=source)
+        return FileFailure(source.path, Stage.READ, _refusal(error))
     return FileFailure(source.path, Stage.READ, "changes while it is read")
 
 
-def _read_once(source: SourceFile, flags: int, max_file_size: int) -> FileContent | SkippedFile | None:
-    descriptor = os.open(os_path(source.path), flags)
+def _refusal(error: OSError) -> str:
+    if error.errno == errno.ELOOP:
+        return "a directory on its path is a symbolic link now"
+    return (error.strerror or type(error).__name__).lower()
+
+
+def _read_once(source: SourceFile, max_file_size: int, *, follow_symlinks: bool) -> FileContent | SkippedFile | None:
+    path = os_path(source.path)
+    descriptor = os.open(path, _FOLLOWING) if follow_symlinks else open_file(path)
     try:
+        seen_ns = time.time_ns()
         before = os.fstat(descriptor)
-        now = SourceFile(source.path, before.st_size, before.st_mtime_ns)
+        # Where the walk takes no inode, none lasts.
+        now = stamped(source.path, before, has_inode=source.inode != 0)
         if not stat.S_ISREG(before.st_mode):
-            return _skipped(now, SkipReason.NOT_REGULAR)
+            return SkippedFile(now.path, SkipReason.NOT_REGULAR, source=now, seen_ns=seen_ns)
         if now.size > max_file_size:
-            return _skipped(now, SkipReason.TOO_LARGE)
+            return SkippedFile(now.path, SkipReason.TOO_LARGE, source=now, seen_ns=seen_ns)
         content = _read_bytes(descriptor, now.size)
         is_whole = len(content) == now.size and _stamp(os.fstat(descriptor)) == _stamp(before)
     finally:
         os.close(descriptor)
-    return FileContent(now, content) if is_whole else None
+    return FileContent(now, content, seen_ns) if is_whole else None
 
 
 def _read_bytes(descriptor: int, size: int) -> bytes:
@@ -74,10 +84,6 @@ def _read_bytes(descriptor: int, size: int) -> bytes:
         while len(content) <= size and (rest := file.read(size + 1 - len(content))):
             content += rest
     return content
-
-
-def _skipped(source: SourceFile, reason: SkipReason) -> SkippedFile:
-    return SkippedFile(source.path, reason, size=source.size, mtime_ns=source.mtime_ns)
 
 
 def _stamp(status: os.stat_result) -> tuple[int, int, int]:

@@ -147,7 +147,7 @@ def _watch(app: App, jobs: IndexJobs) -> DirectoryWatch:
 
 
 def index_command(loaded: LoadedConfig) -> tuple[str, ...]:
-    """Make the command that indexes into the same index; directories are added at its end."""
+    """Make the command that indexes into the same index; directories are added at its end, resolved before."""
     config = ("--config", str(loaded.file)) if loaded.file else ()
     where = ("--data-dir", str(loaded.data_dir))
-    return (sys.executable, "-m", "directory_indexer", "index", "--json", "--quiet", *config, *where, "--")
+    return (sys.executable, "-m", "directory_indexer", "index", "--json", "--quiet", "--exact", *config, *where, "--")

@@ -35,7 +35,7 @@ def to_index(name: str, *, tracked: Sequence[FilePath], allowed: Sequence[FilePa
     for path in meant:
         if any(lies_in(path, root) for root in allowed):
             return (path,)
-    places = ", ".join(os_path(path) for path in dict.fromkeys([*tracked, *allowed])) or "none"
+    places = ", ".join(dict.fromkeys([*tracked, *allowed])) or "none"
     raise UsageError(f"'{name}' may not be indexed over MCP; allowed are: {places}", hint=_OPERATOR)
 
 

@@ -65,7 +65,7 @@ class Job:
 
     def is_of(self, run: RunRecord) -> bool:
         """Tell whether a run is that of this job, for the system gives the number of a process again."""
-        is_here = run.host == socket.gethostname()
+        is_here = run.host == file_path(socket.gethostname())
         return is_here and run.pid == self.process.pid and run.started_at >= self.started_at - _CLOCK_SECONDS
 
 
@@ -233,7 +233,7 @@ def _directories(run: RunRecord) -> tuple[FilePath, ...]:
         verb, *paths = shlex.split(run.command)
     except ValueError:  # as an earlier version wrote it
         return ()
-    return tuple(map(file_path, paths)) if verb == "index" else ()
+    return tuple(map(FilePath, paths)) if verb == "index" else ()
 
 
 def _queued(job: Job) -> JobResult:

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from directory_indexer.records import well_formed
 from directory_indexer.server.budget import cost, most_that_fit
 from directory_indexer.server.cursors import cursor_for, mark_of
 from directory_indexer.server.places import uri_of
@@ -101,7 +102,7 @@ def index_state(summary: IndexSummary) -> IndexState:
 
 def one_line(text: str) -> str:
     """Keep a name on its line, so that it cannot pass for another part of the answer."""
-    return _NOT_FOR_LINES.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    return _NOT_FOR_LINES.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), well_formed(text))
 
 
 def _answer(

@@ -150,7 +150,7 @@ def _is_tracked(snapshot: Snapshot, candidate: FilePath) -> bool:
 
 
 def _not_indexed(snapshot: Snapshot, name: str) -> NotIndexedError:
-    tracked = [os_path(root) for root in snapshot.directories()]
+    tracked = list(snapshot.directories())
     if not tracked:
         return NotIndexedError("nothing is indexed yet")
     reasons = [

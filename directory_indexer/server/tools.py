@@ -20,7 +20,7 @@ from directory_indexer.errors import (
     UsageError,
     VectorStoreError,
 )
-from directory_indexer.records import FilePath, SearchMode, SearchRequest, SearchResult, os_path
+from directory_indexer.records import FilePath, SearchMode, SearchRequest, SearchResult
 from directory_indexer.server.budget import Budgets, cost
 from directory_indexer.server.contents import content_answer, content_text, selection_of
 from directory_indexer.server.cursors import Position, mark_of, position_of
@@ -134,7 +134,7 @@ class Tools:
         info = InfoAnswer(
             version=__version__,
             directories=(),
-            allowed=tuple(os_path(path) for path in self._allowed),
+            allowed=self._allowed,
             model=ModelResult(self._app.loaded.config.embedding.model, self._model.state, self._model.message or None),
             index=index_state(self._app.summary()),
             job=self.jobs.current(),

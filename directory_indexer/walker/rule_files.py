@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from directory_indexer.errors import ConfigError
+from directory_indexer.nofollow import open_entry, open_file
 from directory_indexer.records import FileFailure, Stage, content_hash, file_path, os_path
 from directory_indexer.walker.gitignore import parse_patterns, parse_rules
 from directory_indexer.walker.ignore import Precedence
@@ -19,6 +20,7 @@ from directory_indexer.walker.repository import (
     read_small_file,
     repository_around,
     repository_at,
+    within,
 )
 from directory_indexer.walker.rule_layer import layer_of
 
@@ -76,7 +78,7 @@ class RuleFiles:
         for found in outside:
             rules = self._applied(rules, found)
         for parent in reversed([parent for parent in root.parents if parent.is_relative_to(top)]):
-            outside.append(self._read(str(parent), RULE_FILES))
+            outside.append(self._read(str(parent), RULE_FILES, handle=str(parent)))
             rules = self._applied(rules, outside[-1]).enter(root.relative_to(parent).parts[0])
         parsed = parse_patterns(patterns, source="ignore_patterns")
         if parsed.problems:
@@ -91,28 +93,32 @@ class RuleFiles:
         are_lost, self.are_lost = self.are_lost, False
         return failures, are_lost
 
-    def rules_in(self, rules: LateRules, directory: str, names: Container[str]) -> LateRules:
-        """Add what a directory says itself; `names` tells which of `RULE_FILES` it holds.
+    def rules_in(
+        self, rules: LateRules, directory: str, names: Container[str], *, handle: int | str | None = None
+    ) -> LateRules:
+        """Add what a directory, open as `handle`, says itself; `names` tells which of `RULE_FILES` it holds.
 
         The files are read now, for what they hold belongs to the key of the rules, and parsed when it is asked for.
         """
-        found = self._read(directory, names)
+        found = self._read(directory, names, handle=directory if handle is None else handle)
         key = None if rules.key is None else self._key(rules.key, found)
         return rules.leading_to(partial(self._applied, found=found), key=key)
 
     def _key(self, outer: bytes, found: object) -> bytes | None:
         return None if self.are_lost else content_hash(outer + repr(found).encode())
 
-    def _read(self, directory: str, names: Container[str]) -> FoundRules:
+    def _read(self, directory: str, names: Container[str], *, handle: int | str) -> FoundRules:
+        """Read what a directory says itself, its files from its descriptor where there is one."""
         found = FoundRules()
         if self._respect_gitignore and ".git" in names:
             repository = self._repository(Path(directory), repository_at)
             found = self._of_repository(repository) if repository else found
         texts: list[RuleText] = []
+        open_in_tree = partial(open_entry, directory=handle)
         if self._respect_gitignore and ".gitignore" in names:
-            texts += self._texts(Precedence.GITIGNORE, os.path.join(directory, ".gitignore"))
+            texts += self._texts(Precedence.GITIGNORE, os.path.join(directory, ".gitignore"), open_in_tree)
         if ".dirindexignore" in names:
-            texts += self._texts(Precedence.DIRINDEXIGNORE, os.path.join(directory, ".dirindexignore"))
+            texts += self._texts(Precedence.DIRINDEXIGNORE, os.path.join(directory, ".dirindexignore"), open_in_tree)
         return found._replace(texts=(*found.texts, *texts))
 
     def _applied(self, rules: Rules, found: FoundRules) -> Rules:
@@ -143,17 +149,26 @@ class RuleFiles:
             settings = GitSettings(user_ignore_file=None, ignore_case=False)
         texts: list[RuleText] = []
         if repository:
-            texts += self._texts(Precedence.GIT_EXCLUDE, str(repository.exclude_file))
-        if settings.user_ignore_file:
+            for message in settings.refused:
+                self._add_failure(str(repository.directory / "config"), message)
+            texts += self._excluded(repository)
+        if settings.user_ignore_file and is_there(settings.user_ignore_file):
             texts += self._texts(Precedence.USER_IGNORE, str(settings.user_ignore_file))
         return FoundRules(settings.ignore_case, tuple(texts))
 
-    def _texts(self, precedence: Precedence, path: str) -> Iterable[RuleText]:
-        is_in_tree = precedence in (Precedence.GITIGNORE, Precedence.DIRINDEXIGNORE)
-        if not is_in_tree and not is_there(path):
+    def _excluded(self, repository: Repository) -> Iterable[RuleText]:
+        if not is_there(repository.exclude_file):
             return
+        if real := within(repository.exclude_file, repository):
+            yield from self._texts(Precedence.GIT_EXCLUDE, real, open_file)
+        else:
+            self._add_failure(str(repository.exclude_file), "leads out of the repository, and is not used")
+
+    def _texts(
+        self, precedence: Precedence, path: str, open_it: Callable[[str], int] | None = None
+    ) -> Iterable[RuleText]:
         try:
-            yield RuleText(precedence, path, read_small_file(path, follow_links=not is_in_tree))
+            yield RuleText(precedence, path, read_small_file(path, open_it))
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return
         except OSError as error:

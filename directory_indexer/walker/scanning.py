@@ -11,8 +11,11 @@ from directory_indexer.records import content_hash
 if TYPE_CHECKING:
     from collections.abc import Container
 
-EntryStamp: TypeAlias = tuple[str, int, int, int]
-"""The name of an entry that is no directory, its mode, its size and when it was modified, in nanoseconds."""
+EntryStamp: TypeAlias = tuple[str, int, int, int, int, int]
+"""The name of an entry that is no directory, its mode, its size, when it was modified and when anything about it was
+changed, in nanoseconds, and its inode; the last two are 0 where there is nothing that lasts."""
+
+_HAS_CHANGE_TIMES: Final = os.name == "posix"
 
 _MARSHAL_FORMAT: Final = 2
 """The last format in which equal values give equal bytes: later ones tell one object from two equal ones."""
@@ -61,13 +64,14 @@ class Scan:
         return content_hash(key + marshal.dumps((self.stamps, list(self.directories)), _MARSHAL_FORMAT))
 
 
-def scan(handle: int | str, *, follow_links: bool) -> Scan:
-    """Read a directory, as much of it as can be read.
+def scan(handle: int | str, *, follow_links: bool, has_inodes: bool) -> Scan:
+    """Read a directory, as much of it as can be read; without `has_inodes` no inode of its file system lasts.
 
     A run that finds nothing to do spends its time in this loop. It keeps no `DirEntry`, which takes a kilobyte.
     """
     found = Scan()
-    add_stamp, directories = found.stamps.append, found.directories
+    add_stamp, directories, has_times = found.stamps.append, found.directories, _HAS_CHANGE_TIMES
+    has_inodes = has_inodes and has_times
     try:
         with os.scandir(handle) as entries:
             for entry in entries:
@@ -78,7 +82,9 @@ def scan(handle: int | str, *, follow_links: bool) -> Scan:
                         directories[entry.name] = entry.name in found.links
                     else:
                         status = entry.stat(follow_symlinks=follow_links)
-                        add_stamp((entry.name, status.st_mode, status.st_size, status.st_mtime_ns))
+                        changed_ns = status.st_ctime_ns if has_times else 0
+                        inode = status.st_ino if has_inodes else 0
+                        add_stamp((entry.name, status.st_mode, status.st_size, status.st_mtime_ns, changed_ns, inode))
                 except OSError as error:
                     found.broken[entry.name] = BrokenEntry(error, is_link=entry.name in found.links)
     except OSError as error:

@@ -22,6 +22,7 @@ from directory_indexer.records import (
     file_path,
     os_path,
     prefix_of,
+    storable,
 )
 from directory_indexer.walker.ignore import Decision, Precedence, Rules, built_in_rules
 from directory_indexer.walker.rule_files import RULE_FILES
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 
 _FILE_TYPE: Final = 0o170000
 _REGULAR: Final = 0o100000
+_LARGEST: Final = 2**63 - 1
+OWN_RULE: Final = "it belongs to the index"
+"""What leaves out the files of the index itself, and of what configures it."""
+
 _source_file: Final[Callable[[Stamp], SourceFile]] = partial(tuple.__new__, SourceFile)
 """Make a `SourceFile` in half the time that its class takes."""
 
@@ -44,8 +49,9 @@ _NOTHING_THERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 class Sorting:
     """One directory, while its entries are sorted by what becomes of them."""
 
-    def __init__(self, directory: FilePath, policy: WalkPolicy, rules: Rules) -> None:
+    def __init__(self, directory: FilePath, policy: WalkPolicy, rules: Rules, *, seen_ns: int) -> None:
         self._directory, self._prefix = directory, prefix_of(directory)
+        self._seen_ns = seen_ns
         self._policy = policy
         self._rules = rules
         self._links: Container[str] = ()
@@ -62,6 +68,10 @@ class Sorting:
             found.leave_out({name for name in RULE_FILES if self._path_of(name) in failed})
             self._failures += rule_failures
         self._links = found.links
+        own = {os.path.basename(os_path(path)) for path in self._policy.own if os.path.dirname(path) == self._directory}
+        if present := own.intersection(found.names()):
+            found.leave_out(present)
+            self._ignored += [IgnoredPath(self._path_of(name), OWN_RULE) for name in sorted(present)]
         # A link may lead to a secret under a harmless name.
         concerned = self._rules.concerned(found.names()) | found.links
         for name, is_link in found.directories.items():
@@ -89,12 +99,14 @@ class Sorting:
     def _sort_files(self, stamps: Sequence[EntryStamp], concerned: Container[str]) -> None:
         prefix, add_file, max_size = self._prefix, self._files.append, self._policy.max_file_size
         for stamp in stamps:
-            name, mode, size, mtime_ns = stamp
+            name, mode, size, mtime_ns, changed_ns, inode = stamp
             if name in concerned and self._is_left_out(name, is_directory=False, stamp=stamp):
                 continue
             if mode & _FILE_TYPE == _REGULAR and 0 < size <= max_size:
                 path = FilePath(prefix + name if name.isascii() else prefix + file_path(name))
-                add_file(_source_file((path, size, mtime_ns)))
+                if abs(mtime_ns) > _LARGEST or changed_ns > _LARGEST or inode > _LARGEST:
+                    mtime_ns, changed_ns, inode = map(storable, (mtime_ns, changed_ns, inode))
+                add_file(_source_file((path, size, mtime_ns, changed_ns, inode)))
             else:
                 self._skip(stamp)
 
@@ -106,7 +118,7 @@ class Sorting:
             return False
         if decision.precedence == Precedence.SECRET and not is_directory:
             kind = decision.rule.removeprefix("secret: ")
-            self._add_skipped(stamp or (name, 0, 0, 0), SkipReason.SECRET, detail=kind)
+            self._add_skipped(stamp or (name, 0, 0, 0, 0, 0), SkipReason.SECRET, detail=kind)
         else:
             self._ignored.append(IgnoredPath(self._path_of(name), decision.rule))
         return True
@@ -118,7 +130,7 @@ class Sorting:
         return rules.decide_path(target.parts[1:], is_directory=is_directory)
 
     def _skip(self, stamp: EntryStamp) -> None:
-        _, mode, size, _ = stamp
+        _, mode, size, *_ = stamp
         if stat.S_ISLNK(mode):
             self._add_skipped(stamp, SkipReason.SYMLINK)
         elif not stat.S_ISREG(mode):
@@ -129,8 +141,9 @@ class Sorting:
             self._add_skipped(stamp, SkipReason.TOO_LARGE, detail=f"more than {self._policy.max_file_size} bytes")
 
     def _add_skipped(self, stamp: EntryStamp, reason: SkipReason, *, detail: str = "") -> None:
-        name, _, size, mtime_ns = stamp
-        self._skipped.append(SkippedFile(self._path_of(name), reason, detail, size=size, mtime_ns=mtime_ns))
+        name, _, size, *times_and_inode = stamp
+        source = SourceFile(self._path_of(name), size, *map(storable, times_and_inode))
+        self._skipped.append(SkippedFile(source.path, reason, detail, source, self._seen_ns))
 
     def _add_broken(self, name: str, broken: BrokenEntry) -> None:
         path, error = self._path_of(name), broken.error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +19,7 @@ from directory_indexer.records import (
     SettledDirectory,
     SkipReason,
     file_path,
+    source_file,
 )
 from directory_indexer.walker import WalkPolicy, walk
 from directory_indexer.walker.repository import MAX_FILE_BYTES
@@ -35,8 +37,12 @@ LATER = LONG_AGO + 1
 
 
 def let_be_old(root: Path, *, seconds: int = LONG_AGO) -> None:
-    for path in (root, *root.rglob("*")):
+    paths = (root, *root.rglob("*"))
+    for path in paths:
         os.utime(path, (seconds, seconds))
+    # A time of change cannot be set: it passes.
+    while not all(source_file(file_path(path)).is_settled(time.time_ns()) for path in paths):
+        pass
 
 
 @pytest.fixture

@@ -321,7 +321,7 @@ def test_what_cannot_be_reached_any_more_can_be_forgotten_by_itself(index: Index
     index.run()
     shutil.rmtree(keys.parent)
     with index.docstore.transaction() as transaction:
-        transaction.set_mounts(1, [file_path(keys.parent)])
+        transaction.set_mounts(1, {file_path(keys.parent): ""})
     assert index.run().n_failed == 1
     assert index.names("rotate keys")[0] == "drive/keys.md"
     assert index.indexer.forget(str(keys.parent)) == 1

@@ -80,7 +80,8 @@ def test_a_file_is_told_with_its_size_and_time(root: Path) -> None:
 
     files = [file for listing in listings(root, PRIVATE) for file in listing.files]
 
-    assert files == [SourceFile(file_path(path), 5, 1_700_000_000_123_456_789)]
+    status = path.stat()
+    assert files == [SourceFile(file_path(path), 5, 1_700_000_000_123_456_789, status.st_ctime_ns, status.st_ino)]
 
 
 def test_there_is_one_listing_for_each_directory_and_names_decide_their_order(root: Path) -> None:
@@ -94,7 +95,9 @@ def test_empty_and_large_files_are_skipped_with_their_size(root: Path) -> None:
     policy = WalkPolicy(max_file_size=5)
     [listing] = listings(root, policy)
 
-    assert {(os.path.basename(skip.path), skip.reason, skip.size) for skip in listing.skipped} == {
+    assert {
+        (os.path.basename(skip.path), skip.reason, skip.source and skip.source.size) for skip in listing.skipped
+    } == {
         ("empty", "empty", 0),
         ("large", "too large", 6),
     }

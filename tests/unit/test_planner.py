@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,7 +27,7 @@ from directory_indexer.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from directory_indexer.indexing.planner import Plan
 
@@ -39,8 +40,10 @@ def path(name: str) -> FilePath:
 
 
 def known(*names: str) -> dict[FilePath, KnownFile]:
-    indexed = KnownFile(5, OLD, True, ContentHash(b"hash"), 1, FileState.INDEXED, "")
-    return {path(name): indexed for name in names}
+    return {
+        path(name): KnownFile(SourceFile(path(name), 5, OLD), True, ContentHash(b"hash"), 1, FileState.INDEXED, "")
+        for name in names
+    }
 
 
 def listing(name: str, *files: str, **more: object) -> Listing:
@@ -60,19 +63,27 @@ class Known:
         return len(self.files)
 
     def stamps_in(self, directory: FilePath) -> set[Stamp]:
-        return {
-            (path, file.size, file.mtime_ns) for path, file in self.files.items() if os.path.dirname(path) == directory
-        }
+        return {file.source for file in self._in(directory).values() if file.state is FileState.INDEXED}
 
     def details_in(self, directory: FilePath, paths: Iterable[FilePath]) -> dict[FilePath, KnownFile]:
-        return {path: self.files[path] for path in paths if os.path.dirname(path) == directory}
+        wanted = set(paths)
+        return {
+            path: file
+            for path, file in self._in(directory).items()
+            if path in wanted or file.state is not FileState.INDEXED
+        }
+
+    def _in(self, directory: FilePath) -> dict[FilePath, KnownFile]:
+        return {path: file for path, file in self.files.items() if os.path.dirname(path) == directory}
 
     def details_outside(self, directories: Iterable[FilePath]) -> dict[FilePath, KnownFile]:
         listed = set(directories)
         return {path: file for path, file in self.files.items() if os.path.dirname(path) not in listed}
 
 
-def planned(*listings: Listing, of: dict[FilePath, KnownFile], mounts: frozenset[FilePath] = frozenset()) -> Plan:
+def planned(
+    *listings: Listing, of: dict[FilePath, KnownFile], mounts: Mapping[FilePath, str] | None = MappingProxyType({})
+) -> Plan:
     return plan(ROOT, listings, Known(of), recipe=1, mounts=mounts)
 
 
@@ -93,7 +104,7 @@ def test_what_is_ignored_while_rules_cannot_be_read_stays_and_what_is_deleted_go
 
 
 def test_a_failure_of_before_does_not_outlive_its_cause_because_rules_cannot_be_read() -> None:
-    failed = KnownFile(0, 0, False, None, 1, FileState.FAILED, "walk")
+    failed = KnownFile(SourceFile(path("hidden"), 0, 0), False, None, 1, FileState.FAILED, "walk")
     lost = listing("", "a", ignored=(IgnoredPath(path("hidden"), "hidden"),), rules_are_lost=True)
     done = planned(lost, of={**known("a"), path("hidden"): failed})
     assert (done.removed, done.resolved) == ((), (path("hidden"),))
@@ -125,45 +136,91 @@ def test_a_broken_link_that_nothing_was_indexed_of_is_a_skipped_file() -> None:
 
 
 def test_what_lay_on_a_mount_that_is_an_empty_directory_now_stays() -> None:
-    done = planned(listing("", "a"), Listing(path("usb")), of=known("a", "usb/b"), mounts=frozenset({path("usb")}))
-    assert (done.removed, done.mounts) == ((), frozenset({path("usb")}))
+    done = planned(listing("", "a"), Listing(path("usb")), of=known("a", "usb/b"), mounts={path("usb"): "stick"})
+    assert (done.removed, done.mounts) == ((), {path("usb"): "stick"})
     assert [failure.path for failure in done.failures] == [path("usb")]
 
 
 def test_what_lay_on_a_mount_that_is_gone_with_its_directory_stays() -> None:
-    done = planned(listing("", "a"), of=known("a", "usb/b"), mounts=frozenset({path("usb")}))
-    assert (done.removed, done.mounts) == ((), frozenset({path("usb")}))
+    done = planned(listing("", "a"), of=known("a", "usb/b"), mounts={path("usb"): "stick"})
+    assert (done.removed, done.mounts) == ((), {path("usb"): "stick"})
 
 
 def test_what_lay_below_a_place_where_something_is_mounted_now_stays() -> None:
-    done = planned(listing("", "a"), Listing(path("sub"), is_mount=True), of=known("a", "sub/b"))
-    assert (done.removed, done.mounts) == ((), frozenset())
+    done = planned(listing("", "a"), Listing(path("sub"), is_mount=True, file_system="stick"), of=known("a", "sub/b"))
+    assert (done.removed, done.mounts) == ((), {})
 
 
 def test_a_mount_that_is_suddenly_empty_keeps_its_files() -> None:
-    mounts = frozenset({path("usb")})
-    empty = (Listing(path("usb"), is_mount=True), Listing(path("usb/lost+found")))
+    mounts = {path("usb"): "stick"}
+    empty = (Listing(path("usb"), is_mount=True, file_system="stick"), Listing(path("usb/lost+found")))
     done = planned(listing("", "a"), *empty, of=known("a", "usb/b"), mounts=mounts)
     assert (done.removed, len(done.failures), done.mounts) == ((), 1, mounts)
 
 
 def test_a_file_that_is_deleted_on_a_mount_goes() -> None:
-    mounts = frozenset({path("usb")})
-    done = planned(listing("", "a"), listing("usb", "b", is_mount=True), of=known("usb/b", "usb/c"), mounts=mounts)
+    mounts = {path("usb"): "stick"}
+    done = planned(
+        listing("", "a"),
+        listing("usb", "b", is_mount=True, file_system="stick"),
+        of=known("usb/b", "usb/c"),
+        mounts=mounts,
+    )
     assert (done.removed, done.failures, done.mounts) == ((path("usb/c"),), (), mounts)
 
 
 def test_a_mount_of_which_nothing_is_indexed_any_more_is_forgotten() -> None:
-    done = planned(listing("", "a"), of=known("a"), mounts=frozenset({path("usb")}))
-    assert (done.failures, done.mounts) == ((), frozenset())
+    done = planned(listing("", "a"), of=known("a"), mounts={path("usb"): "stick"})
+    assert (done.failures, done.mounts) == ((), {})
 
 
 def test_a_mount_that_is_ignored_from_now_on_leaves_the_index() -> None:
     ignored = (IgnoredPath(path("usb"), "usb/"),)
-    done = planned(listing("", "a", ignored=ignored), of=known("a", "usb/b"), mounts=frozenset({path("usb")}))
+    done = planned(listing("", "a", ignored=ignored), of=known("a", "usb/b"), mounts={path("usb"): "stick"})
     assert (done.removed, done.failures) == ((path("usb/b"),), ())
 
 
 def test_a_root_that_was_a_mount_and_is_none_is_an_error_even_if_something_lies_there() -> None:
     with pytest.raises(RootUnavailableError, match="nothing is mounted"):
-        planned(listing("", "not mounted.txt"), of=known("a"), mounts=frozenset({ROOT}))
+        planned(listing("", "not mounted.txt"), of=known("a"), mounts={ROOT: ""})
+
+
+def test_files_stay_where_another_stick_is_mounted_than_before() -> None:
+    other = listing("usb", "c", is_mount=True, file_system="other stick")
+    done = planned(listing("", "a"), other, of=known("a", "usb/b"), mounts={path("usb"): "stick"})
+    assert (done.removed, done.mounts) == ((), {path("usb"): "stick"})
+    assert ["another file system" in failure.message for failure in done.failures] == [True]
+
+
+def test_a_root_on_another_file_system_than_before_is_an_error_while_files_are_missing() -> None:
+    with pytest.raises(RootUnavailableError, match="another file system"):
+        planned(listing("", "b", file_system="new"), of=known("a"), mounts={ROOT: "old"})
+
+
+def test_another_file_system_that_holds_all_files_takes_the_place_of_the_one_before() -> None:
+    done = planned(listing("", "a", "b", file_system="new"), of=known("a"), mounts={ROOT: "old"})
+    assert (done.failures, done.mounts) == ((), {ROOT: "new"})
+
+
+def test_another_file_system_is_evidence_once_that_is_said() -> None:
+    done = planned(listing("", "b", file_system="new"), of=known("a"), mounts=None)
+    assert (done.removed, done.mounts) == ((path("a"),), {ROOT: "new"})
+
+
+def test_files_that_are_deleted_while_an_index_learns_the_name_of_its_file_system_go() -> None:
+    done = planned(listing("", "b", file_system="new"), of=known("a", "b"))
+    assert (done.removed, done.mounts) == ((path("a"),), {ROOT: "new"})
+
+
+def test_a_file_that_broke_a_parser_is_left_alone_until_it_or_the_way_of_reading_changes() -> None:
+    source = SourceFile(path("a"), 5, OLD)
+    broken = KnownFile(source, True, None, 0, FileState.FAILED, "extract", "crashed", ContentHash(b"bad"), 1)
+
+    def read(known_file: KnownFile, file: SourceFile) -> tuple[int, int, bool]:
+        done = planned(Listing(ROOT, (file,)), of={path("a"): known_file})
+        return len(done.broken), len(done.requests), any(request.broken for request in done.requests)
+
+    assert read(broken, source) == (1, 0, False)
+    assert read(broken, source._replace(mtime_ns=OLD + 1)) == (0, 1, True)
+    assert read(broken._replace(broken_recipe=2), source) == (0, 1, False)
+    assert read(broken._replace(is_settled=False), source) == (0, 1, True)

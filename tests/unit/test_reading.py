@@ -3,12 +3,13 @@ from __future__ import annotations
 import os
 import socket
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from directory_indexer.parsing.reading import FileContent, read
-from directory_indexer.records import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, file_path
+from directory_indexer.records import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, file_path, stamped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,8 +17,13 @@ if TYPE_CHECKING:
 
 
 def source_of(path: Path) -> SourceFile:
-    status = path.lstat()
-    return SourceFile(file_path(path), status.st_size, status.st_mtime_ns)
+    return stamped(file_path(path), path.lstat())
+
+
+def what_was_read(path: Path, *, max_file_size: int) -> tuple[SourceFile, bytes]:
+    found = read(source_of(path), max_file_size=max_file_size)
+    assert isinstance(found, FileContent)
+    return found.source, found.content
 
 
 def written(path: Path, content: bytes = b"some bytes") -> Path:
@@ -27,24 +33,39 @@ def written(path: Path, content: bytes = b"some bytes") -> Path:
 
 def test_the_bytes_come_with_the_stamp_that_they_were_read_under(tmp_path: Path) -> None:
     path = written(tmp_path / "a.txt")
-    seen_by_walk = SourceFile(file_path(path), 3, 5)
+    seen_by_walk = SourceFile(file_path(path), 3, 5, 7, 9)
+    before_ns = time.time_ns()
 
-    assert read(seen_by_walk, max_file_size=100) == FileContent(source_of(path), b"some bytes")
+    found = read(seen_by_walk, max_file_size=100)
+
+    assert isinstance(found, FileContent)
+    assert (found.source, found.content) == (source_of(path), b"some bytes")
+    assert before_ns <= found.seen_ns <= time.time_ns()
+
+
+def test_no_inode_is_noted_where_the_walk_found_that_none_lasts(tmp_path: Path) -> None:
+    source = source_of(written(tmp_path / "a.txt"))._replace(inode=0)
+
+    found = read(source, max_file_size=100)
+
+    assert isinstance(found, FileContent)
+    assert found.source == source
 
 
 def test_a_file_that_grew_beyond_the_limit_is_skipped_with_its_size(tmp_path: Path) -> None:
     source = source_of(written(tmp_path / "a.txt"))
     grown = source_of(written(tmp_path / "a.txt", b"x" * 101))
 
-    assert read(source, max_file_size=100) == SkippedFile(
-        source.path, SkipReason.TOO_LARGE, size=101, mtime_ns=grown.mtime_ns
-    )
+    found = read(source, max_file_size=100)
+
+    assert isinstance(found, SkippedFile)
+    assert (found.reason, found.source) == (SkipReason.TOO_LARGE, grown)
 
 
 def test_a_file_of_just_the_limit_is_read(tmp_path: Path) -> None:
     source = source_of(written(tmp_path / "a.txt", b"x" * 100))
 
-    assert read(source, max_file_size=100) == FileContent(source, b"x" * 100)
+    assert what_was_read(tmp_path / "a.txt", max_file_size=100) == (source, b"x" * 100)
 
 
 def test_a_file_that_vanished_is_a_failure(tmp_path: Path) -> None:
@@ -85,6 +106,20 @@ def test_a_link_put_in_the_place_of_a_file_is_not_followed(tmp_path: Path) -> No
     assert_skipped(read(source_of(tmp_path / "a.txt"), max_file_size=100), SkipReason.SYMLINK)
 
 
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="links cannot be refused there")
+def test_a_link_put_in_the_place_of_a_directory_on_the_way_is_not_followed(tmp_path: Path) -> None:
+    for name in ("tree", "private"):
+        (tmp_path / name / "sub").mkdir(parents=True)
+        written(tmp_path / name / "sub" / "a.txt", name.encode())
+    source = source_of(tmp_path / "tree" / "sub" / "a.txt")
+    (tmp_path / "tree").rename(tmp_path / "real")
+    (tmp_path / "tree").symlink_to(tmp_path / "private")
+
+    found = read(source, max_file_size=100)
+
+    assert found == FileFailure(source.path, Stage.READ, "a directory on its path is a symbolic link now")
+
+
 def test_a_link_is_followed_where_links_are(tmp_path: Path) -> None:
     written(tmp_path / "real")
     (tmp_path / "a.txt").symlink_to(tmp_path / "real")
@@ -107,7 +142,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(tmp_path: Path, monk
     path = written(tmp_path / "a.txt")
     append_after(monkeypatch, path, n_times=1)
 
-    assert read(source_of(path), max_file_size=100) == FileContent(source_of(path), b"some bytes+")
+    assert what_was_read(path, max_file_size=100) == (source_of(path), b"some bytes+")
 
 
 def test_a_file_that_never_stops_changing_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

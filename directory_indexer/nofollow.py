@@ -1,0 +1,180 @@
+"""Opens what lies at a path without following a link anywhere on the way.
+
+A path that was resolved once names a file only while none of its directories is replaced by a link. So each component
+is opened from the descriptor of the one before it, and a link is refused wherever it stands. Windows opens no file from
+the descriptor of a directory; there the path of what was opened is asked for and compared.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from typing import Final
+
+CAN_OPEN_BELOW: Final = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
+"""Whether this system opens files from the descriptor of a directory, and refuses links."""
+
+_FILE_FLAGS: Final = os.O_RDONLY | sum(
+    getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY", "O_NOFOLLOW")
+)
+_DIRECTORY_FLAGS: Final = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_DIRECTORY", "O_CLOEXEC", "O_NOFOLLOW"))
+# To go through a directory takes less permission than to list it.
+_PASSAGE_FLAGS: Final = _DIRECTORY_FLAGS | getattr(os, "O_PATH", 0)
+_MOST_OPEN: Final = 24
+"""A descent keeps so many directories open; processes may be allowed no more than 64 files."""
+
+_LONGEST_PATH: Final = 4095
+"""What lies deeper can be reached from descriptors alone, and by no other program that is given its path."""
+
+
+def open_file(path: str) -> int:
+    """Open a file for reading, given by an absolute path without links; never wait for a pipe.
+
+    Raises:
+        OSError: it is not there, or a component is a symbolic link (ELOOP).
+    """
+    if not CAN_OPEN_BELOW:
+        return _verified(os.open(path, _FILE_FLAGS), path)
+    directory, name = os.path.split(path)
+    parent = _open_passage(directory)
+    try:
+        return _open_below(parent, name, _FILE_FLAGS, path)
+    finally:
+        os.close(parent)
+
+
+def open_entry(path: str, directory: int | str) -> int:
+    """Open a file of a directory, given by its descriptor where there is one, for reading; never wait for a pipe.
+
+    Raises:
+        OSError: it is not there, or is a symbolic link (ELOOP).
+    """
+    if isinstance(directory, str):
+        return open_file(path)
+    return _open_below(directory, os.path.basename(path), _FILE_FLAGS, path)
+
+
+def open_directory(path: str) -> int:
+    """Open a directory for listing, given by an absolute path without links.
+
+    Raises:
+        OSError: it is not there, cannot be listed, or a component is a symbolic link (ELOOP).
+    """
+    directory, name = os.path.split(path)
+    if not name:
+        return os.open(path, _DIRECTORY_FLAGS)
+    parent = _open_passage(directory)
+    try:
+        return _open_below(parent, name, _DIRECTORY_FLAGS, path)
+    finally:
+        os.close(parent)
+
+
+class Descent:
+    """The open directories from a root down to the one that was entered last, each opened from the one around it."""
+
+    def __init__(self, root: str) -> None:
+        """Open the root.
+
+        Raises:
+            OSError: it is not there, cannot be listed, or a component of its path is a symbolic link (ELOOP).
+        """
+        self._open = [(root, open_directory(root))]
+
+    def enter(self, directory: str) -> int:
+        """Give the descriptor of the root or of a directory below it, which stays open until another one is entered.
+
+        Raises:
+            OSError: it is not there, cannot be listed, or is or lies behind a symbolic link (ELOOP).
+        """
+        if len(directory) > _LONGEST_PATH:
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), directory)
+        while not _is_around(self._open[-1][0], directory):
+            os.close(self._open.pop()[1])
+        path, descriptor = self._open[-1]
+        for name in directory[len(path) :].split(os.sep):
+            if name:
+                path = os.path.join(path, name)
+                descriptor = _open_below(descriptor, name, _DIRECTORY_FLAGS, path)
+                self._push(path, descriptor)
+        return descriptor
+
+    def close(self) -> None:
+        """Close all of them."""
+        while self._open:
+            os.close(self._open.pop()[1])
+
+    def _push(self, path: str, descriptor: int) -> None:
+        self._open.append((path, descriptor))
+        if len(self._open) > _MOST_OPEN:
+            os.close(self._open.pop(1)[1])
+
+
+def _is_around(directory: str, path: str) -> bool:
+    return path == directory or path.startswith(directory if directory.endswith(os.sep) else directory + os.sep)
+
+
+def _open_passage(path: str) -> int:
+    """Open a directory to go through, component by component."""
+    descriptor = os.open(os.sep, _PASSAGE_FLAGS)
+    reached = os.sep
+    for name in path.split(os.sep):
+        if name:
+            reached = os.path.join(reached, name)
+            try:
+                inner = _open_below(descriptor, name, _PASSAGE_FLAGS, reached)
+            finally:
+                os.close(descriptor)
+            descriptor = inner
+    return descriptor
+
+
+def _open_below(directory: int, name: str, flags: int, path: str) -> int:
+    try:
+        return os.open(name, flags, dir_fd=directory)
+    except OSError as error:
+        # A link is no directory, but the system says no more than that.
+        if error.errno in {errno.ENOTDIR, errno.ELOOP, errno.EMLINK} and _is_link(name, directory):
+            raise OSError(errno.ELOOP, "a symbolic link stands here now", path) from error
+        raise
+
+
+def _is_link(name: str, directory: int) -> bool:
+    try:
+        return stat.S_ISLNK(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
+
+
+def _verified(descriptor: int, path: str) -> int:
+    """Give a descriptor back if what it opened lies where its path says, behind no link."""
+    try:
+        is_there = os.path.normcase(_final_path(descriptor)) == os.path.normcase(path)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    if not is_there:
+        os.close(descriptor)
+        raise OSError(errno.ELOOP, "a symbolic link stands here now", path)
+    return descriptor
+
+
+if sys.platform == "win32":
+
+    def _final_path(descriptor: int) -> str:
+        import ctypes  # noqa: PLC0415 - for Windows alone
+        import msvcrt  # noqa: PLC0415 - for Windows alone
+
+        buffer = ctypes.create_unicode_buffer(32_768)
+        handle = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))
+        if not ctypes.windll.kernel32.GetFinalPathNameByHandleW(handle, buffer, len(buffer), 0):
+            raise ctypes.WinError()
+        path = buffer.value.removeprefix("\\\\?\\")
+        return "\\\\" + path.removeprefix("UNC\\") if path.startswith("UNC\\") else path
+
+else:
+
+    def _final_path(descriptor: int) -> str:
+        return os.readlink(f"/proc/self/fd/{descriptor}")
