@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 from serving import DIRINDEX, RawClient, text_of
+
+from directory_indexer.lock import write_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -171,6 +174,57 @@ def test_a_directory_that_the_configuration_allows_may_be_indexed(tree: Path) ->
         job = client.call("index", path=str(tree / "docs/part0"), wait_seconds=0)["structuredContent"]
         assert job["directories"] == [str(tree / "docs/part0")]
         assert client.call("index", path=str(tree))["isError"] is True
+
+
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="links cannot be refused there")
+def test_what_was_allowed_when_a_client_asked_is_what_is_indexed_however_long_the_run_waits(tmp_path: Path) -> None:
+    sub, private, data_dir = tmp_path / "allowed/sub", tmp_path / "private", tmp_path / "data"
+    for directory in (sub, private, data_dir):
+        directory.mkdir(parents=True)
+        (directory / "a.md").write_text(f"What lies in {directory.name}.\n")
+    with RawClient(tmp_path / "allowed", "--data-dir", data_dir, environ=dict(os.environ)) as client:
+        client.shake_hands()
+        with write_lock(data_dir / "write.lock", wait=True):
+            client.call("index", path=str(sub), wait_seconds=0)
+            sub.rename(tmp_path / "former")
+            sub.symlink_to(private)
+        while (job := client.call("server_info")["structuredContent"].get("job")) is None or job["state"] in {
+            "queued",
+            "running",
+        }:
+            assert client.process.poll() is None
+        assert client.call("server_info")["structuredContent"]["directories"] == []
+
+
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="links cannot be refused there")
+def test_a_tracked_directory_that_became_a_link_is_not_followed_when_all_are_indexed(tmp_path: Path) -> None:
+    docs, private = tmp_path / "docs", tmp_path / "private"
+    for directory in (docs, private):
+        directory.mkdir()
+        (directory / "a.md").write_text(f"What lies in {directory.name}.\n")
+    subprocess.run([DIRINDEX, "index", docs, "--quiet", "--data-dir", tmp_path / "data"], check=True, timeout=100)
+    docs.rename(tmp_path / "former")
+    docs.symlink_to(private)
+    with RawClient("--data-dir", tmp_path / "data", environ=dict(os.environ)) as client:
+        client.shake_hands()
+        job = client.call("index", wait_seconds=50)["structuredContent"]
+        assert job["state"] == "failed"
+        info = client.call("server_info")["structuredContent"]
+        assert [directory["path"] for directory in info["directories"]] == [str(docs)]
+        assert client.call("index", path=str(docs))["isError"] is True
+
+
+@pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="names are Unicode there")
+def test_a_directory_whose_name_is_not_utf_8_can_be_indexed_by_clients(tmp_path: Path) -> None:
+    docs = os.fsencode(tmp_path) + b"/caf\xe9"
+    os.mkdir(docs)
+    (tmp_path / os.fsdecode(docs) / "a.md").write_text("About penguins.\n")
+    with RawClient(os.fsdecode(docs), "--data-dir", tmp_path / "data", environ=dict(os.environ)) as client:
+        client.shake_hands()
+        [allowed] = client.call("server_info")["structuredContent"]["allowed"]
+        assert client.call("index", path="/elsewhere")["isError"] is True
+        assert client.call("index", path=allowed, wait_seconds=50)["structuredContent"]["state"] == "done"
+        assert client.call("search", query="penguins")["structuredContent"]["hits"][0]["path"] == f"{allowed}/a.md"
 
 
 @pytest.mark.slow
