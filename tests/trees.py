@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from directory_indexer.records import Listing, file_path, os_path
+from directory_indexer.records import Listing, file_path, os_path, source_file
 from directory_indexer.walker import WalkPolicy, walk
 
 if TYPE_CHECKING:
@@ -45,6 +46,12 @@ def plant_repository(root: Path, tree: Mapping[str, str | bytes] | None = None) 
     for name in ("objects", "refs", "info"):
         (root / ".git" / name).mkdir(parents=True)
     return plant(root, {".git/HEAD": "ref: refs/heads/main\n", **(tree or {})})
+
+
+def let_settle(*paths: Path) -> None:
+    """Let the clock go on until any further change of a file would give it another stamp."""
+    while not all(source_file(file_path(path)).is_settled(time.time_ns()) for path in paths):
+        pass
 
 
 def listings(root: Path, policy: WalkPolicy) -> Iterator[Listing]:

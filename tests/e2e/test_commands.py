@@ -388,3 +388,51 @@ def test_search_and_help_load_no_library_that_they_do_not_need(indexed: Shell) -
     indexed.write("notes.txt", "Rotate the keys.")
     assert not {one for one in loaded("index", "--quiet") if "extractors" in one}
     assert not loaded("status") & {"onnxruntime", "pymupdf", "mcp", "tree_sitter"}
+
+
+def test_the_index_its_log_and_its_settings_lie_in_no_index(shell: Shell) -> None:
+    data_dir = shell.docs / "index"
+    shell.write("notes.md", "About penguins.\n")
+    shell.write("index/config.json", '{"embedding": {"api_key": "penguin-key"}, "serving": {}}')
+    shell.write("index/dirindex.log", "penguins in a log\n")
+    shell.write("index/deep/notes.md", "About penguins.\n")
+    command = (sys.executable, "-m", "directory_indexer", "index", shell.docs, "--quiet", "--data-dir", data_dir)
+    subprocess.run(command, check=True, timeout=100, cwd=shell.docs.parent)
+    with contextlib.closing(sqlite3.connect(data_dir / "data.db")) as database:
+        paths = [row[0] for row in database.execute("SELECT path FROM files")]
+    assert paths == [str(shell.docs / "notes.md")]
+
+
+def test_an_index_in_the_very_directory_that_it_indexes_leaves_itself_out(shell: Shell) -> None:
+    shell.write("notes.md", "About penguins.\n")
+    shell.write("config.json", '{"embedding": {"api_key": "penguin-key"}}')
+    shell.write("dirindex.log", "penguins in a log\n")
+    command = (sys.executable, "-m", "directory_indexer", "index", shell.docs, "--quiet", "--data-dir", shell.docs)
+    for _ in range(2):
+        subprocess.run(command, check=True, timeout=100, cwd=shell.docs.parent)
+    with contextlib.closing(sqlite3.connect(shell.docs / "data.db")) as database:
+        paths = [row[0] for row in database.execute("SELECT path FROM files")]
+    assert paths == [str(shell.docs / "notes.md")]
+
+
+def test_a_date_that_no_database_can_hold_stops_nothing(shell: Shell) -> None:
+    for name, seconds in (("far.md", 10_413_792_000), ("long-ago.md", -12_000_000_000), ("now.md", None)):
+        file = shell.write(name, f"About penguins, {name}.\n")
+        if seconds is not None:
+            os.utime(file, (seconds, seconds))
+    shell.run("index", shell.docs, "--quiet")
+    assert shell.json("index")["unchanged"] == 3
+    assert len(shell.json("search", "penguins", "--since", "2020-01-01")["hits"]) == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux takes any byte in a name")
+def test_a_directory_whose_name_is_no_unicode_can_be_indexed_watched_and_forgotten(shell: Shell) -> None:
+    directory = Path(os.fsdecode(os.fsencode(shell.docs) + b"/caf\xe9"))
+    directory.mkdir(parents=True)
+    (directory / "a.md").write_text("About penguins.\n")
+    shell.run("index", directory, "--quiet")
+    assert shell.json("status")["directories"][0]["path"] == str(directory)
+    assert shell.json("search", "penguins", directory)["hits"][0]["path"] == str(directory / "a.md")
+    directory.rename(shell.docs / "elsewhere")
+    shell.run("index", "--quiet", expect=3)
+    shell.run("forget", directory)

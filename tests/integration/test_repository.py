@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from trees import plant, plant_repository
+from trees import plant, plant_repository, walked
 
 from directory_indexer.walker.repository import GitSettings, git_settings, repository_around, repository_at
 
@@ -108,3 +108,42 @@ def test_settings_that_are_no_file_are_told(home_directory: Path) -> None:
 
     with pytest.raises(IsADirectoryError):
         git_settings(None)
+
+
+def test_a_chain_of_includes_ends_where_that_of_git_does(home_directory: Path) -> None:
+    plant(home_directory, {str(number): f"[include]\npath = {number + 1}\n" for number in range(3000)})
+
+    with pytest.raises(OSError, match="too many files include each other"):
+        _user_ignore_file(home_directory, "[include]\npath = 0\n")
+
+
+@pytest.mark.parametrize(
+    "config", ["[core]\nexcludesfile = {outside}\n", "[include]\npath = {outside}\n", "[include]\npath = link\n"]
+)
+def test_a_repository_names_no_file_outside_of_itself(home_directory: Path, tmp_path: Path, config: str) -> None:
+    plant(home_directory, {".gitconfig": "[core]\nexcludesfile = ~/user\n"})
+    outside = plant(tmp_path / "private", {"file": "[core]\nexcludesfile = secret\n"}) / "file"
+    top = plant_repository(tmp_path / "tree", {".git/config": config.format(outside=outside)})
+    (top / ".git" / "link").symlink_to(outside)
+
+    settings = git_settings(repository_at(top))
+    assert settings.user_ignore_file == home_directory / "user"
+    assert ["leads out of the repository" in message for message in settings.refused] == [True]
+
+
+def test_rules_of_a_repository_that_lie_elsewhere_are_neither_used_nor_shown(tmp_path: Path) -> None:
+    private = plant(tmp_path / "private", {"list": "secret-words\n[\n"}) / "list"
+    top = plant_repository(tmp_path / "tree", {"secret-words": "text", "a": "text"})
+    (top / ".git" / "info" / "exclude").symlink_to(private)
+
+    found = walked(top)
+    assert found.files == {"secret-words", "a"}
+    assert found.failures == {".git/info/exclude": "leads out of the repository, and is not used"}
+
+
+def test_the_rules_of_a_linked_work_tree_are_those_of_its_repository(tmp_path: Path) -> None:
+    plant_repository(tmp_path / "main", {".git/info/exclude": "*.log\n", ".git/worktrees/other/HEAD": "ref: x\n"})
+    plant(tmp_path / "main", {".git/worktrees/other/commondir": "../..\n"})
+    plant(tmp_path / "other", {".git": f"gitdir: {tmp_path}/main/.git/worktrees/other\n", "a.log": "x", "b": "x"})
+
+    assert walked(tmp_path / "other").files == {"b"}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from typing import TYPE_CHECKING
 
 import pytest
-from trees import EVERYTHING, plant, plant_repository
+from trees import EVERYTHING, let_settle, plant, plant_repository
 
 from directory_indexer.indexing.indexer import IndexOptions
 from directory_indexer.records import (
@@ -19,7 +18,6 @@ from directory_indexer.records import (
     SettledDirectory,
     SkipReason,
     file_path,
-    source_file,
 )
 from directory_indexer.walker import WalkPolicy, walk
 from directory_indexer.walker.repository import MAX_FILE_BYTES
@@ -40,9 +38,7 @@ def let_be_old(root: Path, *, seconds: int = LONG_AGO) -> None:
     paths = (root, *root.rglob("*"))
     for path in paths:
         os.utime(path, (seconds, seconds))
-    # A time of change cannot be set: it passes.
-    while not all(source_file(file_path(path)).is_settled(time.time_ns()) for path in paths):
-        pass
+    let_settle(*paths)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import uuid
+from pathlib import Path  # noqa: TC003 - hypothesis reads annotations
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from directory_indexer.records import (
     Chunk,
     FilePath,
+    SourceFile,
     chunk_id_bytes,
     chunk_id_from_bytes,
     content_hash,
@@ -20,6 +22,7 @@ from directory_indexer.records import (
     file_path,
     new_chunk_id,
     os_path,
+    stamped,
 )
 
 
@@ -71,3 +74,39 @@ def test_a_chunk_is_embedded_with_its_place_in_the_document() -> None:
 def test_a_name_without_words_is_not_embedded() -> None:
     chunk = Chunk(0, "Rotate them.", 3, 0, 12, 1, 1)
     assert embedding_text(chunk, FilePath("/notes/2024-01-02_3.md")) == "Rotate them."
+
+
+SECOND = 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("changed_ns", "seen_after_ns", "is_settled"),
+    [
+        (7 * SECOND + 1, 19_000_000, False),
+        (7 * SECOND + 1, 21_000_000, True),
+        (7 * SECOND, 1_999_999_999, False),  # FAT has ticks of two seconds
+        (7 * SECOND, 2 * SECOND + 1, True),
+    ],
+)
+def test_a_file_is_settled_when_any_further_change_would_fall_into_another_tick_of_its_clock(
+    changed_ns: int, seen_after_ns: int, *, is_settled: bool
+) -> None:
+    path = FilePath("/a")
+    assert SourceFile(path, 1, 0, changed_ns).is_settled(changed_ns + seen_after_ns) is is_settled
+    # Where nothing tells when a file was changed, the time that can be set has to do.
+    assert SourceFile(path, 1, changed_ns).is_settled(changed_ns + seen_after_ns) is is_settled
+
+
+def test_a_stamp_whose_time_was_not_taken_is_not_settled() -> None:
+    assert not SourceFile(FilePath("/a"), 1, 0, 5).is_settled(0)
+
+
+@pytest.mark.parametrize("seconds", [-(10**11), 10**11])
+def test_times_of_any_year_can_be_stored(tmp_path: Path, seconds: int) -> None:
+    file = tmp_path / "a"
+    file.touch()
+    try:
+        os.utime(file, (seconds, seconds))
+    except OverflowError:
+        pytest.skip("the system has no such time")
+    assert all(-(2**63) <= number < 2**63 for number in stamped(FilePath("/a"), file.stat())[1:])
