@@ -1,5 +1,25 @@
-"""Lets `python -m directory_indexer` run the command."""
+"""Where the command `dirindex` and `python -m directory_indexer` begin.
 
-from directory_indexer.cli import main
+Nothing else is imported before no module is found in the working directory any more.
+"""
 
-main()
+import sys
+
+from directory_indexer.isolation import forget_working_directory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+
+def start(*entries: str) -> "NoReturn":
+    """Run the command without any module from the working directory, or from `entries` of the path."""
+    forget_working_directory(*entries)
+    from directory_indexer.cli import main  # noqa: PLC0415 - see above
+
+    main()
+
+
+if __name__ == "__main__":
+    # `python -m` puts the working directory first, unless it is told not to.
+    start(*sys.path[: not sys.flags.safe_path])

@@ -442,7 +442,6 @@ class App:
         from directory_indexer.chunker import ChunkPolicy
         from directory_indexer.embedders.wordpiece import count_tokens
         from directory_indexer.parsing import ParsePolicy
-        from directory_indexer.parsing.workers import WorkerLimits
 
         indexing = self._config.indexing
         n_workers = min(indexing.concurrency, os.cpu_count() or 1)
@@ -452,7 +451,7 @@ class App:
             chunking=ChunkPolicy(size=indexing.chunk_size, overlap=indexing.overlap),
             count_tokens=count_tokens,
             follow_symlinks=indexing.follow_symlinks,
-            limits=WorkerLimits(n_workers=n_workers),
+            n_workers=n_workers,
         )
 
     def _own_paths(self) -> tuple[FilePath, ...]:

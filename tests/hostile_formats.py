@@ -5,6 +5,7 @@ A module of its own, because worker processes import it.
 
 from __future__ import annotations
 
+import mmap
 import os
 import signal
 import threading
@@ -20,10 +21,12 @@ if TYPE_CHECKING:
     from directory_indexer.records import FilePath
 
 
-def extract(content: bytes, _path: FilePath) -> Document:
+def extract(content: bytes, path: FilePath) -> Document:
     text = content.decode()
     if behave := _BEHAVIOURS.get(text):
         behave()
+    if text == "killed once":
+        kill_once(path)
     return Document(f"{text} read by {os.getpid()}" if text == "who" else text, "hostile", title=text[:20])
 
 
@@ -46,10 +49,31 @@ def process_id(_item: int) -> int:
     return os.getpid()
 
 
-def blocks_interrupts(item: str) -> bool:
+def session_id(item: str) -> int:
     if item == "leave":
         leave()
-    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    return os.getsid(0)
+
+
+def keep_memory(_item: int) -> int:
+    """Keep what the system may count, but needs not give: nobody writes to it."""
+    _HOARD.append(mmap.mmap(-1, 300 << 20))
+    return os.getpid()
+
+
+class Command:
+    """What runs a command when it is read."""
+
+    def __reduce__(self) -> tuple[Callable[[str], int], tuple[str]]:
+        return os.system, ("exit 1",)
+
+
+def hand_over_command(_item: str) -> Command:
+    return Command()
+
+
+def environment_variable(name: str) -> str | None:
+    return os.environ.get(name)
 
 
 def count_words(text: str) -> int:
@@ -80,6 +104,17 @@ def devour_memory() -> None:
         hoard.append(bytes(100_000_000))
 
 
+def be_killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def kill_once(path: FilePath) -> None:
+    mark = Path(f"{os_path(path)}.killed")
+    if not mark.exists():
+        mark.touch()
+        be_killed()
+
+
 def fail() -> NoReturn:
     raise KeyError("the secret words of the file")
 
@@ -101,11 +136,14 @@ def print_to_all() -> None:
         os.write(descriptor, b"noise of a parser")
 
 
+_HOARD: list[mmap.mmap] = []
+
 _BEHAVIOURS: dict[str, Callable[[], None]] = {
     "hang": hang,
     "spin": spin,
     "leave": leave,
     "crash": crash,
+    "killed": be_killed,
     "memory": devour_memory,
     "fail": fail,
     "recurse": recurse,

@@ -22,13 +22,16 @@ JsonObject = dict[str, Any]
 class RawClient:
     """One server process, and everything that it wrote to standard output."""
 
-    def __init__(self, *arguments: str | os.PathLike[str], environ: dict[str, str]) -> None:
+    def __init__(
+        self, *arguments: str | os.PathLike[str], environ: dict[str, str], directory: Path | None = None
+    ) -> None:
         self.process = subprocess.Popen(
             [DIRINDEX, "serve", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environ,
+            cwd=directory,
         )
         self.lines: list[str] = []
         self._received: queue.Queue[JsonObject | None] = queue.Queue()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from itertools import chain, groupby, pairwise, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -26,8 +25,7 @@ CHUNKER_VERSION: Final = 2
 """Counts the changes that make other chunks of the same document."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkPolicy:
+class ChunkPolicy(NamedTuple):
     """How long a chunk may be, in tokens of all that the model reads: heading, text, and the two marks around them.
 
     `overlap` is what the pieces of one long section share; it is cut to a quarter of `size`.

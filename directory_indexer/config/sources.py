@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 _PREFIX = "DIRINDEX_"
+_PATHS = frozenset(
+    {"DIRINDEX_CONFIG", "DIRINDEX_DATA_DIR", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"}
+)
 
 
 class Source(StrEnum):
@@ -82,6 +85,11 @@ def settings_in_environment(environ: Mapping[str, str]) -> tuple[Setting[object]
     )
 
 
+def with_absolute_paths(environ: Mapping[str, str]) -> dict[str, str]:
+    """Give variables that mean the same to a process in another working directory."""
+    return {name: _with_absolute_paths(name, text, environ) for name, text in environ.items()}
+
+
 def variable_of(key: str) -> str:
     """Name the environment variable that stands for a key."""
     return _PREFIX + key.upper().replace(".", "__")
@@ -96,6 +104,15 @@ def absolute(path: str, environ: Mapping[str, str], *, base: Path | None = None)
     if path == "~" or path.startswith(("~/", f"~{os.sep}")):
         path = _home(environ) + path[1:]
     return Path(base or "", path).absolute()
+
+
+def _with_absolute_paths(variable: str, text: str, environ: Mapping[str, str]) -> str:
+    if variable in _PATHS and text:
+        return str(absolute(text, environ))
+    key = _key_of(variable)
+    value = _typed(key, _from_text(key, text), environ) if key and text else None
+    several = value if isinstance(value, tuple) else (value,)
+    return ",".join(map(str, several)) if all(isinstance(one, Path) for one in several) else text
 
 
 def _home(environ: Mapping[str, str]) -> str:

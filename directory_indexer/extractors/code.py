@@ -83,7 +83,7 @@ def extract_code(text: str, kind: str, *, seconds: float | None = None) -> Docum
     allowed = min(_SECONDS + _SECONDS_PER_MB * len(source) / 1e6, _MAX_SECONDS) if seconds is None else seconds
     try:
         definitions, leads = _marks(source, kind, deadline=time.thread_time() + allowed)
-    except TimeoutError:
+    except (TimeoutError, MemoryError):
         return Document(text, kind)
     parts = _without_scraps(source, list(_parts(source, definitions, leads)))
     return Document(text, kind, sections=tuple(_in_characters(parts, source, text)))

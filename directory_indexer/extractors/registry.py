@@ -32,7 +32,20 @@ def extract(content: bytes, path: FilePath) -> Document:
     if not content:
         raise SkipFileError(SkipReason.EMPTY, "the file is empty")
     kind = kind_of(path, content[:_HEAD_BYTES])
-    document = _extract_pdf(content) if kind == "pdf" else _extractor_of(kind)(decode(content), kind)
+    return _with_text(_extract_pdf(content) if kind == "pdf" else _extractor_of(kind)(decode(content), kind))
+
+
+def extract_as_text(content: bytes, path: FilePath) -> Document:
+    """Take the file at `path` for plain text of its kind: one whose parser breaks over it.
+
+    Raises:
+        SkipFileError: there is no text.
+
+    """
+    return _with_text(plain.extract_plain(decode(content), kind_of(path, content[:_HEAD_BYTES])))
+
+
+def _with_text(document: Document) -> Document:
     if not document.text or document.text.isspace():
         raise SkipFileError(SkipReason.NO_TEXT, "the file holds no text")
     return document

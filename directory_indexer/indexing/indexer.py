@@ -7,7 +7,6 @@ import os
 import shlex
 import shutil
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.errors import (
@@ -246,7 +245,7 @@ class Indexer:
         return Updater(
             docstore=self._docstore,
             vectorizer=self._vectorizer,
-            parse_policy=lambda: replace(self._policy.parse(), is_wary=is_wary),
+            parse_policy=lambda: self._policy.parse()._replace(is_wary=is_wary),
             recipe=self._policy.fingerprint.recipe,
             batch_files=self._policy.batch_files,
             run=run,

@@ -1,26 +1,28 @@
 """Turns source files into chunks: reads, recognises secrets, extracts and cuts, one outcome for each file.
 
-A file can neither end a run nor hold it up. What is small is parsed here, for starting a process costs as much as a
-hundred small files, and takes time in proportion to its size; PDFs, large files and the bulk of a large job go to
-worker processes, whose time and memory are limited and whose death is the failure of one file. After a run that was
-cut off nothing is parsed here, for a file may have done it.
+A file can neither end a run nor hold it up. Where a parser in native code reads it (PDFs, source code with a grammar),
+where it is large, and in the bulk of a large job it is parsed in a worker process, whose time and memory the kernel
+limits. What else is small is parsed here, for starting a process costs as much as many small files, and takes time in
+proportion to its size. After a run that was cut off nothing is parsed here, for a file may have done it.
+
+Source code that breaks its grammar is taken for plain text, so that nothing of it is lost. Any other file that breaks a
+worker is a failure, which holds for as long as its content is the same.
 """
 
 from __future__ import annotations
 
-import traceback
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
 from pathlib import PurePath
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from directory_indexer import chunker
 from directory_indexer.errors import ExtractionError, SkipFileError
+from directory_indexer.extractors.grammars import GRAMMARS
 from directory_indexer.extractors.kinds import kind_of
-from directory_indexer.extractors.registry import extract
+from directory_indexer.extractors.registry import extract, extract_as_text
 from directory_indexer.parsing.reading import FileContent, read
-from directory_indexer.parsing.workers import Lost, Task, WorkerLimits, run_tasks
+from directory_indexer.parsing.workers import Limits, Lost, Task, run_tasks
 from directory_indexer.records import (
     FileFailure,
     ParsedFile,
@@ -36,18 +38,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from directory_indexer.chunker import ChunkPolicy
-    from directory_indexer.records import ContentHash, Document, FilePath, ParseRequest
+    from directory_indexer.records import Document, FilePath, ParseRequest
 
 _HEAD_BYTES = 1 << 16
 _LIGHT_BYTES = 1 << 18
 _LIGHT_FILES = 100
-_ISOLATED_KINDS = frozenset({"pdf"})
+_ISOLATED_KINDS = frozenset({"pdf", *GRAMMARS})
 _FILES_PER_TASK = 32
 _BYTES_PER_TASK = 1 << 20
 
+_CLOCK_FACTOR = 10
+_MB = 1_000_000
 
-@dataclass(frozen=True, slots=True)
-class ParsePolicy:
+
+class ParsePolicy(NamedTuple):
     """How files become chunks. It travels to worker processes, so its functions are module-level ones."""
 
     max_file_size: int
@@ -56,7 +60,10 @@ class ParsePolicy:
     count_tokens: Callable[[str], int]
     extract: Callable[[bytes, FilePath], Document] = extract
     follow_symlinks: bool = False
-    limits: WorkerLimits = field(default_factory=WorkerLimits)
+    n_workers: int = 2
+    limits: Limits | None = None
+    """What a worker may use for each file; None for what follows from its kind and size."""
+
     is_wary: bool = False
     """Whether worker processes parse everything, however small."""
 
@@ -82,9 +89,16 @@ def parse_all(
             heavy.append(request)
         else:
             yield outcome
-    tasks = _tasks(chain(heavy, requests), policy.limits)
-    for request, result in run_tasks(partial(parse, policy=policy), tasks, limits=policy.limits, must_stop=must_stop):
-        yield FileFailure(request.source.path, Stage.EXTRACT, result.message) if isinstance(result, Lost) else result
+    broken: list[ParseRequest] = []
+    for request, result in _parse_elsewhere(chain(heavy, requests), policy, must_stop):
+        outcome = _outcome_of_lost(request, result, policy) if isinstance(result, Lost) else result
+        if outcome is None:
+            broken.append(request)
+        else:
+            yield outcome
+    as_text = policy._replace(extract=extract_as_text)
+    for request, result in _parse_elsewhere(broken, as_text, must_stop):
+        yield _failure(_read(request, policy), request, result) if isinstance(result, Lost) else result
 
 
 def parse(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome:
@@ -93,8 +107,36 @@ def parse(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome:
     return _parse_content(found, request, policy) if isinstance(found, FileContent) else found
 
 
+def _parse_elsewhere(
+    requests: Iterable[ParseRequest], policy: ParsePolicy, must_stop: Callable[[], bool]
+) -> Iterator[tuple[ParseRequest, ParseOutcome | Lost]]:
+    tasks = _tasks(requests, policy)
+    return run_tasks(partial(parse, policy=policy), tasks, n_workers=policy.n_workers, must_stop=must_stop)
+
+
+def _outcome_of_lost(request: ParseRequest, lost: Lost, policy: ParsePolicy) -> ParseOutcome | None:
+    """Tell what becomes of a file over which a worker was lost; None when it is to be parsed again as plain text."""
+    found = _read(request, policy)
+    if not isinstance(found, FileContent):
+        return found
+    if not lost.is_proven or kind_of(request.source.path, found.content[:_HEAD_BYTES]) not in GRAMMARS:
+        return _failure(found, request, lost)
+    if policy.is_wary or found.source.size > _LIGHT_BYTES:
+        return None
+    return _parse_content(found, request, policy._replace(extract=extract_as_text))
+
+
+def _failure(found: FileContent | SkippedFile | FileFailure, request: ParseRequest, lost: Lost) -> ParseOutcome:
+    if not isinstance(found, FileContent):
+        return found
+    failure = FileFailure(request.source.path, Stage.EXTRACT, lost.message)
+    if not lost.is_proven:
+        return failure
+    return failure._replace(source=found.source, hash=content_hash(found.content), seen_ns=found.seen_ns)
+
+
 def _parse_light(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | None:
-    if not _is_light(request):
+    if request.source.size > _LIGHT_BYTES or _kind_by_name(request) in _ISOLATED_KINDS:
         return None
     found = _read(request, policy)
     if not isinstance(found, FileContent):
@@ -104,9 +146,9 @@ def _parse_light(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | N
     return _parse_content(found, request, policy)
 
 
-def _is_light(request: ParseRequest) -> bool:
-    path, size = request.source.path, request.source.size
-    return size <= _LIGHT_BYTES and PurePath(path).suffix.lower().removeprefix(".") not in _ISOLATED_KINDS
+def _kind_by_name(request: ParseRequest) -> str:
+    path = request.source.path
+    return "pdf" if path.lower().endswith(".pdf") else kind_of(path, b"")
 
 
 def _read(request: ParseRequest, policy: ParsePolicy) -> FileContent | SkippedFile | FileFailure:
@@ -116,22 +158,25 @@ def _read(request: ParseRequest, policy: ParsePolicy) -> FileContent | SkippedFi
 def _parse_content(found: FileContent, request: ParseRequest, policy: ParsePolicy) -> ParseOutcome:
     source = found.source
     try:
-        return _parsed(found, request.known_hash, policy)
+        return _parsed(found, request, policy)
     except SkipFileError as error:
         return _skipped(found, error.reason, error.message)
     except ExtractionError as error:
         return FileFailure(source.path, Stage.EXTRACT, error.message)
     except MemoryError:
-        return FileFailure(source.path, Stage.EXTRACT, "needs more memory than it may use")
+        of_content = content_hash(found.content)
+        return FileFailure(source.path, Stage.EXTRACT, "needs more memory than it may use", source, of_content)
     except Exception as error:  # noqa: BLE001 - one bad file never stops a run
         return FileFailure(source.path, Stage.EXTRACT, _where(error))
 
 
-def _parsed(found: FileContent, known_hash: ContentHash | None, policy: ParsePolicy) -> ParseOutcome:
+def _parsed(found: FileContent, request: ParseRequest, policy: ParsePolicy) -> ParseOutcome:
     source, content, seen_ns = found
     of_content = content_hash(content)
-    if of_content == known_hash:
+    if of_content == request.known_hash:
         return UnchangedFile(source, of_content, seen_ns)
+    if request.broken and of_content == request.broken.hash:
+        return request.broken._replace(source=source, seen_ns=seen_ns)
     if not policy.include_secrets and (rule := has_secret_content(content[:_HEAD_BYTES])):
         return _skipped(found, SkipReason.SECRET, rule)
     document = policy.extract(content, source.path)
@@ -144,24 +189,38 @@ def _skipped(found: FileContent, reason: SkipReason, detail: str) -> SkippedFile
 
 
 def _where(error: Exception) -> str:
+    # Needed for bugs alone, and it takes 5 ms to import.
+    import traceback  # noqa: PLC0415
+
     # The message of an unforeseen exception may quote the file; the place of the bug says as much.
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {PurePath(frame.filename).name}, line {frame.lineno}"
 
 
-def _tasks(requests: Iterable[ParseRequest], limits: WorkerLimits) -> Iterator[Task[ParseRequest]]:
+def _tasks(requests: Iterable[ParseRequest], policy: ParsePolicy) -> Iterator[Task[ParseRequest]]:
     """Gather small files into tasks, so that handing one over costs little; a large file is a task of its own."""
     batch: list[ParseRequest] = []
     n_bytes = 0
     for request in requests:
         size = request.source.size
-        if not _is_light(request):
-            yield Task((request,), limits.seconds_for(size))
+        if size > _LIGHT_BYTES or _kind_by_name(request) == "pdf":
+            yield _task([request], policy)
             continue
         batch.append(request)
         n_bytes += size
         if len(batch) == _FILES_PER_TASK or n_bytes >= _BYTES_PER_TASK:
-            yield Task(tuple(batch), limits.seconds_for(n_bytes))
+            yield _task(batch, policy)
             batch, n_bytes = [], 0
     if batch:
-        yield Task(tuple(batch), limits.seconds_for(n_bytes))
+        yield _task(batch, policy)
+
+
+def _task(requests: list[ParseRequest], policy: ParsePolicy) -> Task[ParseRequest]:
+    return Task(tuple(requests), tuple(policy.limits or _limits_of(request) for request in requests))
+
+
+def _limits_of(request: ParseRequest) -> Limits:
+    """Tell what a file may use: ten times and more of what any of a hundred thousand real ones did."""
+    mb = request.source.size / _MB
+    seconds = 3 + 12 * mb if _kind_by_name(request) in GRAMMARS else min(4 + 40 * mb, 30 + 10 * mb)
+    return Limits(seconds, (512 << 20) + int(100 * mb * _MB), _CLOCK_FACTOR * seconds)

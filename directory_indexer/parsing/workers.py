@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -13,58 +12,56 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerLimits:
-    """How many workers there may be, and what each may use; address space is limited where the system can do that.
+class Limits(NamedTuple):
+    """What the work on one item may use.
 
-    A worker is replaced after `n_tasks`, so that what a library never gives back does not grow with the job. Another
-    takes half a second to start and as much to warm up.
+    `seconds` are those of the processor, and the kernel keeps count of them, so that no call into C escapes. Where it
+    cannot do that, and for what waits instead of working, there are `clock_seconds`.
     """
 
-    n_workers: int = 2
-    n_tasks: int = 100
-    memory_bytes: int = 2 << 30
     seconds: float = 30.0
-    seconds_per_mb: float = 10.0
-
-    def seconds_for(self, n_bytes: int) -> float:
-        """Give the time that a task over so many bytes may take."""
-        return self.seconds + self.seconds_per_mb * n_bytes / 1_000_000
+    memory_bytes: int = 1 << 30
+    clock_seconds: float = 300.0
 
 
 class Task(NamedTuple, Generic[Item]):
-    """Items that one worker takes one after the other, and how long it may take for all of them."""
+    """Items that one worker takes one after the other, each within its own limits."""
 
     items: tuple[Item, ...]
-    seconds: float
+    limits: tuple[Limits, ...]
+    was_tried: bool = False
+    """Whether a worker was lost over its one item before."""
 
 
 class Lost(NamedTuple):
-    """What stands for a result that never came, because the worker was stopped or died."""
+    """What stands for a result that never came, because the worker was stopped or died.
+
+    `is_proven` says that the item did it, and not somebody who ended the process.
+    """
 
     message: str
+    is_proven: bool = True
 
 
 def run_tasks(
     function: Callable[[Item], Result],
     tasks: Iterable[Task[Item]],
     *,
-    limits: WorkerLimits,
+    n_workers: int = 2,
     must_stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[Item, Result | Lost]]:
     """Call `function` with every item, and yield what comes back in the order that it does.
 
-    `function` and the items must be picklable, and `function` should not raise. No more than a few tasks are taken
-    ahead of what was yielded. Once `must_stop` is true, no more is yielded.
+    `function`, the items and the results must be picklable, and `function` should not raise. No more than a few tasks
+    are taken ahead of what was yielded. Once `must_stop` is true, no more is yielded.
 
     Raises:
-        UnavailableError: workers cannot be started, or die without having been given anything to do.
+        UnavailableError: workers cannot be started, or die before they are ready.
     """
     tasks = iter(tasks)
-    first = list(islice(tasks, limits.n_workers))
-    if first:
-        # It needs 40 ms of imports, which a run that changes little should not pay.
+    for first in tasks:
+        # A run that changes nothing but notes starts no process, and does without the imports.
         from directory_indexer.parsing.crew import Crew  # noqa: PLC0415
 
-        with Crew(function, limits, n_workers=len(first)) as crew:
-            yield from crew.work(chain(first, tasks), must_stop)
+        with Crew(function, n_workers=n_workers) as crew:
+            yield from crew.work(chain([first], tasks), must_stop)

@@ -16,6 +16,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
+from directory_indexer.isolation import isolated_command
 from directory_indexer.server.greeting import Greeter
 
 if TYPE_CHECKING:
@@ -150,4 +151,5 @@ def index_command(loaded: LoadedConfig) -> tuple[str, ...]:
     """Make the command that indexes into the same index; directories are added at its end, resolved before."""
     config = ("--config", str(loaded.file)) if loaded.file else ()
     where = ("--data-dir", str(loaded.data_dir))
-    return (sys.executable, "-m", "directory_indexer", "index", "--json", "--quiet", "--exact", *config, *where, "--")
+    words = ("index", "--json", "--quiet", "--exact", *config, *where, "--")
+    return isolated_command("directory_indexer.cli:main", *words)

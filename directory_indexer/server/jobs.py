@@ -18,7 +18,9 @@ import time
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING
 
+from directory_indexer.config.sources import with_absolute_paths
 from directory_indexer.errors import LockedError
+from directory_indexer.isolation import NEUTRAL_DIRECTORY, without_python_settings
 from directory_indexer.records import FilePath, Outcome, Phase, RunRecord, file_path, os_path
 from directory_indexer.server.results import JobCounts, JobResult
 
@@ -165,6 +167,8 @@ class IndexJobs:
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=errors,
+            cwd=NEUTRAL_DIRECTORY,
+            env=without_python_settings(with_absolute_paths(os.environ)),
         )
         # Somebody must fetch the exit status, or the child would stay as a zombie until the next question.
         threading.Thread(target=process.wait, name="reaper", daemon=True).start()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import types
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hostile_formats
 import pymupdf
@@ -20,13 +18,23 @@ from directory_indexer.chunker import ChunkPolicy
 from directory_indexer.errors import UnavailableError
 from directory_indexer.extractors.registry import extract
 from directory_indexer.parsing import ParseOutcome, ParsePolicy, parse_all
-from directory_indexer.parsing.workers import Lost, Task, WorkerLimits, run_tasks
-from directory_indexer.records import FileFailure, ParsedFile, ParseRequest, SkippedFile, SourceFile, Stage, file_path
+from directory_indexer.parsing.workers import Limits, Lost, Task, run_tasks
+from directory_indexer.records import (
+    FileFailure,
+    ParsedFile,
+    ParseRequest,
+    SkippedFile,
+    SourceFile,
+    Stage,
+    content_hash,
+    file_path,
+    stamped,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-LIMITS = WorkerLimits(n_workers=2, memory_bytes=1 << 30, seconds=60, seconds_per_mb=0)
+LIMITS = Limits(seconds=60, memory_bytes=1 << 29, clock_seconds=60)
 POLICY = ParsePolicy(
     max_file_size=1_000_000,
     include_secrets=False,
@@ -46,7 +54,7 @@ from directory_indexer.records import ParseRequest, SourceFile, file_path
 policy = ParsePolicy(1000, False, ChunkPolicy(size=64, overlap=8), count_words, hold_open)
 list(parse_all([ParseRequest(SourceFile(file_path(sys.argv[1]), 8, 0), None)], policy))
 """
-SHORT = replace(POLICY, limits=replace(LIMITS, seconds=0.5))
+SHORT = POLICY._replace(limits=Limits(seconds=0.5, clock_seconds=0.5))
 NEEDS_SIGNALS = pytest.mark.skipif(os.name == "nt", reason="processes end otherwise there")
 
 
@@ -56,8 +64,7 @@ def files(directory: Path, *texts: str, suffix: str = ".pdf") -> list[ParseReque
     for index, text in enumerate(texts):
         path = directory / f"{index:03}{suffix}"
         path.write_text(text)
-        status = path.stat()
-        requests.append(ParseRequest(SourceFile(file_path(path), status.st_size, status.st_mtime_ns), None))
+        requests.append(ParseRequest(stamped(file_path(path), path.stat()), None))
     return requests
 
 
@@ -81,10 +88,22 @@ def message_of(outcome: ParseOutcome) -> str:
     return outcome.message
 
 
+def work_on(function: Callable[[Any], Any], *items: object, n_workers: int = 1) -> dict[Any, Any]:
+    """Give each item to workers as a task of its own, and tell what came back."""
+    return dict(run_tasks(function, [Task((item,), (LIMITS,)) for item in items], n_workers=n_workers))
+
+
+def workers() -> list[str]:
+    """Tell which processes of those that this one started still work."""
+    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
+    pids = children.read_text().split() if children.exists() else []
+    return [pid for pid in pids if b"parsing.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
 @pytest.fixture(autouse=True)
 def no_process_is_left() -> Iterator[None]:
     yield
-    assert multiprocessing.active_children() == []
+    assert workers() == []
 
 
 def test_few_small_files_are_parsed_without_starting_a_process(tmp_path: Path) -> None:
@@ -108,7 +127,7 @@ def test_the_bulk_of_many_files_and_large_ones_are_parsed_elsewhere(tmp_path: Pa
 def test_a_pdf_under_another_name_is_parsed_elsewhere(tmp_path: Path) -> None:
     (request,) = files(tmp_path, f"%PDF-1.7 {'x' * 50}", suffix=".txt")
 
-    (outcome,) = parsed([request], replace(POLICY, extract=hostile_formats.tell_process))
+    (outcome,) = parsed([request], POLICY._replace(extract=hostile_formats.tell_process))
 
     assert text_of(outcome) != str(os.getpid())
 
@@ -120,7 +139,7 @@ def test_a_pdf_is_read_in_a_worker(tmp_path: Path) -> None:
     size = (tmp_path / "a.pdf").stat().st_size
     request = ParseRequest(SourceFile(file_path(tmp_path / "a.pdf"), size, 0), None)
 
-    (outcome,) = parsed([request], replace(POLICY, extract=extract))
+    (outcome,) = parsed([request], POLICY._replace(extract=extract))
 
     assert isinstance(outcome, ParsedFile)
     assert (outcome.kind, text_of(outcome), outcome.chunks[0].page) == ("pdf", "Foxes live in dens.", 1)
@@ -231,33 +250,149 @@ def test_workers_that_do_not_stay_alive_are_given_up(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "only_here", module)
 
     with pytest.raises(UnavailableError, match="worker processes do not stay alive"):
-        list(run_tasks(module.work, [Task(("item",), 60)], limits=WorkerLimits(n_workers=1)))
+        work_on(module.work, "item")
 
 
 def test_what_cannot_be_handed_back_is_lost() -> None:
-    ((item, result),) = run_tasks(hostile_formats.make_lock, [Task(("item",), 60)], limits=WorkerLimits(n_workers=1))
+    assert work_on(hostile_formats.make_lock, "item") == {"item": Lost("could not be handed over (TypeError)")}
 
-    assert (item, result) == ("item", Lost("could not be handed over (TypeError)"))
+
+def test_what_is_no_record_is_not_taken_from_a_worker() -> None:
+    results = work_on(hostile_formats.hand_over_command, "item")
+
+    assert results == {"item": Lost("could not be handed over (UnpicklingError)")}
 
 
 @NEEDS_SIGNALS
 def test_an_interrupt_reaches_no_worker_not_even_one_that_replaces_another() -> None:
-    tasks = [Task((item,), 60) for item in ("first", "leave", "second")]
+    results = work_on(hostile_formats.session_id, "first", "leave", "second")
 
-    results = dict(run_tasks(hostile_formats.blocks_interrupts, tasks, limits=WorkerLimits(n_workers=1)))
-
-    assert (results["first"], results["second"]) == (True, True)
-    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    assert os.getsid(0) not in {results["first"], results["second"]}
+    assert results["first"] != results["second"]
 
 
 def test_a_worker_is_replaced_after_so_many_tasks() -> None:
-    tasks = [Task((number,), 60) for number in range(5)]
+    results = work_on(hostile_formats.process_id, *range(105))
 
-    results = dict(run_tasks(hostile_formats.process_id, tasks, limits=WorkerLimits(n_workers=1, n_tasks=2)))
+    assert len({results[number] for number in range(100)}) == 1
+    assert len(set(results.values())) == 2
 
-    assert [results[0] == results[1], results[2] == results[3]] == [True, True]
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is not looked at there")
+def test_a_worker_that_keeps_much_memory_is_replaced() -> None:
+    results = work_on(hostile_formats.keep_memory, *range(3))
+
     assert len(set(results.values())) == 3
 
 
 def test_no_tasks_need_no_worker() -> None:
-    assert list(run_tasks(len, [], limits=WorkerLimits())) == []
+    assert list(run_tasks(len, [])) == []
+
+
+@pytest.mark.parametrize("grammar_of", [".cs", ".swift", ".py", ".c"])
+def test_source_code_is_parsed_elsewhere_however_small(tmp_path: Path, grammar_of: str) -> None:
+    requests = files(tmp_path, "x = 1", suffix=grammar_of)
+
+    (outcome,) = parsed(requests, POLICY._replace(extract=hostile_formats.tell_process))
+
+    assert text_of(outcome) != str(os.getpid())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory cannot be limited there")
+def test_code_that_breaks_its_grammar_is_indexed_as_plain_text(tmp_path: Path) -> None:
+    requests = [
+        *files(tmp_path, "a<" * 25_000, suffix=".cs"),
+        *files(tmp_path, "class Fine { void Method() { } }", suffix=".java"),
+    ]
+
+    broken, fine = parsed(requests, POLICY._replace(extract=extract, limits=None))
+
+    assert isinstance(broken, ParsedFile)
+    assert (broken.kind, text_of(broken)) == ("csharp", "a<" * 25_000)
+    assert isinstance(fine, ParsedFile)
+    assert fine.chunks[0].heading == "Fine"
+
+
+@NEEDS_SIGNALS
+@pytest.mark.parametrize("is_wary", [False, True])
+@pytest.mark.parametrize("behaviour", ["crash", "spin", "hang"])
+def test_code_whose_parser_breaks_is_indexed_as_plain_text(tmp_path: Path, behaviour: str, *, is_wary: bool) -> None:
+    requests = files(tmp_path, "fine", behaviour, "good", suffix=".rs")
+
+    outcomes = parsed(requests, SHORT._replace(is_wary=is_wary))
+
+    assert [text_of(outcome) for outcome in outcomes] == ["fine", behaviour, "good"]
+
+
+@NEEDS_SIGNALS
+@pytest.mark.parametrize("behaviour", ["crash", "spin", "memory", "leave"])
+def test_a_failure_names_the_content_that_broke_a_worker(tmp_path: Path, behaviour: str) -> None:
+    (request,) = files(tmp_path, behaviour)
+
+    (outcome,) = parsed([request], SHORT)
+
+    assert isinstance(outcome, FileFailure)
+    assert (outcome.source, outcome.hash) == (request.source, content_hash(behaviour.encode()))
+
+
+@pytest.mark.parametrize("suffix", [".pdf", ".txt"])
+def test_what_broke_a_parser_is_not_parsed_again(tmp_path: Path, suffix: str) -> None:
+    (request,) = files(tmp_path, "never parsed", suffix=suffix)
+    before = request.source._replace(size=1, mtime_ns=1)
+    failure = FileFailure(request.source.path, Stage.EXTRACT, "broke", before, content_hash(b"never parsed"))
+
+    (outcome,) = parsed([request._replace(broken=failure)])
+
+    assert isinstance(outcome, FileFailure)
+    assert outcome._replace(seen_ns=0) == failure._replace(source=request.source)
+
+
+def test_what_broke_a_parser_is_parsed_when_its_content_is_another(tmp_path: Path) -> None:
+    (request,) = files(tmp_path, "mended")
+    failure = FileFailure(request.source.path, Stage.EXTRACT, "broke", request.source, content_hash(b"broken"))
+
+    (outcome,) = parsed([request._replace(broken=failure)])
+
+    assert text_of(outcome) == "mended"
+
+
+@NEEDS_SIGNALS
+def test_a_worker_that_somebody_else_kills_costs_no_file(tmp_path: Path) -> None:
+    outcomes = parsed(files(tmp_path, "fine", "killed once", "good"))
+
+    assert [text_of(outcome) for outcome in outcomes] == ["fine", "killed once", "good"]
+
+
+@NEEDS_SIGNALS
+def test_a_file_whose_worker_is_killed_each_time_fails_and_is_not_held_to_be_broken(tmp_path: Path) -> None:
+    (outcome,) = parsed(files(tmp_path, "killed"))
+
+    assert message_of(outcome) == "ended the process that read it (SIGKILL)"
+    assert isinstance(outcome, FileFailure)
+    assert outcome.hash is None
+
+
+@NEEDS_SIGNALS
+def test_limits_hold_where_their_signals_were_blocked_and_ignored_before(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGPROF, signal.SIG_IGN)
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPROF, signal.SIGALRM})
+    try:
+        (outcome,) = parsed(files(tmp_path, "spin"), POLICY._replace(limits=Limits(seconds=0.5)))
+    finally:
+        signal.signal(signal.SIGPROF, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+    assert message_of(outcome) == "took longer than 0.5 seconds"
+
+
+@NEEDS_SIGNALS
+def test_a_worker_hears_of_no_key_of_a_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIRINDEX_EMBEDDING__API_KEY", "key")
+    monkeypatch.setenv("PYTHONSTARTUP", "anything")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+
+    assert work_on(hostile_formats.environment_variable, "DIRINDEX_EMBEDDING__API_KEY", "PYTHONSTARTUP", "LC_ALL") == {
+        "DIRINDEX_EMBEDDING__API_KEY": None,
+        "PYTHONSTARTUP": None,
+        "LC_ALL": "C.UTF-8",
+    }

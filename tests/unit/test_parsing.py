@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import hostile_formats
@@ -93,7 +92,7 @@ def test_a_file_that_holds_a_key_is_skipped_with_the_rule(path: Path) -> None:
 
 
 def test_a_file_that_holds_a_key_is_parsed_where_secrets_are_wanted(path: Path) -> None:
-    assert isinstance(parse(request_for(path, PRIVATE_KEY), replace(POLICY, include_secrets=True)), ParsedFile)
+    assert isinstance(parse(request_for(path, PRIVATE_KEY), POLICY._replace(include_secrets=True)), ParsedFile)
 
 
 def test_what_the_extractor_skips_is_skipped_with_its_reason(path: Path) -> None:
@@ -122,7 +121,7 @@ def test_a_bug_is_a_failure_that_names_its_place_and_quotes_nothing(path: Path, 
 
 
 def test_a_file_that_became_too_large_is_skipped(path: Path) -> None:
-    outcome = parse(request_for(path, "x" * 101), replace(POLICY, max_file_size=100))
+    outcome = parse(request_for(path, "x" * 101), POLICY._replace(max_file_size=100))
 
     assert isinstance(outcome, SkippedFile)
     assert outcome.reason == SkipReason.TOO_LARGE

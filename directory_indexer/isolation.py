@@ -1,0 +1,61 @@
+"""How another process of this program is started, so that nothing of the directory it is started in is ever run.
+
+Python puts the working directory first on the path that modules are found on, and indexing a repository is no reason
+to run its code. So a child runs isolated: it finds modules where this process does and nowhere else, works in a
+directory that has nothing to do with any tree, and hears of no variable that changes what Python runs.
+"""
+
+# Nothing is imported that Python has not loaded already: it might come from the working directory.
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NEUTRAL_DIRECTORY = os.path.dirname(sys.executable) if os.name == "nt" else "/"
+"""Where a child works."""
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+
+
+def isolated_command(function: str, *arguments: str) -> tuple[str, ...]:
+    """Make the command that calls `package.module:name` without parameters; `arguments` are in `sys.argv`."""
+    module, _, name = function.partition(":")
+    # Text in ASCII is the same in whatever encoding arguments have; a separated list would not hold every path.
+    program = f"import sys; sys.path[:] = {_absolute_path()!a}; from {module} import {name}; {name}()"
+    return (sys.executable, *_flags(), "-c", program, *arguments)
+
+
+def without_python_settings(environ: "Mapping[str, str]") -> dict[str, str]:
+    """Leave out the variables that change what Python runs; isolation ignores them, but its children might not."""
+    return {name: value for name, value in environ.items() if not name.upper().startswith("PYTHON")}
+
+
+def forget_working_directory(*entries: str) -> None:
+    """Have no module found any more where an empty or relative entry of PYTHONPATH, or one of `entries`, leads.
+
+    Such a directory stays where the program itself, or those of Python, lie in it.
+    """
+    relative = [os.path.abspath(entry) for entry in _python_path() if not os.path.isabs(entry)]
+    needed = {os.path.dirname(_PACKAGE), os.path.dirname(os.path.abspath(os.__file__))}
+    unwanted = {*relative, *entries} - needed
+    sys.path[:] = [entry for entry in _absolute_path() if entry not in unwanted]
+
+
+def _python_path() -> list[str]:
+    return [] if sys.flags.ignore_environment else os.environ.get("PYTHONPATH", os.sep).split(os.pathsep)
+
+
+def _absolute_path() -> list[str]:
+    return [entry for entry in sys.path if os.path.isabs(entry)]
+
+
+def _flags() -> tuple[str, ...]:
+    """Isolation, and what decides how names of files are read and where byte code is kept."""
+    flags = ["-I", "-X", f"utf8={sys.flags.utf8_mode}"]
+    if sys.dont_write_bytecode:
+        flags.append("-B")
+    if sys.pycache_prefix:
+        flags += ["-X", f"pycache_prefix={os.path.abspath(sys.pycache_prefix)}"]
+    return tuple(flags)

@@ -1,0 +1,172 @@
+"""One worker process as the process that started it sees it: what it is given, what it says, and why it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import pickle
+import signal
+import subprocess
+import threading
+import time
+from collections import deque
+from itertools import islice
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+from directory_indexer.isolation import NEUTRAL_DIRECTORY, isolated_command
+from directory_indexer.parsing.worker import read_frame, write_frame
+from directory_indexer.parsing.workers import Limits, Task
+
+_START_SECONDS = 300.0
+_END_SECONDS = 10.0
+_VARIABLES = (
+    *("LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT"),
+    *("LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH"),
+)
+"""What a worker hears of the environment: how text is written, and where libraries are; no keys of services."""
+
+_FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"})
+_OF_TIME = frozenset({"SIGPROF", "SIGALRM"})
+
+
+class Event(NamedTuple):
+    """What a worker sent; None is its end."""
+
+    worker: Worker
+    content: bytes | None
+
+
+class Cause(NamedTuple):
+    """Why a worker ended."""
+
+    message: str
+    is_limit: bool = False
+    is_from_outside: bool = False
+
+
+class Worker:
+    """A process with its tasks, and the thread that speaks with it: writing to a process that hangs takes for ever.
+
+    Raises:
+        OSError: there cannot be another process.
+        RuntimeError: there cannot be another thread.
+    """
+
+    def __init__(self, function: bytes, events: SimpleQueue[Event]) -> None:
+        self.tasks: deque[Task[Any]] = deque()
+        self.items: deque[Any] = deque()
+        """What is left of the first task."""
+
+        self.was_ready = False
+        self._function = function
+        self._events = events
+        self._inbox: SimpleQueue[tuple[bytes, tuple[Limits, ...]] | None] = SimpleQueue()
+        self._deadline = time.monotonic() + _START_SECONDS
+        self._missed_deadline = 0.0
+        self._has_ended = False
+        self._process = _start()
+        self._thread = threading.Thread(target=self._talk, name="worker", daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError:
+            self._process.kill()
+            self._close()
+            raise
+
+    def give(self, task: Task[Any]) -> None:
+        """Have it work on a task when it is done with those that it has."""
+        self.tasks.append(task)
+        if len(self.tasks) == 1:
+            self.items.extend(task.items)
+        self._inbox.put((pickle.dumps([*zip(task.items, task.limits, strict=True)]), task.limits))
+
+    def open_next_task(self) -> None:
+        """Take the first task for done."""
+        self.tasks.popleft()
+        self.items = deque(self.tasks[0].items if self.tasks else ())
+
+    def rest(self) -> list[Task[Any]]:
+        """Give the tasks without what is done."""
+        n_left = len(self.items)
+        first = [Task(task.items[-n_left:], task.limits[-n_left:], task.was_tried) for task in islice(self.tasks, 1)]
+        return [*(first if n_left else ()), *islice(self.tasks, 1, None)]
+
+    def end_if_late(self) -> None:
+        """End the process if it has worked on one item for too long."""
+        deadline = self._deadline
+        if deadline < time.monotonic():
+            self._missed_deadline = deadline
+            self._process.kill()
+
+    def end(self) -> None:
+        """End the process whatever it does, and everything that belongs to it."""
+        if self._has_ended:  # or is about to, and the kernel shall say why
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_END_SECONDS)
+        self._process.kill()
+        self._inbox.put(None)
+        self._thread.join()
+        self._close()
+
+    def cause(self, seconds: float) -> Cause:
+        """Tell why it ended."""
+        name = _exit_name(self._process.returncode)
+        # It may have ended another item just before it was killed.
+        if name in _OF_TIME or self._missed_deadline == self._deadline:
+            return Cause(f"took longer than {seconds:g} seconds", is_limit=True)
+        return Cause(f"ended the process that read it ({name})", is_from_outside=name in _FROM_OUTSIDE)
+
+    def _talk(self) -> None:
+        try:
+            self._converse()
+        except (EOFError, OSError):
+            self._has_ended = True
+            self._events.put(Event(self, None))
+
+    def _converse(self) -> None:
+        source, target = self._process.stdout, self._process.stdin
+        if source is None or target is None:
+            raise EOFError
+        write_frame(target, self._function)
+        first = read_frame(source)
+        self._deadline = math.inf
+        self.was_ready = True
+        self._events.put(Event(self, first))
+        while (given := self._inbox.get()) is not None:
+            content, all_limits = given
+            write_frame(target, content)
+            for limits in all_limits:
+                self._deadline = time.monotonic() + limits.clock_seconds
+                self._events.put(Event(self, read_frame(source)))
+            self._deadline = math.inf
+            self._events.put(Event(self, read_frame(source)))
+
+    def _close(self) -> None:
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):  # what was not sent any more
+                    pipe.close()
+        self._process.wait()
+
+
+def _start() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603 - this program
+        isolated_command("directory_indexer.parsing.worker:work"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=NEUTRAL_DIRECTORY,
+        # One heap for its two threads: that of another takes 64 MB of its address space.
+        env={"MALLOC_ARENA_MAX": "1"} | {name: os.environ[name] for name in _VARIABLES if name in os.environ},
+        start_new_session=True,  # Ctrl+C is for this process to see to
+        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+    )
+
+
+def _exit_name(code: int) -> str:
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"exit code {code}"

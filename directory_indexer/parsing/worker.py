@@ -1,0 +1,159 @@
+"""What a worker process does: it takes tasks from its standard input and gives results on its standard output.
+
+The kernel holds it to its limits, whatever the call into C that it is in the midst of: an allocation fails, or a signal
+that nobody handles ends the process. It lives no longer than the process that started it, whose end closes the input.
+
+Whatever is imported here every worker pays for.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import os
+import pickle
+import signal
+import sys
+import threading
+from queue import SimpleQueue
+from typing import IO, TYPE_CHECKING, Any
+
+from directory_indexer.parsing.workers import Lost
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from directory_indexer.parsing.workers import Limits
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+LENGTH_BYTES = 8
+READY = b"ready"
+NEXT = b"next"
+BYE = b"bye"
+OUT_OF_MEMORY = "needs more memory than it may use"
+
+_N_TASKS = 100
+_MAX_GROWTH = 256 << 20
+"""A worker is replaced after so many tasks, or when it kept so much memory, for a library may never give it back."""
+
+_GRACE_SECONDS = 10
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 0
+
+
+def work() -> None:
+    """Work until the input ends, or it is time for another worker."""
+    # What is imported stays: to look through it again and again costs a tenth of the work.
+    gc.set_threshold(50_000)
+    source, target = _pipes()
+    function = pickle.loads(read_frame(source))  # noqa: S301 - from the process that started this one
+    _let_kernel_decide()
+    write_frame(target, READY)
+    tasks: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=_receive, args=(source, tasks), daemon=True).start()
+    at_first = _address_space()
+    for number in range(1, _N_TASKS + 1):
+        for item, limits in pickle.loads(tasks.get()):  # noqa: S301 - as above
+            _limit(limits)
+            result = _result(function, item)
+            _unlimit()
+            write_frame(target, result)
+        is_last = number == _N_TASKS or _address_space() - at_first > _MAX_GROWTH
+        write_frame(target, BYE if is_last else NEXT)
+        if is_last:
+            break
+    os._exit(0)
+
+
+def write_frame(target: IO[bytes], content: bytes) -> None:
+    """Write bytes so that the reader knows where they end."""
+    target.write(len(content).to_bytes(LENGTH_BYTES, "big") + content)
+    target.flush()
+
+
+def read_frame(source: IO[bytes]) -> bytes:
+    """Read what `write_frame` wrote.
+
+    Raises:
+        EOFError: the other side has ended.
+    """
+    length = source.read(LENGTH_BYTES)
+    content = source.read(int.from_bytes(length, "big")) if len(length) == LENGTH_BYTES else b""
+    if not content:
+        raise EOFError
+    return content
+
+
+def _pipes() -> tuple[IO[bytes], IO[bytes]]:
+    """Keep the pipes for this module alone: parsers print."""
+    source, target = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in range(3):
+        os.dup2(null, descriptor)
+    os.close(null)
+    return source, target
+
+
+def _receive(source: IO[bytes], tasks: SimpleQueue[bytes]) -> None:
+    try:
+        while True:
+            tasks.put(read_frame(source))
+    except (EOFError, OSError):
+        os._exit(1)  # nobody waits for a result any more
+
+
+def _result(function: Callable[[Any], object], item: object) -> bytes:
+    try:
+        return pickle.dumps(function(item), pickle.HIGHEST_PROTOCOL)
+    except MemoryError:
+        lost = Lost(OUT_OF_MEMORY)
+    except Exception as error:  # noqa: BLE001 - whatever cannot leave the process
+        lost = Lost(f"could not be handed over ({type(error).__name__})")
+    return pickle.dumps(lost)
+
+
+def _let_kernel_decide() -> None:
+    """Have the signals of the limits end this process, whatever those who started it left blocked or ignored."""
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    if resource is not None:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
+def _limit(limits: Limits) -> None:
+    # None of the signals has a handler: the kernel ends the process.
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, limits.seconds)
+        signal.alarm(math.ceil(limits.clock_seconds) + _GRACE_SECONDS)
+    _limit_memory(_address_space() + limits.memory_bytes)
+
+
+def _unlimit() -> None:
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.alarm(0)
+    _limit_memory(None)
+
+
+def _limit_memory(n_bytes: int | None) -> None:
+    """Limit the address space where it can be measured: macOS knows the limit, but refuses to set it."""
+    if resource is not None and sys.platform == "linux":
+        soft, hard = _MEMORY_AT_FIRST
+        if n_bytes is not None and (soft == resource.RLIM_INFINITY or n_bytes < soft):
+            soft = n_bytes
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _address_space() -> int:
+    if sys.platform != "linux":
+        return 0
+    with open("/proc/self/statm", "rb", buffering=0) as file:
+        return int(file.read().split()[0]) * _PAGE_BYTES
+
+
+_MEMORY_AT_FIRST = resource.getrlimit(resource.RLIMIT_AS) if resource is not None else (0, 0)
