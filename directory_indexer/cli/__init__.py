@@ -17,6 +17,7 @@ from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, NoReturn
 
 from directory_indexer.errors import DirIndexError, UnavailableError, UsageError
+from directory_indexer.isolation import GC_THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ def main() -> NoReturn:
     """Run the command line and end the process with its exit code."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # What is imported stays: to look through it again and again is a tenth of a short command.
-    gc.set_threshold(50_000)
+    gc.set_threshold(GC_THRESHOLD)
     # Every further thread of NumPy's costs milliseconds at the start, and nothing here multiplies matrices of size.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = _exit_code()

@@ -7,20 +7,22 @@ proportion to its size. After a run that was cut off nothing is parsed here, for
 
 Source code that breaks its grammar is taken for plain text, so that nothing of it is lost. Any other file that breaks a
 worker is a failure, which holds for as long as its content is the same.
+
+What parses is imported where it is needed: for an edited source file that is in a worker alone.
 """
+
+# ruff: noqa: PLC0415 - see above
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from itertools import chain, islice
-from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from directory_indexer import chunker
 from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors.grammars import GRAMMARS
 from directory_indexer.extractors.kinds import kind_of
-from directory_indexer.extractors.registry import extract, extract_as_text
 from directory_indexer.parsing.reading import FileContent, read
 from directory_indexer.parsing.workers import Limits, Lost, Task, run_tasks
 from directory_indexer.records import (
@@ -32,7 +34,6 @@ from directory_indexer.records import (
     UnchangedFile,
     content_hash,
 )
-from directory_indexer.walker.ignore import has_secret_content
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -58,7 +59,9 @@ class ParsePolicy(NamedTuple):
     include_secrets: bool
     chunking: ChunkPolicy
     count_tokens: Callable[[str], int]
-    extract: Callable[[bytes, FilePath], Document] = extract
+    extract: Callable[[bytes, FilePath], Document] | None = None
+    """What reads each file, instead of what its kind asks for."""
+
     follow_symlinks: bool = False
     n_workers: int = 2
     limits: Limits | None = None
@@ -96,8 +99,7 @@ def parse_all(
             broken.append(request)
         else:
             yield outcome
-    as_text = policy._replace(extract=extract_as_text)
-    for request, result in _parse_elsewhere(broken, as_text, must_stop):
+    for request, result in _parse_elsewhere(broken, _as_text(policy), must_stop) if broken else ():
         yield _failure(_read(request, policy), request, result) if isinstance(result, Lost) else result
 
 
@@ -123,7 +125,13 @@ def _outcome_of_lost(request: ParseRequest, lost: Lost, policy: ParsePolicy) -> 
         return _failure(found, request, lost)
     if policy.is_wary or found.source.size > _LIGHT_BYTES:
         return None
-    return _parse_content(found, request, policy._replace(extract=extract_as_text))
+    return _parse_content(found, request, _as_text(policy))
+
+
+def _as_text(policy: ParsePolicy) -> ParsePolicy:
+    from directory_indexer.extractors.registry import extract_as_text
+
+    return policy._replace(extract=extract_as_text)
 
 
 def _failure(found: FileContent | SkippedFile | FileFailure, request: ParseRequest, lost: Lost) -> ParseOutcome:
@@ -171,6 +179,10 @@ def _parse_content(found: FileContent, request: ParseRequest, policy: ParsePolic
 
 
 def _parsed(found: FileContent, request: ParseRequest, policy: ParsePolicy) -> ParseOutcome:
+    from directory_indexer import chunker
+    from directory_indexer.extractors.registry import extract
+    from directory_indexer.walker.ignore import has_secret_content
+
     source, content, seen_ns = found
     of_content = content_hash(content)
     if of_content == request.known_hash:
@@ -179,7 +191,7 @@ def _parsed(found: FileContent, request: ParseRequest, policy: ParsePolicy) -> P
         return request.broken._replace(source=source, seen_ns=seen_ns)
     if not policy.include_secrets and (rule := has_secret_content(content[:_HEAD_BYTES])):
         return _skipped(found, SkipReason.SECRET, rule)
-    document = policy.extract(content, source.path)
+    document = (policy.extract or extract)(content, source.path)
     chunks = chunker.chunk(document, policy=policy.chunking, count_tokens=policy.count_tokens)
     return ParsedFile(source, of_content, document.kind, document.title, chunks, document.page_starts, seen_ns)
 
@@ -189,12 +201,11 @@ def _skipped(found: FileContent, reason: SkipReason, detail: str) -> SkippedFile
 
 
 def _where(error: Exception) -> str:
-    # Needed for bugs alone, and it takes 5 ms to import.
-    import traceback  # noqa: PLC0415
+    import traceback
 
     # The message of an unforeseen exception may quote the file; the place of the bug says as much.
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} in {PurePath(frame.filename).name}, line {frame.lineno}"
+    return f"{type(error).__name__} in {os.path.basename(frame.filename)}, line {frame.lineno}"
 
 
 def _tasks(requests: Iterable[ParseRequest], policy: ParsePolicy) -> Iterator[Task[ParseRequest]]:

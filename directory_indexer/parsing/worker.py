@@ -8,7 +8,6 @@ Whatever is imported here every worker pays for.
 
 from __future__ import annotations
 
-import gc
 import math
 import os
 import pickle
@@ -46,8 +45,6 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 0
 
 def work() -> None:
     """Work until the input ends, or it is time for another worker."""
-    # What is imported stays: to look through it again and again costs a tenth of the work.
-    gc.set_threshold(50_000)
     source, target = _pipes()
     function = pickle.loads(read_frame(source))  # noqa: S301 - from the process that started this one
     _let_kernel_decide()

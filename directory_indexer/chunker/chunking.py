@@ -1,0 +1,227 @@
+"""How a document is cut: its sections are measured, grouped where they are small, and cut where they are large."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from itertools import chain, groupby, pairwise, takewhile
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from directory_indexer.chunker.cutting import Ruler, Unit, cut, sentence_starts, units_of
+from directory_indexer.records import Chunk, Section
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from directory_indexer.chunker import ChunkPolicy
+    from directory_indexer.records import Document
+
+
+def cut_document(document: Document, policy: ChunkPolicy, count_tokens: Callable[[str], int]) -> tuple[Chunk, ...]:
+    """Cut a document into chunks, as the policy asks for."""
+    cutter = _Cutter(document.text, policy, count_tokens)
+    sections = [_measured(flow, cutter) for flow in _flows(document)]
+    pieces = chain.from_iterable(_pieces(group, cutter) for group in _groups(sections, policy))
+    return tuple(_chunks(document, pieces))
+
+
+class _Cutter(NamedTuple):
+    """What every step of cutting one document needs to know."""
+
+    text: str
+    policy: ChunkPolicy
+    count_tokens: Callable[[str], int]
+
+
+class _Flow(NamedTuple):
+    """A stretch of text under one heading; `strength` says how good a place for a cut its start is."""
+
+    start: int
+    end: int
+    headings: tuple[str, ...]
+    strength: int
+
+
+class _Section(NamedTuple):
+    """A flow with what it takes of a chunk: `unit` is None when it is longer than one."""
+
+    flow: _Flow
+    n_heading_tokens: int
+    unit: Unit | None
+    is_small: bool
+
+
+class _Piece(NamedTuple):
+    """What becomes a chunk: its own text from `start` to `end`, preceded by what it shares with the piece before."""
+
+    shared_start: int
+    start: int
+    end: int
+    n_tokens: int
+    heading: str
+
+
+def _flows(document: Document) -> Iterator[_Flow]:
+    """Yield the text under each heading, over the ends of pages; a blank section belongs to the one before it."""
+    sections = document.sections or (Section(0),)
+    starts: list[Section] = []
+    page: int | None = None
+    for section, following in pairwise((*sections, Section(len(document.text)))):
+        if not _CHARACTER.search(document.text, section.start, following.start):
+            continue
+        is_next_page = starts and section.page != page and section.headings == starts[-1].headings
+        page = section.page
+        if not is_next_page:
+            starts.append(section if starts else section._replace(start=0))
+    above: tuple[str, ...] = ()
+    for section, following in pairwise((*starts, Section(len(document.text)))):
+        depth = min(len(_common((above, section.headings))), _MAX_DEPTH)
+        yield _Flow(section.start, following.start, section.headings, _SECTION_STRENGTH - depth * _DEPTH_STRENGTH)
+        above = section.headings
+
+
+def _measured(flow: _Flow, cutter: _Cutter) -> _Section:
+    text, policy, count_tokens = cutter
+    n_heading_tokens = min(count_tokens(_SEPARATOR.join(flow.headings)), policy.size // 4)
+    capacity = policy.size - _N_MARKS - n_heading_tokens
+    unit = Ruler(count_tokens, capacity).unit(text, flow.start, flow.end, flow.strength)
+    if unit is None or 2 * unit.cost > capacity:
+        return _Section(flow, n_heading_tokens, unit, is_small=False)
+    # The names of all sections in a chunk stand in its heading, each with a comma.
+    n_name_tokens = min(count_tokens(flow.headings[-1]) + 1, n_heading_tokens) if flow.headings else 0
+    return _Section(flow, n_heading_tokens, unit._replace(cost=unit.cost + n_name_tokens), is_small=True)
+
+
+def _groups(sections: Iterable[_Section], policy: ChunkPolicy) -> list[list[_Section]]:
+    """Put together the sections that may share chunks: small neighbours, and a scrap with the large one behind it."""
+    groups: list[list[_Section]] = []
+    scrap: list[_Section] = []
+    for is_small, run in groupby(sections, lambda section: section.is_small):
+        if not is_small:
+            groups.extend([*(scrap if index == 0 else ()), section] for index, section in enumerate(run))
+            scrap = []
+            continue
+        small = list(run)
+        if sum(section.unit.cost for section in small if section.unit) * _SCRAP_SHARE < policy.size:
+            scrap = small
+        else:
+            groups.append(small)
+    if scrap:
+        groups[-1:] = [[*chain.from_iterable(groups[-1:]), *scrap]]
+    return groups
+
+
+def _pieces(group: list[_Section], cutter: _Cutter) -> Iterator[_Piece]:
+    starts = [section.flow.start for section in group]
+    previous: list[Unit] = []
+    for units in _cut(group, cutter):
+        start, end = units[0].start, units[-1].end
+        first = bisect_right(starts, start) - 1
+        is_continued = starts[first] < start
+        shared_start, n_shared_tokens = _shared(previous, starts[first], cutter) if is_continued else (start, 0)
+        n_tokens = n_shared_tokens + sum(unit.n_tokens for unit in units)
+        paths = [section.flow.headings for section in group[first : bisect_left(starts, end)]]
+        heading, n_heading_tokens = _heading(paths, cutter.policy.size - _N_MARKS - n_tokens, cutter.count_tokens)
+        yield _Piece(shared_start, start, end, n_tokens + n_heading_tokens, heading)
+        previous = units
+
+
+def _cut(group: list[_Section], cutter: _Cutter) -> Iterator[list[Unit]]:
+    text, policy, count_tokens = cutter
+    capacity = policy.size - _N_MARKS - max(section.n_heading_tokens for section in group)
+    units = [section.unit for section in group if section.unit]
+    if len(units) == len(group) and (all(section.is_small for section in group) or len(group) == 1):
+        return cut(units, capacity)
+    if len(units) == len(group) and sum(unit.cost for unit in units) <= capacity:
+        return iter([units])
+    ruler = Ruler(count_tokens, capacity - _n_overlap(policy))
+    return cut(chain.from_iterable(_units(section, text, ruler) for section in group), ruler.capacity)
+
+
+def _units(section: _Section, text: str, ruler: Ruler) -> Iterable[Unit]:
+    if section.unit and 2 * section.unit.cost <= ruler.capacity:
+        return (section.unit,)
+    start, end, _, strength = section.flow
+    return units_of(text, start, end, ruler=ruler, strength=strength)
+
+
+def _n_overlap(policy: ChunkPolicy) -> int:
+    return min(policy.overlap, policy.size // 4)
+
+
+def _shared(previous: Sequence[Unit], section_start: int, cutter: _Cutter) -> tuple[int, int]:
+    """Find what a piece repeats of the one before it in the same section: whole lines, or else whole sentences."""
+    text, policy, count_tokens = cutter
+    start, n_tokens = previous[-1].end, 0
+    for unit in reversed(previous[1:]):
+        if unit.start < section_start or n_tokens + unit.n_tokens > _n_overlap(policy):
+            break
+        start, n_tokens = unit.start, n_tokens + unit.n_tokens
+    if n_tokens:
+        return start, n_tokens
+    for sentence in reversed(sentence_starts(text, previous[-1].start, previous[-1].end)):
+        n_more = count_tokens(text[sentence:start])
+        if n_tokens + n_more > _n_overlap(policy):
+            break
+        start, n_tokens = sentence, n_tokens + n_more
+    return start, n_tokens
+
+
+def _heading(paths: Sequence[tuple[str, ...]], n_allowed: int, count_tokens: Callable[[str], int]) -> tuple[str, int]:
+    """Name what a chunk holds: the path that all its sections have in common, then the name that each goes on with."""
+    common = _common(paths)
+    names = list(dict.fromkeys(path[len(common)] for path in paths if len(path) > len(common)))
+    outer = list(common)
+    while True:
+        heading = _SEPARATOR.join([*outer, ", ".join(names)] if names else outer)
+        n_tokens = count_tokens(heading)
+        if n_tokens <= n_allowed or not heading:
+            return heading, n_tokens
+        if len(names) > 1:
+            names.pop()
+        elif len(outer) + len(names) > 1:
+            outer.pop(0)
+        else:
+            outer, names = [heading[: len(heading) // 2]], []
+
+
+def _common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    # What the first and the last in order have in common, all between them have.
+    first, last = min(paths), max(paths)
+    return tuple(name for name, _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))
+
+
+def _chunks(document: Document, pieces: Iterable[_Piece]) -> Iterator[Chunk]:
+    text = document.text
+    page_starts = [section.start for section in document.sections]
+    position, line = 0, 1
+    for ordinal, (shared_start, start, end, n_tokens, heading) in enumerate(pieces):
+        line += text.count("\n", position, start)
+        position = start
+        start_line = line - text.count("\n", shared_start, start)
+        yield Chunk(
+            ordinal=ordinal,
+            text=text[shared_start:end],
+            n_tokens=n_tokens,
+            start_char=shared_start,
+            end_char=end,
+            start_line=start_line,
+            end_line=line + text.count("\n", start, end - 1),
+            page=_page(document, page_starts, shared_start),
+            heading=heading,
+        )
+
+
+def _page(document: Document, starts: list[int], start: int) -> int | None:
+    found = _CHARACTER.search(document.text, start)
+    index = bisect_right(starts, found.start() if found else start) - 1
+    return document.sections[index].page if index >= 0 else None
+
+
+_CHARACTER: Final = re.compile(r"\S")
+_SEPARATOR: Final = " > "
+_N_MARKS: Final = 2
+_SCRAP_SHARE: Final = 8
+_SECTION_STRENGTH: Final = 200
+_DEPTH_STRENGTH: Final = 20
+_MAX_DEPTH: Final = 4
