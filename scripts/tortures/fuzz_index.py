@@ -1,0 +1,79 @@
+"""What must hold of an index run, whatever the files are: it ends, it adds up, and the next one has nothing to do."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from tortures.contained import CHEAPLY, DIRINDEX, NOT_FOR_TERMINALS, Containment, Ended
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_OUTCOMES = ("added", "changed", "moved", "unchanged", "skipped", "failed")
+_WORK = ("added", "changed", "moved", "removed", "embedded")
+_UNFORESEEN = re.compile(r"\b[A-Z]\w+(?:Error|Exception|Exit|Warning|Iteration) in \w+\.pyx?, line \d+")
+
+
+class Indexing:
+    """An index of a tree, and what is wrong with it."""
+
+    def __init__(self, place: Path, tree: Path, *, data_dir: Path | None = None, embeds: bool = False) -> None:
+        self.tree, self.data_dir = tree, data_dir or place / "data"
+        self._place, self._program = place, DIRINDEX if embeds else CHEAPLY
+
+    def complaint(self, *, seconds: float = 300.0, is_brief: bool = False) -> str:
+        """Index the tree and say what is wrong; briefly: only whether the run ends as it should."""
+        return self._first(seconds) or ("" if is_brief else self._second(seconds) or self._doctor() or self._shown())
+
+    def _run(self, *words: str | Path, seconds: float = 120.0) -> Ended:
+        return Containment(self._place, seconds).run(*self._program, *words, "--data-dir", self.data_dir)
+
+    def _first(self, seconds: float) -> str:
+        ended = self._run("index", self.tree, "--json", "--quiet", seconds=seconds)
+        return ended.complaint() or _sum_complaint(_report(ended))
+
+    def _second(self, seconds: float) -> str:
+        """Run again with nothing changed; what failed is tried again."""
+        ended = self._run("index", "--json", "--quiet", seconds=seconds)
+        report = _report(ended)
+        work = {name: report.get(name) for name in _WORK if report.get(name) != 0}
+        told = ", ".join(sorted(work))
+        return ended.complaint() or _sum_complaint(report) or (f"a second run still has {told}" if work else "")
+
+    def _doctor(self) -> str:
+        ended = self._run("doctor", "--json")
+        report = _report(ended)
+        problems = [one["check"] for one in report.get("findings", []) if one["verdict"] == "problem"]
+        if problems or not report.get("healthy"):
+            return f"the doctor finds: {', '.join(sorted(set(problems)))}"
+        return ended.complaint()
+
+    def _shown(self) -> str:
+        """Look at what people see on a terminal."""
+        words = (("index",), ("status", "--verbose"), ("search", "a the return", "-m", "keyword", "-n", "50"))
+        for command in words:
+            shown = Containment(self._place).shown(*self._program, *command, "--data-dir", self.data_dir)
+            if found := NOT_FOR_TERMINALS.search(shown):
+                return f"`{command[0]}` puts {found[0]!a} on a terminal"
+            if "this is a bug" in shown or "Traceback (" in shown:
+                return f"`{command[0]}` on a terminal says that it has a bug"
+        return ""
+
+
+def _report(ended: Ended) -> dict[str, Any]:
+    try:
+        report = json.loads(ended.stdout)
+    except ValueError:
+        return {}
+    return report if isinstance(report, dict) else {}
+
+
+def _sum_complaint(report: dict[str, Any]) -> str:
+    if report.get("outcome") != "completed":
+        return f"its outcome is {report.get('outcome')}"
+    if report["files"] != sum(report[name] for name in _OUTCOMES):
+        return "its counts do not add up"
+    unforeseen = [found[0] for one in report["failures"] if (found := _UNFORESEEN.search(str(one.get("message"))))]
+    return f"a file failed with {unforeseen[0]}" if unforeseen else ""
