@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from directory_indexer import __version__
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, first_and_last, since
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, first_and_last, given_path, since
 from directory_indexer.cli.output import Output
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def dirindex(
 @cli.command()
 def index(
     *,
-    paths: Annotated[list[Path] | None, typer.Argument(help="Directories; none: all that are tracked.")] = None,
+    paths: Annotated[list[Path] | None, typer.Argument(parser=given_path, help="Directories; none: all that are tracked.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Read every file again, changed or not.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Stay, and index what changes.")] = False,
@@ -135,7 +135,7 @@ def index(
 def search(
     *,
     query: Annotated[str, typer.Argument(help='A question, or words, "a phrase", -without, path:, type:, heading:.')],
-    path: Annotated[Path | None, typer.Argument(help="Directory or file to search in.")] = None,
+    path: Annotated[Path | None, typer.Argument(parser=given_path, help="Directory or file to search in.")] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, max=1000, help=f"How many hits [{_DEFAULT_LIMIT}].")
     ] = None,
@@ -188,8 +188,8 @@ def search(
 @cli.command()
 def similar(
     *,
-    file: Annotated[Path, typer.Argument(help="File to compare with; it need not be indexed.")],
-    path: Annotated[Path | None, typer.Argument(help="Directory to search in.")] = None,
+    file: Annotated[Path, typer.Argument(parser=given_path, help="File to compare with; it need not be indexed.")],
+    path: Annotated[Path | None, typer.Argument(parser=given_path, help="Directory to search in.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many files.")] = _DEFAULT_LIMIT,
     config: ConfigFile = None,
     data_dir: DataDir = None,
@@ -212,7 +212,7 @@ def similar(
 @cli.command()
 def get(
     *,
-    file: Annotated[Path, typer.Argument(help="An indexed file.")],
+    file: Annotated[Path, typer.Argument(parser=given_path, help="An indexed file.")],
     chunks: Annotated[str | None, typer.Option("--chunks", metavar="N-M", help="Only these chunks.")] = None,
     lines: Annotated[str | None, typer.Option("--lines", metavar="N-M", help="Only these lines.")] = None,
     pages: Annotated[str | None, typer.Option("--pages", metavar="N-M", help="Only these pages.")] = None,
@@ -240,7 +240,7 @@ def get(
 @cli.command()
 def status(
     *,
-    path: Annotated[Path | None, typer.Argument(help="Only the directory that this lies in.")] = None,
+    path: Annotated[Path | None, typer.Argument(parser=given_path, help="Only the directory that this lies in.")] = None,
     config: ConfigFile = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
@@ -265,7 +265,7 @@ def status(
 @cli.command()
 def forget(
     *,
-    path: Annotated[Path, typer.Argument(help="A tracked directory.")],
+    path: Annotated[Path, typer.Argument(parser=given_path, help="A tracked directory.")],
     config: ConfigFile = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
@@ -357,13 +357,13 @@ def doctor(
 def serve(
     *,
     directories: Annotated[
-        list[Path] | None, typer.Argument(help="Directories that clients may have indexed, beside the tracked ones.")
+        list[Path] | None, typer.Argument(parser=given_path, help="Directories that clients may have indexed, beside the tracked ones.")
     ] = None,
     http: Annotated[
         str | None, typer.Option("--http", metavar="HOST:PORT", help="Serve streamable HTTP here, not standard input.")
     ] = None,
     token_file: Annotated[
-        Path | None, typer.Option("--token-file", metavar="FILE", help="Bearer token that HTTP clients must give.")
+        Path | None, typer.Option("--token-file", metavar="FILE", parser=given_path, help="Bearer token that HTTP clients must give.")
     ] = None,
     allow_host: Annotated[
         list[str] | None, typer.Option("--allow-host", metavar="NAME", help="Name that HTTP clients may call it by.")
@@ -575,7 +575,8 @@ def _selection(*, chunks: str | None, lines: str | None, pages: str | None) -> S
     from directory_indexer.errors import UsageError
     from directory_indexer.searching.texts import Selection, Unit
 
-    given = [(unit, text) for unit, text in ((Unit.CHUNKS, chunks), (Unit.LINES, lines), (Unit.PAGES, pages)) if text]
+    given = [(unit, text) for unit, text in ((Unit.CHUNKS, chunks), (Unit.LINES, lines), (Unit.PAGES, pages))]
+    given = [(unit, text) for unit, text in given if text is not None]
     if not given:
         return None
     if len(given) > 1:

@@ -85,6 +85,38 @@ def test_a_moment_before_any_file_leaves_out_none(indexed: Shell, moment: str) -
     assert indexed.json("search", "carrots", "--since", moment, "--mode", "keyword")["hits"]
 
 
+@pytest.mark.parametrize("age", ["7dogs", "7months7", "3 wise", "7", "d", "1e3d", "7D7", "-7d"])
+def test_an_age_in_no_known_unit_is_refused(indexed: Shell, age: str) -> None:
+    assert "neither an age nor a date" in indexed.run("search", "carrots", f"--since={age}", expect=2).stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("index", "{}"),
+        ("index", "kitchen", "{}"),
+        ("forget", "{}"),
+        ("status", "{}"),
+        ("search", "carrots", "{}"),
+        ("similar", "{}"),
+        ("similar", "kitchen/soup.md", "{}"),
+        ("get", "{}"),
+        ("get", "kitchen/soup.md", "--lines", "{}"),
+        ("serve", "{}"),
+        ("serve", "--print-config", "cursor", "{}"),
+        ("serve", "--token-file", "{}"),
+        ("status", "--data-dir", "{}"),
+        ("status", "--config", "{}"),
+    ],
+)
+@pytest.mark.parametrize("blank", ["", " ", "\t"])
+def test_a_variable_that_a_script_did_not_set_is_refused(indexed: Shell, words: tuple[str, ...], blank: str) -> None:
+    said = indexed.run(*(word.format(blank) for word in words), expect=2).stderr
+    assert said.startswith("dirindex: ")
+    assert len(said.splitlines()) == 2
+    assert indexed.json("status")["directories"]
+
+
 def test_a_cursor_beyond_all_hits_finds_nothing(indexed: Shell) -> None:
     assert indexed.run("search", "carrots", "--mode", "keyword", "--cursor", "10000", expect=1).stdout == ""
     assert "--cursor" in indexed.run("search", "carrots", "--cursor", str(2**63), expect=2).stderr
@@ -327,6 +359,16 @@ def test_hostile_names_are_shown_harmless_and_kept_exact_in_json(shell: Shell) -
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux takes any byte in a name")
+def test_a_name_that_reads_backwards_is_shown_as_it_is_stored(shell: Shell) -> None:
+    path = shell.write("invoice\u202efdp.md", "carrots \u2066and\u2069 ginger")
+    shell.run("index", shell.docs)
+    row = shell.run("search", "carrots").stdout
+    assert r"invoice\u202efdp.md" in row
+    assert r"carrots \u2066and\u2069 ginger" in row
+    assert shell.json("search", "carrots")["hits"][0]["path"] == str(path)
+    assert shell.run("get", path).stdout == "carrots \u2066and\u2069 ginger\n"
+
+
 def test_a_name_that_is_not_utf8_is_indexed_found_and_read(shell: Shell) -> None:
     path = os.fsencode(shell.docs) + b"/caf\xe9.md"
     Path(os.fsdecode(path)).write_text("carrots and ginger", encoding="utf-8")
