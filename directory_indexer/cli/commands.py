@@ -84,7 +84,9 @@ def dirindex(
 @cli.command()
 def index(
     *,
-    paths: Annotated[list[Path] | None, typer.Argument(parser=given_path, help="Directories; none: all that are tracked.")] = None,
+    paths: Annotated[
+        list[Path] | None, typer.Argument(parser=given_path, help="Directories; none: all that are tracked.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Read every file again, changed or not.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Stay, and index what changes.")] = False,
@@ -240,7 +242,9 @@ def get(
 @cli.command()
 def status(
     *,
-    path: Annotated[Path | None, typer.Argument(parser=given_path, help="Only the directory that this lies in.")] = None,
+    path: Annotated[
+        Path | None, typer.Argument(parser=given_path, help="Only the directory that this lies in.")
+    ] = None,
     config: ConfigFile = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
@@ -357,14 +361,21 @@ def doctor(
 def serve(
     *,
     directories: Annotated[
-        list[Path] | None, typer.Argument(parser=given_path, help="Directories that clients may have indexed, beside the tracked ones.")
+        list[Path] | None,
+        typer.Argument(parser=given_path, help="Directories that clients may have indexed, beside the tracked ones."),
     ] = None,
     http: Annotated[
         str | None, typer.Option("--http", metavar="HOST:PORT", help="Serve streamable HTTP here, not standard input.")
     ] = None,
     token_file: Annotated[
-        Path | None, typer.Option("--token-file", metavar="FILE", parser=given_path, help="Bearer token that HTTP clients must give.")
+        Path | None,
+        typer.Option(
+            "--token-file", metavar="FILE", parser=given_path, help="Bearer token that HTTP clients must give."
+        ),
     ] = None,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", help="Let every user of this machine read the index over HTTP.")
+    ] = False,
     allow_host: Annotated[
         list[str] | None, typer.Option("--allow-host", metavar="NAME", help="Name that HTTP clients may call it by.")
     ] = None,
@@ -384,7 +395,7 @@ def serve(
 
     output = Output(quiet=quiet, verbose=verbose, as_json=False)
     allowed = tuple(resolved_path(os.fspath(one)) for one in directories or ())
-    access = None if http is None else _access(http, allow_host or (), token_file)
+    access = None if http is None else _access(http, allow_host or (), token_file, needs_token=not no_token)
     if print_config is not None:
         _print_config(print_config, allowed, access, output, watch=watch, config=config, data_dir=data_dir)
         return
@@ -397,11 +408,11 @@ def serve(
     serve_http(app, options, access)
 
 
-def _access(http: str, allow_host: Sequence[str], token_file: Path | None) -> Access:
+def _access(http: str, allow_host: Sequence[str], token_file: Path | None, *, needs_token: bool) -> Access:
     from directory_indexer.server.access import Access, names_of, parse_address, read_token
 
     address = parse_address(http)
-    return Access(address, names_of(allow_host, address), read_token(token_file, os.environ))
+    return Access(address, names_of(allow_host, address), read_token(token_file, os.environ), needs_token)
 
 
 def _print_config(
@@ -425,7 +436,7 @@ def _print_config(
         named = path or os.environ.get(variable)
         arguments += [option, os.path.abspath(os.path.expanduser(named))] if named else []
     url = f"http://{access.address.host_in_url}:{access.address.port}/mcp" if access else ""
-    has_token = access is not None and bool(access.token)
+    has_token = access is not None and access.needs_token
     output.data(snippet(client, launch_of(arguments, url=url, has_token=has_token)))
     output.notes([f"this goes into {place(client)}"])
     output.notes(["put the token in the place of TOKEN"] if has_token else [])
@@ -575,8 +586,8 @@ def _selection(*, chunks: str | None, lines: str | None, pages: str | None) -> S
     from directory_indexer.errors import UsageError
     from directory_indexer.searching.texts import Selection, Unit
 
-    given = [(unit, text) for unit, text in ((Unit.CHUNKS, chunks), (Unit.LINES, lines), (Unit.PAGES, pages))]
-    given = [(unit, text) for unit, text in given if text is not None]
+    units = ((Unit.CHUNKS, chunks), (Unit.LINES, lines), (Unit.PAGES, pages))
+    given = [(unit, text) for unit, text in units if text is not None]
     if not given:
         return None
     if len(given) > 1:

@@ -13,7 +13,6 @@ import typer
 from directory_indexer.errors import UsageError
 
 
-
 def given_path(text: str) -> Path:
     """Take a path that was given; a variable that a script did not set would mean the working directory.
 

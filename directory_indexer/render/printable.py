@@ -1,8 +1,8 @@
 """What may be shown of names and texts that others wrote: nothing that moves a cursor or turns text around.
 
 A hostile file name can hold escape sequences, line breaks, marks that reverse the direction of writing and characters
-that nobody sees. All of them are shown as escapes, as Python writes them; in a pipe tabs are, too, and bytes that are no
-UTF-8 stay what they are. JSON is exact.
+that nobody sees. All of them are shown as escapes, as Python writes them. In a pipe tabs are, too, and bytes that are
+no UTF-8 stay what they are. JSON is exact.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _INVISIBLE = (
     "\u034f\u115f\u1160\u17b4\u17b5\u180e\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff"
 )
-"""Fillers, tags and controls. What some script needs stays: joiners, their opposite, and places where a word may break."""
+"""Fillers, tags and controls. What some script needs stays: joiners, and places where a word may break."""
 _UNDECODED = "\ud800-\udfff"
 _BYTE_OFFSET = 0xDC00
 _UNDECODED_BYTES = range(_BYTE_OFFSET + 0x80, _BYTE_OFFSET + 0x100)
