@@ -8,6 +8,7 @@ libraries of the embedder, and `status` none for the parsers.
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import threading
@@ -16,8 +17,16 @@ from typing import TYPE_CHECKING
 
 from directory_indexer.config.sources import KEYS
 from directory_indexer.docstore import DocStore, set_aside
-from directory_indexer.errors import CorruptIndexError, IndexMismatchError, NotIndexedError, UsageError
+from directory_indexer.errors import (
+    CorruptIndexError,
+    IndexMismatchError,
+    NotIndexedError,
+    ProviderError,
+    UsageError,
+    VectorStoreError,
+)
 from directory_indexer.fingerprint import Fingerprint
+from directory_indexer.heaps import require_room
 from directory_indexer.records import (
     EmbeddingSpace,
     FilePath,
@@ -92,7 +101,8 @@ class App:
     @cached_property
     def similar_files(self) -> SimilarFiles:
         """Find files like a given one."""
-        from directory_indexer.searching.similar import SimilarFiles
+        with _loading("the vector engine", VectorStoreError):
+            from directory_indexer.searching.similar import SimilarFiles
 
         return SimilarFiles(
             docstore=self.docstore,
@@ -317,7 +327,8 @@ class App:
         )
         with self._lock:
             if wanted.name not in self._embedders:
-                self._embedders[wanted.name] = build_embedder(wanted, access)
+                with _loading("the model", ProviderError):
+                    self._embedders[wanted.name] = build_embedder(wanted, access)
             return self._embedders[wanted.name]
 
     def close(self) -> None:
@@ -402,7 +413,8 @@ class App:
         return line.space.dimensions if line.space else self._space.dimensions or 1
 
     def _embedded_vectorstore(self, line: VectorLine) -> VectorStore:
-        from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
+        with _loading("the vector engine", VectorStoreError):
+            from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
         from directory_indexer.vectorstore.generations import Generations
 
         generations = Generations(self._config.storage.qdrant.path / self._collection(line))
@@ -460,6 +472,16 @@ class App:
         from directory_indexer.lock import is_locked
 
         return runs[0] if runs and runs[0].outcome is None and is_locked(self._lock_path) else None
+
+
+@contextlib.contextmanager
+def _loading(what: str, kind: type[ProviderError | VectorStoreError]) -> Iterator[None]:
+    try:
+        require_room()
+        yield
+    except (ImportError, MemoryError) as error:
+        reason = "not enough memory" if isinstance(error, MemoryError) else str(error).partition("\n")[0]
+        raise kind(f"{what} cannot be loaded: {reason}", hint="free some memory, or install dirindex again") from error
 
 
 def resolved_path(path: str) -> FilePath:

@@ -12,6 +12,7 @@ import sqlite3
 import sys
 import time
 import zlib
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from directory_indexer.docstore.connections import Connections
@@ -24,7 +25,6 @@ from directory_indexer.lock import write_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 __all__ = ["THREADS_MAY_SHARE_A_SNAPSHOT", "DocStore", "Snapshot", "Transaction", "set_aside"]
 
@@ -205,9 +205,9 @@ def _translated_errors(path: Path) -> Iterator[None]:
         # What was written was valid; the sqlite3 module itself decodes names and messages that damage has reached.
         raise CorruptIndexError(f"{path}: text in it is damaged", hint=_REBUILD) from error
     except OSError as error:
-        if error.filename is None or os.fspath(error.filename) != os.fspath(path):
+        if not isinstance(error.filename, str | Path) or Path(error.filename) not in {path, *path.parents}:
             raise
-        raise StoreError(f"{path}: {error.strerror}", hint="choose another place with --data-dir") from error
+        raise StoreError(f"{error.filename}: {error.strerror}", hint="choose another place with --data-dir") from error
 
 
 _CHECK = "dirindex doctor checks the index"
