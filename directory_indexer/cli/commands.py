@@ -283,6 +283,8 @@ def forget(
     app = _existing_app(config, data_dir, output)
     with output.progress() as listener:
         n_files = app.indexer.forget(os.fspath(path), listener=listener)
+    # Tracebacks may name its files.
+    (app.loaded.data_dir / "dirindex.log").unlink(missing_ok=True)
     if as_json:
         output.data(json.dumps({"path": os.path.realpath(path), "files": n_files}))
     else:

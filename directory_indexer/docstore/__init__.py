@@ -7,6 +7,7 @@ happens or nothing. Only a holder of the write lock opens transactions; readers 
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import sqlite3
 import sys
@@ -15,6 +16,7 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from directory_indexer.docstore import removed_words
 from directory_indexer.docstore.connections import Connections
 from directory_indexer.docstore.schema import SCHEMA_VERSION, migrate, version_of
 from directory_indexer.docstore.snapshot import Snapshot
@@ -106,18 +108,31 @@ class DocStore:
         with self.transaction() as transaction:
             return transaction.index_id()
 
-    def checkpoint(self) -> None:
-        """Give unused pages back and empty the write-ahead log, as far as readers allow."""
+    def checkpoint(
+        self, *, words_kept_seconds: float = removed_words.KEPT_SECONDS, must_stop: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Drop words that were removed so long ago, give unused pages back, and empty the write-ahead log.
+
+        The log only as far as readers allow. What is stopped meanwhile goes on the next time.
+        """
         with _translated_errors(self.path), contextlib.closing(self._connections.open()) as connection:
+            removed_words.drop_removed(
+                connection, now=time.time(), kept_seconds=words_kept_seconds, must_stop=must_stop
+            )
             connection.executescript("PRAGMA incremental_vacuum")  # `execute` stops after the first page
             _empty_log(connection)
 
     def compact(self) -> None:
-        """Write the database anew without what was removed from it, so that nothing of it stays on disk."""
+        """Write the database anew without what was removed from it, so that nothing of it stays on disk.
+
+        Damaged databases that were set aside go, too.
+        """
         with _translated_errors(self.path), contextlib.closing(self._connections.open()) as connection:
-            connection.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')")
+            removed_words.drop_all(connection)
             connection.execute("VACUUM")
             _empty_log(connection)
+        for damaged in self.path.parent.glob(f"{glob.escape(self.path.name)}.damaged-*"):
+            damaged.unlink()
 
     def require_integrity(self) -> None:
         """Let SQLite check every page and index but that of the words, and look whether every text can be read.

@@ -182,6 +182,68 @@ def test_forget_and_index_again(indexed: Shell) -> None:
     assert indexed.json("index", indexed.docs)["added"] == 3
 
 
+def test_nothing_of_a_directory_that_was_forgotten_stays_on_the_disk(shell: Shell, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    for number in range(40):
+        (kept / f"{number}.md").write_text(f"Something else, number {number}.\n", encoding="utf-8")
+    shell.write("zyxomma/xylograph.md", "# Jylland\n\nzyzzogeton qvintus\n")
+    shell.write("zyxomma/broken.pdf", "%PDF-1.7 and no more")
+    shell.run("index", shell.docs, expect=1)
+    shell.run("index", kept)
+    shell.run("doctor", "--repair")  # moves vectors into a generation
+    (shell.data_dir / "dirindex.log").write_text(f"{shell.docs}: a traceback", encoding="utf-8")
+    (shell.data_dir / "data.db.damaged-20260101-000000").write_text("zyzzogeton", encoding="utf-8")
+    shell.run("forget", shell.docs)
+    assert not _left(shell, str(shell.docs), "zyxomma", "xylograph", "jylland", "zyzzogeton", "qvintus", *_ENDS)
+    assert len(shell.json("search", "number", "-n", "100")["hits"]) == 40
+
+
+_ENDS = ("zzogeton", "lograph")
+"""Of two words: the full-text index leaves out what a word has in common with the one before it."""
+
+
+def _left(shell: Shell, *texts: str) -> list[tuple[Path, str]]:
+    """Give what of the texts is in some file of the index."""
+    contents = {path: path.read_bytes().lower() for path in shell.data_dir.rglob("*") if path.is_file()}
+    return [(path, text) for text in texts for path, content in contents.items() if text.lower().encode() in content]
+
+
+def test_words_of_a_deleted_file_leave_the_disk_a_day_later(shell: Shell) -> None:
+    for number in range(40):
+        shell.write(f"{number}.md", f"Something else, number {number}.\n")
+    deleted = shell.write("z.md", "zyzzogeton\n")
+    changed = shell.write("x.md", "xylograph\n")
+    shell.run("index", shell.docs)
+    deleted.unlink()
+    changed.write_text("yesterday\n", encoding="utf-8")
+    shell.run("index")
+    assert _left(shell, *_ENDS)
+    _let_removals_be_older(shell, seconds=86_000)
+    shell.run("index")
+    assert _left(shell, *_ENDS)
+    _let_removals_be_older(shell, seconds=500)
+    shell.run("index")
+    assert not _left(shell, *_ENDS)
+    assert not shell.json("search", "zyzzogeton", "-m", "keyword", expect=1)["hits"]
+    assert len(shell.json("search", "number", "-m", "keyword", "-n", "100")["hits"]) == 40
+
+
+def test_the_doctor_drops_the_words_of_deleted_files_at_once(shell: Shell) -> None:
+    shell.write("a.md", "Something else.\n")
+    deleted = shell.write("z.md", "zyzzogeton\n")
+    shell.run("index", shell.docs)
+    deleted.unlink()
+    shell.run("index")
+    shell.run("doctor", "--repair")
+    assert not _left(shell, *_ENDS)
+
+
+def _let_removals_be_older(shell: Shell, *, seconds: int) -> None:
+    with contextlib.closing(sqlite3.connect(shell.data_dir / "data.db")) as connection, connection:
+        connection.execute("UPDATE meta SET value = value - ? WHERE key = 'words_removed_at'", (seconds,))
+
+
 def test_doctor_finds_a_healthy_index_healthy(indexed: Shell) -> None:
     verdicts = {check["verdict"] for check in indexed.json("doctor")["findings"]}
     assert verdicts == {"ok"}
