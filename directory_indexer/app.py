@@ -27,6 +27,7 @@ from directory_indexer.errors import (
 )
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.heaps import require_room
+from directory_indexer.lock import write_lock
 from directory_indexer.records import (
     EmbeddingSpace,
     FilePath,
@@ -145,6 +146,9 @@ class App:
             yield Finding("database", Verdict.WARNING, "there is no index yet", _MAKES_ONE)
             yield provider_finding(self.embedder)
             return
+        for place in self._misplaced():
+            hint = "dirindex doctor --repair renames it"
+            yield Finding("vector store", Verdict.PROBLEM, f"'{place}' is no directory", hint)
         try:
             yield from self._doctor().check()
         except CorruptIndexError as error:
@@ -156,6 +160,11 @@ class App:
         Raises:
             LockedError: an index run is going on.
         """
+        for place in self._misplaced():
+            with write_lock(self._lock_path, wait=False):
+                renamed = set_aside(place)
+            message = f"'{place}' was no directory, and is '{renamed}' now"
+            yield Finding("vector store", Verdict.REPAIRED, message)
         try:
             yield from self._doctor().repair()
         except CorruptIndexError as error:
@@ -193,6 +202,15 @@ class App:
             where=f"{to_server}, collection '{self._collection(line)}'" if to_server else str(qdrant.path),
             lock_path=self._lock_path,
         )
+
+    def _misplaced(self) -> list[Path]:
+        """Find what lies where the vectors should, and is no directory."""
+        qdrant = self._config.storage.qdrant
+        if qdrant.endpoint:
+            return []
+        collections = qdrant.path.glob(f"{glob.escape(qdrant.collection)}*")
+        places = (qdrant.path, *(one for one in collections if ".damaged-" not in one.name))
+        return [place for place in places if os.path.lexists(place) and not place.is_dir()]
 
     def _has_index(self) -> bool:
         return self._config.storage.sqlite_path.exists()

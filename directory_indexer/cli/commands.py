@@ -346,12 +346,19 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check configuration, embedding, both stores and whether they agree."""
+    from directory_indexer.errors import StoreError
     from directory_indexer.records import Verdict
     from directory_indexer.render import json_pages, reports
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     app = _existing_app(config, data_dir, output) if repair else _app(config, data_dir, output)
-    findings = list(app.repair() if repair else app.check())
+    try:
+        findings = list(app.repair() if repair else app.check())
+    except StoreError as error:
+        if "dirindex doctor" in (error.hint or ""):  # it would lead back to here
+            where = app.loaded.config.storage.sqlite_path.parent
+            error.hint = f"move '{where}' away, and dirindex index PATH builds a new index"
+        raise
     if as_json:
         output.data(json_pages.doctor_json(findings))
     else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
+import re
 import sqlite3
 import sys
 import time
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from directory_indexer.docstore import removed_words
 from directory_indexer.docstore.connections import Connections
-from directory_indexer.docstore.schema import SCHEMA_VERSION, migrate, version_of
+from directory_indexer.docstore.schema import SCHEMA_VERSION, migrate, tables_of, version_of
 from directory_indexer.docstore.snapshot import Snapshot
 from directory_indexer.docstore.texts import unpacked
 from directory_indexer.docstore.transaction import Transaction
@@ -175,7 +176,32 @@ class DocStore:
         ):
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             connection.execute("PRAGMA journal_mode = WAL")
-            migrate(connection)
+            try:
+                migrate(connection)
+            except sqlite3.OperationalError as error:
+                _mend_version(connection, self.path, error)
+
+
+def _mend_version(connection: sqlite3.Connection, path: Path, error: sqlite3.OperationalError) -> None:
+    """Let a database have the version that its tables are of: another tool may have set an earlier one.
+
+    Raises:
+        CorruptIndexError: its tables are of no version.
+        StoreError: it is not ours.
+    """
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+    if not re.search("already exists|duplicate column", str(error)):
+        raise error
+    with contextlib.closing(sqlite3.connect(":memory:")) as fresh:
+        migrate(fresh)
+        expected, found = tables_of(fresh), tables_of(connection)
+    if found == expected:
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    elif "chunks_fts" in found:
+        raise CorruptIndexError(f"{path}: its tables are not those of its version", hint=_REBUILD) from error
+    else:
+        raise StoreError(f"{path} belongs to another program", hint="choose another place with --data-dir") from error
 
 
 def _empty_log(connection: sqlite3.Connection) -> None:
@@ -198,7 +224,7 @@ def _require_own(path: Path) -> None:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a damaged database, so that a new one can take its place; tell its new name."""
+    """Rename what is damaged, so that something new can take its place; tell its new name."""
     damaged = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)

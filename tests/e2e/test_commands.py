@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from shells import Shell
 
 from directory_indexer.docstore import DocStore
+from directory_indexer.docstore.schema import SCHEMA_VERSION
 from directory_indexer.lock import write_lock
 
 if TYPE_CHECKING:
@@ -316,6 +318,52 @@ def test_a_damaged_database_is_set_aside_on_request(indexed: Shell, damage: Call
     indexed.run("index", indexed.docs)
     assert indexed.json("search", "rotate keys")["hits"]
     assert list(indexed.data_dir.glob("data.db.damaged-*"))
+
+
+@pytest.mark.parametrize("version", range(SCHEMA_VERSION))
+def test_an_intact_database_that_says_it_is_older_answers(indexed: Shell, version: int) -> None:
+    _set_version(indexed.data_dir / "data.db", version)
+    assert indexed.json("search", "signing keys", "-m", "keyword")["hits"]
+    assert indexed.json("index")["unchanged"] == 3
+    assert all(one["verdict"] == "ok" for one in indexed.json("doctor")["findings"])
+
+
+def test_a_database_whose_tables_are_of_no_version_is_set_aside_on_request(indexed: Shell) -> None:
+    with contextlib.closing(sqlite3.connect(indexed.data_dir / "data.db")) as connection:
+        connection.execute("ALTER TABLE runs RENAME COLUMN outcome TO income")
+    _set_version(indexed.data_dir / "data.db", 0)
+    assert "doctor --repair" in indexed.run("status", expect=3).stderr
+    indexed.run("doctor", "--repair")
+    assert indexed.json("index", indexed.docs)["added"] == 3
+
+
+def test_a_database_of_another_program_is_left_alone(shell: Shell) -> None:
+    shell.data_dir.mkdir(mode=0o700)
+    with contextlib.closing(sqlite3.connect(shell.data_dir / "data.db")) as connection:
+        connection.execute("CREATE TABLE files (secret TEXT)")
+    for words in (["index", shell.docs], ["status"], ["doctor"], ["doctor", "--repair"]):
+        said = shell.run(*words, expect=3).stderr
+        assert "another program" in said
+        assert "--data-dir" in said
+
+
+def _set_version(database: Path, version: int) -> None:
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+
+
+@pytest.mark.parametrize("name", ["qdrant", "qdrant/directory-indexer"])
+def test_a_file_in_the_place_of_the_vectors_is_renamed_on_request(indexed: Shell, name: str) -> None:
+    place = indexed.data_dir / name
+    if place.exists():
+        shutil.rmtree(place)
+    place.parent.mkdir(exist_ok=True, mode=0o700)
+    place.write_text("mine", encoding="utf-8")
+    assert "doctor --repair" in indexed.run("doctor", expect=3).stdout
+    indexed.run("doctor", "--repair")
+    assert indexed.run("doctor").returncode == 0
+    assert [one.read_text(encoding="utf-8") for one in place.parent.glob(f"{place.name}.damaged-*")] == ["mine"]
+    assert indexed.json("search", "carrots", "-m", "semantic")["hits"]
 
 
 def test_an_index_of_a_newer_version_is_left_alone(indexed: Shell) -> None:
