@@ -8,6 +8,7 @@ libraries of the embedder, and `status` none for the parsers.
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import threading
@@ -16,8 +17,17 @@ from typing import TYPE_CHECKING
 
 from directory_indexer.config.sources import KEYS
 from directory_indexer.docstore import DocStore, set_aside
-from directory_indexer.errors import CorruptIndexError, IndexMismatchError, NotIndexedError, UsageError
+from directory_indexer.errors import (
+    CorruptIndexError,
+    IndexMismatchError,
+    NotIndexedError,
+    ProviderError,
+    UsageError,
+    VectorStoreError,
+)
 from directory_indexer.fingerprint import Fingerprint
+from directory_indexer.heaps import require_room
+from directory_indexer.lock import write_lock
 from directory_indexer.nofollow import open_file
 from directory_indexer.records import (
     EmbeddingSpace,
@@ -95,7 +105,8 @@ class App:
     @cached_property
     def similar_files(self) -> SimilarFiles:
         """Find files like a given one."""
-        from directory_indexer.searching.similar import SimilarFiles
+        with _loading("the vector engine", VectorStoreError):
+            from directory_indexer.searching.similar import SimilarFiles
 
         return SimilarFiles(
             docstore=self.docstore,
@@ -139,6 +150,9 @@ class App:
             yield Finding("database", Verdict.WARNING, "there is no index yet", _MAKES_ONE)
             yield provider_finding(self.embedder)
             return
+        for place in self._misplaced():
+            hint = "dirindex doctor --repair renames it"
+            yield Finding("vector store", Verdict.PROBLEM, f"'{place}' is no directory", hint)
         try:
             yield from self._doctor().check()
         except CorruptIndexError as error:
@@ -150,6 +164,11 @@ class App:
         Raises:
             LockedError: an index run is going on.
         """
+        for place in self._misplaced():
+            with write_lock(self._lock_path, wait=False):
+                renamed = set_aside(place)
+            message = f"'{place}' was no directory, and is '{renamed}' now"
+            yield Finding("vector store", Verdict.REPAIRED, message)
         try:
             yield from self._doctor().repair()
         except CorruptIndexError as error:
@@ -187,6 +206,15 @@ class App:
             where=f"{to_server}, collection '{self._collection(line)}'" if to_server else str(qdrant.path),
             lock_path=self._lock_path,
         )
+
+    def _misplaced(self) -> list[Path]:
+        """Find what lies where the vectors should, and is no directory."""
+        qdrant = self._config.storage.qdrant
+        if qdrant.endpoint:
+            return []
+        collections = qdrant.path.glob(f"{glob.escape(qdrant.collection)}*")
+        places = (qdrant.path, *(one for one in collections if ".damaged-" not in one.name))
+        return [place for place in places if os.path.lexists(place) and not place.is_dir()]
 
     def _has_index(self) -> bool:
         return self._config.storage.sqlite_path.exists()
@@ -321,7 +349,8 @@ class App:
         )
         with self._lock:
             if wanted.name not in self._embedders:
-                self._embedders[wanted.name] = build_embedder(wanted, access)
+                with _loading("the model", ProviderError):
+                    self._embedders[wanted.name] = build_embedder(wanted, access)
             return self._embedders[wanted.name]
 
     def close(self) -> None:
@@ -406,7 +435,8 @@ class App:
         return line.space.dimensions if line.space else self._space.dimensions or 1
 
     def _embedded_vectorstore(self, line: VectorLine) -> VectorStore:
-        from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
+        with _loading("the vector engine", VectorStoreError):
+            from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
         from directory_indexer.vectorstore.generations import Generations
 
         generations = Generations(self._config.storage.qdrant.path / self._collection(line))
@@ -473,6 +503,16 @@ class App:
         from directory_indexer.lock import is_locked
 
         return runs[0] if runs and runs[0].outcome is None and is_locked(self._lock_path) else None
+
+
+@contextlib.contextmanager
+def _loading(what: str, kind: type[ProviderError | VectorStoreError]) -> Iterator[None]:
+    try:
+        require_room()
+        yield
+    except (ImportError, MemoryError) as error:
+        reason = "not enough memory" if isinstance(error, MemoryError) else str(error).partition("\n")[0]
+        raise kind(f"{what} cannot be loaded: {reason}", hint="free some memory, or install dirindex again") from error
 
 
 def resolved_path(path: str) -> FilePath:

@@ -79,6 +79,7 @@ class Doctor:
                 pass
             self._vectorizer.complete_switch()
             self._vectorizer.merge_all()
+            self._docstore.checkpoint(words_kept_seconds=0)
         yield from self.check()
 
     def _repair_words(self) -> Iterator[Finding]:

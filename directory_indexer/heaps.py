@@ -1,4 +1,4 @@
-"""How many heaps the C library keeps for the threads of a process."""
+"""How many heaps the C library keeps for the threads of a process, and whether there is room for libraries."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import sys
 
 _M_ARENA_MAX = -8
 _N_HEAPS = 2
+_ROOM_BYTES = 134_217_728
+"""With less than half of that, OpenBLAS ends the process when NumPy is imported."""
 
 
 def share_heaps() -> None:
@@ -22,3 +24,17 @@ def share_heaps() -> None:
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none
     if set_option:
         set_option(_M_ARENA_MAX, _N_HEAPS)
+
+
+def require_room() -> None:
+    """Look whether there is memory for what libraries take when they are loaded; some of them end the process if not.
+
+    Raises:
+        MemoryError: there is not.
+    """
+    import mmap  # noqa: PLC0415 - only commands that load such libraries pay for it
+
+    try:
+        mmap.mmap(-1, _ROOM_BYTES).close()
+    except OSError as error:
+        raise MemoryError from error

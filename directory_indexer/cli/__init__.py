@@ -16,6 +16,7 @@ import sys
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, NoReturn
 
+from directory_indexer.cli.streams import secure_streams
 from directory_indexer.errors import DirIndexError, UnavailableError, UsageError
 from directory_indexer.isolation import GC_THRESHOLD
 
@@ -25,7 +26,17 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _BUG = 70
-_REFUSALS = {errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ENOMEM, errno.EFBIG}
+_EXHAUSTED = {
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EIO,
+    errno.ENOMEM,
+    errno.EFBIG,
+    errno.EAGAIN,
+}
+_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ESTALE}
 _INTERRUPTED = 130
 
 
@@ -34,12 +45,13 @@ def main() -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # What is imported stays: to look through it again and again is a tenth of a short command.
     gc.set_threshold(GC_THRESHOLD)
+    secure_streams()
     # Every further thread of NumPy's costs milliseconds at the start, and nothing here multiplies matrices of size.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = _exit_code()
-    with contextlib.suppress(OSError):
-        sys.stdout.flush()
+    with contextlib.suppress(OSError, UnavailableError):
         sys.stderr.flush()
+        sys.stdout.flush()
     # An orderly end closes the vector engine, which takes up to 0.2 s and drops its files from the page cache.
     os._exit(code)
 
@@ -77,7 +89,12 @@ def _as_json() -> bool:
 def _tell(error: DirIndexError) -> int:
     from directory_indexer.cli.output import Output
 
-    Output(quiet=False, verbose=False, as_json=_as_json()).error(error)
+    output = Output(quiet=False, verbose=False, as_json=_as_json())
+    try:
+        output.error(error)
+    except (OSError, UnavailableError) as unwritable:
+        output.as_json = False
+        output.error(unwritable if isinstance(unwritable, UnavailableError) else error)
     return error.exit_code
 
 
@@ -95,9 +112,36 @@ def _refusal(error: Exception) -> DirIndexError | None:
     hint = "nothing that was written is lost: run the same command again when there is more of it"
     if isinstance(error, MemoryError):
         return UnavailableError("there is not enough memory", hint=hint)
-    if isinstance(error, OSError) and error.errno in _REFUSALS:
+    if isinstance(error, ImportError) and not (error.name or "").startswith("directory_indexer"):
+        return UnavailableError(
+            f"a library cannot be loaded: {_cause(error)}", hint="free some memory, or install dirindex again"
+        )
+    return _system_refusal(error, hint) if isinstance(error, OSError) else None
+
+
+def _system_refusal(error: OSError, hint: str) -> DirIndexError | None:
+    if error.filename is None and not _has_working_directory():
+        return UsageError("the working directory is gone", hint="go to another one, or write paths from / on")
+    if error.errno in _EXHAUSTED:
         return UnavailableError(f"the system refuses: {error.strerror}", hint=hint)
+    if error.errno in _FORBIDDEN:
+        return UnavailableError(f"the system refuses '{error.filename}': {error.strerror}")
     return None
+
+
+def _cause(error: BaseException) -> str:
+    """Give the reason under all others, in one line: libraries wrap theirs in pages of advice."""
+    while error.__cause__ or error.__context__:
+        error = error.__cause__ or error.__context__ or error
+    return str(error).strip().partition("\n")[0]
+
+
+def _has_working_directory() -> bool:
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
 
 
 def _data_dir(arguments: Sequence[str]) -> str:

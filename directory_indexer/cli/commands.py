@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from directory_indexer import __version__
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, first_and_last, since
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, first_and_last, given_path, since
 from directory_indexer.cli.output import Output
 
 if TYPE_CHECKING:
@@ -84,7 +84,9 @@ def dirindex(
 @cli.command()
 def index(
     *,
-    paths: Annotated[list[Path] | None, typer.Argument(help="Directories; none: all that are tracked.")] = None,
+    paths: Annotated[
+        list[Path] | None, typer.Argument(parser=given_path, help="Directories; none: all that are tracked.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Read every file again, changed or not.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Stay, and index what changes.")] = False,
@@ -142,7 +144,7 @@ def index(
 def search(
     *,
     query: Annotated[str, typer.Argument(help='A question, or words, "a phrase", -without, path:, type:, heading:.')],
-    path: Annotated[Path | None, typer.Argument(help="Directory or file to search in.")] = None,
+    path: Annotated[Path | None, typer.Argument(parser=given_path, help="Directory or file to search in.")] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, max=1000, help=f"How many hits [{_DEFAULT_LIMIT}].")
     ] = None,
@@ -195,8 +197,8 @@ def search(
 @cli.command()
 def similar(
     *,
-    file: Annotated[Path, typer.Argument(help="File to compare with; it need not be indexed.")],
-    path: Annotated[Path | None, typer.Argument(help="Directory to search in.")] = None,
+    file: Annotated[Path, typer.Argument(parser=given_path, help="File to compare with; it need not be indexed.")],
+    path: Annotated[Path | None, typer.Argument(parser=given_path, help="Directory to search in.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many files.")] = _DEFAULT_LIMIT,
     config: ConfigFile = None,
     data_dir: DataDir = None,
@@ -219,7 +221,7 @@ def similar(
 @cli.command()
 def get(
     *,
-    file: Annotated[Path, typer.Argument(help="An indexed file.")],
+    file: Annotated[Path, typer.Argument(parser=given_path, help="An indexed file.")],
     chunks: Annotated[str | None, typer.Option("--chunks", metavar="N-M", help="Only these chunks.")] = None,
     lines: Annotated[str | None, typer.Option("--lines", metavar="N-M", help="Only these lines.")] = None,
     pages: Annotated[str | None, typer.Option("--pages", metavar="N-M", help="Only these pages.")] = None,
@@ -247,7 +249,9 @@ def get(
 @cli.command()
 def status(
     *,
-    path: Annotated[Path | None, typer.Argument(help="Only the directory that this lies in.")] = None,
+    path: Annotated[
+        Path | None, typer.Argument(parser=given_path, help="Only the directory that this lies in.")
+    ] = None,
     config: ConfigFile = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
@@ -272,7 +276,7 @@ def status(
 @cli.command()
 def forget(
     *,
-    path: Annotated[Path, typer.Argument(help="A tracked directory.")],
+    path: Annotated[Path, typer.Argument(parser=given_path, help="A tracked directory.")],
     config: ConfigFile = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
@@ -286,6 +290,8 @@ def forget(
     app = _existing_app(config, data_dir, output)
     with output.progress() as listener:
         n_files = app.indexer.forget(os.fspath(path), listener=listener)
+    # Tracebacks may name its files.
+    (app.loaded.data_dir / "dirindex.log").unlink(missing_ok=True)
     if as_json:
         output.data(json.dumps({"path": os.path.realpath(path), "files": n_files}))
     else:
@@ -347,12 +353,19 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check configuration, embedding, both stores and whether they agree."""
+    from directory_indexer.errors import StoreError
     from directory_indexer.records import Verdict
     from directory_indexer.render import json_pages, reports
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     app = _existing_app(config, data_dir, output) if repair else _app(config, data_dir, output)
-    findings = list(app.repair() if repair else app.check())
+    try:
+        findings = list(app.repair() if repair else app.check())
+    except StoreError as error:
+        if "dirindex doctor" in (error.hint or ""):  # it would lead back to here
+            where = app.loaded.config.storage.sqlite_path.parent
+            error.hint = f"move '{where}' away, and dirindex index PATH builds a new index"
+        raise
     if as_json:
         output.data(json_pages.doctor_json(findings))
     else:
@@ -364,14 +377,21 @@ def doctor(
 def serve(
     *,
     directories: Annotated[
-        list[Path] | None, typer.Argument(help="Directories that clients may have indexed, beside the tracked ones.")
+        list[Path] | None,
+        typer.Argument(parser=given_path, help="Directories that clients may have indexed, beside the tracked ones."),
     ] = None,
     http: Annotated[
         str | None, typer.Option("--http", metavar="HOST:PORT", help="Serve streamable HTTP here, not standard input.")
     ] = None,
     token_file: Annotated[
-        Path | None, typer.Option("--token-file", metavar="FILE", help="Bearer token that HTTP clients must give.")
+        Path | None,
+        typer.Option(
+            "--token-file", metavar="FILE", parser=given_path, help="Bearer token that HTTP clients must give."
+        ),
     ] = None,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", help="Let every user of this machine read the index over HTTP.")
+    ] = False,
     allow_host: Annotated[
         list[str] | None, typer.Option("--allow-host", metavar="NAME", help="Name that HTTP clients may call it by.")
     ] = None,
@@ -391,7 +411,7 @@ def serve(
 
     output = Output(quiet=quiet, verbose=verbose, as_json=False)
     allowed = tuple(resolved_path(os.fspath(one)) for one in directories or ())
-    access = None if http is None else _access(http, allow_host or (), token_file)
+    access = None if http is None else _access(http, allow_host or (), token_file, needs_token=not no_token)
     if print_config is not None:
         _print_config(print_config, allowed, access, output, watch=watch, config=config, data_dir=data_dir)
         return
@@ -404,11 +424,11 @@ def serve(
     serve_http(app, options, access)
 
 
-def _access(http: str, allow_host: Sequence[str], token_file: Path | None) -> Access:
+def _access(http: str, allow_host: Sequence[str], token_file: Path | None, *, needs_token: bool) -> Access:
     from directory_indexer.server.access import Access, names_of, parse_address, read_token
 
     address = parse_address(http)
-    return Access(address, names_of(allow_host, address), read_token(token_file, os.environ))
+    return Access(address, names_of(allow_host, address), read_token(token_file, os.environ), needs_token)
 
 
 def _print_config(
@@ -432,7 +452,7 @@ def _print_config(
         named = path or os.environ.get(variable)
         arguments += [option, os.path.abspath(os.path.expanduser(named))] if named else []
     url = f"http://{access.address.host_in_url}:{access.address.port}/mcp" if access else ""
-    has_token = access is not None and bool(access.token)
+    has_token = access is not None and access.needs_token
     output.data(snippet(client, launch_of(arguments, url=url, has_token=has_token)))
     output.notes([f"this goes into {place(client)}"])
     output.notes(["put the token in the place of TOKEN"] if has_token else [])
@@ -582,7 +602,8 @@ def _selection(*, chunks: str | None, lines: str | None, pages: str | None) -> S
     from directory_indexer.errors import UsageError
     from directory_indexer.searching.texts import Selection, Unit
 
-    given = [(unit, text) for unit, text in ((Unit.CHUNKS, chunks), (Unit.LINES, lines), (Unit.PAGES, pages)) if text]
+    units = ((Unit.CHUNKS, chunks), (Unit.LINES, lines), (Unit.PAGES, pages))
+    given = [(unit, text) for unit, text in units if text is not None]
     if not given:
         return None
     if len(given) > 1:

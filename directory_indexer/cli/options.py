@@ -12,16 +12,43 @@ import typer
 
 from directory_indexer.errors import UsageError
 
-ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="Read the configuration from FILE.")]
+
+def given_path(text: str) -> Path:
+    """Take a path that was given; a variable that a script did not set would mean the working directory.
+
+    Raises:
+        UsageError: the text is empty or blank.
+    """
+    if not text.strip():
+        raise UsageError("a path is empty", hint="for the working directory write .")
+    return Path(text)
+
+
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", parser=given_path, help="Read the configuration from FILE."),
+]
 DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", metavar="DIR", help="Keep the index in DIR, not in ~/.directory-indexer.")
+    Path | None,
+    typer.Option(
+        "--data-dir", metavar="DIR", parser=given_path, help="Keep the index in DIR, not in ~/.directory-indexer."
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no notes.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show more.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
 
-_AGE = r"(?i)(\d{1,9})\s*(s|min|h|d|w|m|y)[a-z]*"
-_SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 604800, "m": 2629800, "y": 31557600}
+_AGE = r"([0-9]{1,9})\s*([a-z]+)"
+_UNITS = {
+    1: "s sec secs second seconds",
+    60: "min mins minute minutes",
+    3600: "h hr hrs hour hours",
+    86400: "d day days",
+    604800: "w wk wks week weeks",
+    2629800: "m mo month months",
+    31557600: "y yr yrs year years",
+}
+_SECONDS = {name: seconds for seconds, names in _UNITS.items() for name in names.split()}
 _RANGE = r"(\d{1,9})(?:-(\d{1,9})?)?"
 _END = 2**31
 
@@ -34,8 +61,9 @@ def since(text: str | None) -> float | None:
     """
     if text is None:
         return None
-    if age := re.fullmatch(_AGE, text.strip()):
-        return time.time() - int(age[1]) * _SECONDS[age[2].lower()]
+    age = re.fullmatch(_AGE, text.strip().lower())
+    if age and age[2] in _SECONDS:
+        return time.time() - int(age[1]) * _SECONDS[age[2]]
     try:
         return datetime.fromisoformat(text.strip()).astimezone().timestamp()
     except (ValueError, OverflowError) as error:

@@ -97,5 +97,5 @@ class Output:
 def _working_directory() -> str:
     try:
         return os.getcwd()
-    except FileNotFoundError:
+    except OSError:
         return ""

@@ -7,15 +7,19 @@ happens or nothing. Only a holder of the write lock opens transactions; readers 
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
+import re
 import sqlite3
 import sys
 import time
 import zlib
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from directory_indexer.docstore import removed_words
 from directory_indexer.docstore.connections import Connections
-from directory_indexer.docstore.schema import SCHEMA_VERSION, migrate, version_of
+from directory_indexer.docstore.schema import SCHEMA_VERSION, migrate, tables_of, version_of
 from directory_indexer.docstore.snapshot import Snapshot
 from directory_indexer.docstore.texts import unpacked
 from directory_indexer.docstore.transaction import Transaction
@@ -24,7 +28,6 @@ from directory_indexer.lock import write_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 __all__ = ["THREADS_MAY_SHARE_A_SNAPSHOT", "DocStore", "Snapshot", "Transaction", "set_aside"]
 
@@ -106,18 +109,31 @@ class DocStore:
         with self.transaction() as transaction:
             return transaction.index_id()
 
-    def checkpoint(self) -> None:
-        """Give unused pages back and empty the write-ahead log, as far as readers allow."""
+    def checkpoint(
+        self, *, words_kept_seconds: float = removed_words.KEPT_SECONDS, must_stop: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Drop words that were removed so long ago, give unused pages back, and empty the write-ahead log.
+
+        The log only as far as readers allow. What is stopped meanwhile goes on the next time.
+        """
         with _translated_errors(self.path), contextlib.closing(self._connections.open()) as connection:
+            removed_words.drop_removed(
+                connection, now=time.time(), kept_seconds=words_kept_seconds, must_stop=must_stop
+            )
             connection.executescript("PRAGMA incremental_vacuum")  # `execute` stops after the first page
             _empty_log(connection)
 
     def compact(self) -> None:
-        """Write the database anew without what was removed from it, so that nothing of it stays on disk."""
+        """Write the database anew without what was removed from it, so that nothing of it stays on disk.
+
+        Damaged databases that were set aside go, too.
+        """
         with _translated_errors(self.path), contextlib.closing(self._connections.open()) as connection:
-            connection.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')")
+            removed_words.drop_all(connection)
             connection.execute("VACUUM")
             _empty_log(connection)
+        for damaged in self.path.parent.glob(f"{glob.escape(self.path.name)}.damaged-*"):
+            damaged.unlink()
 
     def require_integrity(self) -> None:
         """Let SQLite check every page and index but that of the words, and look whether every text can be read.
@@ -160,7 +176,32 @@ class DocStore:
         ):
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             connection.execute("PRAGMA journal_mode = WAL")
-            migrate(connection)
+            try:
+                migrate(connection)
+            except sqlite3.OperationalError as error:
+                _mend_version(connection, self.path, error)
+
+
+def _mend_version(connection: sqlite3.Connection, path: Path, error: sqlite3.OperationalError) -> None:
+    """Let a database have the version that its tables are of: another tool may have set an earlier one.
+
+    Raises:
+        CorruptIndexError: its tables are of no version.
+        StoreError: it is not ours.
+    """
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+    if not re.search("already exists|duplicate column", str(error)):
+        raise error
+    with contextlib.closing(sqlite3.connect(":memory:")) as fresh:
+        migrate(fresh)
+        expected, found = tables_of(fresh), tables_of(connection)
+    if found == expected:
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    elif "chunks_fts" in found:
+        raise CorruptIndexError(f"{path}: its tables are not those of its version", hint=_REBUILD) from error
+    else:
+        raise StoreError(f"{path} belongs to another program", hint="choose another place with --data-dir") from error
 
 
 def _empty_log(connection: sqlite3.Connection) -> None:
@@ -183,7 +224,7 @@ def _require_own(path: Path) -> None:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a damaged database, so that a new one can take its place; tell its new name."""
+    """Rename what is damaged, so that something new can take its place; tell its new name."""
     damaged = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
@@ -205,9 +246,9 @@ def _translated_errors(path: Path) -> Iterator[None]:
         # What was written was valid; the sqlite3 module itself decodes names and messages that damage has reached.
         raise CorruptIndexError(f"{path}: text in it is damaged", hint=_REBUILD) from error
     except OSError as error:
-        if error.filename is None or os.fspath(error.filename) != os.fspath(path):
+        if not isinstance(error.filename, str | Path) or Path(error.filename) not in {path, *path.parents}:
             raise
-        raise StoreError(f"{path}: {error.strerror}", hint="choose another place with --data-dir") from error
+        raise StoreError(f"{error.filename}: {error.strerror}", hint="choose another place with --data-dir") from error
 
 
 _CHECK = "dirindex doctor checks the index"

@@ -166,7 +166,7 @@ def version_of(connection: sqlite3.Connection) -> int:
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if version > SCHEMA_VERSION:
         raise StoreError(
-            f"the index was made by a newer dirindex (schema {version}, this one knows {SCHEMA_VERSION})",
+            f"the index was made by a newer dirindex (schema {version})",
             hint="upgrade dirindex, or choose another directory with --data-dir",
         )
     return version
@@ -176,3 +176,10 @@ def migrate(connection: sqlite3.Connection) -> None:
     """Bring the database to the current schema; called under a lock, it does nothing when it is current."""
     for version in range(version_of(connection) + 1, SCHEMA_VERSION + 1):
         connection.executescript(f"BEGIN IMMEDIATE; {_MIGRATIONS[version]} PRAGMA user_version = {version}; COMMIT;")
+
+
+def tables_of(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
+    """Name the tables and indexes of a database, each with its columns."""
+    names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master")]
+    columns = "SELECT name FROM pragma_table_info(?) ORDER BY cid"
+    return {name: tuple(row[0] for row in connection.execute(columns, (name,))) for name in names}

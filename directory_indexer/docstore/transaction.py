@@ -13,6 +13,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from directory_indexer.docstore.known import left_out_of
+from directory_indexer.docstore.removed_words import note_removal
 from directory_indexer.docstore.schema import FTS_TABLE
 from directory_indexer.docstore.texts import packed, unpacked
 from directory_indexer.docstore.vectors import FORMER, GENERATION_KEYS, GONE_FORMER, NEEDLESS
@@ -388,6 +389,10 @@ class Transaction:
             (time.time(), outcome.value, well_formed(message), run_id),
         )
 
+    def forget_commands(self) -> None:
+        """Forget which directories runs were about, and what was said of them."""
+        self._connection.execute("UPDATE runs SET command = 'index', message = ''")
+
     def index_id(self) -> str:
         """Give the id of this index, which is chosen once."""
         self._connection.execute(
@@ -448,6 +453,7 @@ class Transaction:
         ).fetchall()
         if not rows:
             return
+        note_removal(self._connection, now=time.time())
         ids = [(row[0],) for row in rows]
         self._connection.executemany(
             """INSERT OR IGNORE INTO stale_points (chunk_id, text_hash)

@@ -201,6 +201,8 @@ class Indexer:
                 with self._docstore.transaction() as transaction:
                     transaction.remove_directory(tracked[root])
             self._vectorizer.forget_gone()
+            with self._docstore.transaction() as transaction:
+                transaction.forget_commands()
             self._docstore.compact()
         return sum(file.hash is not None for file in known.values())
 

@@ -1,8 +1,8 @@
 """What may be shown of names and texts that others wrote: nothing that moves a cursor or turns text around.
 
-A hostile file name can hold escape sequences, line breaks and marks that reverse the direction of writing. On a
-terminal all of them are shown as escapes, as Python writes them. In a pipe only what would break or forge a line is
-replaced, and JSON is exact.
+A hostile file name can hold escape sequences, line breaks, marks that reverse the direction of writing and characters
+that nobody sees. All of them are shown as escapes, as Python writes them. In a pipe tabs are, too, and bytes that are
+no UTF-8 stay what they are. JSON is exact.
 """
 
 from __future__ import annotations
@@ -19,14 +19,18 @@ if TYPE_CHECKING:
 
 _CONTROLS = "\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029"
 _DIRECTION_MARKS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-_INVISIBLE = "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
+_INVISIBLE = (
+    "\u034f\u115f\u1160\u17b4\u17b5\u180e\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff"
+)
+"""Fillers, tags and controls. What some script needs stays: joiners, and places where a word may break."""
 _UNDECODED = "\ud800-\udfff"
 _BYTE_OFFSET = 0xDC00
 _UNDECODED_BYTES = range(_BYTE_OFFSET + 0x80, _BYTE_OFFSET + 0x100)
 """How Python keeps bytes of file names that are no UTF-8."""
 # Compiled when they are first needed: a search needs one of them.
 _NOT_FOR_TERMINALS = f"[{_CONTROLS}{_DIRECTION_MARKS}{_INVISIBLE}{_UNDECODED}]"
-_NOT_FOR_LINES = f"[{_CONTROLS}\t]"
+_NOT_FOR_LINES = f"[{_CONTROLS}\t{_DIRECTION_MARKS}{_INVISIBLE}]"
 
 
 def printable(text: str) -> str:
@@ -35,7 +39,7 @@ def printable(text: str) -> str:
 
 
 def single_line(text: str) -> str:
-    """Keep a text on its line and in its column, and otherwise as it is."""
+    """Keep a text on its line, in its column and in its direction; bytes that are no UTF-8 stay for who reads paths."""
     return re.sub(_NOT_FOR_LINES, _escape, text)
 
 

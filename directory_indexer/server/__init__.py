@@ -64,7 +64,7 @@ def serve_http(app: App, options: ServeOptions, access: Access) -> NoReturn:
     """Serve any number of clients over HTTP until a signal ends it.
 
     Raises:
-        UsageError: other machines could read the index without a token.
+        UsageError: others could read the index without a token.
         UnavailableError: the address is taken.
     """
     access.require_safe()

@@ -47,22 +47,34 @@ class HttpAddress:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where to listen, under which names to be called, and the token that callers must know."""
+    """Where to listen, under which names to be called, and the token that callers must know, unless none is wanted."""
 
     address: HttpAddress
     names: tuple[str, ...] = ()
     token: str = ""
+    needs_token: bool = True
 
     def require_safe(self) -> None:
-        """Refuse to let the whole network read the index.
+        """Refuse to let others read the index: the network, or without a word from the user all who use this machine.
 
         Raises:
-            UsageError: the address is not that of this machine alone, and there is no token.
+            UsageError: there is no token where one is needed, or one where none is wanted.
         """
-        if not self.address.is_loopback and not self.token:
+        if self.token and not self.needs_token:
+            raise UsageError(
+                "there is a token, and --no-token", hint=f"leave out one; a token may be in {TOKEN_VARIABLE}"
+            )
+        if self.token:
+            return
+        if not self.address.is_loopback:
             raise UsageError(
                 f"{self.address.host} can be reached from other machines, and there is no token",
                 hint=f"give --token-file FILE or set {TOKEN_VARIABLE}, or listen on 127.0.0.1",
+            )
+        if self.needs_token:
+            raise UsageError(
+                "every user of this machine could read the index, for there is no token",
+                hint=f"give --token-file FILE or set {TOKEN_VARIABLE}; or --no-token, where everybody may",
             )
 
     def allowed_hosts(self, port: int) -> list[str]:
@@ -134,6 +146,12 @@ def listening_socket(address: HttpAddress) -> socket.socket:
 
 
 def names_of(given: Sequence[str], address: HttpAddress) -> tuple[str, ...]:
-    """Give the names that callers may use for this machine."""
+    """Give the names that callers may use for this machine.
+
+    Raises:
+        UsageError: a name is empty.
+    """
+    if any(not name.strip() for name in given):
+        raise UsageError("--allow-host is empty")
     is_everywhere = address.host in {"0.0.0.0", "::"}  # noqa: S104 - compared with, not listened on
     return (*given, socket.gethostname()) if is_everywhere else tuple(given)

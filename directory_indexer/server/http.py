@@ -16,6 +16,8 @@ from starlette.routing import Route
 from directory_indexer import __version__
 from directory_indexer.server.access import listening_socket
 from directory_indexer.server.ending import end, stop_at_a_signal
+from directory_indexer.server.patience import PatientConnection
+from directory_indexer.server.sessions import SessionRoom
 
 if TYPE_CHECKING:
     import socket
@@ -52,20 +54,20 @@ def make_http_app(server: Server[None], access: Access, *, port: int) -> ASGIApp
         streamable_http_path=_PATH,
         max_request_body_size=LONGEST_REQUEST_BYTES,
         session_idle_timeout=_IDLE_SECONDS,
-        max_sessions=_MOST_SESSIONS,
+        max_sessions=_MOST_SESSIONS + _MOST_CONNECTIONS,
         transport_security=security,
         host=access.address.host,
         custom_starlette_routes=[Route("/health", _health)],
     )
-    return _TokenGate(app, access)
+    return _TokenGate(SessionRoom(app, most=_MOST_SESSIONS), access)
 
 
 async def _serve(server: Server[None], access: Access, listening: socket.socket) -> int:
     port = listening.getsockname()[1]
     config = uvicorn.Config(
         make_http_app(server, access, port=port),
-        # The other parser, taken where it is installed, leaves white space at the end of header values.
-        http="h11",
+        # By h11: the other parser, taken where it is installed, leaves white space at the end of header values.
+        http=PatientConnection,
         ws="none",
         log_config=None,
         access_log=False,

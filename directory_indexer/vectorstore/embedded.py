@@ -89,6 +89,8 @@ class EmbeddedVectorStore:
         self._dimensions = dimensions
         self._lock = threading.Lock()
         self._reader: _Reader | None = None
+        self._abandoned: list[edge.EdgeShard] = []
+        """Closing these would touch what is no longer there."""
 
     def prepare(self, generation: int) -> None:
         """Do nothing: the engine is always there."""
@@ -237,7 +239,7 @@ class EmbeddedVectorStore:
             reader = self._reader
             if reader and reader.number != generation:
                 self._reader = None
-                reader.close()
+                self._leave(reader)
             self._generations.discard_others(generation)
 
     def health(self) -> Finding:
@@ -259,7 +261,7 @@ class EmbeddedVectorStore:
         with self._lock, _translated_errors("close vectors"):
             reader, self._reader = self._reader, None
             if reader:
-                reader.close()
+                self._leave(reader)
 
     def _points(self, generation: int) -> Iterator[VectorPoint]:
         """Give all that a generation holds; only for one of an older version, whose payloads are whole paths."""
@@ -282,8 +284,28 @@ class EmbeddedVectorStore:
                 # Opened first, so that what both share stays in memory.
                 outdated, self._reader = self._reader, self._open(generation)
                 if outdated:
-                    outdated.close()
+                    self._leave(outdated)
+            else:
+                self._require_whole(self._reader)
             yield self._reader.shard
+
+    def _require_whole(self, reader: _Reader) -> None:
+        """Make sure that a generation that was opened before can be read without ending the process."""
+        try:
+            reader.held.require_whole()
+        except VectorsLostError:
+            self._reader = None
+            self._leave(reader)
+            raise
+
+    def _leave(self, reader: _Reader) -> None:
+        try:
+            reader.held.require_whole()
+        except VectorsLostError:
+            self._abandoned.append(reader.shard)
+            reader.held.release()
+        else:
+            reader.close()
 
     def _open(self, generation: int) -> _Reader:
         held = self._generations.hold(generation)
@@ -291,7 +313,9 @@ class EmbeddedVectorStore:
             raise GenerationGoneError(f"generation {generation} of the vectors is gone")
         try:
             # Not a walk: other readers make and remove files of their own in there while they open and close it.
-            _bring_into_memory(path for path in held.files if path.name in {_CODES, _OLD_CODES})
+            _bring_into_memory(
+                held.path / name for name in held.lengths if os.path.basename(name) in {_CODES, _OLD_CODES}
+            )
             return _Reader(generation, edge.EdgeShard.load(str(held.path)), held)
         except BaseException:
             held.release()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from shells import Shell
 
 from directory_indexer.docstore import DocStore
+from directory_indexer.docstore.schema import SCHEMA_VERSION
 from directory_indexer.lock import write_lock
 
 if TYPE_CHECKING:
@@ -85,6 +87,38 @@ def test_a_moment_before_any_file_leaves_out_none(indexed: Shell, moment: str) -
     assert indexed.json("search", "carrots", "--since", moment, "--mode", "keyword")["hits"]
 
 
+@pytest.mark.parametrize("age", ["7dogs", "7months7", "3 wise", "7", "d", "1e3d", "7D7", "-7d"])
+def test_an_age_in_no_known_unit_is_refused(indexed: Shell, age: str) -> None:
+    assert "neither an age nor a date" in indexed.run("search", "carrots", f"--since={age}", expect=2).stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("index", "{}"),
+        ("index", "kitchen", "{}"),
+        ("forget", "{}"),
+        ("status", "{}"),
+        ("search", "carrots", "{}"),
+        ("similar", "{}"),
+        ("similar", "kitchen/soup.md", "{}"),
+        ("get", "{}"),
+        ("get", "kitchen/soup.md", "--lines", "{}"),
+        ("serve", "{}"),
+        ("serve", "--print-config", "cursor", "{}"),
+        ("serve", "--token-file", "{}"),
+        ("status", "--data-dir", "{}"),
+        ("status", "--config", "{}"),
+    ],
+)
+@pytest.mark.parametrize("blank", ["", " ", "\t"])
+def test_a_variable_that_a_script_did_not_set_is_refused(indexed: Shell, words: tuple[str, ...], blank: str) -> None:
+    said = indexed.run(*(word.format(blank) for word in words), expect=2).stderr
+    assert said.startswith("dirindex: ")
+    assert len(said.splitlines()) == 2
+    assert indexed.json("status")["directories"]
+
+
 def test_a_cursor_beyond_all_hits_finds_nothing(indexed: Shell) -> None:
     assert indexed.run("search", "carrots", "--mode", "keyword", "--cursor", "10000", expect=1).stdout == ""
     assert "--cursor" in indexed.run("search", "carrots", "--cursor", str(2**63), expect=2).stderr
@@ -148,6 +182,68 @@ def test_forget_and_index_again(indexed: Shell) -> None:
     indexed.run("forget", indexed.docs)
     assert "nothing is indexed" in indexed.run("search", "keys", expect=1).stderr
     assert indexed.json("index", indexed.docs)["added"] == 3
+
+
+def test_nothing_of_a_directory_that_was_forgotten_stays_on_the_disk(shell: Shell, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    for number in range(40):
+        (kept / f"{number}.md").write_text(f"Something else, number {number}.\n", encoding="utf-8")
+    shell.write("zyxomma/xylograph.md", "# Jylland\n\nzyzzogeton qvintus\n")
+    shell.write("zyxomma/broken.pdf", "%PDF-1.7 and no more")
+    shell.run("index", shell.docs, expect=1)
+    shell.run("index", kept)
+    shell.run("doctor", "--repair")  # moves vectors into a generation
+    (shell.data_dir / "dirindex.log").write_text(f"{shell.docs}: a traceback", encoding="utf-8")
+    (shell.data_dir / "data.db.damaged-20260101-000000").write_text("zyzzogeton", encoding="utf-8")
+    shell.run("forget", shell.docs)
+    assert not _left(shell, str(shell.docs), "zyxomma", "xylograph", "jylland", "zyzzogeton", "qvintus", *_ENDS)
+    assert len(shell.json("search", "number", "-n", "100")["hits"]) == 40
+
+
+_ENDS = ("zzogeton", "lograph")
+"""Of two words: the full-text index leaves out what a word has in common with the one before it."""
+
+
+def _left(shell: Shell, *texts: str) -> list[tuple[Path, str]]:
+    """Give what of the texts is in some file of the index."""
+    contents = {path: path.read_bytes().lower() for path in shell.data_dir.rglob("*") if path.is_file()}
+    return [(path, text) for text in texts for path, content in contents.items() if text.lower().encode() in content]
+
+
+def test_words_of_a_deleted_file_leave_the_disk_a_day_later(shell: Shell) -> None:
+    for number in range(40):
+        shell.write(f"{number}.md", f"Something else, number {number}.\n")
+    deleted = shell.write("z.md", "zyzzogeton\n")
+    changed = shell.write("x.md", "xylograph\n")
+    shell.run("index", shell.docs)
+    deleted.unlink()
+    changed.write_text("yesterday\n", encoding="utf-8")
+    shell.run("index")
+    assert _left(shell, *_ENDS)
+    _let_removals_be_older(shell, seconds=86_000)
+    shell.run("index")
+    assert _left(shell, *_ENDS)
+    _let_removals_be_older(shell, seconds=500)
+    shell.run("index")
+    assert not _left(shell, *_ENDS)
+    assert not shell.json("search", "zyzzogeton", "-m", "keyword", expect=1)["hits"]
+    assert len(shell.json("search", "number", "-m", "keyword", "-n", "100")["hits"]) == 40
+
+
+def test_the_doctor_drops_the_words_of_deleted_files_at_once(shell: Shell) -> None:
+    shell.write("a.md", "Something else.\n")
+    deleted = shell.write("z.md", "zyzzogeton\n")
+    shell.run("index", shell.docs)
+    deleted.unlink()
+    shell.run("index")
+    shell.run("doctor", "--repair")
+    assert not _left(shell, *_ENDS)
+
+
+def _let_removals_be_older(shell: Shell, *, seconds: int) -> None:
+    with contextlib.closing(sqlite3.connect(shell.data_dir / "data.db")) as connection, connection:
+        connection.execute("UPDATE meta SET value = value - ? WHERE key = 'words_removed_at'", (seconds,))
 
 
 def test_doctor_finds_a_healthy_index_healthy(indexed: Shell) -> None:
@@ -222,6 +318,52 @@ def test_a_damaged_database_is_set_aside_on_request(indexed: Shell, damage: Call
     indexed.run("index", indexed.docs)
     assert indexed.json("search", "rotate keys")["hits"]
     assert list(indexed.data_dir.glob("data.db.damaged-*"))
+
+
+@pytest.mark.parametrize("version", range(SCHEMA_VERSION))
+def test_an_intact_database_that_says_it_is_older_answers(indexed: Shell, version: int) -> None:
+    _set_version(indexed.data_dir / "data.db", version)
+    assert indexed.json("search", "signing keys", "-m", "keyword")["hits"]
+    assert indexed.json("index")["unchanged"] == 3
+    assert all(one["verdict"] == "ok" for one in indexed.json("doctor")["findings"])
+
+
+def test_a_database_whose_tables_are_of_no_version_is_set_aside_on_request(indexed: Shell) -> None:
+    with contextlib.closing(sqlite3.connect(indexed.data_dir / "data.db")) as connection:
+        connection.execute("ALTER TABLE runs RENAME COLUMN outcome TO income")
+    _set_version(indexed.data_dir / "data.db", 0)
+    assert "doctor --repair" in indexed.run("status", expect=3).stderr
+    indexed.run("doctor", "--repair")
+    assert indexed.json("index", indexed.docs)["added"] == 3
+
+
+def test_a_database_of_another_program_is_left_alone(shell: Shell) -> None:
+    shell.data_dir.mkdir(mode=0o700)
+    with contextlib.closing(sqlite3.connect(shell.data_dir / "data.db")) as connection:
+        connection.execute("CREATE TABLE files (secret TEXT)")
+    for words in (["index", shell.docs], ["status"], ["doctor"], ["doctor", "--repair"]):
+        said = shell.run(*words, expect=3).stderr
+        assert "another program" in said
+        assert "--data-dir" in said
+
+
+def _set_version(database: Path, version: int) -> None:
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+
+
+@pytest.mark.parametrize("name", ["qdrant", "qdrant/directory-indexer"])
+def test_a_file_in_the_place_of_the_vectors_is_renamed_on_request(indexed: Shell, name: str) -> None:
+    place = indexed.data_dir / name
+    if place.exists():
+        shutil.rmtree(place)
+    place.parent.mkdir(exist_ok=True, mode=0o700)
+    place.write_text("mine", encoding="utf-8")
+    assert "doctor --repair" in indexed.run("doctor", expect=3).stdout
+    indexed.run("doctor", "--repair")
+    assert indexed.run("doctor").returncode == 0
+    assert [one.read_text(encoding="utf-8") for one in place.parent.glob(f"{place.name}.damaged-*")] == ["mine"]
+    assert indexed.json("search", "carrots", "-m", "semantic")["hits"]
 
 
 def test_an_index_of_a_newer_version_is_left_alone(indexed: Shell) -> None:
@@ -327,6 +469,16 @@ def test_hostile_names_are_shown_harmless_and_kept_exact_in_json(shell: Shell) -
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux takes any byte in a name")
+def test_a_name_that_reads_backwards_is_shown_as_it_is_stored(shell: Shell) -> None:
+    path = shell.write("invoice\u202efdp.md", "carrots \u2066and\u2069 ginger")
+    shell.run("index", shell.docs)
+    row = shell.run("search", "carrots").stdout
+    assert r"invoice\u202efdp.md" in row
+    assert r"carrots \u2066and\u2069 ginger" in row
+    assert shell.json("search", "carrots")["hits"][0]["path"] == str(path)
+    assert shell.run("get", path).stdout == "carrots \u2066and\u2069 ginger\n"
+
+
 def test_a_name_that_is_not_utf8_is_indexed_found_and_read(shell: Shell) -> None:
     path = os.fsencode(shell.docs) + b"/caf\xe9.md"
     Path(os.fsdecode(path)).write_text("carrots and ginger", encoding="utf-8")

@@ -52,6 +52,28 @@ def test_the_tools_are_the_five_that_clients_are_told_of(client: RawClient) -> N
         assert not any(word in written for word in ("anyOf", "oneOf", "$ref", "null"))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="files that are open cannot be cut there")
+@pytest.mark.parametrize("share", [0, 0.5])
+def test_vectors_that_are_cut_short_under_a_server_are_missed_not_read(own_place: Path, share: float) -> None:
+    data_dir = own_place / "data"
+    subprocess.run(
+        [DIRINDEX, "doctor", "--repair", "--data-dir", data_dir], check=True, capture_output=True, timeout=100
+    )
+    with RawClient("--data-dir", data_dir, environ=dict(os.environ)) as client:
+        client.shake_hands()
+        while client.call("search", query="carrots", mode="semantic").get("isError"):
+            assert client.process.poll() is None
+        for path in (data_dir / "qdrant").rglob("*"):
+            if path.is_file():
+                os.truncate(path, int(path.stat().st_size * share))
+        answer = client.call("search", query="carrots")
+        assert answer["structuredContent"]["hits"]
+        assert "vectors" in str(answer["structuredContent"]["notes"])
+        assert "are damaged" in text_of(client.call("search", query="carrots", mode="semantic"))
+        subprocess.run([DIRINDEX, "index", "--quiet", "--data-dir", data_dir], check=True, timeout=100)
+        assert not client.call("search", query="carrots", mode="semantic").get("isError")
+
+
 def test_the_instructions_fit_into_what_clients_keep(place: Path) -> None:
     with RawClient("--data-dir", place / "data", environ=dict(os.environ)) as client:
         instructions = client.shake_hands()["result"]["instructions"]

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import urllib.error
@@ -25,6 +27,12 @@ if TYPE_CHECKING:
 
 TOKEN = "a-token-of-a-test-0123456789"  # noqa: S105 - of a test
 _LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+_INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+}
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
 
@@ -65,7 +73,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(data_dir: Path) -> Iterator[WebServer]:
-    server = WebServer(data_dir)
+    server = WebServer(data_dir, "--no-token")
     yield server
     server.stop()
 
@@ -129,13 +137,7 @@ def test_nobody_gets_in_without_the_token(guarded: WebServer, given: str) -> Non
 
 
 def test_the_token_lets_in(guarded: WebServer) -> None:
-    initialize = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
-    }
-    status, text = guarded.post(initialize, Authorization=f"Bearer {TOKEN}")
+    status, text = guarded.post(_INITIALIZE, Authorization=f"Bearer {TOKEN}")
     assert (status, "dirindex" in text) == (200, True)
 
 
@@ -152,9 +154,49 @@ def test_other_machines_are_not_served_without_a_token(data_dir: Path) -> None:
     assert "there is no token" in done.stderr
 
 
+def test_other_users_are_not_served_without_a_token(data_dir: Path) -> None:
+    command: list[str | Path] = [DIRINDEX, "serve", "--http", "127.0.0.1:0", "--data-dir", data_dir]
+    done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "--no-token" in done.stderr
+
+
+@pytest.mark.parametrize(("option", "has_token"), [((), True), (("--no-token",), False)])
+def test_a_client_is_told_to_give_the_token_that_the_server_will_ask_for(
+    data_dir: Path, option: tuple[str, ...], *, has_token: bool
+) -> None:
+    words: list[str | Path] = ["--http", "127.0.0.1:8765", *option, "--print-config", "cursor", "--data-dir", data_dir]
+    done = subprocess.run([DIRINDEX, "serve", *words], capture_output=True, check=True, text=True, timeout=60)
+    assert ("Bearer TOKEN" in done.stdout) is has_token
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000\r\n",
+        b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000\r\n\r\n{",
+    ],
+)
+def test_connections_that_stay_in_the_middle_of_a_request_keep_nobody_out(guarded: WebServer, sent: bytes) -> None:
+    port = int(guarded.url.rpartition(":")[2].partition("/")[0])
+    with contextlib.ExitStack() as stack:
+        for _ in range(510):
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+            with contextlib.suppress(OSError):
+                connection.sendall(sent)
+        assert _answer(urllib.request.Request(guarded.url.removesuffix("/mcp") + "/health"))[0] == 200
+        assert guarded.post(Authorization=f"Bearer {TOKEN}", MCP_Protocol_Version="2026-07-28")[0] != 503
+
+
+def test_sessions_that_were_left_give_way_to_new_ones(guarded: WebServer) -> None:
+    opened = [guarded.post(_INITIALIZE, Authorization=f"Bearer {TOKEN}")[0] for _ in range(210)]
+    assert set(opened) == {200}
+
+
 def test_a_port_that_is_taken_is_said_to_be(server: WebServer, data_dir: Path) -> None:
     port = server.url.rpartition(":")[2].partition("/")[0]
-    command: list[str | Path] = [DIRINDEX, "serve", "--http", f"127.0.0.1:{port}", "--data-dir", data_dir]
+    command: list[str | Path] = [DIRINDEX, "serve", "--http", f"127.0.0.1:{port}", "--no-token", "--data-dir", data_dir]
     done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=60)
     assert done.returncode == 3
     assert "cannot listen" in done.stderr
@@ -162,7 +204,7 @@ def test_a_port_that_is_taken_is_said_to_be(server: WebServer, data_dir: Path) -
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
 def test_a_signal_ends_the_server(data_dir: Path) -> None:
-    assert WebServer(data_dir).stop() == 128 + signal.SIGTERM
+    assert WebServer(data_dir, "--no-token").stop() == 128 + signal.SIGTERM
 
 
 def _answer(request: urllib.request.Request) -> tuple[int, str]:

@@ -35,9 +35,20 @@ def test_every_script_is_shown_as_it_is(text: str) -> None:
     assert printable(text) == text
 
 
-def test_in_a_pipe_only_what_breaks_a_line_or_a_column_is_replaced() -> None:
+def test_in_a_pipe_nothing_breaks_a_line_or_a_column() -> None:
     assert single_line("a\tb\nc\x1b") == r"a\tb\nc\x1b"
-    assert single_line("\u200fبيت \udcff") == "\u200fبيت \udcff"
+    assert single_line("بيت \udcff") == "بيت \udcff"
+
+
+_DIRECTION_MARKS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_INVISIBLE = "\u115f\u180e\u2060\u2064\u206a\u3164\ufeff\uffa0\ufff9\U0001d173\U000e0001\U000e0041"
+
+
+@pytest.mark.parametrize("hostile", _DIRECTION_MARKS + _INVISIBLE)
+def test_neither_a_pipe_nor_a_terminal_gets_what_makes_a_name_look_like_another(hostile: str) -> None:
+    escape = hostile.encode("unicode_escape").decode()
+    assert single_line(f"invoice{hostile}fdp.exe") == f"invoice{escape}fdp.exe"
+    assert printable(f"invoice{hostile}fdp.exe") == f"invoice{escape}fdp.exe"
 
 
 @needs_posix

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from directory_indexer.errors import UsageError
-from directory_indexer.server.access import Access, HttpAddress, parse_address, read_token
+from directory_indexer.server.access import Access, HttpAddress, names_of, parse_address, read_token
 from directory_indexer.server.client_configs import Client, Launch, client_named, launch_of, place, snippet
 
 TOKEN = "0123456789abcdef-token"  # noqa: S105 - of a test
@@ -45,8 +45,26 @@ def test_other_machines_are_let_in_with_a_token_only(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.1.2.3"])
-def test_this_machine_needs_no_token(host: str) -> None:
-    Access(HttpAddress(host, 80)).require_safe()
+def test_other_users_of_this_machine_are_let_in_without_a_token_only_on_demand(host: str) -> None:
+    with pytest.raises(UsageError, match="every user of this machine"):
+        Access(HttpAddress(host, 80)).require_safe()
+    Access(HttpAddress(host, 80), needs_token=False).require_safe()
+    Access(HttpAddress(host, 80), token=TOKEN).require_safe()
+
+
+def test_the_network_is_not_let_in_without_a_token_on_any_demand() -> None:
+    with pytest.raises(UsageError, match="other machines"):
+        Access(HttpAddress("0.0.0.0", 80), needs_token=False).require_safe()  # noqa: S104 - refused
+
+
+def test_a_token_and_the_wish_for_none_contradict_each_other() -> None:
+    with pytest.raises(UsageError, match="--no-token"):
+        Access(HttpAddress("127.0.0.1", 80), token=TOKEN, needs_token=False).require_safe()
+
+
+def test_an_empty_name_is_none_to_be_called_by() -> None:
+    with pytest.raises(UsageError, match="--allow-host"):
+        names_of(["nas.local", " "], HttpAddress("127.0.0.1", 80))
 
 
 def test_only_the_right_token_is_admitted() -> None:

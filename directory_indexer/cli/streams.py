@@ -1,0 +1,62 @@
+"""Standard input, output and error as a command finds them: any of them may be closed, and what they lead to full."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from directory_indexer.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from typing_extensions import Buffer
+
+_MODES = {0: os.O_RDONLY, 1: os.O_RDONLY, 2: os.O_WRONLY}
+"""What stands for a closed stream: no input, an output that refuses to be written, messages that nobody reads."""
+
+
+def secure_streams() -> None:
+    """Have output that cannot be written be an error with a name, and messages that cannot be written be none."""
+    if sys.platform == "win32":
+        return
+    for number, mode in _MODES.items():
+        # The next file that is opened would have the number, and get what is written to the stream.
+        with contextlib.suppress(OSError):
+            os.fstat(number)
+            continue
+        os.set_inheritable(os.open(os.devnull, mode), True)
+    if sys.stdin is None:
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - for as long as the process lives
+    sys.stdout = _text(_Output(1, "w", closefd=False), like=sys.stdout)
+    sys.stderr = _text(_Messages(2, "w", closefd=False), like=sys.stderr)
+
+
+class _Output(io.FileIO):
+    def write(self, content: Buffer, /) -> int:
+        try:
+            return super().write(content)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if error.errno == errno.EBADF:
+                raise UnavailableError("standard output is closed") from error
+            raise UnavailableError(f"standard output cannot be written: {error.strerror}") from error
+
+
+class _Messages(io.FileIO):
+    def write(self, content: Buffer, /) -> int:
+        try:
+            return super().write(content)
+        except OSError:
+            return memoryview(content).nbytes
+
+
+def _text(raw: io.FileIO, *, like: TextIO | None) -> io.TextIOWrapper:
+    encoding, errors = (like.encoding, like.errors) if like else ("utf-8", "backslashreplace")
+    is_for_people = raw.fileno() == 2 or raw.isatty()  # noqa: PLR2004 - standard error
+    return io.TextIOWrapper(io.BufferedWriter(raw), encoding=encoding, errors=errors, line_buffering=is_for_people)

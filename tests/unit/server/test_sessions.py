@@ -1,0 +1,101 @@
+"""Which session gives way when there are too many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+
+from directory_indexer.server.sessions import SessionRoom
+
+if TYPE_CHECKING:
+    from starlette.types import Message, Receive, Scope, Send
+
+
+class Protocol:
+    """Opens numbered sessions, answers those that are open, and holds on to the requests that it is told to hold."""
+
+    def __init__(self) -> None:
+        self.open: list[bytes] = []
+        self.n_opened = 0
+        self.held: dict[bytes, anyio.Event] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        assert (await receive())["type"] == "http.request"
+        session = dict(scope["headers"]).get(b"mcp-session-id")
+        headers: list[tuple[bytes, bytes]] = []
+        if session is None:
+            self.n_opened += 1
+            session = b"%d" % self.n_opened
+            self.open.append(session)
+            headers.append((b"mcp-session-id", session))
+        status = 200 if session in self.open else 404
+        if scope["method"] == "DELETE" and session in self.open:
+            self.open.remove(session)
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        if scope["method"] == "GET":
+            await self.held[session].wait()
+
+
+async def _ask(room: SessionRoom, session: bytes = b"", method: str = "POST") -> int:
+    statuses: list[int] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        statuses.append(message["status"])
+
+    headers = [(b"host", b"127.0.0.1"), (b"content-length", b"3"), *([(b"mcp-session-id", session)] if session else [])]
+    await room({"type": "http", "method": method, "headers": headers}, receive, send)
+    return statuses[0]
+
+
+def test_the_session_that_was_idle_longest_gives_way() -> None:
+    async def story() -> None:
+        protocol = Protocol()
+        room = SessionRoom(protocol, most=3)
+        for _ in range(3):
+            await _ask(room)
+        await _ask(room, b"1")
+        await _ask(room)
+        assert protocol.open == [b"1", b"3", b"4"]
+        assert await _ask(room, b"2") == 404
+
+    anyio.run(story)
+
+
+def test_a_session_with_an_open_stream_does_not_give_way() -> None:
+    async def story() -> None:
+        protocol = Protocol()
+        room = SessionRoom(protocol, most=2)
+        await _ask(room)
+        protocol.held[b"1"] = anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_ask, room, b"1", "GET")
+            await anyio.wait_all_tasks_blocked()
+            for _ in range(5):
+                await _ask(room)
+            assert protocol.open == [b"1", b"6"]
+            protocol.held[b"1"].set()
+        await _ask(room)
+        await _ask(room)
+        assert protocol.open == [b"7", b"8"]
+
+    anyio.run(story)
+
+
+def test_a_session_that_was_ended_takes_no_room() -> None:
+    async def story() -> None:
+        protocol = Protocol()
+        room = SessionRoom(protocol, most=2)
+        await _ask(room)
+        await _ask(room)
+        await _ask(room, b"2", "DELETE")
+        protocol.open.remove(b"1")  # its time was up
+        assert await _ask(room, b"1") == 404
+        await _ask(room)
+        await _ask(room)
+        assert protocol.open == [b"3", b"4"]
+
+    anyio.run(story)
