@@ -301,7 +301,10 @@ def embedding_text(chunk: Chunk, path: FilePath) -> str:
 
 
 class ParsedFile(NamedTuple):
-    """A file that was read and cut into chunks, as it was at the stamp of `source` and at `hash`."""
+    """A file that was read and cut into chunks, as it was at the stamp of `source` and at `hash`.
+
+    `n_redacted` counts the secrets that were masked in it.
+    """
 
     source: SourceFile
     hash: ContentHash
@@ -309,6 +312,7 @@ class ParsedFile(NamedTuple):
     title: str
     chunks: tuple[Chunk, ...]
     page_starts: tuple[int, ...] = ()
+    n_redacted: int = 0
 
 
 class EmbeddingSpace(NamedTuple):

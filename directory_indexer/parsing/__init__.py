@@ -1,4 +1,4 @@
-"""Turns source files into chunks: reads, recognises secrets, extracts and cuts, one outcome for each file.
+"""Turns source files into chunks: reads, extracts, masks secrets and cuts, one outcome for each file.
 
 A file can neither end a run nor hold it up. What is small is parsed here, for starting a process costs as much as a
 hundred small files, and takes time in proportion to its size; PDFs, large files and the bulk of a large job go to
@@ -16,6 +16,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeAlias
 
 from directory_indexer import chunker
+from directory_indexer.credentials import Redaction, redact_document
+from directory_indexer.credentials.files import kind_of_container, kind_of_lone_secret
 from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors.kinds import kind_of
 from directory_indexer.extractors.registry import extract
@@ -30,7 +32,6 @@ from directory_indexer.records import (
     UnchangedFile,
     content_hash,
 )
-from directory_indexer.walker.ignore import has_secret_content
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -132,11 +133,33 @@ def _parsed(found: FileContent, known_hash: ContentHash | None, policy: ParsePol
     of_content = content_hash(content)
     if of_content == known_hash:
         return UnchangedFile(source, of_content)
-    if not policy.include_secrets and (rule := has_secret_content(content[:_HEAD_BYTES])):
-        return _skipped(source, SkipReason.SECRET, rule)
-    document = policy.extract(content, source.path)
+    redaction = _redacted(content, source, policy)
+    if isinstance(redaction, SkippedFile):
+        return redaction
+    document = redaction.document
     chunks = chunker.chunk(document, policy=policy.chunking, count_tokens=policy.count_tokens)
-    return ParsedFile(source, of_content, document.kind, document.title, chunks, document.page_starts)
+    return ParsedFile(
+        source,
+        of_content,
+        document.kind,
+        document.title,
+        chunks,
+        document.page_starts,
+        n_redacted=redaction.n_redacted,
+    )
+
+
+def _redacted(content: bytes, source: SourceFile, policy: ParsePolicy) -> Redaction | SkippedFile:
+    """Extract a document and mask its secrets, unless the file is a secret as a whole."""
+    if policy.include_secrets:
+        return Redaction(policy.extract(content, source.path))
+    if kind := kind_of_container(content[:_HEAD_BYTES]):
+        return _skipped(source, SkipReason.SECRET, kind)
+    document = policy.extract(content, source.path)
+    redaction = redact_document(document)
+    if kind := redaction.kind_of_all or kind_of_lone_secret(PurePath(source.path).name, document.text):
+        return _skipped(source, SkipReason.SECRET, kind)
+    return redaction
 
 
 def _skipped(source: SourceFile, reason: SkipReason, detail: str) -> SkippedFile:
