@@ -376,7 +376,7 @@ class App:
     def fingerprint(self) -> Fingerprint:
         """Tell what would build the index now."""
         from directory_indexer.chunker import CHUNKER_VERSION
-        from directory_indexer.extractors import EXTRACTOR_VERSION
+        from directory_indexer.extractors import EXTRACTOR_VERSION, REDACTION_VERSION
         from directory_indexer.relevance.analyzer import ANALYZER_VERSION
 
         indexing = self._config.indexing
@@ -385,6 +385,7 @@ class App:
             chunking=f"{indexing.chunk_size}/{indexing.overlap} tokens, version {CHUNKER_VERSION}",
             extraction=f"version {EXTRACTOR_VERSION}",
             analysis=f"version {ANALYZER_VERSION}",
+            secrets=f"version {REDACTION_VERSION}",
         )
 
     @cached_property

@@ -9,17 +9,18 @@ from directory_indexer.records import content_hash
 
 
 class Fingerprint(NamedTuple):
-    """The ways of embedding, chunking, extracting and analysing, each as text that changes with it."""
+    """The ways of embedding, chunking, extracting, analysing and finding secrets, each as text that changes with it."""
 
     embedding: str
     chunking: str
     extraction: str
     analysis: str
+    secrets: str = ""
 
     @property
     def recipe(self) -> int:
         """Number the way from a file to its chunks, to be stored with each file."""
-        return int.from_bytes(content_hash(f"{self.chunking}\0{self.extraction}".encode())[:6], "big")
+        return int.from_bytes(content_hash(f"{self.chunking}\0{self.extraction}\0{self.secrets}".encode())[:6], "big")
 
     def differences(self, built: Fingerprint) -> tuple[str, ...]:
         """Say what has to be done again because the index was built in another way."""
@@ -44,4 +45,5 @@ _WORK = {
     "chunking": "read and chunk every file again",
     "extraction": "read every file again",
 }
-"""What a difference costs. Analysis is missing: full-text rows are filled again from the stored texts at once."""
+"""What a difference costs. Analysis is missing: full-text rows are filled again from the stored texts at once. So are
+secrets: nobody is asked whether those that an older version overlooked may stay."""

@@ -343,7 +343,10 @@ def embedding_text(chunk: Chunk, path: FilePath) -> str:
 
 
 class ParsedFile(NamedTuple):
-    """A file that was read and cut into chunks, as it was at `hash` and the stamp of `source`, taken at `seen_ns`."""
+    """A file that was read and cut into chunks, as it was at `hash` and the stamp of `source`, taken at `seen_ns`.
+
+    `n_redacted` counts the secrets that were masked in it.
+    """
 
     source: SourceFile
     hash: ContentHash
@@ -352,6 +355,7 @@ class ParsedFile(NamedTuple):
     chunks: tuple[Chunk, ...]
     page_starts: tuple[int, ...] = ()
     seen_ns: int = 0
+    n_redacted: int = 0
 
 
 class EmbeddingSpace(NamedTuple):

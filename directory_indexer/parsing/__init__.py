@@ -1,4 +1,4 @@
-"""Turns source files into chunks: reads, recognises secrets, extracts and cuts, one outcome for each file.
+"""Turns source files into chunks: reads, extracts, masks secrets and cuts, one outcome for each file.
 
 A file can neither end a run nor hold it up. Where a parser in native code reads it (PDFs, source code with a grammar),
 where it is large, and in the bulk of a large job it is parsed in a worker process, whose time and memory the kernel
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from directory_indexer.chunker import ChunkPolicy
+    from directory_indexer.credentials import Redaction
     from directory_indexer.records import Document, FilePath, ParseRequest
 
 _HEAD_BYTES = 1 << 16
@@ -180,8 +181,6 @@ def _parse_content(found: FileContent, request: ParseRequest, policy: ParsePolic
 
 def _parsed(found: FileContent, request: ParseRequest, policy: ParsePolicy) -> ParseOutcome:
     from directory_indexer import chunker
-    from directory_indexer.extractors.registry import extract
-    from directory_indexer.walker.ignore import has_secret_content
 
     source, content, seen_ns = found
     of_content = content_hash(content)
@@ -189,11 +188,39 @@ def _parsed(found: FileContent, request: ParseRequest, policy: ParsePolicy) -> P
         return UnchangedFile(source, of_content, seen_ns)
     if request.broken and of_content == request.broken.hash:
         return request.broken._replace(source=source, seen_ns=seen_ns)
-    if not policy.include_secrets and (rule := has_secret_content(content[:_HEAD_BYTES])):
-        return _skipped(found, SkipReason.SECRET, rule)
-    document = (policy.extract or extract)(content, source.path)
+    redaction = _redacted(found, policy)
+    if isinstance(redaction, SkippedFile):
+        return redaction
+    document = redaction.document
     chunks = chunker.chunk(document, policy=policy.chunking, count_tokens=policy.count_tokens)
-    return ParsedFile(source, of_content, document.kind, document.title, chunks, document.page_starts, seen_ns)
+    return ParsedFile(
+        source,
+        of_content,
+        document.kind,
+        document.title,
+        chunks,
+        document.page_starts,
+        seen_ns=seen_ns,
+        n_redacted=redaction.n_redacted,
+    )
+
+
+def _redacted(found: FileContent, policy: ParsePolicy) -> Redaction | SkippedFile:
+    """Extract a document and mask its secrets, unless the file is a secret as a whole."""
+    from directory_indexer.credentials import Redaction, redact_document
+    from directory_indexer.credentials.files import kind_of_container, kind_of_lone_secret
+    from directory_indexer.extractors.registry import extract
+
+    path, content = found.source.path, found.content
+    if policy.include_secrets:
+        return Redaction((policy.extract or extract)(content, path))
+    if kind := kind_of_container(content[:_HEAD_BYTES]):
+        return _skipped(found, SkipReason.SECRET, kind)
+    document = (policy.extract or extract)(content, path)
+    redaction = redact_document(document)
+    if kind := redaction.kind_of_all or kind_of_lone_secret(os.path.basename(path), document.text):
+        return _skipped(found, SkipReason.SECRET, kind)
+    return redaction
 
 
 def _skipped(found: FileContent, reason: SkipReason, detail: str) -> SkippedFile:

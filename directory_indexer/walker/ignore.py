@@ -29,12 +29,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from directory_indexer.walker.gitignore import byte_text, parse_patterns
 from directory_indexer.walker.name_hints import finder_of, merged
 from directory_indexer.walker.rule_layer import Layer, layer_of
-from directory_indexer.walker.secret_files import SECRET_NAMES, has_secret_content
+from directory_indexer.walker.secret_files import SECRET_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-
-__all__ = ["Decision", "Precedence", "Rules", "built_in_rules", "has_secret_content"]
 
 
 class Precedence(IntEnum):

@@ -1,99 +1,210 @@
-"""What holds secrets and is never indexed unless that is asked for: by its name, and by what it begins with."""
+"""What is a secret by its name alone, and is never indexed unless that is asked for.
+
+Only names that are certain stand here. Where a name is shared, as that of a public certificate or of a settings file,
+the content decides when the file is parsed (`credentials`).
+"""
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+_COPIES: Final = (
+    "",
+    "-",
+    "~",
+    "[-._]bak",
+    ".backup",
+    "[-._]old",
+    "[-._]orig",
+    ".save",
+    ".saved",
+    ".swp",
+    ".[0-9]",
+    ".20[0-9]*",
+    "-20[0-9]*",
+)
+"""What people and programs append to the name of a copy."""
+_TEXTS: Final = (
+    "md rst adoc txt html c h cc cpp py pyi js mjs ts tsx d.ts go rs java rb php cs kt swift lua pl ex".split()
+)
+_SAMPLES: Final = "example sample template tmpl tpl dist default defaults schema spec".split()
+
+
+def _copies(*names: str) -> tuple[str, ...]:
+    return tuple(name + copy for name in names for copy in _COPIES)
+
+
+def _dotted(*names: str) -> tuple[str, ...]:
+    """List names that begin with a dot at home, and without one in a backup or a repository of settings."""
+    return _copies(*names, *(f".{name}" for name in names))
+
 
 SECRET_NAMES: Final = {
     "environment file": (
-        ".env*",
-        "*.env",
-        *(f"!.env*.{kind}" for kind in ("example", "sample", "template", "dist")),
-        *(f"!*{kind}.env" for kind in ("example", "sample", "template")),
+        *(
+            ".env",
+            ".env.*",
+            ".env-*",
+            ".env_*",
+            ".env~",
+            ".envrc",
+            ".envrc.*",
+            "*.env",
+            "*.env.bak",
+            "*.env.old",
+            "*.env~",
+        ),
+        *_copies(
+            *(
+                f"env.{stage}"
+                for stage in "production prod staging stage development dev local live secret secrets".split()
+            )
+        ),
+        *(f"!.env*.{kind}" for kind in (*_SAMPLES, *_TEXTS)),
+        *(f"!.env*.{kind}.*" for kind in _SAMPLES),
+        *(f"!.env{mark}{kind}*" for kind in _SAMPLES for mark in "-_."),
+        *(f"!*{kind}.env" for kind in _SAMPLES),
     ),
     "private key": (
-        *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "!id_*.pub", "ssh_host_*_key"),
-        *("*.pem", "*.key", "*.ppk", "*.p8", "*.pk8", "secring.*"),
+        *(
+            f"id_{algorithm}{rest}"
+            for algorithm in "rsa dsa ecdsa ed25519 ecdsa_sk ed25519_sk".split()
+            for rest in ("", "_*", "-*")
+        ),
+        *("!id_*.*", "!id_*_[Hh][Oo][Ww][Tt][Oo]", "!id_*[-_]pub"),
+        *_copies("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"),
+        *(
+            "id_rsa.key",
+            "id_rsa.pem",
+            "id_rsa.ppk",
+            "id_ed25519.key",
+            "id_ed25519.ppk",
+            "ssh_host_*_key",
+            "*.ppk",
+            "*.pk8",
+            "*.pvk",
+        ),
+        *("secring.gpg", "secring.pgp", "secring.skr", "secring.gpg.*", "secring.bak"),
     ),
     "key directory": (".ssh/", ".gnupg/", ".password-store/", "**/share/keyrings/", "**/Library/Keychains/"),
-    "key store": ("*.p12", "*.pfx", "*.pkcs12", "*.jks", "*.jceks", "*.bcfks", "*.keystore"),
-    "keyring": ("*.keyring", "*.keychain", "*.keychain-db", "*.kwl"),
+    "key store": ("*.p12", "*.pfx", "*.pkcs12", "*.jks", "*.jceks", "*.bcfks", "*.keystore", "*.bks", "*.uber"),
+    "keyring": ("*.keyring", "*.keychain", "*.keychain-db", "*.kwl", "*.kwallet"),
     "password database": (
-        *("*.kdb", "*.kdbx", "*.psafe3", "*.1pux", "*.enpassdb", "*.agilekeychain/", "*.opvault/"),
-        *("Login Data", "key3.db", "key4.db", "logins.json", "signons.sqlite"),
-        *(".htpasswd", "**/etc/shadow", "**/etc/gshadow"),
+        *("*.kdbx", "*.psafe3", "*.1pux", "*.1pif", "*.enpassdb", "*.agilekeychain/", "*.opvault/"),
+        *(
+            "Login Data",
+            "Login Data For Account",
+            "key3.db",
+            "key4.db",
+            "logins.json",
+            "logins-backup.json",
+            "signons.sqlite",
+        ),
+        *_copies(
+            ".htpasswd",
+            "htpasswd",
+            ".htdigest",
+            "htdigest",
+            "**/etc/shadow",
+            "**/etc/gshadow",
+            "**/etc/security/opasswd",
+        ),
+        *("shadow-", "gshadow-", "shadow.bak", "gshadow.bak", "master.passwd"),
     ),
-    "cluster credentials": ("kubeconfig", "kubeconfig.yaml", "kubeconfig.yml", "*.kubeconfig", "**/.kube/config"),
+    "cluster credentials": (
+        *_copies("kubeconfig", "kubeconfig.yaml", "kubeconfig.yml", "**/.kube/config", "**/kube/config"),
+        *("*.kubeconfig", "*-kubeconfig.yaml", "*-kubeconfig.yml", "*kubeconfig*.conf"),
+    ),
     "cloud credentials": (
-        *("**/.aws/credentials", "**/.aws/cli/cache/", "**/.aws/sso/cache/", "**/.azure/", "**/.oci/config"),
+        *_copies("**/.aws/credentials", "**/aws/credentials"),
+        *("**/.aws/cli/cache/", "**/.aws/sso/cache/", "**/.azure/", "**/.oci/config", "**/.oci/sessions/"),
         *("**/gcloud/credentials.db", "**/gcloud/access_tokens.db", "**/gcloud/legacy_credentials/"),
-        *("application_default_credentials.json", "client_secret*.json", "*firebase-adminsdk*.json"),
-        *("*service-account*.json", "*service_account*.json", "credentials.csv", "**/doctl/config.yaml"),
-        *(".boto", ".s3cfg", ".passwd-s3fs", ".databrickscfg", "rclone.conf"),
-        *("*.tfstate", "*.tfstate.backup", "credentials.tfrc.json", ".terraformrc"),
+        *("application_default_credentials.json", "client_secret_*.json", "client_secret.json", "client_secrets.json"),
+        *(
+            "*firebase-adminsdk*.json",
+            "*accessKeys.csv",
+            "rootkey.csv",
+            "*_credentials.csv",
+            "credentials.csv",
+            "new_user_credentials.csv",
+        ),
+        *(
+            "**/doctl/config.yaml",
+            "**/hcloud/cli.toml",
+            "**/linode-cli",
+            "**/.fly/config.yml",
+            "**/scw/config.yaml",
+            "**/bluemix/config.json",
+        ),
+        *_dotted("boto", "s3cfg", "passwd-s3fs", "databrickscfg", "terraformrc"),
+        *(
+            "rclone.conf",
+            "*.tfstate",
+            "*.tfstate.backup",
+            "*.tfstate.*.backup",
+            "*.tfstate.bak",
+            "credentials.tfrc.json",
+            "terraform.rc",
+        ),
     ),
     "credential file": (
-        *(".netrc", "_netrc", ".pgpass", "pgpass.conf", ".my.cnf", ".mylogin.cnf", ".smbcredentials"),
-        *(".npmrc", ".pypirc", "**/.cargo/credentials", "**/.cargo/credentials.toml", "**/.gem/credentials"),
+        *_dotted("netrc", "pgpass", "smbcredentials", "mylogin.cnf", "git-credentials", "vault-token", "pypirc"),
+        *_copies("_netrc", "pgpass.conf", ".my.cnf", ".npmrc", ".credentials", ".credentials.json"),
+        *("**/.cargo/credentials", "**/.cargo/credentials.toml", "**/.gem/credentials", "**/.bundle/config"),
         *("**/.m2/settings.xml", "**/.m2/settings-security.xml", "**/.gradle/gradle.properties"),
-        *("**/.composer/auth.json", "**/.config/composer/auth.json", "**/.config/gh/hosts.yml", "**/.codex/auth.json"),
-        *(".dockercfg", "**/.docker/config.json", "**/huggingface/token", "kaggle.json", ".git-credentials"),
-        *(".credentials", ".credentials.json", "credentials.json", "secrets.json", "secrets.toml"),
         *(
-            "secrets.yaml",
-            "secrets.yml",
-            ".vault-token",
-            ".vault_pass*",
-            ".vault-pass*",
-            "vault_pass",
-            "vault_pass.txt",
+            "**/.composer/auth.json",
+            "**/.config/composer/auth.json",
+            "**/.config/gh/hosts.yml",
+            "**/gh/hosts.yml",
+            "**/.config/hub",
         ),
-        *("*.ovpn", "**/etc/wireguard/*.conf", "**/system-connections/*.nmconnection"),
+        *("**/.codex/auth.json", "**/.claude/.credentials.json", "**/glab-cli/config.yml"),
+        *(".dockercfg", ".dockerconfigjson", "**/.docker/config.json", "**/huggingface/token", "kaggle.json"),
+        *(
+            "**/.subversion/auth/",
+            "**/.config/op/",
+            "**/.heroku/",
+            "**/.netlify/config.json",
+            "**/.config/ngrok/ngrok.yml",
+            "**/.ngrok2/ngrok.yml",
+        ),
+        *(".vault_pass*", ".vault-pass*", "vault_pass", "vault_pass.txt", "vault-password.txt", ".vault_password"),
+        *("*.remmina", "*.rdp.enc", "*.ovpn", "**/etc/wireguard/*.conf", "*.nmconnection", "wpa_supplicant.conf"),
+        *("cookies.sqlite", "Cookies", "keepass.ini"),
     ),
-    "command history": (".*_history", ".lesshst"),
+    "command history": (
+        *(
+            f".{shell}_history"
+            for shell in (
+                "bash zsh sh ash ksh python node_repl psql mysql sqlite rediscli redis irb pry mongo mongosh dbshell php "
+                "scala julia R"
+            ).split()
+        ),
+        *(
+            f"{shell}_history{rest}"
+            for shell in "bash zsh fish psql mysql".split()
+            for rest in ("", ".txt", ".bak", ".old")
+        ),
+        *(
+            ".*_history.bak",
+            ".history",
+            ".zhistory",
+            ".histfile",
+            ".zsh_history*",
+            ".bash_history*",
+            ".lesshst",
+            ".viminfo",
+            "_viminfo",
+        ),
+        *(
+            ".rediscli_history",
+            ".python_history",
+            ".node_repl_history",
+            ".dbshell",
+            "ConsoleHost_history.txt",
+            ".mycli-history",
+        ),
+    ),
 }
 """Patterns in the language of gitignore, by kind. One that ends with a slash is for directories, the rest for files."""
-
-_KEY_BLOCK: Final = rb"""(?x)
-    -{4,5}\ ?BEGIN\ (?:[A-Z0-9]{1,12}\ ){0,2}PRIVATE\ KEY(?:\ BLOCK)?\ ?-{4,5}
-    (?:\s|\\[nr]){1,8}
-    (?:[A-Za-z-]{1,20}:[^\r\n]{0,200}\s{1,4}){0,6}
-    [^A-Za-z0-9+/]{0,16}[A-Za-z0-9+/]{40}"""
-_CLOUD_KEY: Final = rb"""(?ix)
-    aws_secret_access_key["']?\s{0,8}[=:]\s{0,8}["']?
-    (?![A-Za-z0-9+/]{0,40}EXAMPLE)[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/])"""
-_CONTENT: Final = (
-    (b"PRIVATE KEY", _KEY_BLOCK, "private key"),
-    (b"AGE-SECRET-KEY-1", rb"AGE-SECRET-KEY-1[A-Z0-9]{58}", "private key"),
-    (b"client-key-data:", rb"client-key-data:\s{0,8}[\"']?[A-Za-z0-9+/]{60}", "cluster credentials"),
-    (b"aws_secret_access_key", _CLOUD_KEY, "cloud credentials"),
-    (b"AWS_SECRET_ACCESS_KEY", _CLOUD_KEY, "cloud credentials"),
-)
-"""A text that is quick to look for, the pattern that must then be found, and the kind of secret.
-
-The patterns are compiled when they are first needed, which takes a millisecond: most runs read no file.
-"""
-
-_BEGINNINGS: Final = {
-    b"\x03\xd9\xa2\x9a": "password database",  # KeePass
-    b"PWS3": "password database",  # Password Safe
-    b"\xfe\xed\xfe\xed": "key store",  # Java
-    b"\xce\xce\xce\xce": "key store",  # Java, with secret keys
-    b"GnomeKeyring\n": "keyring",
-    b"KWALLET\n": "keyring",
-    b"kych": "keyring",  # macOS
-    b"PuTTY-User-Key-File-": "private key",
-    b"SSH PRIVATE KEY FILE FORMAT": "private key",
-}
-
-
-def has_secret_content(head: bytes) -> str | None:
-    """Name the kind of secret that the beginning of a file gives away; the longer the beginning, the better.
-
-    A key must be whole: a text that only shows what a key looks like holds none.
-    """
-    for beginning, kind in _BEGINNINGS.items():
-        if head.startswith(beginning):
-            return kind
-    return next((kind for text, pattern, kind in _CONTENT if text in head and re.search(pattern, head)), None)

@@ -135,13 +135,13 @@ def test_the_root_itself_may_be_hidden(tmp_path: Path) -> None:
 
 
 def test_secrets_are_skipped_and_counted_unless_asked_for(root: Path) -> None:
-    plant(root, {".env": "x", ".env.example": "x", "id_rsa": "x", ".ssh/config": "x", "a/server.key": "x"})
+    plant(root, {".env": "x", ".env.example": "x", "id_rsa": "x", ".ssh/config": "x", "a/store.p12": "x"})
     policy = WalkPolicy(include_hidden=True)
 
     assert walked(root, policy).skipped == {
         ".env": "secret: environment file",
         "id_rsa": "secret: private key",
-        "a/server.key": "secret: private key",
+        "a/store.p12": "secret: key store",
     }
     assert walked(root, policy).ignored == {".ssh": "secret: key directory"}
     assert walked(root, policy).files == {".env.example"}

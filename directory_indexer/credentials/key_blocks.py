@@ -1,0 +1,62 @@
+"""Private keys in their text forms: PEM, OpenPGP, OpenSSH, SSH2, PuTTY, OpenVPN, XML, JSON web keys.
+
+A key must be whole enough: a text that only shows what a key looks like, or a key of x's, holds none.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from directory_indexer.credentials.spans import SecretSpan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PRIVATE_KEY: Final = "private key"
+
+
+def key_spans(text: str) -> Iterator[SecretSpan]:
+    """Find private keys; what frames them stays."""
+    for found in _BEGIN.finditer(text):
+        if body := _BODY.match(text, found.end()):
+            yield from _block(body)
+    if _PUTTY.match(text) and (lines := _PUTTY_LINES.search(text)):
+        yield SecretSpan(*lines.span(1), PRIVATE_KEY)
+    for pattern in _OTHERS:
+        for found in pattern.finditer(text):
+            if _is_random(found[1]):
+                yield SecretSpan(*found.span(1), PRIVATE_KEY)
+
+
+def _block(body: re.Match[str]) -> Iterator[SecretSpan]:
+    if len(body["key"]) >= _MIN_BLOCK and _is_random(body["key"]):
+        yield SecretSpan(*body.span("key"), PRIVATE_KEY)
+
+
+def _is_random(key: str) -> bool:
+    return len(key) >= _MIN_LENGTH and len(set(key[:200])) >= _MIN_CHARACTERS
+
+
+_MIN_LENGTH: Final = 20
+_MIN_BLOCK: Final = 40
+_MIN_CHARACTERS: Final = 6
+_GAP: Final = r"(?:[\s\"'+,|>#*;&/.-]|\\{1,4}[nrt]|<br ?/?>|\\$)"
+_BEGIN: Final = re.compile(r"BEGIN (?:[A-Za-z0-9]{1,12} ){0,3}(?:PRIVATE KEY(?: BLOCK)?|Static key V1) ?-{4,5}")
+_BODY: Final = re.compile(
+    rf"""
+    {_GAP}{{0,80}}+
+    (?:[A-Za-z0-9-]{{1,20}}:[ ][^\n\\]{{0,200}}+{_GAP}{{1,80}}+){{0,8}}+  # headers of encrypted keys and of OpenPGP
+    (?P<key>
+        [A-Za-z0-9+/=]{{16,20000}}+
+        (?:{_GAP}{{1,60}}+[A-Za-z0-9+/=]{{24,20000}}+){{0,2000}}+
+        (?:{_GAP}{{1,60}}+(?!END)[A-Za-z0-9+/=]{{1,80}}+(?=[\s"'\\<-]|\Z)){{0,2}}+
+    )""",
+    re.VERBOSE,
+)
+_OTHERS: Final = (
+    re.compile(r"<(?:D|P|Q|DP|DQ|InverseQ)>\s{0,20}([A-Za-z0-9+/]{20,1400}+={0,2})\s{0,20}</"),
+    re.compile(r"\"(?:d|p|q|dp|dq|qi)\\{0,2}\"\s{0,8}:\s{0,8}\\{0,2}\"([\w+/=-]{40,1400}+)\\{0,2}\""),
+)
+_PUTTY: Final = re.compile(r"\s{0,20}PuTTY-User-Key-File-\d")
+_PUTTY_LINES: Final = re.compile(r"Private-Lines: [0-9]{1,3}\s{1,4}((?:[A-Za-z0-9+/=]{4,80}+\s{1,4}){1,100}+)")

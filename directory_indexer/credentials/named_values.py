@@ -1,0 +1,239 @@
+"""Values that a name gives away: `password = "…"`, `"apiKey": "…"`, `<secret>…</secret>`, `--token …`.
+
+The name says that a secret may follow, the value must look like one. How much it must look like one depends on where
+it stands: in settings a value is what it says; in source code an expression is no value, and in prose most words
+that follow "password" are words.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import TYPE_CHECKING, Final
+
+from directory_indexer.credentials.names import Naming, naming_of
+from directory_indexer.credentials.spans import SecretSpan
+from directory_indexer.credentials.strength import is_password, is_phrase, is_placeholder, is_strong
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SETTINGS_KINDS: Final = frozenset("dotenv hcl ini json jsonl properties toml xml yaml".split())
+"""Kinds of files in which what follows a name is its value as it stands."""
+PROSE_KINDS: Final = frozenset(
+    "asciidoc bibtex email html latex man markdown mbox notebook org pdf restructuredtext subtitles svg text textile "
+    "typst wiki log".split()
+)
+
+
+def named_spans(text: str, lowered: str, kind: str) -> Iterator[SecretSpan]:
+    """Find the values that stand behind names of secrets; `lowered` is the text in lower case."""
+    for stem in _STEMS:
+        for at in stem.finditer(lowered):
+            found = _VALUE.match(text, at.start())
+            if found and (span := _span(text, found, kind)):
+                yield span
+
+
+def _span(text: str, found: re.Match[str], kind: str) -> SecretSpan | None:
+    name_start = _name_start(text, found.start())
+    naming = naming_of(text[name_start : found.end("name")])
+    if naming is None or not _is_name_alone(text, name_start, found, kind):
+        return None
+    group = str(found.lastgroup)
+    start, end = found.span(group)
+    if group == "bare":
+        end = _end_of_bare(text, name_start, found, kind)
+    value = text[start:end]
+    is_secret = _is_basic(text[max(start - 7, 0) : start], value) or _judge(found, group, kind)(naming, value)
+    return SecretSpan(start, end, naming.value) if is_secret else None
+
+
+def _name_start(text: str, at: int) -> int:
+    found = _NAME_BEFORE.search(text, max(at - _MAX_BEFORE, 0), at)
+    return found.start() if found else at
+
+
+def _is_name_alone(text: str, name_start: int, found: re.Match[str], kind: str) -> bool:
+    """Tell whether a name that only blanks separate from its value is an option or a directive, and not a word."""
+    if found["blank"] is None:
+        if found["tag"] is not None and not text.startswith(("</", "]]>"), found.end()):
+            return False
+        return found["said"] is None or kind in PROSE_KINDS or "|" not in found["said"]
+    before = text[max(text.rfind("\n", 0, name_start) + 1, name_start - _MAX_LINE) : name_start]
+    if _DIRECTIVE.search(before):
+        return True
+    return kind not in PROSE_KINDS and found.lastgroup != "bare" and _IN_SQL.fullmatch(found["name"]) is not None
+
+
+def _end_of_bare(text: str, name_start: int, found: re.Match[str], kind: str) -> int:
+    """Take the rest of the line for the value where a line of settings is a name and its value."""
+    start, end = found.span("bare")
+    if kind in PROSE_KINDS or not _is_line_of_settings(text, name_start, kind):
+        return end
+    line = _REST.match(text, start)
+    return line.end() if line and line.end() > end else end
+
+
+def _is_line_of_settings(text: str, name_start: int, kind: str) -> bool:
+    line_start = text.rfind("\n", max(name_start - _MAX_LINE, 0), name_start) + 1
+    return kind in _LINE_KINDS and _LINE_START.fullmatch(text, line_start, name_start) is not None
+
+
+def _judge(found: re.Match[str], group: str, kind: str) -> Callable[[Naming, str], bool]:
+    is_loose = found["call"] is not None or found["said"] is not None
+    if is_loose or (found["blank"] is not None and kind in PROSE_KINDS):
+        return _judge_strictly
+    if kind in SETTINGS_KINDS or kind in _LINE_KINDS:
+        return _judge_settings
+    if group == "bare":
+        return _judge_said if kind in PROSE_KINDS else _judge_expression
+    return _judge_literal
+
+
+def _judge_settings(naming: Naming, value: str) -> bool:
+    if naming == Naming.PASSWORD:
+        return is_password(value) or is_strong(value) or is_phrase(value)
+    return is_strong(value) or _is_mixed(value)
+
+
+def _judge_literal(naming: Naming, value: str) -> bool:
+    if naming == Naming.PASSWORD:
+        return is_password(value) or is_strong(value)
+    return is_strong(value) or _is_mixed(value)
+
+
+def _judge_said(naming: Naming, value: str) -> bool:
+    value = value.rstrip(".,;:!?)")
+    return is_password(value) or is_strong(value) if naming == Naming.PASSWORD else is_strong(value) or _is_mixed(value)
+
+
+def _judge_strictly(naming: Naming, value: str) -> bool:
+    value = value.rstrip(".,;:!?)")
+    if naming == Naming.PASSWORD:
+        return (is_password(value) and _HARD_PASSWORD.match(value) is not None) or is_strong(value)
+    return is_strong(value)
+
+
+def _judge_expression(naming: Naming, value: str) -> bool:
+    return is_strong(value) and _EXPRESSION.search(value) is None and naming in Naming
+
+
+def _is_mixed(value: str) -> bool:
+    """Tell whether a value that a person made up as a key mixes letters, digits and signs."""
+    return (
+        len(value) >= _MIN_MIXED
+        and " " not in value
+        and _MIXED.match(value) is not None
+        and not is_placeholder(value)
+        and _PATH.match(value) is None
+    )
+
+
+def _is_basic(before: str, value: str) -> bool:
+    """Tell whether a value is a user and a password in base64, as HTTP and container registries take them."""
+    if _OTHER_SCHEME.search(before) or not _BASE64.fullmatch(value):
+        return False
+    try:
+        text = base64.b64decode(value, validate=True).decode("utf-8")
+    except (binascii.Error, ValueError):
+        return False
+    user, _, password = text.partition(":")
+    return bool(user) and text.isprintable() and bool(password) and not is_placeholder(password)
+
+
+_MAX_BEFORE: Final = 48
+_MAX_LINE: Final = 200
+_MIN_MIXED: Final = 10
+
+_LINE_KINDS: Final = frozenset("batch bash dockerfile dotenv fish ini make properties yaml".split())
+_LINE_START: Final = re.compile(
+    r"[ \t]{0,40}(?:(?:export|set|setx|env|arg|-|- |-e|\"|'|local|readonly|declare -x|set -[gUx]{1,3})[ \t]{0,4}[\"']?)?"
+    r"[\w.-]{0,60}",
+    re.IGNORECASE,
+)
+_NAME_BEFORE: Final = re.compile(
+    r"(?:(?:api|access|secret|auth|private|account|master|encryption|signing|client|app|licen[cs]e|unseal|recovery) ){0,2}"
+    r"[\w.-]*\Z",
+    re.IGNORECASE,
+)
+_DIRECTIVE: Final = re.compile(
+    r"(?:^|[\s\"'`;&|(])(?:--?|(?:env|arg|setenv|setx|export|set(?:[ \t]+-[a-zA-Z]{1,3})?|"
+    r"(?:configure|config)[ \t]+(?:set|--global)|"
+    r"login[ \t]+\S{1,64}|user(?:name)?[ \t]+\S{1,64}|account)[ \t]+)$|^[ \t]*$",
+    re.IGNORECASE,
+)
+_IN_SQL: Final = re.compile(r"(?i)password|pass")
+_EXPRESSION: Final = re.compile(r"[(\[{]|[A-Za-z_]\.[A-Za-z_]|->|::|^\$|^[A-Za-z_]+\d?$")
+_HARD_PASSWORD: Final = re.compile(
+    r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])(?!\d{1,4}[a-z]{1,5}$)(?![a-z]{1,12}-?\d{1,4}$)|.{0,40}[!@#$%^&*?]."
+)
+_MIXED: Final = re.compile(
+    r"(?=\D*\d)(?=[^a-zA-Z]*[a-zA-Z])(?=.{0,80}?(?:[A-Z].{0,80}?[a-z]|[a-z].{0,80}?[A-Z]|[!@#$%^&*+=?~]|\d[a-z]{1,8}\d))"
+)
+_PATH: Final = re.compile(
+    r"(?:[\w-]+\.){2,}|\.{0,2}/|[A-Za-z]:\\|\w+:/|[\w.-]+/[\w.-]+/|[a-z]+(?:[-_.][a-z]+)*[-_.]?v?\d{1,2}$|\w+\(|\w+\["
+)
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{8,2000}={0,2}")
+_OTHER_SCHEME: Final = re.compile(r"(?i)bearer |token |bot ")
+_REST: Final = re.compile(r"[^\s\"'][^\s]{0,4096}+(?=[ \t]*(?:$|[ \t][#;]))", re.MULTILINE)
+_VALUE_MAY_FOLLOW: Final = r"""(?=
+    [\w.-]{0,48}+ (?:[ ](?:key|token|value|secret|password|\d{1,2})(?![\w])){0,2}+
+    (?:
+        \\{0,3}["'`\])*]{0,4}+ (?:\[\d{0,6}\])?
+        (?:[ \t]?:?[ \t]{0,2}[a-z_&'][\w.<>\[\]|?' ]{0,40}?(?=[ \t]{0,4}=))? [ \t]{0,40}+ [=:,|!?+]
+      | >
+      | </
+      | \([ \t]{0,8}["'`]
+      | [ ]is[ ]
+      | \t
+      | \\{0,3}["']? \s{1,40} -?[ ]? \\{0,3}["']? (?:value|defaultvalue|content)
+      | \\{0,3}["'], \s{0,40} \\{0,3}["'] value
+      | [ ][\w:]{1,20}="
+      | [ \t]{1,40} (?:["'`]|\S{0,64}?\d)
+    ))"""
+_STEMS: Final = tuple(
+    re.compile(stem + _VALUE_MAY_FOLLOW, re.VERBOSE)
+    for stem in (
+        r"k(?:(?<=tok)en|ey|(?<=psk))",
+        "pass",
+        "pw",
+        "cre(?:t|d)(?:(?<=secret)|(?<=cred))",
+        "auth",
+        "salt",
+        "totp",
+    )
+)
+"""What each such name contains, in lower case; the engine looks for the letters before the first bracket."""
+
+_VALUE: Final = re.compile(
+    r"""
+    (?P<name>[\w.-]{1,48}+)
+    (?:
+        (?:[ ](?:key|token|value|secret|password|\d{1,2})(?![\w])){0,2}+ \*{0,2}  # API key: …, **Password**: …
+        (?:\\{0,3}["'`])?+ [\])]{0,2}+ (?:\[\d{0,6}\])?+
+        (?:[ \t]?:?[ \t]{0,2}[A-Za-z_&'][\w.<>\[\]|?' ]{0,40}?(?=[ \t]{0,4}=[^=]))?+     # password: str = …
+        [ \t]{0,40}+ (?:=>|:=|\?=|\+=|[!=]==?|=|:) \*{0,2}+
+        (?:\s{0,2}[|>][+-]?\d?(?=[ \t]{0,4}\n))?+                                   # block of YAML
+        (?:[ \t]*+\\?\n)?+ [ \t]{0,40}+
+      | (?P<call>\([ \t]{0,8}+(?=["'`]))                                           # withPassword("…")
+      | \\{0,3}["']?\s{0,20}+,?\s{0,40}+-?[ ]?\\{0,3}["']?(?i:value|defaultvalue|content)   # name: PASSWORD, value: …
+        \\{0,3}["']?\s{0,8}+[=:]\s{0,8}+
+      | (?:\\{0,3}["'`])[ \t]{0,8}+,\s{0,40}+(?=\\{0,3}["'`])                       # define('PASSWORD', '…')
+      | (?:</(?i:key|name|td|th|dt|code|strong|b|span)>\s{0,40}+){0,8}+
+        (?:\s{0,40}<(?i:string|value|td|dd|code|span)\b[^<>]{0,80}+>){1,4}
+      | (?P<tag>(?:[ ][\w:]{1,20}="[^"<>]{0,60}+"){0,3}+>)\s{0,40}+(?:<!\[CDATA\[)?+          # <password>…
+      | (?P<said>[ ]is[ ]|[ ]?\|[ ]?|\t)
+      | (?P<blank>[ \t]{1,40}+)
+    )
+    (?:
+        [A-Za-z]{0,2}@?(?P<quote>\\{1,3}["']|["'`])
+        (?:(?i:bearer|basic|token|bot|apikey|sso-key|ssws|splunk|genie-?key)[ ]{1,4}+)?+
+        (?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n])){1,4096}+)(?P=quote)
+      | (?:(?i:bearer|basic|token|bot|apikey|sso-key|ssws|splunk|genie-?key)[ ]{1,4}+)?+
+        (?P<bare>[^\s"'`<>|\\,;&]{4,8192}+)
+    )
+    """,
+    re.VERBOSE,
+)

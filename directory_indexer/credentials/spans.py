@@ -1,0 +1,43 @@
+"""Where secrets stand in a text, and how they are masked so that no other character moves."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MASK: Final = "*"
+
+
+class SecretSpan(NamedTuple):
+    """Characters `start` to `end` of a text (exclusive) are a secret of this kind."""
+
+    start: int
+    end: int
+    kind: str
+
+
+def merged(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
+    """Sort spans and join those that overlap; the first one names the kind."""
+    result: list[SecretSpan] = []
+    for span in sorted(spans):
+        if result and span.start < result[-1].end:
+            result[-1] = result[-1]._replace(end=max(result[-1].end, span.end))
+        else:
+            result.append(span)
+    return result
+
+
+def masked(text: str, spans: Iterable[SecretSpan]) -> str:
+    """Mask sorted spans; white space stays, so every line and every offset stays where it was."""
+    parts: list[str] = []
+    end = 0
+    for span in spans:
+        parts += (text[end : span.start], _VISIBLE.sub(MASK, text[span.start : span.end]))
+        end = span.end
+    return "".join((*parts, text[end:]))
+
+
+_VISIBLE: Final = re.compile(r"\S")

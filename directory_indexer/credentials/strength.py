@@ -1,0 +1,108 @@
+"""Which values are secrets and which only stand for one: placeholders, names, references, words.
+
+All of it is judged by the value alone, in time proportional to its length.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Final
+
+
+def is_placeholder(value: str) -> bool:
+    """Tell whether a value only stands where a secret would: a template, a reference, an example, a mask."""
+    lowered = value.lower()
+    return (
+        len(set(lowered)) <= _MAX_REPEATED
+        or _TEMPLATE.search(value) is not None
+        or _RUN.search(lowered) is not None
+        or (_STAND_IN if len(value) < _LONG else _LONG_STAND_IN).search(lowered) is not None
+        or _WORD.fullmatch(lowered) is not None
+    )
+
+
+def is_strong(value: str) -> bool:
+    """Tell whether a value looks generated: letters and digits, or cases, change places all the time."""
+    size = len(value)
+    if not _MIN_STRONG <= size <= _MAX_STRONG or is_placeholder(value) or _NAMES.fullmatch(value):
+        return False
+    n_changes, n_digits = _changes(value)
+    if not n_digits:
+        return size >= _MIN_LETTERS and n_changes >= size * 0.3 and not _WORDS.fullmatch(value)
+    return n_changes >= max(4 if size < _SHORT else 3, size * 0.18) and n_digits < size * 0.95
+
+
+def is_password(value: str) -> bool:
+    """Tell whether a value may be a password that a person chose: letters with digits or signs among them."""
+    if not _MIN_PASSWORD <= len(value) <= _MAX_PASSWORD or is_placeholder(value) or " " in value:
+        return False
+    if _REFERENCE.fullmatch(value):
+        return False
+    has_letter = any(map(str.isalpha, value))
+    return has_letter and (any(map(str.isdigit, value)) or _SIGN.search(value) is not None)
+
+
+def is_phrase(value: str) -> bool:
+    """Tell whether a value is a pass phrase: letters alone, but more than one word of them."""
+    return _PHRASE.fullmatch(value) is not None and not is_placeholder(value) and not _ABOUT_SECRETS.search(value)
+
+
+def _changes(value: str) -> tuple[int, int]:
+    classes = [_class_of(char) for char in value if char not in "_-. "]
+    n_changes = sum(1 for left, right in pairwise(classes) if left != right and (left, right) != ("u", "l"))
+    return n_changes, classes.count("d")
+
+
+def _class_of(char: str) -> str:
+    if char.isdigit():
+        return "d"
+    if char.islower():
+        return "l"
+    return "u" if char.isupper() else "s"
+
+
+_MAX_REPEATED: Final = 3
+_MIN_STRONG: Final = 12
+_MAX_STRONG: Final = 8_192
+_MIN_LETTERS: Final = 20
+_SHORT: Final = 20
+_LONG: Final = 28
+_MIN_PASSWORD: Final = 6
+_MAX_PASSWORD: Final = 128
+
+_TEMPLATE: Final = re.compile(
+    r"\$\{|\{\{|\$\(|<%|%>|#\{|\{%|^\$[A-Za-z_]\w*$|^<|^\{[^{}]*\}$|^%\(?\w+\)?[%sd]?$|^@\w+@$|^__\w+__$|^\[\w|^&|^\*\w|"
+    r"\*{3}|\.{3}|…|•{3}|^(?:arn:aws|op://|vault:|ssm:|projects/|secretsmanager:|file:|env[.:]|ref\+|keyring:|"
+    r"ENC\[|process\.env|os\.environ|https?://)"
+)
+_RUN: Final = re.compile(r"x{4}|([^/=+])\1{7}|0123456|1234567890|abcdefgh|9876543")
+_STAND_IN: Final = re.compile(
+    r"example|change.?(?:me|it|this)|placeholder|your|dummy|redacted|replace|insert|todo|sample|fixme|foobar|fake|mock|"
+    r"here$|^enter|not.?a?.?real|undefined|removed|hidden|masked|^test.?(?:password|secret|token|key)|^some[-_]|"
+    r"^my[-_.]?(?:secret|password|token|key|api|pass)[-_.]?(?:key|token)?$"
+)
+_LONG_STAND_IN: Final = re.compile(
+    r"example|change.?(?:me|it|this)[^a-z]|placeholder|your[-_.]|redacted|replace.?(?:me|this|with)|foobar|"
+    r"[-_.](?:here|goes.here)$|insert[-_]|dummy|not.?a?.?real"
+)
+_WORD: Final = re.compile(
+    r"(?:(?:new|old|user|confirm|repeat|current|my|the|invalid|wrong|bad|good|correct|default|root|admin|db|database)"
+    r"[-_ ]?)?(?:pass(?:word|wd|phrase)?|pwd|pw|secret|token|key|credentials?)[-_]?\d?|"
+    r"null|none|nil|true|false|test\d{0,3}|testing|string|required|optional|unset|empty|default|disabled|enabled|basic|"
+    r"bearer|md5|scram-sha-256|sha256|sha-256|sha512|base64|aes-?\d{3}(?:-[a-z]{3})?|hs256|rs256|es256|ed25519|utf-?8|"
+    r"rsa-?\d{3,4}|base32|hmac-?sha\d{1,3}|x509|oauth2|openid|saml2|passw0rd|p@ssw0rd_placeholder"
+)
+_NAMES: Final = re.compile(
+    r"(?:[A-Za-z]:|~|\.{1,2})?[/\\]?(?:[a-z][a-z0-9_.-]*[/\\]){1,12}[\w.-]*|"
+    r"[A-Za-z_]+\d{0,2}(?:(?:\.|::|->|/|-)[A-Za-z_]+\d{0,2}){1,8}|(?:[A-Za-z]+_){1,12}[A-Za-z]+\d?"
+)
+_WORDS: Final = re.compile(r"(?:[A-Z]?[a-z]{2,}[-_./]?){2,}[A-Z]{0,3}")
+_REFERENCE: Final = re.compile(
+    r"\$\w+|[A-Za-z_]+\d?(?:(?:\.|::|->)[A-Za-z_]+\d?){1,8}[();,]{0,3}|[A-Z][A-Z_]+\d?|[\w.]+\(.*|/.*|\.{1,2}/.*|~/.*|"
+    r"[a-z]+(?:[A-Z][a-z]+)+\d?|[a-z]+(?:_[a-z]+)+\d?|.*\.(?:txt|key|pem|json|ya?ml|conf|properties|html?|php|py|md)|"
+    r"[A-Za-z]+[?!.:;,]|%[\w%{}.]+|[a-z]+\[.*|@[\w/]+|\W*[A-Za-z]+\W*|[A-Za-z]+(?:[/+&=|][A-Za-z]+)+"
+)
+_SIGN: Final = re.compile(r"[!@#$%^&*+=?~]")
+_PHRASE: Final = re.compile(r"[a-z]{12,40}|[A-Za-z]{3,}(?:-[A-Za-z]{3,}){3,7}|[a-z]{3,}(?: [a-z]{3,}){3,7}")
+_ABOUT_SECRETS: Final = re.compile(r"(?i)passw|secret|token|require|invalid|field|valid|must|enter|user|login")
