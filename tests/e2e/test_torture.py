@@ -16,7 +16,16 @@ TORTURE = Path(__file__).parent.parent.parent / "scripts" / "torture"
 @pytest.mark.skipif(sys.platform == "win32", reason="kills and forks")
 @pytest.mark.parametrize(
     ("part", "size"),
-    [("kills", 2), ("faults", 3), ("damage", 4), ("copies", 1), ("changes", 1), ("large", 500), ("many", 500)],
+    [
+        ("kills", 2),
+        ("faults", 3),
+        ("damage", 4),
+        ("copies", 1),
+        ("changes", 1),
+        ("grammars", 3),
+        ("large", 500),
+        ("many", 500),
+    ],
 )
 def test_a_part_passes(part: str, size: int, tmp_path: Path) -> None:
     words: list[str | Path] = [sys.executable, TORTURE, part, "--size", str(size), "--seed", "7", "--place", tmp_path]
