@@ -30,7 +30,7 @@ CODE_KINDS: frozenset[str] = frozenset(GRAMMARS)
 """The kinds of file that `extract_code` can read."""
 
 # Ordinary code parses at 1 to 4 MB a second; what takes longer is generated, or broken in a way that is not worth it.
-# Its tree grows by 100 MB a second: small files are parsed where no other limit holds.
+# Some parsers never ask: whoever calls must be able to do without this process.
 _MAX_SECONDS = 15.0
 _SECONDS = 1.0
 _SECONDS_PER_MB = 5.0

@@ -12,7 +12,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 import traceback
 import zlib
@@ -173,8 +172,6 @@ class Child:
 
 def _work(function: Callable[[], object], write_end: int) -> NoReturn:
     code, result = 0, None
-    # The processes that parse would import all the tortures, as the program at work, and take seconds to start.
-    vars(sys.modules["__main__"]).pop("__file__", None)
     try:
         result = function()
     except BaseException as error:  # noqa: BLE001 - the parent wants to know

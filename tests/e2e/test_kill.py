@@ -13,7 +13,7 @@ from indexes import Rounded
 
 from directory_indexer.docstore import DocStore
 from directory_indexer.lock import write_lock
-from directory_indexer.records import Phase
+from directory_indexer.records import Phase, file_path
 from directory_indexer.searching.nearest import Nearest
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
 from directory_indexer.vectorstore.generations import Generations
@@ -43,7 +43,11 @@ def _contents(data_dir: Path) -> dict[str, object]:
 
 
 def _kill_in(phase: Phase, process: subprocess.Popen[bytes], data_dir: Path) -> None:
-    """Kill a run as soon as it says that it has come to a phase, unless it ends first."""
+    _send_in(phase, signal.SIGKILL, process, data_dir)
+
+
+def _send_in(phase: Phase, number: signal.Signals, process: subprocess.Popen[bytes], data_dir: Path) -> None:
+    """Send a run a signal as soon as it says that it has come to a phase, unless it ends first; wait for its end."""
     database = data_dir / "data.db"
     while process.poll() is None:
         if not database.exists():
@@ -52,7 +56,7 @@ def _kill_in(phase: Phase, process: subprocess.Popen[bytes], data_dir: Path) -> 
             runs = snapshot.latest_runs(1)
         if runs and runs[0].progress.phase is phase:
             break
-    process.send_signal(signal.SIGKILL)
+    process.send_signal(number)
     process.wait()
 
 
@@ -116,3 +120,18 @@ def test_a_run_without_enough_open_files_says_so_and_the_next_one_completes(
     assert ("dirindex: " in done.stderr) == (done.returncode == 3)
     assert _index(docs, tmp_path).wait() == 0
     assert _contents(tmp_path) == truth
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGINT")
+def test_an_interrupt_ends_a_run_whatever_a_parser_does(tmp_path: Path) -> None:
+    hostile = tmp_path / "hostile"
+    hostile.mkdir()
+    for number in range(20):
+        (hostile / f"{number}.swift").write_text("#" * 262_000 + str(number), encoding="ascii")
+    run = _index(hostile, tmp_path / "data")
+
+    _send_in(Phase.READING, signal.SIGINT, run, tmp_path / "data")
+
+    assert run.returncode == 130
+    with DocStore(tmp_path / "data" / "data.db").snapshot() as snapshot:
+        assert len(snapshot.known_files_within(file_path(hostile))) < 20
