@@ -28,7 +28,9 @@ _PATIENCE_SECONDS = 60.0
 NOT_FOR_TERMINALS = re.compile(
     r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\x1b(?![\[\]\\])"
 )
-_SIGNS_OF_A_BUG = (b"Traceback (most recent call last)", b"this is a bug", b"Internal Server Error")
+_BUG = re.compile(
+    rb"this is a bug(?: \(\w+)?|Internal Server Error|Traceback \(most recent call last\)(?:.*\n(\w+))?", re.DOTALL
+)
 
 
 class Ended(NamedTuple):
@@ -46,8 +48,8 @@ class Ended(NamedTuple):
             return "does not end when it is told to"
         if self.was_late:
             return "takes too long"
-        if sign := next((sign for sign in _SIGNS_OF_A_BUG if sign in self.stderr), None):
-            return f"ends with {self.code} and says '{sign.decode()}'"
+        if bug := bug_in(self.stderr):
+            return f"ends with {self.code} and says '{bug}'"
         return "" if self.code in codes else f"ends with {self.code}"
 
 
@@ -123,6 +125,12 @@ class Containment(NamedTuple):
         process.wait()
         # Before it clears its lines, a progress bar goes to their beginning.
         return re.sub(r"\r(?=\n|\x1b\[)", "", shown.decode("utf-8", "replace"))
+
+
+def bug_in(said: bytes) -> str:
+    """Find what a program says of a bug of its own, with the kind of the exception where it tells."""
+    found = _BUG.search(said)
+    return found[0].decode() if found and not found[1] else f"Traceback: {found[1].decode()}" if found else ""
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tortures.fuzz_files import fuzz_files
-from tortures.fuzz_messages import fuzz_http, fuzz_mcp
+from tortures.fuzz_http import fuzz_http
+from tortures.fuzz_mcp import fuzz_mcp
 from tortures.fuzz_trees import fuzz_trees
 from tortures.fuzz_words import fuzz_queries, fuzz_settings
 
@@ -40,11 +41,11 @@ class Fuzz:
     def broke(self, kind: str, complaint: str, *, name: str, content: bytes) -> None:
         """Keep a small input that broke something; of each complaint one is told."""
         self.n_broken[kind] += 1
-        place = self.kept / kind / f"{len(self.seen)}-{name}"
+        place = self.kept / kind / f"{self.n_broken[kind]:03}-{name}"
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
-        if complaint not in self.seen:
-            self.seen.add(complaint)
+        if f"{kind}: {complaint}" not in self.seen:
+            self.seen.add(f"{kind}: {complaint}")
             self.torture.require(claim=False, message=f"{kind}: {complaint}: {place} ({len(content)} bytes)")
 
 
@@ -60,6 +61,12 @@ class Round:
 
     def count(self, n_inputs: int) -> None:
         self.fuzz.n_inputs[self.kind] += n_inputs
+
+    def is_new(self, complaint: str) -> bool:
+        """Tell whether something broke for the first time, and is worth the time to make its input smaller."""
+        is_new = f"{self.kind}: {complaint}" not in self.fuzz.seen
+        self.fuzz.n_broken[self.kind] += not is_new
+        return is_new
 
     def broke(self, complaint: str, *, name: str, content: bytes) -> None:
         self.fuzz.broke(self.kind, complaint, name=name, content=content)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tortures.fuzz import Round
 
-_BATCHES = (60, 95, 200)
+_BATCHES = (95, 200, 400)
 """Fewer and more than a run parses in its own process."""
 
 _OTHER_SUFFIX = 0.05
@@ -37,12 +37,13 @@ def fuzz_files(this: Round) -> None:
     """Index a batch, change its files in place, and index it again."""
     n_files, embeds = this.chance.choice(_BATCHES), this.chance.random() < _EMBEDS
     indexing = Indexing(this.place, this.place / "tree", embeds=embeds)
-    for _ in range(2):
+    for is_last in (False, True):
         files = [_make(this, number) for number in range(n_files // 4 if embeds else n_files)]
         this.count(len(files))
         _plant(indexing.tree, files)
-        if complaint := indexing.complaint(seconds=_BATCH_SECONDS):
-            _find(this, files, complaint)
+        if complaint := indexing.complaint(seconds=_BATCH_SECONDS, looks_closer=is_last):
+            if this.is_new(complaint):
+                _find(this, files, complaint)
             return
 
 
@@ -69,9 +70,10 @@ def _find(this: Round, files: list[FuzzedFile], complaint: str) -> None:
         shutil.rmtree(tried, ignore_errors=True)
         tried.mkdir()
         _plant(tried / "tree", some)
-        is_brief = not complaint.startswith(("a second run", "the doctor", "`"))
+        closer = complaint.startswith(("the doctor", "`"))
+        is_brief = not closer and not complaint.startswith("a second run")
         seconds = _FILE_SECONDS if len(some) == 1 else _BATCH_SECONDS
-        return Indexing(tried, tried / "tree").complaint(seconds=seconds, is_brief=is_brief)
+        return Indexing(tried, tried / "tree").complaint(seconds=seconds, is_brief=is_brief, looks_closer=closer)
 
     left = list(smallest(files, lambda some: told_of(tuple(some)) == complaint, seconds=_SECONDS_TO_HALVE))
     if complaint == "takes too long" and len(left) > 1:

@@ -23,9 +23,11 @@ class Indexing:
         self.tree, self.data_dir = tree, data_dir or place / "data"
         self._place, self._program = place, DIRINDEX if embeds else CHEAPLY
 
-    def complaint(self, *, seconds: float = 300.0, is_brief: bool = False) -> str:
+    def complaint(self, *, seconds: float = 300.0, is_brief: bool = False, looks_closer: bool = True) -> str:
         """Index the tree and say what is wrong; briefly: only whether the run ends as it should."""
-        return self._first(seconds) or ("" if is_brief else self._second(seconds) or self._doctor() or self._shown())
+        told = self._first(seconds)
+        told = told or ("" if is_brief else self._second(seconds))
+        return told or (self._doctor() or self._shown() if looks_closer and not is_brief else "")
 
     def _run(self, *words: str | Path, seconds: float = 120.0) -> Ended:
         return Containment(self._place, seconds).run(*self._program, *words, "--data-dir", self.data_dir)

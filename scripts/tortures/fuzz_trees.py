@@ -165,7 +165,8 @@ def fuzz_trees(this: Round) -> None:
         this.count(len(plants))
         _plant_all(indexing.tree, plants)
         if complaint := indexing.complaint(seconds=_SECONDS):
-            _find(this, plants, complaint, is_inside=is_inside)
+            if this.is_new(complaint):
+                _find(this, plants, complaint, is_inside=is_inside)
             break
     _remove(this.place)
 

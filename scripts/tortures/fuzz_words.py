@@ -118,7 +118,8 @@ def fuzz_queries(this: Round) -> None:
         n_done, complaint = _asked(data_dir, queries)
         if not complaint:
             break
-        _keep_query(this, data_dir, queries[n_done], complaint)
+        if this.is_new(complaint):
+            _keep_query(this, data_dir, queries[n_done], complaint)
         queries = queries[n_done + 1 :]
     for query in [_query(this.chance).replace("\0", "") for _ in range(_N_COMMANDS)]:
         words = (
@@ -128,7 +129,7 @@ def fuzz_queries(this: Round) -> None:
             data_dir,
             "--explain",
             "--",
-            query.encode("utf-8", "replace").decode(),
+            _unicode(query),
         )
         shown = Containment(this.place).shown(*words)
         if found := NOT_FOR_TERMINALS.search(shown):
@@ -186,12 +187,17 @@ def _request(query: str, mode: SearchMode) -> SearchRequest:
     """Make a request that follows from its query alone, so that it can be made again."""
     further: dict[str, Any] = {}
     if len(query) % 5 == 0:
-        further["globs"] = (query[:50],)
+        further["globs"] = (_unicode(query[:50]),)
     if len(query) % 7 == 0:
         further["kinds"] = tuple(query.split()[:3])
     if len(query) % 11 == 0:
-        further["scope"] = (FilePath("/" + query[:20]),)
+        further["scope"] = (FilePath(f"/{_unicode(query[:20])}"),)
     return SearchRequest(query, mode=mode, limit=1 + len(query) % 50, **further)
+
+
+def _unicode(text: str) -> str:
+    """Leave out what no command and no message can bring."""
+    return text.encode("utf-8", "ignore").decode()
 
 
 def _keep_query(this: Round, data_dir: Path, query: str, complaint: str) -> None:
@@ -206,7 +212,7 @@ def fuzz_settings(this: Round) -> None:
     for _ in range(_N_SETTINGS):
         content, variables = _some_settings(this.chance), _some_variables(this.chance)
         this.count(1)
-        if complaint := _settings_complaint(this, content, variables):
+        if (complaint := _settings_complaint(this, content, variables)) and this.is_new(complaint):
             if variables and _settings_complaint(this, content, {}) == complaint:
                 variables = {}
             if not variables:
@@ -222,7 +228,7 @@ def _settings_complaint(this: Round, content: bytes, variables: dict[str, str]) 
     (data_dir / "config.json").write_bytes(content)
     contained = Containment(this.place)
     environ = contained.environ(**variables)
-    commands = [("config", "--json")]
+    commands = [("config", "--json"), ("config",)]
     # Only what is certain to stay on this machine is let further.
     if not re.search(rb"endpoint|provider|path|collection|ca_file", content + "".join(variables).lower().encode()):
         commands += [("index", str(this.place / "tree"), "--json", "--quiet"), ("status", "--json")]
@@ -259,7 +265,7 @@ def _some_variables(chance: random.Random) -> dict[str, str]:
 
 def _some_value(chance: random.Random) -> Any:
     numbers = (-1, 0, 1, 2**31, 2**63, 2**64, 10**400, 0.5, -0.0, 1e308, True, None)
-    text = chance.choice(STRINGS).encode("utf-8", "replace").decode()
+    text = chance.choice(STRINGS)
     return chance.choice((*numbers, text, text, [], [text], [[]], {}, {text: text}, [None] * 1000, "x" * 10**5))
 
 

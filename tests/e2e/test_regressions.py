@@ -16,7 +16,7 @@ REGRESSIONS = Path(__file__).parent.parent / "data" / "regressions" / "files"
 def test_what_once_broke_a_run_costs_at_most_itself(tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     shutil.copytree(REGRESSIONS, tree)
-    command = [DIRINDEX, "index", "--json", "--data-dir", tmp_path / "data", tree]
+    command: list[str | Path] = [DIRINDEX, "index", "--json", "--data-dir", tmp_path / "data", tree]
     done = subprocess.run(command, capture_output=True, check=False, timeout=100)
     assert done.returncode in {0, 1}, done.stderr
     report = json.loads(done.stdout)
