@@ -30,16 +30,18 @@ PROSE_KINDS: Final = frozenset(
 def named_spans(text: str, lowered: str, kind: str) -> Iterator[SecretSpan]:
     """Find the values that stand behind names of secrets; `lowered` is the text in lower case."""
     for stem in _STEMS:
+        end = 0
         for at in stem.finditer(lowered):
-            found = _VALUE.match(text, at.start())
+            found = _VALUE.match(text, at.start()) if at.start() >= end else None
             if found and (span := _span(text, found, kind)):
+                end = span.end
                 yield span
 
 
 def _span(text: str, found: re.Match[str], kind: str) -> SecretSpan | None:
     name_start = _name_start(text, found.start())
     naming = naming_of(text[name_start : found.end("name")])
-    if naming is None or not _is_name_alone(text, name_start, found, kind):
+    if naming is None or text[name_start - 1 : name_start] == "/" or not _is_name_alone(text, name_start, found, kind):
         return None
     group = str(found.lastgroup)
     start, end = found.span(group)
@@ -70,6 +72,8 @@ def _is_name_alone(text: str, name_start: int, found: re.Match[str], kind: str) 
 def _end_of_bare(text: str, name_start: int, found: re.Match[str], kind: str) -> int:
     """Take the rest of the line for the value where a line of settings is a name and its value."""
     start, end = found.span("bare")
+    if end - start == _MAX_BARE and (rest := _LONG_REST.match(text, end)):
+        return rest.end()
     if kind in PROSE_KINDS or not _is_line_of_settings(text, name_start, kind):
         return end
     line = _REST.match(text, start)
@@ -145,16 +149,18 @@ def _is_basic(before: str, value: str) -> bool:
 
 _MAX_BEFORE: Final = 48
 _MAX_LINE: Final = 200
+_MAX_BARE: Final = 512
+_LONG_REST: Final = re.compile(r"[\w+/=.-]{1,65536}+")
 _MIN_MIXED: Final = 10
 
 _LINE_KINDS: Final = frozenset("batch bash dockerfile dotenv fish ini make properties yaml".split())
 _LINE_START: Final = re.compile(
-    r"[ \t]{0,40}(?:(?:export|set|setx|env|arg|-|- |-e|\"|'|local|readonly|declare -x|set -[gUx]{1,3})[ \t]{0,4}[\"']?)?"
+    r"[ \t]{0,40}(?:(?:export|set|setx|env|arg|-|- |-e|\"|'|local|readonly|set -[gUx]{1,3})[ \t]{0,4}[\"']?)?"
     r"[\w.-]{0,60}",
     re.IGNORECASE,
 )
 _NAME_BEFORE: Final = re.compile(
-    r"(?:(?:api|access|secret|auth|private|account|master|encryption|signing|client|app|licen[cs]e|unseal|recovery) ){0,2}"
+    r"(?:(?:api|access|secret|auth|private|account|master|encryption|signing|client|app|licen[cs]e|unseal) ){0,2}"
     r"[\w.-]*\Z",
     re.IGNORECASE,
 )
@@ -232,7 +238,7 @@ _VALUE: Final = re.compile(
         (?:(?i:bearer|basic|token|bot|apikey|sso-key|ssws|splunk|genie-?key)[ ]{1,4}+)?+
         (?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n])){1,4096}+)(?P=quote)
       | (?:(?i:bearer|basic|token|bot|apikey|sso-key|ssws|splunk|genie-?key)[ ]{1,4}+)?+
-        (?P<bare>[^\s"'`<>|\\,;&]{4,8192}+)
+        (?P<bare>[^\s"'`<>|\\,;&]{4,512}+)
     )
     """,
     re.VERBOSE,
