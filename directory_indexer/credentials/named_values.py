@@ -30,11 +30,15 @@ PROSE_KINDS: Final = frozenset(
 def named_spans(text: str, lowered: str, kind: str) -> Iterator[SecretSpan]:
     """Find the values that stand behind names of secrets; `lowered` is the text in lower case."""
     for stem in _STEMS:
-        end = 0
+        end = masked_end = n_nested = 0
         for at in stem.finditer(lowered):
-            found = _VALUE.match(text, at.start()) if at.start() >= end else None
-            if found and (span := _span(text, found, kind)):
-                end = span.end
+            # A hostile text is a name in the value of a name in the value of a name.
+            n_nested = n_nested + 1 if at.start() < end else 0
+            if at.start() < masked_end or n_nested > _MAX_NESTED or not (found := _VALUE.match(text, at.start())):
+                continue
+            end = max(end, found.end())
+            if span := _span(text, found, kind):
+                masked_end = span.end
                 yield span
 
 
@@ -47,9 +51,13 @@ def _span(text: str, found: re.Match[str], kind: str) -> SecretSpan | None:
     start, end = found.span(group)
     if group == "bare":
         end = _end_of_bare(text, name_start, found, kind)
-    value = text[start:end]
+    value = text[start : min(end, start + _MAX_JUDGED)]
     is_secret = _is_basic(text[max(start - 7, 0) : start], value) or _judge(found, group, kind)(naming, value)
-    return SecretSpan(start, end, naming.value) if is_secret else None
+    if not is_secret:
+        return None
+    if end - start >= _MAX_BARE and (rest := _LONG_REST.match(text, end)):
+        end = rest.end()
+    return SecretSpan(start, end, naming.value)
 
 
 def _name_start(text: str, at: int) -> int:
@@ -72,8 +80,6 @@ def _is_name_alone(text: str, name_start: int, found: re.Match[str], kind: str) 
 def _end_of_bare(text: str, name_start: int, found: re.Match[str], kind: str) -> int:
     """Take the rest of the line for the value where a line of settings is a name and its value."""
     start, end = found.span("bare")
-    if end - start == _MAX_BARE and (rest := _LONG_REST.match(text, end)):
-        return rest.end()
     if kind in PROSE_KINDS or not _is_line_of_settings(text, name_start, kind):
         return end
     line = _REST.match(text, start)
@@ -129,7 +135,8 @@ def _is_mixed(value: str) -> bool:
     return (
         len(value) >= _MIN_MIXED
         and " " not in value
-        and _MIXED.match(value) is not None
+        and _HAS_DIGIT_AND_LETTER.match(value) is not None
+        and _MIXED.search(value) is not None
         and not is_placeholder(value)
         and _PATH.match(value) is None
     )
@@ -149,6 +156,8 @@ def _is_basic(before: str, value: str) -> bool:
 
 _MAX_BEFORE: Final = 48
 _MAX_LINE: Final = 200
+_MAX_NESTED: Final = 2
+_MAX_JUDGED: Final = 256
 _MAX_BARE: Final = 512
 _LONG_REST: Final = re.compile(r"[\w+/=.-]{1,65536}+")
 _MIN_MIXED: Final = 10
@@ -175,15 +184,14 @@ _EXPRESSION: Final = re.compile(r"[(\[{]|[A-Za-z_]\.[A-Za-z_]|->|::|^\$|^[A-Za-z
 _HARD_PASSWORD: Final = re.compile(
     r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])(?!\d{1,4}[a-z]{1,5}$)(?![a-z]{1,12}-?\d{1,4}$)|.{0,40}[!@#$%^&*?]."
 )
-_MIXED: Final = re.compile(
-    r"(?=\D*\d)(?=[^a-zA-Z]*[a-zA-Z])(?=.{0,80}?(?:[A-Z].{0,80}?[a-z]|[a-z].{0,80}?[A-Z]|[!@#$%^&*+=?~]|\d[a-z]{1,8}\d))"
-)
+_HAS_DIGIT_AND_LETTER: Final = re.compile(r"(?=\D*\d)(?=[^a-zA-Z]*[a-zA-Z])")
+_MIXED: Final = re.compile(r"\A(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])|[!@#$%^&*+=?~]|\d[a-z]{1,8}\d")
 _PATH: Final = re.compile(
     r"(?:[\w-]+\.){2,}|\.{0,2}/|[A-Za-z]:\\|\w+:/|[\w.-]+/[\w.-]+/|[a-z]+(?:[-_.][a-z]+)*[-_.]?v?\d{1,2}$|\w+\(|\w+\["
 )
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{8,2000}={0,2}")
 _OTHER_SCHEME: Final = re.compile(r"(?i)bearer |token |bot ")
-_REST: Final = re.compile(r"[^\s\"'][^\s]{0,4096}+(?=[ \t]*(?:$|[ \t][#;]))", re.MULTILINE)
+_REST: Final = re.compile(r"[^\s\"'][^\s]{0,1024}+(?=[ \t]*(?:$|[ \t][#;]))", re.MULTILINE)
 _VALUE_MAY_FOLLOW: Final = r"""(?=
     [\w.-]{0,48}+ (?:[ ](?:key|token|value|secret|password|\d{1,2})(?![\w])){0,2}+
     (?:

@@ -82,4 +82,4 @@ def test_a_document_keeps_its_shape(headings: list[str], text: str) -> None:
     ],
 )
 def test_hostile_repetition_takes_time_in_proportion_to_its_length(piece: str) -> None:
-    secret_spans(piece * (1_000_000 // len(piece)), "yaml")
+    secret_spans(piece * (200_000 // len(piece)), "yaml")
