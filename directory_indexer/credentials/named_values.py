@@ -180,7 +180,7 @@ _DIRECTIVE: Final = re.compile(
     re.IGNORECASE,
 )
 _IN_SQL: Final = re.compile(r"(?i)password|pass")
-_EXPRESSION: Final = re.compile(r"[(\[{]|[A-Za-z_]\.[A-Za-z_]|->|::|^\$|^[A-Za-z_]+\d?$")
+_EXPRESSION: Final = re.compile(r"[(\[{]|\w\.[A-Za-z_]|->|::|^\$|^[A-Za-z_]+\d?$")
 _HARD_PASSWORD: Final = re.compile(
     r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])(?!\d{1,4}[a-z]{1,5}$)(?![a-z]{1,12}-?\d{1,4}$)|.{0,40}[!@#$%^&*?]."
 )

@@ -18,7 +18,7 @@ SAMPLES = [
 ]
 PIECES = (
     'password token api_key secret = : " \' \\" => {{ }} ${X} <a> </a> | , ; ( ) [ ] $6$ :// @ -p -u Bearer Basic x y1 '
-    "kind: Secret data: hunter2Xy aZ9kD83jsLq02mXz BEGIN PRIVATE KEY----- MIIEowIBAAKCAQEAx3Qd9k2vM7fWbT0aP4yLq8ZsN1cJ6hU "
+    "kind: Secret data: hunter2Xy aZ9kD83jsLq02mXz BEGIN PRIVATE KEY----- MIIEowIBAAKCAQEAx3Qd9k2vM7fWbT0aP4yLq8Zs "
     "\u0130 \u00df eyJhbGciOiJIUzI1NiJ9 . _ - **** ghp_0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
 ).split(" ")
 TEXTS = st.lists(st.sampled_from([*PIECES, "\n", " ", "\t", "  "]), max_size=40).map("".join) | st.text(max_size=200)
