@@ -15,6 +15,7 @@ from directory_indexer.credentials.formats import format_spans
 from directory_indexer.credentials.key_blocks import key_spans
 from directory_indexer.credentials.named_values import named_spans
 from directory_indexer.credentials.spans import SecretSpan, masked, merged
+from directory_indexer.credentials.strength import is_strong
 from directory_indexer.credentials.tokens import token_spans
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _repeated(text: str, spans: Sequence[SecretSpan]) -> Iterable[SecretSpan]:
     """Find the same secrets elsewhere in the text, where nothing gives them away."""
     kinds = {text[start:end]: kind for start, end, kind in spans[:_MAX_REPEATED]}
     for value, kind in kinds.items():
-        if not _MIN_REPEATED <= len(value) <= _MAX_REPEATED_LENGTH or value.isalpha():
+        if not _MIN_REPEATED <= len(value) <= _MAX_REPEATED_LENGTH or not is_strong(value):
             continue
         at = text.find(value)
         while at >= 0:

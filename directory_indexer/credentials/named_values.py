@@ -30,24 +30,34 @@ PROSE_KINDS: Final = frozenset(
 def named_spans(text: str, lowered: str, kind: str) -> Iterator[SecretSpan]:
     """Find the values that stand behind names of secrets; `lowered` is the text in lower case."""
     for stem in _STEMS:
+        end = masked_end = n_nested = 0
         for at in stem.finditer(lowered):
-            found = _VALUE.match(text, at.start())
-            if found and (span := _span(text, found, kind)):
+            # A hostile text is a name in the value of a name in the value of a name.
+            n_nested = n_nested + 1 if at.start() < end else 0
+            if at.start() < masked_end or n_nested > _MAX_NESTED or not (found := _VALUE.match(text, at.start())):
+                continue
+            end = max(end, found.end())
+            if span := _span(text, found, kind):
+                masked_end = span.end
                 yield span
 
 
 def _span(text: str, found: re.Match[str], kind: str) -> SecretSpan | None:
     name_start = _name_start(text, found.start())
     naming = naming_of(text[name_start : found.end("name")])
-    if naming is None or not _is_name_alone(text, name_start, found, kind):
+    if naming is None or text[name_start - 1 : name_start] == "/" or not _is_name_alone(text, name_start, found, kind):
         return None
     group = str(found.lastgroup)
     start, end = found.span(group)
     if group == "bare":
         end = _end_of_bare(text, name_start, found, kind)
-    value = text[start:end]
+    value = text[start : min(end, start + _MAX_JUDGED)]
     is_secret = _is_basic(text[max(start - 7, 0) : start], value) or _judge(found, group, kind)(naming, value)
-    return SecretSpan(start, end, naming.value) if is_secret else None
+    if not is_secret:
+        return None
+    if end - start >= _MAX_BARE and (rest := _LONG_REST.match(text, end)):
+        end = rest.end()
+    return SecretSpan(start, end, naming.value)
 
 
 def _name_start(text: str, at: int) -> int:
@@ -125,7 +135,8 @@ def _is_mixed(value: str) -> bool:
     return (
         len(value) >= _MIN_MIXED
         and " " not in value
-        and _MIXED.match(value) is not None
+        and _HAS_DIGIT_AND_LETTER.match(value) is not None
+        and _MIXED.search(value) is not None
         and not is_placeholder(value)
         and _PATH.match(value) is None
     )
@@ -145,16 +156,20 @@ def _is_basic(before: str, value: str) -> bool:
 
 _MAX_BEFORE: Final = 48
 _MAX_LINE: Final = 200
+_MAX_NESTED: Final = 2
+_MAX_JUDGED: Final = 256
+_MAX_BARE: Final = 512
+_LONG_REST: Final = re.compile(r"[\w+/=.-]{1,65536}+")
 _MIN_MIXED: Final = 10
 
 _LINE_KINDS: Final = frozenset("batch bash dockerfile dotenv fish ini make properties yaml".split())
 _LINE_START: Final = re.compile(
-    r"[ \t]{0,40}(?:(?:export|set|setx|env|arg|-|- |-e|\"|'|local|readonly|declare -x|set -[gUx]{1,3})[ \t]{0,4}[\"']?)?"
+    r"[ \t]{0,40}(?:(?:export|set|setx|env|arg|-|- |-e|\"|'|local|readonly|set -[gUx]{1,3})[ \t]{0,4}[\"']?)?"
     r"[\w.-]{0,60}",
     re.IGNORECASE,
 )
 _NAME_BEFORE: Final = re.compile(
-    r"(?:(?:api|access|secret|auth|private|account|master|encryption|signing|client|app|licen[cs]e|unseal|recovery) ){0,2}"
+    r"(?:(?:api|access|secret|auth|private|account|master|encryption|signing|client|app|licen[cs]e|unseal) ){0,2}"
     r"[\w.-]*\Z",
     re.IGNORECASE,
 )
@@ -165,19 +180,18 @@ _DIRECTIVE: Final = re.compile(
     re.IGNORECASE,
 )
 _IN_SQL: Final = re.compile(r"(?i)password|pass")
-_EXPRESSION: Final = re.compile(r"[(\[{]|[A-Za-z_]\.[A-Za-z_]|->|::|^\$|^[A-Za-z_]+\d?$")
+_EXPRESSION: Final = re.compile(r"[(\[{]|\w\.[A-Za-z_]|->|::|^\$|^[A-Za-z_]+\d?$")
 _HARD_PASSWORD: Final = re.compile(
     r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])(?!\d{1,4}[a-z]{1,5}$)(?![a-z]{1,12}-?\d{1,4}$)|.{0,40}[!@#$%^&*?]."
 )
-_MIXED: Final = re.compile(
-    r"(?=\D*\d)(?=[^a-zA-Z]*[a-zA-Z])(?=.{0,80}?(?:[A-Z].{0,80}?[a-z]|[a-z].{0,80}?[A-Z]|[!@#$%^&*+=?~]|\d[a-z]{1,8}\d))"
-)
+_HAS_DIGIT_AND_LETTER: Final = re.compile(r"(?=\D*\d)(?=[^a-zA-Z]*[a-zA-Z])")
+_MIXED: Final = re.compile(r"\A(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])|[!@#$%^&*+=?~]|\d[a-z]{1,8}\d")
 _PATH: Final = re.compile(
     r"(?:[\w-]+\.){2,}|\.{0,2}/|[A-Za-z]:\\|\w+:/|[\w.-]+/[\w.-]+/|[a-z]+(?:[-_.][a-z]+)*[-_.]?v?\d{1,2}$|\w+\(|\w+\["
 )
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{8,2000}={0,2}")
 _OTHER_SCHEME: Final = re.compile(r"(?i)bearer |token |bot ")
-_REST: Final = re.compile(r"[^\s\"'][^\s]{0,4096}+(?=[ \t]*(?:$|[ \t][#;]))", re.MULTILINE)
+_REST: Final = re.compile(r"[^\s\"'][^\s]{0,1024}+(?=[ \t]*(?:$|[ \t][#;]))", re.MULTILINE)
 _VALUE_MAY_FOLLOW: Final = r"""(?=
     [\w.-]{0,48}+ (?:[ ](?:key|token|value|secret|password|\d{1,2})(?![\w])){0,2}+
     (?:
@@ -232,7 +246,7 @@ _VALUE: Final = re.compile(
         (?:(?i:bearer|basic|token|bot|apikey|sso-key|ssws|splunk|genie-?key)[ ]{1,4}+)?+
         (?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n])){1,4096}+)(?P=quote)
       | (?:(?i:bearer|basic|token|bot|apikey|sso-key|ssws|splunk|genie-?key)[ ]{1,4}+)?+
-        (?P<bare>[^\s"'`<>|\\,;&]{4,8192}+)
+        (?P<bare>[^\s"'`<>|\\,;&]{4,512}+)
     )
     """,
     re.VERBOSE,

@@ -27,7 +27,8 @@ def is_strong(value: str) -> bool:
     size = len(value)
     if not _MIN_STRONG <= size <= _MAX_STRONG or is_placeholder(value) or _NAMES.fullmatch(value):
         return False
-    n_changes, n_digits = _changes(value)
+    size = min(size, _SAMPLED)
+    n_changes, n_digits = _changes(value[:_SAMPLED])
     if not n_digits:
         return size >= _MIN_LETTERS and n_changes >= size * 0.3 and not _WORDS.fullmatch(value)
     return n_changes >= max(4 if size < _SHORT else 3, size * 0.18) and n_digits < size * 0.95
@@ -64,7 +65,8 @@ def _class_of(char: str) -> str:
 
 _MAX_REPEATED: Final = 3
 _MIN_STRONG: Final = 12
-_MAX_STRONG: Final = 8_192
+_MAX_STRONG: Final = 65_536
+_SAMPLED: Final = 256
 _MIN_LETTERS: Final = 20
 _SHORT: Final = 20
 _LONG: Final = 28
@@ -97,10 +99,10 @@ _NAMES: Final = re.compile(
     r"(?:[A-Za-z]:|~|\.{1,2})?[/\\]?(?:[a-z][a-z0-9_.-]*[/\\]){1,12}[\w.-]*|"
     r"[A-Za-z_]+\d{0,2}(?:(?:\.|::|->|/|-)[A-Za-z_]+\d{0,2}){1,8}|(?:[A-Za-z]+_){1,12}[A-Za-z]+\d?"
 )
-_WORDS: Final = re.compile(r"(?:[A-Z]?[a-z]{2,}[-_./]?){2,}[A-Z]{0,3}")
+_WORDS: Final = re.compile(r"(?:[A-Z]?[a-z]{2,}+[-_./]?){2,}[A-Z]{0,3}")
 _REFERENCE: Final = re.compile(
     r"\$\w+|[A-Za-z_]+\d?(?:(?:\.|::|->)[A-Za-z_]+\d?){1,8}[();,]{0,3}|[A-Z][A-Z_]+\d?|[\w.]+\(.*|/.*|\.{1,2}/.*|~/.*|"
-    r"[a-z]+(?:[A-Z][a-z]+)+\d?|[a-z]+(?:_[a-z]+)+\d?|.*\.(?:txt|key|pem|json|ya?ml|conf|properties|html?|php|py|md)|"
+    r"[a-z]+(?:[A-Z][a-z]+)+\d?|[a-z]+(?:_[a-z]+)+\d?|.*\.(?:txt|key|pem|json|ya?ml|conf|properties|html?|php|py|md)(?:#.*)?|#[A-Za-z][\w-]*|"
     r"[A-Za-z]+[?!.:;,]|%[\w%{}.]+|[a-z]+\[.*|@[\w/]+|\W*[A-Za-z]+\W*|[A-Za-z]+(?:[/+&=|][A-Za-z]+)+"
 )
 _SIGN: Final = re.compile(r"[!@#$%^&*+=?~]")

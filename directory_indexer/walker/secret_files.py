@@ -177,8 +177,8 @@ SECRET_NAMES: Final = {
         *(
             f".{shell}_history"
             for shell in (
-                "bash zsh sh ash ksh python node_repl psql mysql sqlite rediscli redis irb pry mongo mongosh dbshell php "
-                "scala julia R"
+                "bash zsh sh ash ksh python node_repl psql mysql sqlite rediscli redis irb pry mongo mongosh dbshell "
+                "php scala julia R"
             ).split()
         ),
         *(

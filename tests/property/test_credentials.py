@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+import secret_corpus
+from hypothesis import given
+from hypothesis import strategies as st
+
+from directory_indexer.credentials import redact, redact_document, secret_spans
+from directory_indexer.records import Document, Section
+
+KINDS = ("", "text", "python", "yaml", "json", "bash", "csv", "markdown", "xml")
+SAMPLES = [
+    file.content.decode("utf-8", "replace")
+    for name in ("secret", "innocent")
+    for file in secret_corpus.sample_files(name)
+]
+PIECES = (
+    'password token api_key secret = : " \' \\" => {{ }} ${X} <a> </a> | , ; ( ) [ ] $6$ :// @ -p -u Bearer Basic x y1 '
+    "kind: Secret data: hunter2Xy aZ9kD83jsLq02mXz BEGIN PRIVATE KEY----- MIIEowIBAAKCAQEAx3Qd9k2vM7fWbT0aP4yLq8Zs "
+    "\u0130 \u00df eyJhbGciOiJIUzI1NiJ9 . _ - **** ghp_0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
+).split(" ")
+TEXTS = st.lists(st.sampled_from([*PIECES, "\n", " ", "\t", "  "]), max_size=40).map("".join) | st.text(max_size=200)
+
+
+@given(TEXTS, st.sampled_from(KINDS))
+def test_a_mask_moves_nothing(text: str, kind: str) -> None:
+    redacted, spans = redact(text, kind)
+
+    assert len(redacted) == len(text)
+    assert [at for at, char in enumerate(text) if char.isspace()] == [
+        at for at, char in enumerate(redacted) if char.isspace()
+    ]
+    assert all(0 <= start < end <= len(text) for start, end, _ in spans)
+    assert all(left.end <= right.start for left, right in pairwise(spans))
+
+
+@given(TEXTS, st.sampled_from(KINDS))
+def test_masking_twice_is_masking_once(text: str, kind: str) -> None:
+    redacted, _ = redact(text, kind)
+
+    assert redact(redacted, kind)[0] == redacted
+
+
+@pytest.mark.parametrize("text", SAMPLES)
+def test_masking_a_real_file_twice_is_masking_it_once(text: str) -> None:
+    redacted, _ = redact(text)
+
+    assert len(redacted) == len(text)
+    assert redact(redacted)[0] == redacted
+
+
+@given(st.lists(TEXTS, max_size=4), TEXTS)
+def test_a_document_keeps_its_shape(headings: list[str], text: str) -> None:
+    sections = tuple(Section(at, (heading,)) for at, heading in enumerate(headings))
+
+    redacted = redact_document(Document(text, "markdown", text[:40], sections)).document
+
+    assert len(redacted.text) == len(text)
+    assert len(redacted.title) == len(text[:40])
+    assert [(section.start, len(section.headings)) for section in redacted.sections] == [
+        (section.start, len(section.headings)) for section in sections
+    ]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *(
+            "key=",
+            "password=",
+            "key>",
+            "password: ",
+            '"d":"',
+            "://a:b",
+            "-p x",
+            "BEGIN PRIVATE KEY-----\n",
+            "kind: Secret\n",
+        ),
+        *("api_key=aZ9kD83j", "_aaaaaaaaaaaaaaaa", ".eyJ", "$6$a", "password,", "name: password\n value", "key\\\\\\"),
+    ],
+)
+def test_hostile_repetition_takes_time_in_proportion_to_its_length(piece: str) -> None:
+    secret_spans(piece * (200_000 // len(piece)), "yaml")
