@@ -345,7 +345,7 @@ def embedding_text(chunk: Chunk, path: FilePath) -> str:
 class ParsedFile(NamedTuple):
     """A file that was read and cut into chunks, as it was at `hash` and the stamp of `source`, taken at `seen_ns`.
 
-    `n_redacted` counts the secrets that were masked in it.
+    `n_masked` counts the secrets that were masked in it.
     """
 
     source: SourceFile
@@ -355,7 +355,7 @@ class ParsedFile(NamedTuple):
     chunks: tuple[Chunk, ...]
     page_starts: tuple[int, ...] = ()
     seen_ns: int = 0
-    n_redacted: int = 0
+    n_masked: int = 0
 
 
 class EmbeddingSpace(NamedTuple):
@@ -645,6 +645,8 @@ class RunRecord(NamedTuple):
 class IndexReport(NamedTuple):
     """What an index run did. Files seen = added + changed + moved + unchanged + skipped + failed.
 
+    `n_masked` counts the secrets that were masked in the texts of files that were read.
+
     `refused` are chunks that stay without a vector because the provider takes everything but them; `unavailable` says
     why chunks wait for a provider that takes nothing.
     """
@@ -662,6 +664,7 @@ class IndexReport(NamedTuple):
     n_chunks: int = 0
     n_embedded: int = 0
     n_reused: int = 0
+    n_masked: int = 0
     n_pending: int = 0
     n_bytes: int = 0
     n_tokens: int = 0
@@ -700,7 +703,7 @@ class MigrationReport(NamedTuple):
 class DirectoryStatus(NamedTuple):
     """One tracked directory: what of it is searchable by words (`n_chunks`) and by meaning (`n_embedded`).
 
-    `n_refused` chunks are not, because the provider refuses their texts.
+    `n_refused` chunks are not, because the provider refuses their texts; `n_masked` secrets are masked in them.
     """
 
     path: FilePath
@@ -713,6 +716,7 @@ class DirectoryStatus(NamedTuple):
     skipped: tuple[tuple[SkipReason, int], ...]
     n_failed: int
     n_refused: int = 0
+    n_masked: int = 0
 
 
 class StatusReport(NamedTuple):

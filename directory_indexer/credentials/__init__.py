@@ -30,7 +30,7 @@ class Redaction(NamedTuple):
     """A document without its secrets, how many were masked, and which kind it is if it holds little else."""
 
     document: Document
-    n_redacted: int = 0
+    n_masked: int = 0
     kind_of_all: str | None = None
 
 

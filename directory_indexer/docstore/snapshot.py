@@ -246,14 +246,14 @@ class Snapshot(Reading):
         """List the files and directories that the last run could not process, and chunks that were refused."""
         condition, arguments = within_condition(within)
         rows = self._connection.execute(
-            f"""SELECT path, reason, detail FROM files f WHERE state = 'failed' AND {condition}
+            f"""SELECT path, reason, detail, broken_hash FROM files f WHERE state = 'failed' AND {condition}
                 UNION ALL
-                SELECT f.path, 'embed', 'chunk ' || (c.ordinal + 1) || ': ' || r.reason FROM refused_chunks r
+                SELECT f.path, 'embed', 'chunk ' || (c.ordinal + 1) || ': ' || r.reason, NULL FROM refused_chunks r
                 JOIN chunks c ON c.id = r.id JOIN files f ON f.id = c.file_id WHERE {condition}
                 ORDER BY path LIMIT ?""",  # noqa: S608
             [*arguments, *arguments, limit],
         )
-        return tuple(FileFailure(FilePath(path), Stage(reason), detail) for path, reason, detail in rows)
+        return tuple(FileFailure(FilePath(row[0]), Stage(row[1]), row[2], hash=row[3]) for row in rows)
 
     def skipped_files(self, *, within: FilePath | None, limit: int) -> tuple[SkippedFile, ...]:
         """List the files that were left out, with reason and detail."""
@@ -300,6 +300,9 @@ class Snapshot(Reading):
             skipped=tuple((SkipReason(reason), count) for reason, count in skipped),
             n_failed=self._count(
                 "SELECT count(*) FROM files WHERE directory_id = ? AND state = 'failed'", (directory_id,)
+            ),
+            n_masked=self._count(
+                "SELECT coalesce(sum(n_masked), 0) FROM files WHERE directory_id = ?", (directory_id,)
             ),
             n_refused=self._count(
                 """SELECT count(*) FROM refused_chunks r JOIN chunks c ON c.id = r.id JOIN files f ON f.id = c.file_id

@@ -64,7 +64,7 @@ _FAILURE_COLUMNS = f"{_STAMP_COLUMNS}, state, reason, detail, broken_hash, broke
 _EXCLUDED = ", ".join(f"excluded.{name}" for name in _FAILURE_COLUMNS.split(", "))
 _FILE_COLUMNS = (
     f"{_STAMP_COLUMNS}, directory_id, state, hash, recipe, kind, title, page_starts, reason, detail, "
-    "broken_hash, broken_recipe"
+    "n_masked, broken_hash, broken_recipe"
 )
 _FILE_MARKS = ", ".join("?" * len(_FILE_COLUMNS.split(",")))
 _ADD_FILE = f"INSERT INTO files ({_FILE_COLUMNS}) VALUES ({_FILE_MARKS})"  # noqa: S608 - made of constants
@@ -126,7 +126,7 @@ class Transaction:
             (
                 *_stamp_values(source, parsed.seen_ns),
                 *(directory_id, FileState.INDEXED, parsed.hash, recipe, parsed.kind, parsed.title),
-                *(" ".join(map(str, parsed.page_starts)), "", "", None, None),
+                *(" ".join(map(str, parsed.page_starts)), "", "", parsed.n_masked, None, None),
             ),
         )
         self._add_chunks(file_id, parsed)

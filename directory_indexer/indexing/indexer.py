@@ -141,7 +141,7 @@ class Indexer:
                 self._update(updater, run, roots, options)
                 self._pack_texts(run)
                 outcome = run.outcome
-            self._docstore.checkpoint()
+            self._docstore.checkpoint(must_stop=lambda: run.must_stop)
             return updater.tally.report(outcome, seconds=time.monotonic() - started)
 
     @contextlib.contextmanager

@@ -48,6 +48,7 @@ class Tally:
     n_chunks = 0
     n_embedded = 0
     n_reused = 0
+    n_masked = 0
     n_pending = 0
     n_bytes = 0
     usage = EmbeddingUsage()
@@ -75,6 +76,7 @@ class Tally:
             n_chunks=self.n_chunks,
             n_embedded=self.n_embedded,
             n_reused=self.n_reused,
+            n_masked=self.n_masked,
             n_pending=self.n_pending,
             n_bytes=self.n_bytes,
             n_tokens=self.usage.n_tokens,
@@ -197,6 +199,7 @@ class Updater:
                 self.tally.failures.append(outcome)
             case ParsedFile():
                 self.tally.n_chunks += len(outcome.chunks)
+                self.tally.n_masked += outcome.n_masked
                 self.tally.n_bytes += outcome.source.size
                 if is_known:
                     self.tally.n_changed += 1

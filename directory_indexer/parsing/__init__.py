@@ -204,7 +204,7 @@ def _parsed(found: FileContent, request: ParseRequest, policy: ParsePolicy) -> P
         chunks,
         document.page_starts,
         seen_ns=seen_ns,
-        n_redacted=redaction.n_redacted,
+        n_masked=redaction.n_masked,
     )
 
 

@@ -79,7 +79,7 @@ def plan_counts(plan: Plan) -> dict[str, int]:
         "changed": len(plan.changed),
         "unchanged": plan.n_unchanged,
         "skipped": plan.skip_counts.total(),
-        "failed": len(plan.failures),
+        "failed": len(plan.failures) + len(plan.broken),
     }
     others = {"bytes": plan.n_bytes, "removed": len(plan.removed), "ignored": len(plan.ignored)}
     return {"files": sum(kinds.values()), **kinds, **others}
@@ -92,7 +92,7 @@ def plan_changes(plan: Plan) -> Iterator[JsonObject]:
         yield {"path": os_path(path), "action": "update" if path in plan.changed else "add", "reason": None}
     for removed in plan.removed:
         yield {"path": os_path(removed), "action": "remove", "reason": None}
-    for failure in plan.failures:
+    for failure in (*plan.failures, *plan.broken):
         yield {"path": os_path(failure.path), "action": "fail", "reason": failure.message}
     for skipped in plan.skipped:
         yield {"path": os_path(skipped.path), "action": "skip", "reason": f"{skipped.reason} {skipped.detail}".rstrip()}
@@ -112,6 +112,7 @@ def directory_object(directory: DirectoryStatus) -> JsonObject:
         "embedded": directory.n_embedded,
         "skipped": sum(n for _, n in directory.skipped),
         "failed": directory.n_failed,
+        "masked": directory.n_masked,
         "skip_reasons": dict(directory.skipped),
     }
 

@@ -114,6 +114,7 @@ def index_json(report: IndexReport, *, page_bytes: int = PAGE_BYTES) -> str:
         "failed": report.n_failed,
         "removed": report.n_removed,
         "ignored": report.n_ignored,
+        "masked": report.n_masked,
         "bytes": report.n_bytes,
         "chunks": report.n_chunks,
         "embedded": report.n_embedded,

@@ -74,6 +74,8 @@ def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False)
     yield _fact("files", f"{report.n_seen:,} seen = {_listed(kinds, ' + ')}")
     yield _fact("removed", count(report.n_removed, "file"))
     yield _fact("ignored", f"{report.n_ignored:,} by rules")
+    if report.n_masked:
+        yield _fact("masked", count(report.n_masked, "secret"))
     yield _fact("chunks", f"{report.n_chunks:,} written")
     vectors = {"computed": report.n_embedded, "reused": report.n_reused, "waiting": report.n_pending}
     yield _fact("vectors", _listed(vectors, ", "))
@@ -101,7 +103,7 @@ def plan_lines(
             "changed": len(plan.changed),
             "unchanged": plan.n_unchanged,
             "skipped": plan.skip_counts.total(),
-            "failed": len(plan.failures),
+            "failed": len(plan.failures) + len(plan.broken),
         }
         yield _fact("files", f"{sum(kinds.values()):,} seen = {_listed(kinds, ' + ')}")
         yield _fact("to read", f"{count(len(plan.requests), 'file')}, {size(plan.n_bytes)}")
@@ -162,7 +164,7 @@ def _planned(plan: Plan, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
     changes = [
         *((_verb(plan, request.source.path), request.source.path, "") for request in plan.requests),
         *(("remove", path, "") for path in plan.removed),
-        *(("fail", failure.path, failure.message) for failure in plan.failures),
+        *(("fail", failure.path, failure.message) for failure in (*plan.failures, *plan.broken)),
     ]
     if verbose:
         changes += [("skip", skipped.path, f"{skipped.reason} {skipped.detail}") for skipped in plan.skipped]
@@ -210,7 +212,9 @@ def _skips(skipped: Iterable[tuple[SkipReason, int]]) -> Iterator[Line]:
 def _failures(failures: Sequence[FileFailure], n_failed: int, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
     if not n_failed:
         return
-    yield _fact("failed", f"{n_failed:,}, tried again by the next run", style=Style.PROBLEM)
+    n_broken = sum(failure.hash is not None for failure in failures)
+    but = f", {n_broken:,} of them when it has changed" if n_broken else ""
+    yield _fact("failed", f"{n_failed:,}, tried again by the next run{but}", style=Style.PROBLEM)
     shown = failures if verbose else failures[:_FEW]
     for failure in shown:
         place = Span(paths.shown(failure.path), Style.PATH)
