@@ -16,8 +16,6 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeAlias
 
 from directory_indexer import chunker
-from directory_indexer.credentials import Redaction, redact_document
-from directory_indexer.credentials.files import kind_of_container, kind_of_lone_secret
 from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors.kinds import kind_of
 from directory_indexer.extractors.registry import extract
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from directory_indexer.chunker import ChunkPolicy
+    from directory_indexer.credentials import Redaction
     from directory_indexer.records import ContentHash, Document, FilePath, ParseRequest, SourceFile
 
 _HEAD_BYTES = 1 << 16
@@ -151,6 +150,10 @@ def _parsed(found: FileContent, known_hash: ContentHash | None, policy: ParsePol
 
 def _redacted(content: bytes, source: SourceFile, policy: ParsePolicy) -> Redaction | SkippedFile:
     """Extract a document and mask its secrets, unless the file is a secret as a whole."""
+    # The patterns take 90 ms to compile, which commands that parse nothing should not pay.
+    from directory_indexer.credentials import Redaction, redact_document  # noqa: PLC0415
+    from directory_indexer.credentials.files import kind_of_container, kind_of_lone_secret  # noqa: PLC0415
+
     if policy.include_secrets:
         return Redaction(policy.extract(content, source.path))
     if kind := kind_of_container(content[:_HEAD_BYTES]):
