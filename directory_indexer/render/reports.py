@@ -126,6 +126,8 @@ def status_lines(report: StatusReport, *, now: float, paths: PathStyle, verbose:
     if report.directories:
         yield line()
     yield from _skips(skipped.most_common())
+    if n_masked := sum(directory.n_masked for directory in report.directories):
+        yield _fact("masked", count(n_masked, "secret"))
     if verbose:
         yield from _skipped_files(report.skipped_files, skipped.total(), paths=paths)
     yield from _failures(report.failures, n_failed, paths=paths, verbose=verbose)
