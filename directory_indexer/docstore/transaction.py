@@ -139,19 +139,8 @@ class Transaction:
             skipped.path,
             (
                 *_stamp_values(skipped.source or SourceFile(skipped.path, 0, 0), skipped.seen_ns),
-                *(
-                    directory_id,
-                    FileState.SKIPPED,
-                    None,
-                    recipe,
-                    "",
-                    "",
-                    "",
-                    skipped.reason,
-                    skipped.detail,
-                    None,
-                    None,
-                ),
+                *(directory_id, FileState.SKIPPED, None, recipe, "", "", ""),
+                *(skipped.reason, well_formed(skipped.detail), 0, None, None),
             ),
         )
 

@@ -187,6 +187,7 @@ def status_json(report: StatusReport, *, verbose: bool = False, page_bytes: int 
         "embedded": sum(one.n_embedded for one in directories),
         "skipped": reasons.total(),
         "failed": n_failed,
+        "masked": sum(one.n_masked for one in directories),
         "skip_reasons": dict(reasons.most_common()),
         "directories": [directory_object(one) for one in directories],
         "model": _space_object(report.space),
