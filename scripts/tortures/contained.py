@@ -28,9 +28,8 @@ _PATIENCE_SECONDS = 60.0
 NOT_FOR_TERMINALS = re.compile(
     r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\x1b(?![\[\]\\])"
 )
-_BUG = re.compile(
-    rb"this is a bug(?: \(\w+)?|Internal Server Error|Traceback \(most recent call last\)(?:.*\n(\w+))?", re.DOTALL
-)
+_BUG = re.compile(rb"this is a bug(?: \(\w+)?|Internal Server Error|Traceback \(most recent call last\)")
+_EXCEPTION = re.compile(rb"^[\w.]+(?:Error|Exception|Warning|Group)\b", re.MULTILINE)
 
 
 class Ended(NamedTuple):
@@ -130,7 +129,10 @@ class Containment(NamedTuple):
 def bug_in(said: bytes) -> str:
     """Find what a program says of a bug of its own, with the kind of the exception where it tells."""
     found = _BUG.search(said)
-    return found[0].decode() if found and not found[1] else f"Traceback: {found[1].decode()}" if found else ""
+    if not found:
+        return ""
+    exceptions = _EXCEPTION.findall(said, found.end()) if found[0].startswith(b"Traceback") else []
+    return b": ".join([found[0], *exceptions[-1:]]).decode()
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -208,11 +208,14 @@ def _remove(place: Path) -> None:
 
 
 def _new(tree: bytes, chance: random.Random, suffix: bytes = b"") -> bytes:
-    """Choose a name in a directory that is there or not."""
-    parts = [_name(chance) for _ in range(chance.choice((0, 0, 1, 1, 2, 30)))]
-    directory = os.path.join(tree, *parts)
-    with contextlib.suppress(OSError):
-        os.makedirs(directory, exist_ok=True)
+    """Choose a name in a directory that is there or not; never one behind a link, which may lead anywhere."""
+    directory = tree
+    for _ in range(chance.choice((0, 0, 1, 1, 2, 30))):
+        directory = os.path.join(directory, _name(chance))
+        if os.path.islink(directory):
+            raise NotADirectoryError(directory)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(directory)
     return os.path.join(directory, (_name(chance) + suffix)[-255:])
 
 
@@ -229,9 +232,13 @@ def _file(tree: bytes, chance: random.Random) -> bytes:
     return path
 
 
-def _write(path: bytes, content: bytes) -> None:
-    with open(path, "wb") as file:
+def _write(path: bytes, content: bytes, *, size: int | None = None) -> None:
+    # What is there already may be a link, or a pipe that nobody reads.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
+    with open(os.open(path, flags, 0o644), "wb") as file:
         file.write(content)
+        if size is not None:
+            file.truncate(size)
 
 
 def _dated(tree: bytes, chance: random.Random) -> None:
@@ -275,9 +282,8 @@ def _hard_link(tree: bytes, chance: random.Random) -> None:
 
 
 def _sparse(tree: bytes, chance: random.Random) -> None:
-    with open(_new(tree, chance, chance.choice((b".md", b".pdf", b".csv", b""))), "wb") as file:
-        file.write(b"# words\n")
-        file.truncate(chance.choice((10, 10**6, 9 * 10**6, 10**7 + 485_760, 2**40)))
+    path = _new(tree, chance, chance.choice((b".md", b".pdf", b".csv", b"")))
+    _write(path, b"# words\n", size=chance.choice((10, 10**6, 9 * 10**6, 10**7 + 485_760, 2**40)))
 
 
 def _fuzzed(tree: bytes, chance: random.Random) -> None:
