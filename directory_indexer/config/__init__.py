@@ -116,7 +116,7 @@ def _take_keys_from_files(chosen: dict[str, Setting[object]]) -> Iterator[str]:
     for name in [name for name in chosen if name.endswith("api_key_file")]:
         in_file, key_name = chosen[name], name.removesuffix("_file")
         key = chosen.get(key_name)
-        if not isinstance(in_file.value, Path):
+        if not isinstance(in_file.value, Path) or any(KEYS[name].kind.mistakes(in_file.value)):
             continue
         if key is None or key.value is None or (key.source, in_file.source) == (Source.FILE, Source.ENVIRONMENT):
             try:

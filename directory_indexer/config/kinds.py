@@ -64,11 +64,22 @@ class Kind:
 
     def mistakes(self, value: object) -> Iterator[Mistake]:
         """Tell what is wrong with a value."""
-        if not (value is None and self._or_null) and (words := self._mistake(value)):
+        if isinstance(value, str | Path) and not _is_whole(str(value)):
+            yield Mistake("must not hold NUL or half of a character", value)
+        elif not (value is None and self._or_null) and (words := self._mistake(value)):
             yield Mistake(words, value)
 
     def _mistake(self, value: object) -> str:
         raise NotImplementedError
+
+
+def _is_whole(text: str) -> bool:
+    """Tell whether a text can leave the program; paths may hold bytes that are no Unicode, as Python writes them."""
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
 
 
 class Flag(Kind):

@@ -65,6 +65,16 @@ class PatientConnection(H11Protocol):
         super().on_response_complete()
         self._wait_for_request()
 
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP; to a request that is being or was answered nothing more can be said."""
+        if self.conn.our_state is h11.IDLE:
+            super().send_400_response(msg)
+            return
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.transport.abort()
+
     def pause_writing(self) -> None:
         """Wait for the client to read."""
         super().pause_writing()

@@ -8,6 +8,7 @@ well, because what a library left in its buffer would be written when the proces
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import select
 import stat
@@ -104,6 +105,14 @@ class _Lines:
             self._rest += content
         line, self._searched = self._rest[:end].decode("utf-8", "replace"), 0
         del self._rest[:end]
+        return _whole(line) if "\\ud" in line or "\\uD" in line else line
+
+
+def _whole(line: str) -> str:
+    """Replace half characters, for which the SDK drops a message without answering it."""
+    try:
+        return json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8", "replace").decode()
+    except (ValueError, RecursionError):
         return line
 
 

@@ -360,3 +360,11 @@ def _place(directory: Path) -> Path:
     (docs / "line.txt").write_text(" ".join(f"word{n}" for n in range(1500)))
     subprocess.run([DIRINDEX, "index", docs, "--quiet", "--data-dir", directory / "data"], check=True, timeout=100)
     return directory
+
+
+def test_a_message_with_half_a_character_is_answered(client: RawClient) -> None:
+    client.send_bytes(
+        b'{"jsonrpc": "2.0", "id": "half", "method": "tools/call",'
+        b' "params": {"name": "search", "arguments": {"query": "path:\\ud800 name"}}}\n'
+    )
+    assert "result" in client.answer_to("half")  # type: ignore[arg-type]

@@ -214,3 +214,20 @@ def _answer(request: urllib.request.Request) -> tuple[int, str]:
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.read().decode()
+
+
+@pytest.mark.parametrize("head", ["GET /health", "HEAD /health", "POST /mcp"])
+def test_a_body_that_is_not_what_it_calls_itself_leaves_no_traceback(data_dir: Path, head: str) -> None:
+    server = WebServer(data_dir, DIRINDEX_TOKEN=TOKEN)
+    host = server.url.split("/")[2]
+    address, port = host.split(":")
+    with socket.create_connection((address, int(port))) as connection:
+        sent = f"{head} HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n{'x' * 100_000}"
+        with contextlib.suppress(OSError):
+            connection.sendall(sent.encode())
+            while connection.recv(65_536):
+                pass
+    assert _answer(urllib.request.Request(f"http://{host}/health"))[0] == 200
+    server.process.terminate()
+    _, said = server.process.communicate(timeout=30)
+    assert "Traceback" not in said

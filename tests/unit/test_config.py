@@ -389,3 +389,18 @@ def test_the_example_is_written_for_the_owner_alone_and_never_over_a_file(tmp_pa
     with pytest.raises(UsageError, match="exists already"):
         write_example(path)
     assert path.read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize("half", ["\\ud800", "a\\u0000b"])
+@pytest.mark.parametrize(
+    "key", ["storage.qdrant.path", "storage.sqlite_path", "embedding.api_key_file", "storage.qdrant.collection"]
+)
+def test_half_a_character_in_a_value_is_a_mistake(tmp_path: Path, key: str, half: str) -> None:
+    *sections, name = key.split(".")
+    value = f'"{name}": "{half}"'
+    for section in reversed(sections):
+        value = f'"{section}": {{{value}}}'
+    file = tmp_path / "config.json"
+    file.write_text(f"{{{value}}}")
+    with pytest.raises(ConfigError, match="half of a character"):
+        load_config(file=file, data_dir=tmp_path, environ={})
