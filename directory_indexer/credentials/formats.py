@@ -6,6 +6,7 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+from directory_indexer.credentials.late import LatePattern
 from directory_indexer.credentials.names import Naming, naming_of
 from directory_indexer.credentials.spans import SecretSpan
 from directory_indexer.credentials.strength import is_password, is_phrase, is_placeholder, is_strong
@@ -145,67 +146,75 @@ _MIN_CHARACTERS: Final = 8
 _MIN_ENTRY: Final = 4
 _MIN_URL_PASSWORD: Final = 9
 
-_URL: Final = re.compile(r"://(?P<user>[^\s/:@\"'<>`?#]{0,128}+)(?::(?P<password>[^\s/@\"'<>`]{3,256}+))?@[\w\[({$<%-]")
-_URL_WORD: Final = re.compile(
+_URL: Final = LatePattern(
+    r"://(?P<user>[^\s/:@\"'<>`?#]{0,128}+)(?::(?P<password>[^\s/@\"'<>`]{3,256}+))?@[\w\[({$<%-]",
+    marks=("://",),
+)
+_URL_WORD: Final = LatePattern(
     r"(?:my|db|the|some|user|root|admin|a)?[-_]?(?:pass(?:word|wd)?|pwd|pw|secret|user|token|credential)s?\d?|"
     r"x-oauth-basic|oauth2?|postgres|mysql|guest|admin|root|port|\d{1,5}|password\d?"
 )
 _HASH: Final = (
-    re.compile(
+    LatePattern(
         r"\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{53}"
         r"|(?:apr1|1|5|6|sha1|7|md5)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,64}+\$[./A-Za-z0-9]{22,100}+"
         r"|(?:y|gy)\$[./A-Za-z0-9]{1,10}\$[./A-Za-z0-9]{1,90}+\$[./A-Za-z0-9]{22,100}+"
         r"|argon2(?:id|i|d)\$v=\d{1,3}\$[\w=,]{5,60}+\$[A-Za-z0-9+/]{8,100}+\$[A-Za-z0-9+/]{16,200}+"
-        r"|(?<=sha256\$)\d{1,8}\$[\w+/=]{4,64}+\$[\w+/=]{20,120}+)"
+        r"|(?<=sha256\$)\d{1,8}\$[\w+/=]{4,64}+\$[\w+/=]{20,120}+)",
+        marks=("$2", "$apr1$", "$1$", "$5$", "$6$", "$sha1$", "$7$", "$md5$", "$y$", "$gy$", "$argon2", "sha256$"),
     ),
-    re.compile(r"\{(?:S?SHA(?:256|512)?|S?MD5|CRYPT)\}[A-Za-z0-9+/$.]{13,120}+={0,2}"),
+    LatePattern(r"\{(?:S?SHA(?:256|512)?|S?MD5|CRYPT)\}[A-Za-z0-9+/$.]{13,120}+={0,2}", marks=("{S", "{M", "{C")),
 )
-_IDENTIFIED: Final = re.compile(
+_IDENTIFIED: Final = LatePattern(
     r"(?i)identified\s{1,4}(?:with\s{1,4}[\w'\"]{1,40}\s{1,4})?(?:by|as)\s{1,4}(?:password\s{1,4})?['\"]([^'\"\n]{4,200}+)['\"]"
 )
 
-_OPTION: Final = re.compile(r"-(?<= -)(?=[upaPUwb][ '\"=]?[^\s-])")
-_ARGUMENT: Final = re.compile(r"[ =]?[\"']?([^\s\"'|;&<>]{4,200}+)")
-_ATTACHED: Final = re.compile(r"[\"']?([^\s\"'|;&<>]{4,200}+)")
-_AFTER_USER: Final = re.compile(r"[ =]?[\"']?[^\s:%\"']{1,128}+[:%]([^\s\"'|;&<>]{4,200}+)")
+_OPTION: Final = LatePattern(r"-(?<= -)(?=[upaPUwb][ '\"=]?[^\s-])")
+_ARGUMENT: Final = LatePattern(r"[ =]?[\"']?([^\s\"'|;&<>]{4,200}+)")
+_ATTACHED: Final = LatePattern(r"[\"']?([^\s\"'|;&<>]{4,200}+)")
+_AFTER_USER: Final = LatePattern(r"[ =]?[\"']?[^\s:%\"']{1,128}+[:%]([^\s\"'|;&<>]{4,200}+)")
 _COMMANDS: Final = (
-    (re.compile(r"\b(?:mysql|mariadb)\w{0,10}\b"), "p", _ATTACHED),
-    (re.compile(r"\b(?:curl|https?|xh|httpie)\b"), "ua", _AFTER_USER),
-    (re.compile(r"\b(?:smbclient|smbmap|rpcclient|net|mount)\b"), "U", _AFTER_USER),
+    (LatePattern(r"\b(?:mysql|mariadb)\w{0,10}\b"), "p", _ATTACHED),
+    (LatePattern(r"\b(?:curl|https?|xh|httpie)\b"), "ua", _AFTER_USER),
+    (LatePattern(r"\b(?:smbclient|smbmap|rpcclient|net|mount)\b"), "U", _AFTER_USER),
     (
-        re.compile(
+        LatePattern(
             r"\b(?:sshpass|docker|podman|helm|az|mongo\w{0,8}|twine|oc|skopeo|nmcli|7z|zip|unzip|rar|cqlsh|openssl)\b"
         ),
         "pPub",
         _ARGUMENT,
     ),
-    (re.compile(r"\b(?:redis-cli|ldap\w{3,8}|keytool|rabbitmqadmin)\b"), "awp", _ARGUMENT),
+    (LatePattern(r"\b(?:redis-cli|ldap\w{3,8}|keytool|rabbitmqadmin)\b"), "awp", _ARGUMENT),
 )
 
-_MANIFEST: Final = re.compile(r"kind\\?[\"']?[ \t]{0,8}:[ \t]{0,8}\\?[\"']?Secret\b(?![\w-])")
-_MANIFEST_DATA: Final = re.compile(r"(?:^|[\s{,])\\?[\"']?(?:stringData|data)\\?[\"']?[ \t]{0,8}:[ \t]*")
-_MANIFEST_BLOCK: Final = re.compile(r"(?:#[^\n]*)?(?:\n(?:[ \t]+[^\n]*|[ \t]*)){1,2000}+")
-_MANIFEST_OBJECT: Final = re.compile(r"\{[^{}]{0,100000}+\}")
-_MANIFEST_ENTRY: Final = re.compile(
+_MANIFEST: Final = LatePattern(r"kind\\?[\"']?[ \t]{0,8}:[ \t]{0,8}\\?[\"']?Secret\b(?![\w-])", marks=("Secret",))
+_MANIFEST_DATA: Final = LatePattern(r"(?:^|[\s{,])\\?[\"']?(?:stringData|data)\\?[\"']?[ \t]{0,8}:[ \t]*")
+_MANIFEST_BLOCK: Final = LatePattern(r"(?:#[^\n]*)?(?:\n(?:[ \t]+[^\n]*|[ \t]*)){1,2000}+")
+_MANIFEST_OBJECT: Final = LatePattern(r"\{[^{}]{0,100000}+\}")
+_MANIFEST_ENTRY: Final = LatePattern(
     r"[\"']?[\w.-]{1,253}+\\?[\"']?[ \t]{0,8}:[ \t]{0,8}"
     r"(?:\\?[\"'](?P<quoted>[^\"'\n\\]{1,100000}+)"
     r"|[|>][+-]?\d?[ \t]*(?P<block>(?:\n[ \t]{2,40}+[^\n]*){1,500}+)"
     r"|(?P<bare>[^\s\"'{},#|>][^\s,}]{0,100000}+))"
 )
 
-_TEMPLATED: Final = re.compile(r"\{\{|\$\{|\$\(|^<.*>$|^(.)\1*$")
-_EXPORT: Final = re.compile(r"(?i)passw|pwd|secret|token|key")
-_COLUMN: Final = re.compile(r"[\w /@#-]{0,48}(?:\([\w ]{0,20}\))?")
-_LOGIN: Final = re.compile(r"user|login|mail|url|account|site|host|title|name|origin|id$|group")
+_TEMPLATED: Final = LatePattern(r"\{\{|\$\{|\$\(|^<.*>$|^(.)\1*$")
+_EXPORT: Final = LatePattern(r"(?i)passw|pwd|secret|token|key")
+_COLUMN: Final = LatePattern(r"[\w /@#-]{0,48}(?:\([\w ]{0,20}\))?")
+_LOGIN: Final = LatePattern(r"user|login|mail|url|account|site|host|title|name|origin|id$|group")
 _FIELDS: Final = {
-    mark: re.compile(rf'("(?:[^"]|""){{0,20000}}+"|[^{mark}\n]{{0,20000}}+)({mark}|\n|\Z)') for mark in (",", ";", "\t")
+    mark: LatePattern(rf'("(?:[^"]|""){{0,20000}}+"|[^{mark}\n]{{0,20000}}+)({mark}|\n|\Z)')
+    for mark in (",", ";", "\t")
 }
-_COOKIES: Final = re.compile(r"\ufeff?\s{0,20}# (?:Netscape )?HTTP Cookie File")
-_COOKIE: Final = re.compile(
+_COOKIES: Final = LatePattern(r"\ufeff?\s{0,20}# (?:Netscape )?HTTP Cookie File", marks=("HTTP Cookie File",))
+_COOKIE: Final = LatePattern(
     r"^(?:#HttpOnly_)?[^\s#][^\t\n]{0,255}+\t(?:TRUE|FALSE)\t[^\t\n]{0,1000}+\t(?:TRUE|FALSE)\t\d{1,20}\t[^\t\n]{0,500}+\t([^\t\n]{4,8000}+)$",
     re.MULTILINE,
 )
-_PGPASS: Final = re.compile(r":(?:5432|5433|6432|\*):[^:\s]{1,64}+:[^:\s]{1,64}+:([^\s:/]{4,200}+)(?=\s|\Z)")
+_PGPASS: Final = LatePattern(
+    r":(?:5432|5433|6432|\*):[^:\s]{1,64}+:[^:\s]{1,64}+:([^\s:/]{4,200}+)(?=\s|\Z)",
+    marks=(":5432:", ":5433:", ":6432:", ":*:"),
+)
 _FINDERS: Final[tuple[Callable[[str], Iterator[SecretSpan]], ...]] = (
     _url_spans,
     _hash_spans,

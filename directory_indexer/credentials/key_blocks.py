@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from directory_indexer.credentials.late import LatePattern
 from directory_indexer.credentials.spans import SecretSpan
 
 if TYPE_CHECKING:
@@ -42,8 +43,11 @@ _MIN_LENGTH: Final = 20
 _MIN_BLOCK: Final = 40
 _MIN_CHARACTERS: Final = 6
 _GAP: Final = r"(?:[\s\"'+,|>#*;&/.-]|\\{1,4}[nrt]|<br ?/?>|\\$)"
-_BEGIN: Final = re.compile(r"BEGIN (?:[A-Za-z0-9]{1,12} ){0,3}(?:PRIVATE KEY(?: BLOCK)?|Static key V1) ?-{4,5}")
-_BODY: Final = re.compile(
+_BEGIN: Final = LatePattern(
+    r"BEGIN (?:[A-Za-z0-9]{1,12} ){0,3}(?:PRIVATE KEY(?: BLOCK)?|Static key V1) ?-{4,5}",
+    marks=("PRIVATE KEY", "Static key"),
+)
+_BODY: Final = LatePattern(
     rf"""
     {_GAP}{{0,80}}+
     (?:[A-Za-z0-9-]{{1,20}}:[ ][^\n\\]{{0,200}}+{_GAP}{{1,80}}+){{0,8}}+  # headers of encrypted keys and of OpenPGP
@@ -55,8 +59,14 @@ _BODY: Final = re.compile(
     re.VERBOSE,
 )
 _OTHERS: Final = (
-    re.compile(r"<(?:D|P|Q|DP|DQ|InverseQ)>\s{0,20}([A-Za-z0-9+/]{20,1400}+={0,2})\s{0,20}</"),
-    re.compile(r"\"(?:d|p|q|dp|dq|qi)\\{0,2}\"\s{0,8}:\s{0,8}\\{0,2}\"([\w+/=-]{40,1400}+)\\{0,2}\""),
+    LatePattern(
+        r"<(?:D|P|Q|DP|DQ|InverseQ)>\s{0,20}([A-Za-z0-9+/]{20,1400}+={0,2})\s{0,20}</",
+        marks=("<D>", "<P>", "<Q>", "<DP>", "<DQ>", "<InverseQ>"),
+    ),
+    LatePattern(
+        r"\"(?:d|p|q|dp|dq|qi)\\{0,2}\"\s{0,8}:\s{0,8}\\{0,2}\"([\w+/=-]{40,1400}+)\\{0,2}\"",
+        marks=('"d', '"p', '"q'),
+    ),
 )
-_PUTTY: Final = re.compile(r"\s{0,20}PuTTY-User-Key-File-\d")
-_PUTTY_LINES: Final = re.compile(r"Private-Lines: [0-9]{1,3}\s{1,4}((?:[A-Za-z0-9+/=]{4,80}+\s{1,4}){1,100}+)")
+_PUTTY: Final = LatePattern(r"\s{0,20}PuTTY-User-Key-File-\d", marks=("PuTTY-User-Key-File-",))
+_PUTTY_LINES: Final = LatePattern(r"Private-Lines: [0-9]{1,3}\s{1,4}((?:[A-Za-z0-9+/=]{4,80}+\s{1,4}){1,100}+)")

@@ -12,6 +12,7 @@ import binascii
 import re
 from typing import TYPE_CHECKING, Final
 
+from directory_indexer.credentials.late import LatePattern
 from directory_indexer.credentials.names import Naming, naming_of
 from directory_indexer.credentials.spans import SecretSpan
 from directory_indexer.credentials.strength import is_password, is_phrase, is_placeholder, is_strong
@@ -159,39 +160,39 @@ _MAX_LINE: Final = 200
 _MAX_NESTED: Final = 2
 _MAX_JUDGED: Final = 256
 _MAX_BARE: Final = 512
-_LONG_REST: Final = re.compile(r"[\w+/=.-]{1,65536}+")
+_LONG_REST: Final = LatePattern(r"[\w+/=.-]{1,65536}+")
 _MIN_MIXED: Final = 10
 
 _LINE_KINDS: Final = frozenset("batch bash dockerfile dotenv fish ini make properties yaml".split())
-_LINE_START: Final = re.compile(
+_LINE_START: Final = LatePattern(
     r"[ \t]{0,40}(?:(?:export|set|setx|env|arg|-|- |-e|\"|'|local|readonly|set -[gUx]{1,3})[ \t]{0,4}[\"']?)?"
     r"[\w.-]{0,60}",
     re.IGNORECASE,
 )
-_NAME_BEFORE: Final = re.compile(
+_NAME_BEFORE: Final = LatePattern(
     r"(?:(?:api|access|secret|auth|private|account|master|encryption|signing|client|app|licen[cs]e|unseal) ){0,2}"
     r"[\w.-]*\Z",
     re.IGNORECASE,
 )
-_DIRECTIVE: Final = re.compile(
+_DIRECTIVE: Final = LatePattern(
     r"(?:^|[\s\"'`;&|(])(?:--?|(?:env|arg|setenv|setx|export|set(?:[ \t]+-[a-zA-Z]{1,3})?|"
     r"(?:configure|config)[ \t]+(?:set|--global)|"
     r"login[ \t]+\S{1,64}|user(?:name)?[ \t]+\S{1,64}|account)[ \t]+)$|^[ \t]*$",
     re.IGNORECASE,
 )
-_IN_SQL: Final = re.compile(r"(?i)password|pass")
-_EXPRESSION: Final = re.compile(r"[(\[{]|\w\.[A-Za-z_]|->|::|^\$|^[A-Za-z_]+\d?$")
-_HARD_PASSWORD: Final = re.compile(
+_IN_SQL: Final = LatePattern(r"(?i)password|pass")
+_EXPRESSION: Final = LatePattern(r"[(\[{]|\w\.[A-Za-z_]|->|::|^\$|^[A-Za-z_]+\d?$")
+_HARD_PASSWORD: Final = LatePattern(
     r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])(?!\d{1,4}[a-z]{1,5}$)(?![a-z]{1,12}-?\d{1,4}$)|.{0,40}[!@#$%^&*?]."
 )
-_HAS_DIGIT_AND_LETTER: Final = re.compile(r"(?=\D*\d)(?=[^a-zA-Z]*[a-zA-Z])")
-_MIXED: Final = re.compile(r"\A(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])|[!@#$%^&*+=?~]|\d[a-z]{1,8}\d")
-_PATH: Final = re.compile(
+_HAS_DIGIT_AND_LETTER: Final = LatePattern(r"(?=\D*\d)(?=[^a-zA-Z]*[a-zA-Z])")
+_MIXED: Final = LatePattern(r"\A(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])|[!@#$%^&*+=?~]|\d[a-z]{1,8}\d")
+_PATH: Final = LatePattern(
     r"(?:[\w-]+\.){2,}|\.{0,2}/|[A-Za-z]:\\|\w+:/|[\w.-]+/[\w.-]+/|[a-z]+(?:[-_.][a-z]+)*[-_.]?v?\d{1,2}$|\w+\(|\w+\["
 )
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{8,2000}={0,2}")
-_OTHER_SCHEME: Final = re.compile(r"(?i)bearer |token |bot ")
-_REST: Final = re.compile(r"[^\s\"'][^\s]{0,1024}+(?=[ \t]*(?:$|[ \t][#;]))", re.MULTILINE)
+_BASE64: Final = LatePattern(r"[A-Za-z0-9+/]{8,2000}={0,2}")
+_OTHER_SCHEME: Final = LatePattern(r"(?i)bearer |token |bot ")
+_REST: Final = LatePattern(r"[^\s\"'][^\s]{0,1024}+(?=[ \t]*(?:$|[ \t][#;]))", re.MULTILINE)
 _VALUE_MAY_FOLLOW: Final = r"""(?=
     [\w.-]{0,48}+ (?:[ ](?:key|token|value|secret|password|\d{1,2})(?![\w])){0,2}+
     (?:
@@ -208,20 +209,20 @@ _VALUE_MAY_FOLLOW: Final = r"""(?=
       | [ \t]{1,40} (?:["'`]|\S{0,64}?\d)
     ))"""
 _STEMS: Final = tuple(
-    re.compile(stem + _VALUE_MAY_FOLLOW, re.VERBOSE)
-    for stem in (
-        r"k(?:(?<=tok)en|ey|(?<=psk))",
-        "pass",
-        "pw",
-        "cre(?:t|d)(?:(?<=secret)|(?<=cred))",
-        "auth",
-        "salt",
-        "totp",
+    LatePattern(stem + _VALUE_MAY_FOLLOW, re.VERBOSE, marks=marks)
+    for marks, stem in (
+        (("token", "key", "psk"), r"k(?:(?<=tok)en|ey|(?<=psk))"),
+        (("pass",), "pass"),
+        (("pw",), "pw"),
+        (("secret", "cred"), "cre(?:t|d)(?:(?<=secret)|(?<=cred))"),
+        (("auth",), "auth"),
+        (("salt",), "salt"),
+        (("totp",), "totp"),
     )
 )
 """What each such name contains, in lower case; the engine looks for the letters before the first bracket."""
 
-_VALUE: Final = re.compile(
+_VALUE: Final = LatePattern(
     r"""
     (?P<name>[\w.-]{1,48}+)
     (?:

@@ -7,9 +7,9 @@ in the table costs nothing, where an alternation of all prefixes reads 30 MB/s.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from directory_indexer.credentials.late import LatePattern
 from directory_indexer.credentials.spans import SecretSpan
 from directory_indexer.credentials.strength import is_placeholder
 
@@ -33,7 +33,7 @@ def token_spans(text: str) -> Iterator[SecretSpan]:
 
 class _Rule(NamedTuple):
     prefix: str
-    tail: re.Pattern[str]
+    tail: LatePattern
     kind: str
 
 
@@ -68,7 +68,7 @@ def _rules() -> dict[str, tuple[_Rule, ...]]:
     rules: dict[str, tuple[_Rule, ...]] = {}
     for kind, tokens in _TOKENS.items():
         for prefix, tail in tokens:
-            rule = _Rule(prefix, re.compile(tail), kind)
+            rule = _Rule(prefix, LatePattern(tail), kind)
             rules[prefix[-2:]] = (*rules.get(prefix[-2:], ()), rule)
     return rules
 
@@ -210,34 +210,36 @@ _TOKENS: Final = {
 
 _RULES: Final = _rules()
 _ANCHORS: Final = (
-    re.compile(r"_(?=[A-Za-z0-9]{16})"),
-    re.compile(r"-(?=[A-Za-z0-9][\w-]{15})"),
+    LatePattern(r"_(?=[A-Za-z0-9]{16})"),
+    LatePattern(r"-(?=[A-Za-z0-9][\w-]{15})"),
 )
 _OTHERS: Final = (
     (
-        re.compile(
+        LatePattern(
             r"A(?:(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[A-Z2-7]{16}(?![A-Za-z0-9+/])|BSK[A-Za-z0-9+/]{100,270}+|Iza[\w-]{35}(?![\w-])"
-            r"|TATT3[\w=-]{60,250}+|KCp[A-Za-z0-9]{60,80}+|GE-(?:SECRET-KEY|PLUGIN-[A-Z0-9-]{1,20})-1[A-Z0-9]{30,400}+)"
+            r"|TATT3[\w=-]{60,250}+|KCp[A-Za-z0-9]{60,80}+|GE-(?:SECRET-KEY|PLUGIN-[A-Z0-9-]{1,20})-1[A-Z0-9]{30,400}+)",
+            marks=("AKIA", "ASIA", "ABIA", "ACCA", "A3T", "ABSK", "AIza", "ATATT3", "AKCp", "AGE-"),
         ),
         "access key",
     ),
-    (re.compile(r"dapi[0-9a-f]{32}(?:-\d)?(?![0-9A-Za-z])"), "cloud token"),
-    (re.compile(r":AA(?<=[0-9]:AA)[\w-]{33}(?![\w-])"), "bot token"),
-    (re.compile(r"~(?<=[0-9]Q~)[\w.~-]{31,34}"), "cloud token"),
+    (LatePattern(r"dapi[0-9a-f]{32}(?:-\d)?(?![0-9A-Za-z])", marks=("dapi",)), "cloud token"),
+    (LatePattern(r":AA(?<=[0-9]:AA)[\w-]{33}(?![\w-])", marks=(":AA",)), "bot token"),
+    (LatePattern(r"~(?<=[0-9]Q~)[\w.~-]{31,34}", marks=("Q~",)), "cloud token"),
     (
-        re.compile(
+        LatePattern(
             r"hook(?:s\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/]{30,80}+|s/[0-9]{15,22}/[\w-]{50,100}+"
-            r"|/[0-9a-f]{32}/[0-9a-f-]{36})"
+            r"|/[0-9a-f]{32}/[0-9a-f-]{36})",
+            marks=("hooks", "hook/"),
         ),
         "webhook",
     ),
-    (re.compile(r"&sig=[\w%+/-]{40,120}+={0,2}"), "signed URL"),
+    (LatePattern(r"&sig=[\w%+/-]{40,120}+={0,2}", marks=("&sig=",)), "signed URL"),
 )
-_DOT: Final = re.compile(r"\.(?=[A-Za-z0-9][\w-]{15})")
+_DOT: Final = LatePattern(r"\.(?=[A-Za-z0-9][\w-]{15})")
 _DOTTED: Final = (
-    (re.compile(r"\.eyJ[\w-]{8,8000}+\.[\w-]{20,2000}+"), "JSON web token"),
+    (LatePattern(r"\.eyJ[\w-]{8,8000}+\.[\w-]{20,2000}+"), "JSON web token"),
     (
-        re.compile(r"\.(?:(?<=[MNO][\w-]{23}\.[\w-]{6}\.)|(?<=[MNO][\w-]{25}\.[\w-]{6}\.))[\w-]{27,40}+(?![\w.-])"),
+        LatePattern(r"\.(?:(?<=[MNO][\w-]{23}\.[\w-]{6}\.)|(?<=[MNO][\w-]{25}\.[\w-]{6}\.))[\w-]{27,40}+(?![\w.-])"),
         "bot token",
     ),
 )

@@ -1,0 +1,51 @@
+"""Patterns that are compiled when a text first holds what they look for.
+
+All of them together take 40 ms, and most texts need few: an edited file must not pay for the others.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_MANY_TEXTS = 20
+_METHODS = ("search", "match", "fullmatch", "finditer", "findall")
+
+
+class LatePattern:
+    """A regular expression with the methods of `re.Pattern`.
+
+    Where `marks` are given, no text without one of them can match, and nothing is compiled for it: not for the first
+    few texts, for the engine finds the beginning of a match faster than several marks are looked for.
+    """
+
+    search: Callable[..., re.Match[str] | None]
+    match: Callable[..., re.Match[str] | None]
+    fullmatch: Callable[..., re.Match[str] | None]
+    finditer: Callable[..., Iterator[re.Match[str]]]
+    findall: Callable[..., list[str]]
+
+    def __init__(self, pattern: str, flags: int = 0, *, marks: tuple[str, ...] = ()) -> None:
+        self._pattern = pattern
+        self._flags = flags
+        self._marks = marks
+        self._n_texts = 0
+
+    def __getattr__(self, name: str) -> Any:
+        # Once it is compiled, the methods are found here, and nobody comes this way again.
+        if name not in _METHODS:
+            raise AttributeError(name)
+
+        def at_first(text: str, *bounds: int) -> Any:
+            self._n_texts += 1
+            is_one_of_few = self._marks and self._n_texts < _MANY_TEXTS
+            if is_one_of_few and not any(mark in text for mark in self._marks):
+                return None if name in {"search", "match", "fullmatch"} else iter(())
+            compiled = re.compile(self._pattern, self._flags)
+            vars(self).update({method: getattr(compiled, method) for method in _METHODS})
+            return getattr(compiled, name)(text, *bounds)
+
+        return at_first
