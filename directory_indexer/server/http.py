@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import anyio
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
@@ -64,6 +65,7 @@ def make_http_app(server: Server[None], access: Access, *, port: int) -> ASGIApp
 
 async def _serve(server: Server[None], access: Access, listening: socket.socket) -> int:
     port = listening.getsockname()[1]
+    logging.getLogger("mcp.server.streamable_http").addFilter(_NoDisconnects())
     config = uvicorn.Config(
         make_http_app(server, access, port=port),
         # By h11: the other parser, taken where it is installed, leaves white space at the end of header values.
@@ -96,6 +98,13 @@ async def _serve(server: Server[None], access: Access, listening: socket.socket)
         await web.serve(sockets=[listening])
         tasks.cancel_scope.cancel()
     return code
+
+
+class _NoDisconnects(logging.Filter):
+    """Lets pass what the SDK logs, but for clients that go away in the middle of a request: that is for them to do."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not (record.exc_info and isinstance(record.exc_info[1], ClientDisconnect))
 
 
 class _WebServer(uvicorn.Server):

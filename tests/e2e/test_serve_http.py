@@ -216,7 +216,9 @@ def _answer(request: urllib.request.Request) -> tuple[int, str]:
             return error.code, error.read().decode()
 
 
-@pytest.mark.parametrize("head", ["GET /health", "HEAD /health", "POST /mcp"])
+@pytest.mark.parametrize(
+    "head", ["GET /health", "HEAD /health", "POST /mcp", f"POST /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nX: "]
+)
 def test_a_body_that_is_not_what_it_calls_itself_leaves_no_traceback(data_dir: Path, head: str) -> None:
     server = WebServer(data_dir, DIRINDEX_TOKEN=TOKEN)
     host = server.url.split("/")[2]
