@@ -385,7 +385,7 @@ class App:
             chunking=f"{indexing.chunk_size}/{indexing.overlap} tokens, version {CHUNKER_VERSION}",
             extraction=f"version {EXTRACTOR_VERSION}",
             analysis=f"version {ANALYZER_VERSION}",
-            secrets=f"version {REDACTION_VERSION}",
+            secrets="indexed as they are" if indexing.include_secrets else f"version {REDACTION_VERSION}",
         )
 
     @cached_property

@@ -214,9 +214,9 @@ def _skips(skipped: Iterable[tuple[SkipReason, int]]) -> Iterator[Line]:
 def _failures(failures: Sequence[FileFailure], n_failed: int, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
     if not n_failed:
         return
-    n_broken = sum(failure.hash is not None for failure in failures)
-    but = f", {n_broken:,} of them when it has changed" if n_broken else ""
-    yield _fact("failed", f"{n_failed:,}, tried again by the next run{but}", style=Style.PROBLEM)
+    is_broken = any(failure.hash is not None for failure in failures)
+    when = "tried again by the next run, or when they change" if is_broken else "tried again by the next run"
+    yield _fact("failed", f"{n_failed:,}, {when}", style=Style.PROBLEM)
     shown = failures if verbose else failures[:_FEW]
     for failure in shown:
         place = Span(paths.shown(failure.path), Style.PATH)

@@ -12,6 +12,7 @@ import errno
 import os
 import time
 from collections import deque
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -87,7 +88,7 @@ def explain(root: FilePath, path: FilePath, policy: WalkPolicy) -> Decision | No
 
 
 def _rules_at_root(rule_files: RuleFiles, policy: WalkPolicy) -> LateRules:
-    built_in = built_in_rules(include_secrets=policy.include_secrets, include_hidden=policy.include_hidden)
+    built_in = partial(built_in_rules, include_secrets=policy.include_secrets, include_hidden=policy.include_hidden)
     return rule_files.rules_at_root(built_in, policy.ignore_patterns)
 
 

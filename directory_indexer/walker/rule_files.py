@@ -11,8 +11,8 @@ from directory_indexer.errors import ConfigError
 from directory_indexer.nofollow import open_entry, open_file
 from directory_indexer.records import FileFailure, Stage, content_hash, file_path, os_path
 from directory_indexer.walker.gitignore import parse_patterns, parse_rules
-from directory_indexer.walker.ignore import Precedence
-from directory_indexer.walker.late_rules import LateRules
+from directory_indexer.walker.ignore import Precedence, Rules
+from directory_indexer.walker.late_rules import LateRules, Step
 from directory_indexer.walker.repository import (
     GitSettings,
     git_settings,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Sequence
 
     from directory_indexer.records import FilePath
-    from directory_indexer.walker.ignore import Rules
     from directory_indexer.walker.repository import Repository
 
 RULE_FILES: Final = frozenset({".git", ".gitignore", ".dirindexignore"})
@@ -62,7 +61,7 @@ class RuleFiles:
         self._root = os_path(root)
         self._respect_gitignore = respect_gitignore
 
-    def rules_at_root(self, built_in: Rules, patterns: Sequence[str]) -> LateRules:
+    def rules_at_root(self, built_in: Callable[[], Rules], patterns: Sequence[str]) -> LateRules:
         """Gather what comes from outside: the configured patterns, and the repository that the root lies in.
 
         Raises:
@@ -72,20 +71,24 @@ class RuleFiles:
         repository = self._repository(root.parent, repository_around)
         top = repository.top if repository else root
         outside = [] if repository else [self._of_repository(None)]
-        rules = built_in
-        for name in top.parts[1:]:
-            rules = rules.enter(name)
-        for found in outside:
-            rules = self._applied(rules, found)
-        for parent in reversed([parent for parent in root.parents if parent.is_relative_to(top)]):
-            outside.append(self._read(str(parent), RULE_FILES, handle=str(parent)))
-            rules = self._applied(rules, outside[-1]).enter(root.relative_to(parent).parts[0])
+        parents = list(reversed([parent for parent in root.parents if parent.is_relative_to(top)]))
+        around = [self._read(str(parent), RULE_FILES, handle=str(parent)) for parent in parents]
         parsed = parse_patterns(patterns, source="ignore_patterns")
         if parsed.problems:
             raise ConfigError("\n  ".join(["the configuration has mistakes", *parsed.problems]))
-        if parsed.rules:
-            rules = rules.adding(Precedence.CONFIGURED, layer_of(parsed.rules))
-        return LateRules(self._key(b"", (str(top), outside, patterns)), rules)
+
+        def made(_: Rules) -> Rules:
+            rules = built_in()
+            for name in top.parts[1:]:
+                rules = rules.enter(name)
+            for found in outside:
+                rules = self._applied(rules, found)
+            for parent, found in zip(parents, around, strict=True):
+                rules = self._applied(rules, found).enter(root.relative_to(parent).parts[0])
+            return rules.adding(Precedence.CONFIGURED, layer_of(parsed.rules)) if parsed.rules else rules
+
+        key = self._key(b"", (str(top), [*outside, *around], patterns))
+        return LateRules(key, Step(LateRules(key, Rules(())), made))
 
     def take_failures(self) -> tuple[list[FileFailure], bool]:
         """Hand over the failures since the last time, and whether rules are lost by them."""

@@ -8,22 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-_COPIES: Final = (
-    "",
-    "-",
-    "~",
-    "[-._]bak",
-    ".backup",
-    "[-._]old",
-    "[-._]orig",
-    ".save",
-    ".saved",
-    ".swp",
-    ".[0-9]",
-    ".20[0-9]*",
-    "-20[0-9]*",
-)
-"""What people and programs append to the name of a copy."""
+_COPIES: Final = ("", "[-~]", "[-._]ba[ck]*", "[-._]o[lr][di]*", ".s[aw][vp]*", "[-.][0-9]*")
+"""What people and programs append to the name of a copy: bak, backup, old, orig, save, swp, a number, a date."""
 _TEXTS: Final = (
     "md rst adoc txt html c h cc cpp py pyi js mjs ts tsx d.ts go rs java rb php cs kt swift lua pl ex".split()
 )

@@ -588,3 +588,15 @@ def test_a_directory_whose_name_is_no_unicode_can_be_indexed_watched_and_forgott
     directory.rename(shell.docs / "elsewhere")
     shell.run("index", "--quiet", expect=3)
     shell.run("forget", directory)
+
+
+def test_secrets_that_were_wanted_and_are_not_any_more_leave_the_index(shell: Shell) -> None:
+    token = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+    shell.write("notes.md", f"Log in with {token} and nothing else. {'Penguins live in the south. ' * 9}\n")
+    shell.environ["DIRINDEX_INDEXING__INCLUDE_SECRETS"] = "true"
+    shell.run("index", shell.docs, "--quiet")
+    assert token in shell.run("get", "notes.md").stdout
+    del shell.environ["DIRINDEX_INDEXING__INCLUDE_SECRETS"]
+    shell.run("index", "--quiet")
+    assert token not in shell.run("get", "notes.md").stdout
+    assert shell.json("status")["masked"] == 1
