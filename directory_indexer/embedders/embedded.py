@@ -26,7 +26,6 @@ from directory_indexer.records import EmbeddingSpace, EmbeddingUsage
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from concurrent.futures import ThreadPoolExecutor
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -51,7 +50,9 @@ class EmbeddedEmbedder:
     concurrency = 1
     """It has threads of its own."""
 
-    def __init__(self, *, threads: int | None = None, model_directory: Path = MODEL_DIRECTORY) -> None:
+    def __init__(
+        self, *, threads: int | None = None, model_directory: str | os.PathLike[str] = MODEL_DIRECTORY
+    ) -> None:
         verified_file("weights.bin", model_directory)
         self._session = _load_session(verified_file("model.onnx", model_directory))
         self._threads = threads or _n_cores()
@@ -113,7 +114,7 @@ def _n_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _load_session(model: Path) -> onnxruntime.InferenceSession:
+def _load_session(model: str) -> onnxruntime.InferenceSession:
     onnxruntime.disable_telemetry_events()
     onnxruntime.set_default_logger_severity(_ONLY_FATAL)
     options = onnxruntime.SessionOptions()

@@ -44,7 +44,8 @@ def token_ids(text: str, *, limit: int) -> list[int]:
 
 @cache
 def _vocabulary() -> dict[str, int]:
-    tokens = verified_file("vocabulary.txt").read_bytes().decode().split("\n")
+    with open(verified_file("vocabulary.txt"), "rb") as file:
+        tokens = file.read().decode().split("\n")
     return dict(zip(tokens, range(len(tokens)), strict=True))
 
 
@@ -52,7 +53,7 @@ def _vocabulary() -> dict[str, int]:
 def _tokenizer() -> Tokenizer:
     from tokenizers import Tokenizer  # noqa: PLC0415 - see above
 
-    tokenizer = Tokenizer.from_file(str(verified_file("tokenizer.json")))
+    tokenizer = Tokenizer.from_file(verified_file("tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.no_truncation()
     # A file that speaks of "[SEP]" means the word, not the mark between two texts.

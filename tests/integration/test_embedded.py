@@ -75,7 +75,7 @@ def test_a_damaged_model_is_refused_with_what_to_do(tmp_path: Path, name: str) -
 
 
 def test_a_missing_model_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "model.json").write_bytes((MODEL_DIRECTORY / "model.json").read_bytes())
+    (tmp_path / "model.json").write_bytes(Path(MODEL_DIRECTORY, "model.json").read_bytes())
 
     with pytest.raises(ProviderError, match=r"cannot read '.*weights\.bin'") as raised:
         EmbeddedEmbedder(model_directory=tmp_path)

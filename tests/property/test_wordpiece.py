@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import string
 from functools import cache
+from pathlib import Path
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -24,7 +26,7 @@ STRANGE = st.text(
 
 @cache
 def tokenizer() -> Tokenizer:
-    tokenizer = Tokenizer.from_file(str(MODEL_DIRECTORY / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(os.path.join(MODEL_DIRECTORY, "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.no_truncation()
     tokenizer.encode_special_tokens = True
@@ -32,7 +34,7 @@ def tokenizer() -> Tokenizer:
 
 
 def test_the_list_of_tokens_is_the_tokenizers() -> None:
-    tokens = (MODEL_DIRECTORY / "vocabulary.txt").read_text(encoding="utf-8").split("\n")
+    tokens = Path(MODEL_DIRECTORY, "vocabulary.txt").read_text(encoding="utf-8").split("\n")
 
     assert {token: number for number, token in enumerate(tokens)} == tokenizer().get_vocab()
 
