@@ -244,7 +244,9 @@ def test_a_directory_named_like_that_of_git_makes_no_repository(root: Path) -> N
 
 def test_the_rules_of_a_linked_work_tree_and_of_a_submodule_lie_elsewhere(tmp_path: Path) -> None:
     main = plant_repository(tmp_path / "main", {".git/info/exclude": "*.tmp\n"})
-    plant(main / ".git" / "worktrees" / "side", {"HEAD": "x", "commondir": "../..\n"})
+    plant(
+        main / ".git" / "worktrees" / "side", {"HEAD": "x", "commondir": "../..\n", "gitdir": f"{tmp_path}/side/.git\n"}
+    )
     plant(main / ".git" / "modules" / "lib", {"HEAD": "x", "info/exclude": "*.out\n"})
     side = plant(tmp_path / "side", {".git": f"gitdir: {main}/.git/worktrees/side\n", "a.tmp": "x", "a.out": "x"})
     plant(main / "lib", {".git": "gitdir: ../.git/modules/lib\n", "b.tmp": "x", "b.out": "x"})
