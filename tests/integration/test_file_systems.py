@@ -88,7 +88,7 @@ def test_a_file_system_is_told_by_the_same_name_each_time(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "number",
     [
-        lambda device: 0,
+        lambda _: 0,
         lambda device: device,
         lambda device: 0x17 << 32 | device,
         lambda device: device << 32,
