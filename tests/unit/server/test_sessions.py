@@ -132,7 +132,7 @@ def test_while_one_session_is_ended_another_that_is_used_again_or_ends_is_left_a
         room = SessionRoom(protocol, most=3)
         for _ in range(3):
             await _ask(room)
-        room._most = 1
+        room._most = 1  # noqa: SLF001 - all at once, what happens one after the other
         protocol.held[b"2"] = anyio.Event()
         protocol.held_methods["DELETE"] = anyio.Event()
         async with anyio.create_task_group() as tasks:
