@@ -22,4 +22,4 @@ def start(*entries: str) -> "NoReturn":
 
 if __name__ == "__main__":
     # `python -m` puts the working directory first, unless it is told not to.
-    start(*sys.path[: not sys.flags.safe_path])
+    start(*([] if sys.flags.safe_path else sys.path[:1]))

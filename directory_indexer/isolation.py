@@ -44,14 +44,22 @@ def forget_working_directory(*entries: str) -> None:
 
     Such a directory stays where the program itself, or those of Python, lie in it.
     """
-    relative = [os.path.abspath(entry) for entry in _python_path() if not os.path.isabs(entry)]
     needed = {os.path.dirname(_PACKAGE), os.path.dirname(os.path.abspath(os.__file__))}
-    unwanted = {*relative, *entries} - needed
+    unwanted = {*_relative_entries(), *entries} - needed
     sys.path[:] = [entry for entry in _absolute_path() if entry not in unwanted]
 
 
+def _relative_entries() -> list[str]:
+    """Say where empty and relative entries of PYTHONPATH lead: nowhere if the working directory is gone."""
+    try:
+        return [os.path.abspath(entry) for entry in _python_path() if not os.path.isabs(entry)]
+    except FileNotFoundError:
+        return []
+
+
 def _python_path() -> list[str]:
-    return [] if sys.flags.ignore_environment else os.environ.get("PYTHONPATH", os.sep).split(os.pathsep)
+    value = "" if sys.flags.ignore_environment else os.environ.get("PYTHONPATH", "")
+    return value.split(os.pathsep) if value else []
 
 
 def _absolute_path() -> list[str]:

@@ -16,12 +16,15 @@ from typing import Final
 CAN_OPEN_BELOW: Final = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 """Whether this system opens files from the descriptor of a directory, and refuses links."""
 
-_FILE_FLAGS: Final = os.O_RDONLY | sum(
-    getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY", "O_NOFOLLOW")
+_FOLLOWING_FLAGS: Final = os.O_RDONLY | sum(
+    getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY")
 )
+_FILE_FLAGS: Final = _FOLLOWING_FLAGS | getattr(os, "O_NOFOLLOW", 0)
 _DIRECTORY_FLAGS: Final = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_DIRECTORY", "O_CLOEXEC", "O_NOFOLLOW"))
 # To go through a directory takes less permission than to list it.
-_PASSAGE_FLAGS: Final = _DIRECTORY_FLAGS | getattr(os, "O_PATH", 0)
+_PASSAGE_FLAGS: Final = _DIRECTORY_FLAGS | next(
+    (getattr(os, name) for name in ("O_PATH", "O_SEARCH", "O_EXEC") if hasattr(os, name)), 0
+)
 _MOST_OPEN: Final = 24
 """A descent keeps so many directories open; processes may be allowed no more than 64 files."""
 
@@ -29,12 +32,14 @@ _LONGEST_PATH: Final = 4095
 """What lies deeper can be reached from descriptors alone, and by no other program that is given its path."""
 
 
-def open_file(path: str) -> int:
-    """Open a file for reading, given by an absolute path without links; never wait for a pipe.
+def open_file(path: str, *, follow_links: bool = False) -> int:
+    """Open a file for reading, given by an absolute path without links unless they are followed; never wait for a pipe.
 
     Raises:
-        OSError: it is not there, or a component is a symbolic link (ELOOP).
+        OSError: it is not there, or a component is a symbolic link that is not to be followed (ELOOP).
     """
+    if follow_links:
+        return os.open(path, _FOLLOWING_FLAGS)
     if not CAN_OPEN_BELOW:
         return _verified(os.open(path, _FILE_FLAGS), path)
     directory, name = os.path.split(path)
@@ -169,8 +174,11 @@ if sys.platform == "win32":
 
         buffer = ctypes.create_unicode_buffer(32_768)
         handle = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))
-        if not ctypes.windll.kernel32.GetFinalPathNameByHandleW(handle, buffer, len(buffer), 0):
+        length = ctypes.windll.kernel32.GetFinalPathNameByHandleW(handle, buffer, len(buffer), 0)
+        if not length:
             raise ctypes.WinError()
+        if length >= len(buffer):  # then it is the length that was needed, and nothing was written
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
         path = buffer.value.removeprefix("\\\\?\\")
         return "\\\\" + path.removeprefix("UNC\\") if path.startswith("UNC\\") else path
 

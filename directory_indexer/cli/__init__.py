@@ -125,7 +125,8 @@ def _system_refusal(error: OSError, hint: str) -> DirIndexError | None:
     if error.errno in _EXHAUSTED:
         return UnavailableError(f"the system refuses: {error.strerror}", hint=hint)
     if error.errno in _FORBIDDEN:
-        return UnavailableError(f"the system refuses '{error.filename}': {error.strerror}")
+        what = "" if error.filename is None else f" '{error.filename}'"
+        return UnavailableError(f"the system refuses{what}: {error.strerror}")
     return None
 
 

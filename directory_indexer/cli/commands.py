@@ -290,12 +290,17 @@ def forget(
     app = _existing_app(config, data_dir, output)
     with output.progress() as listener:
         n_files = app.indexer.forget(os.fspath(path), listener=listener)
-    # Tracebacks may name its files.
-    (app.loaded.data_dir / "dirindex.log").unlink(missing_ok=True)
+    left_behind = app.docstore.left_behind()
+    log = app.loaded.data_dir / "dirindex.log"
+    try:
+        log.unlink(missing_ok=True)
+    except OSError as error:
+        left_behind.append(f"'{log}' cannot be removed, and may name its files: {error.strerror}")
     if as_json:
         output.data(json.dumps({"path": os.path.realpath(path), "files": n_files}))
     else:
         output.notes([f"{path} is no longer tracked; {n_files:,} files removed from the index"])
+    output.notes(left_behind)
 
 
 @cli.command()

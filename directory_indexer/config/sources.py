@@ -24,7 +24,10 @@ Value = TypeVar("Value")
 
 _PREFIX = "DIRINDEX_"
 _PATHS = frozenset(
-    {"DIRINDEX_CONFIG", "DIRINDEX_DATA_DIR", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"}
+    {
+        *("DIRINDEX_CONFIG", "DIRINDEX_DATA_DIR", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "TMPDIR"),
+    }
 )
 
 
@@ -112,7 +115,7 @@ def _with_absolute_paths(variable: str, text: str, environ: Mapping[str, str]) -
     key = _key_of(variable)
     value = _typed(key, _from_text(key, text), environ) if key and text else None
     several = value if isinstance(value, tuple) else (value,)
-    return ",".join(map(str, several)) if all(isinstance(one, Path) for one in several) else text
+    return ",".join(map(str, several)) if several and all(isinstance(one, Path) for one in several) else text
 
 
 def _home(environ: Mapping[str, str]) -> str:

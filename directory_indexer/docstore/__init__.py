@@ -126,14 +126,29 @@ class DocStore:
     def compact(self) -> None:
         """Write the database anew without what was removed from it, so that nothing of it stays on disk.
 
-        Damaged databases that were set aside go, too.
+        Damaged databases that were set aside go, too. `left_behind` tells what could not go.
         """
         with _translated_errors(self.path), contextlib.closing(self._connections.open()) as connection:
             removed_words.drop_all(connection)
             connection.execute("VACUUM")
             _empty_log(connection)
-        for damaged in self.path.parent.glob(f"{glob.escape(self.path.name)}.damaged-*"):
-            damaged.unlink()
+        for damaged in self._set_aside():
+            with contextlib.suppress(OSError):
+                damaged.unlink()
+
+    def left_behind(self) -> list[str]:
+        """Say what may still hold what was removed after the database was compacted."""
+        log = self.path.with_name(self.path.name + "-wal")
+        found = [f"'{damaged}' cannot be removed, and may tell of it" for damaged in self._set_aside()]
+        with contextlib.suppress(FileNotFoundError):
+            if log.stat().st_size:  # a log that could be emptied has no bytes
+                found.append(
+                    "another command is reading the index; what it still holds on to leaves the disk with the next run"
+                )
+        return found
+
+    def _set_aside(self) -> list[Path]:
+        return sorted(self.path.parent.glob(f"{glob.escape(self.path.name)}.damaged-*"))
 
     def require_integrity(self) -> None:
         """Let SQLite check every page and index but that of the words, and look whether every text can be read.

@@ -36,13 +36,14 @@ class SessionRoom:
         if session is None:
             await self._open(scope, receive, send)
             return
-        if session in self._n_requests:
+        is_counted = session in self._n_requests
+        if is_counted:
             self._n_requests[session] += 1
         try:
             await self._app(scope, receive, self._noting_the_end(session, scope, send))
         finally:
-            if session in self._n_requests:
-                self._n_requests[session] = self._n_requests.pop(session) - 1
+            if is_counted:
+                self._leave(session)
 
     async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
         opened = b""
@@ -51,12 +52,22 @@ class SessionRoom:
             nonlocal opened
             if message["type"] == "http.response.start":
                 opened = dict(message["headers"]).get(_SESSION, b"")
+                if opened:  # its client may ask the next thing before this answer has ended
+                    self._n_requests[opened] = 1
             await send(message)
 
-        await self._app(scope, receive, noting)
+        try:
+            await self._app(scope, receive, noting)
+        finally:
+            if opened:
+                self._leave(opened)
         if opened:
-            self._n_requests[opened] = 0
             await self._make_room(scope, except_for=opened)
+
+    def _leave(self, session: bytes) -> None:
+        """Count a request as answered, unless its session has ended meanwhile."""
+        if session in self._n_requests:
+            self._n_requests[session] = self._n_requests.pop(session) - 1
 
     def _noting_the_end(self, session: bytes, scope: Scope, send: Send) -> Send:
         async def noting(message: Message) -> None:
@@ -69,13 +80,19 @@ class SessionRoom:
         return noting
 
     async def _make_room(self, scope: Scope, *, except_for: bytes) -> None:
-        idle = [one for one, n_requests in self._n_requests.items() if not n_requests and one != except_for]
-        for session in idle[: max(len(self._n_requests) - self._most, 0)]:
-            del self._n_requests[session]
-            headers = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
+        headers = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
+        # Looked for anew each time: while one is ended, others may be used, or end by themselves.
+        while (session := self._superfluous(except_for)) is not None:
+            self._n_requests.pop(session, None)
             await self._app(
                 {**scope, "method": "DELETE", "headers": [*headers, (_SESSION, session)]}, _nothing, _nobody
             )
+
+    def _superfluous(self, except_for: bytes) -> bytes | None:
+        if len(self._n_requests) <= self._most:
+            return None
+        idle = (one for one, n_requests in self._n_requests.items() if not n_requests and one != except_for)
+        return next(idle, None)
 
 
 async def _nothing() -> Message:

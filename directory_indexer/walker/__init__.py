@@ -156,7 +156,7 @@ class _Walk:
         found = scan(handle, follow_links=self._policy.follow_symlinks, has_inodes=system.has_inodes)
         around = _device(os.path.dirname(os_path(visit.directory))) if visit.is_root else visit.device_around
         is_mount = _UNKNOWN_DEVICE not in {device, around} and device != around
-        place = _Place(handle, device, system.identity if is_mount or visit.is_root else "", is_mount=is_mount)
+        place = _Place(handle, device, system.name if is_mount or visit.is_root else "", is_mount=is_mount)
         return self._found(visit, found, place)
 
     def _found(self, visit: _Visit, found: Scan, place: _Place) -> tuple[Listing | SameListing, list[_Visit]]:

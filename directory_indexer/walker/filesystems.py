@@ -1,7 +1,8 @@
 """Which file system a directory lies on, told by what stays the same when it is mounted again.
 
-Where another file system is mounted than before, a file that is not there has not been deleted. Two sticks that are
-mounted at one place, one after the other, may well have the same device number, so that is the last resort.
+Where another file system is mounted than before, a file that is not there has not been deleted. The number of a device
+tells nothing: two sticks may have the same one, and one stick has another when it is plugged in again. Where nothing
+else is known, all file systems of a kind have one name.
 """
 
 from __future__ import annotations
@@ -25,10 +26,13 @@ _NUMBERED_ANEW: Final = frozenset({"vfat", "msdos", "exfat", "fuse", "fuseblk", 
 """Kinds of file systems that make up the numbers of files when they are asked for them."""
 
 
+_UNKNOWN_KIND: Final = "unknown"
+
+
 class FileSystem(NamedTuple):
     """What tells a file system from others; without `has_inodes` the numbers of its files do not last."""
 
-    identity: str
+    name: str
     has_inodes: bool = True
 
 
@@ -54,8 +58,8 @@ class FileSystems:
         mount = self._mount_of(path, device)
         uuid = self._uuids.get(device)
         kind = mount.kind if mount else ""
-        identity = f"{kind} {uuid}" if uuid else _identity(directory, mount, device)
-        return FileSystem(identity, kind.partition(".")[0] not in _NUMBERED_ANEW)
+        name = f"{kind} {uuid}" if uuid else _name(directory, mount, device)
+        return FileSystem(name, kind.partition(".")[0] not in _NUMBERED_ANEW)
 
     def _mount_of(self, path: str, device: int) -> _Mount | None:
         if found := self._mounts.get(f"{os.major(device)}:{os.minor(device)}" if hasattr(os, "major") else ""):
@@ -98,7 +102,7 @@ def _as_prefix(directory: str) -> str:
     return directory if directory.endswith(os.sep) else directory + os.sep
 
 
-def _identity(directory: int | str, mount: _Mount | None, device: int) -> str:
+def _name(directory: int | str, mount: _Mount | None, device: int) -> str:
     if sys.platform == "win32":
         return f"volume {device:x}"  # the serial number of the volume
     if mount and mount.kind.partition(".")[0] in _NAMED_BY_SOURCE | {"fuse"}:
@@ -107,4 +111,15 @@ def _identity(directory: int | str, mount: _Mount | None, device: int) -> str:
         number = os.statvfs(directory).f_fsid
     except OSError:
         number = 0
-    return f"{mount.kind if mount else ''} {number:x}" if number else f"device {device:x}"
+    kind = mount.kind if mount else _UNKNOWN_KIND
+    return kind if _is_of_device(number, device) else f"{kind} {number:x}"
+
+
+def _is_of_device(number: int, device: int) -> bool:
+    """Tell whether a file system's own number is none, or made of nothing but that of its device."""
+    if sys.platform == "darwin":
+        return True
+    major, minor = os.major(device), os.minor(device)
+    encodings = {0, device, major << 8 | minor, major << 20 | minor, minor & 0xFF | major << 8 | (minor & ~0xFF) << 12}
+    # Either half may be the kind of the file system, or nothing.
+    return bool(encodings & {number, number & 0xFFFFFFFF}) or (number >> 32 in encodings - {0})

@@ -2,7 +2,7 @@
 
 Of git's configuration the files of the system, the user and the repository are read, with what they include;
 conditional includes and settings of a single work tree are not. A repository may be a stranger's: it names no file
-outside of itself, whose lines would then be rules to be shown.
+outside of itself, whose lines would then be rules to be shown, and no git directory that does not name it back.
 """
 
 from __future__ import annotations
@@ -10,23 +10,22 @@ from __future__ import annotations
 import errno
 import os
 import re
-import stat
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from directory_indexer.nofollow import open_file
 from directory_indexer.records import FilePath, lies_in
+from directory_indexer.walker.small_files import is_there, read_small_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-MAX_FILE_BYTES: Final = 1024 * 1024
 
 MAX_INCLUDE_DEPTH: Final = 10
 """As many as git allows."""
 
 _MOST_FILES: Final = 100
 
-_READ_BYTES: Final = 1 << 16
 _SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]\s*')
 _VARIABLE = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?", re.DOTALL)
 _VALUE_PART = re.compile(r'"((?:[^"\\]|\\.)*)"|((?:[^"\\#;]|\\.)+)', re.DOTALL)
@@ -36,10 +35,14 @@ _TRUE: Final = frozenset({"true", "yes", "on", "1", ""})
 
 
 class Repository(NamedTuple):
-    """A work tree; `directory` is where git keeps what all work trees of the repository share."""
+    """A work tree; `directory` is where git keeps what all work trees of the repository share.
+
+    With a `refusal` that directory is not used, for it does not belong to the work tree.
+    """
 
     top: Path
     directory: Path
+    refusal: str = ""
 
     @property
     def exclude_file(self) -> Path:
@@ -48,11 +51,15 @@ class Repository(NamedTuple):
 
 
 class GitSettings(NamedTuple):
-    """What git's configuration says about ignoring; `refused` tells what of the repository's own is not used."""
+    """What git's configuration says about ignoring; `refused` tells what of the repository's own is not used.
+
+    An ignore file that the repository itself names is a real path, and not to be opened through links.
+    """
 
     user_ignore_file: Path | None
     ignore_case: bool
     refused: tuple[str, ...] = ()
+    is_named_by_repository: bool = False
 
 
 class _Variable(NamedTuple):
@@ -61,11 +68,20 @@ class _Variable(NamedTuple):
 
 
 def repository_at(directory: Path) -> Repository | None:
-    """Find the repository whose work tree starts in a directory."""
-    git_directory = _linked(directory / ".git", prefix="gitdir:")
-    if not (git_directory / "HEAD").is_file():
+    """Find the repository whose work tree starts in a directory.
+
+    Raises:
+        OSError: a file of it is there but cannot be read.
+    """
+    entry = directory / ".git"
+    git_directory = _real(entry if entry.is_dir() else _named_in(entry, prefix="gitdir:"))
+    if git_directory is None or not (git_directory / "HEAD").is_file():
         return None
-    common = _linked(git_directory / "commondir")
+    if not _belongs_to(entry, git_directory):
+        return Repository(directory, git_directory, "leads to a git directory that does not name it, and is not used")
+    common = _real(_named_in(git_directory / "commondir")) or git_directory
+    if common not in {git_directory, _shared_by_work_trees(git_directory)} and not _lies_in(common, directory):
+        return Repository(directory, git_directory, "shares a directory that is not its own, and is not used")
     return Repository(directory, common if common.is_dir() else git_directory)
 
 
@@ -82,78 +98,69 @@ def git_settings(repository: Repository | None) -> GitSettings:
     """
     variables = [one for file in _files_of_system_and_user() for one in _variables(file)]
     refused: list[str] = []
-    if repository:
-        variables += _own_variables(repository, refused)
-    values = dict(variables)
+    own = list(_own_variables(repository, refused)) if repository and not repository.refusal else []
+    values = dict(variables + own)
     user_ignore_file = values.get("core.excludesfile", str(_config_home() / "git" / "ignore"))
     return GitSettings(
         user_ignore_file=_expanded(user_ignore_file) if user_ignore_file else None,
         ignore_case=values.get("core.ignorecase", "false").lower() in _TRUE,
         refused=tuple(refused),
+        is_named_by_repository=any(variable.key == "core.excludesfile" for variable in own),
     )
 
 
 def within(path: str | Path, repository: Repository) -> str | None:
     """Give the real path of a file that a repository names, or None if it lies outside of the repository."""
-    real = os.path.realpath(path)
-    borders = (os.path.realpath(repository.top), os.path.realpath(repository.directory))
-    return real if any(lies_in(FilePath(real), FilePath(border)) for border in borders) else None
+    real = _real(path)
+    is_inside = real and any(_lies_in(real, border) for border in (repository.top, repository.directory))
+    return str(real) if is_inside else None
 
 
-def is_there(path: str | Path) -> bool:
-    """Tell whether a file exists, as far as one may look: a home directory may be closed to who runs this."""
-    try:
-        os.stat(path)
-    except (OSError, ValueError):
-        return False
-    return True
+def _belongs_to(entry: Path, git_directory: Path) -> bool:
+    """Tell whether a git directory lies in the work tree that `entry` starts, or names it back as git does."""
+    return (
+        _lies_in(git_directory, entry.parent)
+        or _is_of_linked_work_tree(entry, git_directory)
+        or _is_of_submodule(entry.parent, git_directory)
+    )
 
 
-def read_small_file(path: str | Path, open_it: Callable[[str], int] | None = None) -> bytes:
-    """Read a file of rules or settings that may be anything, put there by anyone, without ever waiting for it.
-
-    `open_it` opens it without following a link; without it, links are followed.
-
-    Raises:
-        OSError: it cannot be read, or is no regular file of a reasonable size.
-    """
-    path = os.fspath(path)
-    flags = os.O_RDONLY | _flag("O_NONBLOCK") | _flag("O_BINARY")
-    # Looked at before it is opened, too: a device may do something then.
-    _require_regular(path, os.stat(path, follow_symlinks=open_it is None).st_mode)
-    descriptor = open_it(path) if open_it else os.open(path, flags)
-    content = b""
-    try:
-        _require_regular(path, os.fstat(descriptor).st_mode)
-        while len(content) <= MAX_FILE_BYTES and (further := os.read(descriptor, _READ_BYTES)):
-            content += further
-    finally:
-        os.close(descriptor)
-    if len(content) > MAX_FILE_BYTES:
-        raise OSError(errno.EFBIG, f"larger than {MAX_FILE_BYTES} bytes", path)
-    return content
+def _is_of_linked_work_tree(entry: Path, git_directory: Path) -> bool:
+    return bool(_shared_by_work_trees(git_directory)) and _real(_named_in(git_directory / "gitdir")) == _real(entry)
 
 
-def _require_regular(path: str, mode: int) -> None:
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, "a directory", path)
-    if stat.S_ISLNK(mode):
-        raise OSError(errno.ELOOP, "a symbolic link, which git does not follow either", path)
-    if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "not a regular file", path)
+def _is_of_submodule(top: Path, git_directory: Path) -> bool:
+    if any(_lies_in(git_directory, parent / ".git" / "modules") for parent in top.parents):
+        return True
+    config = git_directory / "config"
+    variables = _assignments(os.fsdecode(read_small_file(config, open_file))) if config.is_file() else ()
+    work_trees = [variable.value for variable in variables if variable.key == "core.worktree"]
+    return bool(work_trees) and _real(git_directory / work_trees[-1]) == _real(top)
 
 
-def _flag(name: str) -> int:
-    # Not every system has every flag.
-    return int(getattr(os, name, 0))
+def _shared_by_work_trees(git_directory: Path) -> Path | None:
+    return git_directory.parents[1] if git_directory.parent.name == "worktrees" else None
 
 
-def _linked(file: Path, *, prefix: str = "") -> Path:
-    """Give the path that a file of git's holds, or that of the file where it is none or a directory."""
-    if not file.is_file():
-        return file
-    content = os.fsdecode(read_small_file(file)).removeprefix(prefix).strip()
+def _named_in(file: Path, *, prefix: str = "") -> Path | None:
+    """Give the path that a file of git's holds, or None if there is no such file."""
+    real = _real(file)
+    if real is None or not real.is_file():
+        return None
+    content = os.fsdecode(read_small_file(real, open_file)).removeprefix(prefix).strip()
     return Path(os.path.normpath(file.parent / content))
+
+
+def _real(path: str | Path | None) -> Path | None:
+    try:
+        return None if path is None else Path(os.path.realpath(path))
+    except ValueError:  # a NUL, which no path has
+        return None
+
+
+def _lies_in(path: Path, directory: Path) -> bool:
+    """Tell whether a real path is, or lies in, a directory."""
+    return lies_in(FilePath(str(path)), FilePath(os.path.realpath(directory)))
 
 
 def _config_home() -> Path:
@@ -163,7 +170,7 @@ def _config_home() -> Path:
 def _expanded(path: str) -> Path:
     try:
         return Path(path).expanduser()
-    except RuntimeError:  # there is no such home
+    except (RuntimeError, ValueError):  # there is no such home, or no such name of one
         return Path(path)
 
 
@@ -179,7 +186,7 @@ def _files_of_system_and_user() -> Iterator[Path]:
 
 def _variables(file: Path) -> Iterator[_Variable]:
     """List the variables of a configuration file and of those it includes, in the order in which they count."""
-    return _included(file, seen=set(), depth=0, find=lambda path, _: path)
+    return _included(file, seen=set(), find=lambda path, _: path, read=read_small_file)
 
 
 def _own_variables(repository: Repository, refused: list[str]) -> Iterator[_Variable]:
@@ -191,7 +198,9 @@ def _own_variables(repository: Repository, refused: list[str]) -> Iterator[_Vari
             refused.append(f"{key} leads out of the repository: set it in your own git configuration")
         return None if inside is None else Path(inside)
 
-    for variable in _included(repository.directory / "config", seen=set(), depth=0, find=find):
+    config = find(repository.directory / "config", "this file")
+    read = partial(read_small_file, open_it=open_file)
+    for variable in _included(config, seen=set(), find=find, read=read) if config else ():
         if variable.key != "core.excludesfile" or not variable.value:
             yield variable
         elif found := find(repository.top / _expanded(variable.value), variable.key):
@@ -199,19 +208,24 @@ def _own_variables(repository: Repository, refused: list[str]) -> Iterator[_Vari
 
 
 def _included(
-    file: Path, *, seen: set[Path], depth: int, find: Callable[[Path, str], Path | None]
+    file: Path,
+    *,
+    seen: set[Path],
+    find: Callable[[Path, str], Path | None],
+    read: Callable[[Path], bytes],
+    depth: int = 0,
 ) -> Iterator[_Variable]:
     if file in seen or not is_there(file):
         return
     seen.add(file)
     if depth > MAX_INCLUDE_DEPTH or len(seen) > _MOST_FILES:
         raise OSError(errno.ELOOP, "too many files include each other", str(file))
-    for variable in _assignments(os.fsdecode(read_small_file(file))):
+    for variable in _assignments(os.fsdecode(read(file))):
         yield variable
         if variable.key == "include.path":
             path = find(Path(os.path.normpath(file.parent / _expanded(variable.value))), variable.key)
             if path is not None:
-                yield from _included(path, seen=seen, depth=depth + 1, find=find)
+                yield from _included(path, seen=seen, find=find, read=read, depth=depth + 1)
 
 
 def _assignments(text: str) -> Iterator[_Variable]:

@@ -16,13 +16,12 @@ from directory_indexer.walker.late_rules import LateRules, Step
 from directory_indexer.walker.repository import (
     GitSettings,
     git_settings,
-    is_there,
-    read_small_file,
     repository_around,
     repository_at,
     within,
 )
 from directory_indexer.walker.rule_layer import layer_of
+from directory_indexer.walker.small_files import is_there, read_small_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Sequence
@@ -151,12 +150,15 @@ class RuleFiles:
             self._fail(error.filename or "git config", error)
             settings = GitSettings(user_ignore_file=None, ignore_case=False)
         texts: list[RuleText] = []
-        if repository:
+        if repository and repository.refusal:
+            self._add_failure(str(repository.top / ".git"), repository.refusal)
+        elif repository:
             for message in settings.refused:
                 self._add_failure(str(repository.directory / "config"), message)
             texts += self._excluded(repository)
         if settings.user_ignore_file and is_there(settings.user_ignore_file):
-            texts += self._texts(Precedence.USER_IGNORE, str(settings.user_ignore_file))
+            open_it = open_file if settings.is_named_by_repository else None
+            texts += self._texts(Precedence.USER_IGNORE, str(settings.user_ignore_file), open_it)
         return FoundRules(settings.ignore_case, tuple(texts))
 
     def _excluded(self, repository: Repository) -> Iterable[RuleText]:

@@ -201,6 +201,36 @@ def test_nothing_of_a_directory_that_was_forgotten_stays_on_the_disk(shell: Shel
     assert len(shell.json("search", "number", "-n", "100")["hits"]) == 40
 
 
+def test_what_the_system_refuses_without_a_name_is_told_without_one() -> None:
+    program = """
+from directory_indexer.cli import commands, main
+def cli(**_: object) -> None:
+    raise PermissionError(1, "Operation not permitted")
+commands.cli, commands.leave_out_options = cli, lambda **_: None
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stderr) == (3, "dirindex: the system refuses: Operation not permitted\n")
+
+
+def test_forget_says_what_it_cannot_remove(indexed: Shell) -> None:
+    (indexed.data_dir / "dirindex.log").mkdir()
+    (indexed.data_dir / "data.db.damaged-20260101-000000").mkdir()
+    said = indexed.run("forget", indexed.docs).stderr
+    assert "is no longer tracked" in said
+    assert f"'{indexed.data_dir}/dirindex.log' cannot be removed, and may name its files: " in said
+    assert f"'{indexed.data_dir}/data.db.damaged-20260101-000000' cannot be removed" in said
+
+
+def test_forget_says_when_another_command_still_reads_what_was_forgotten(indexed: Shell) -> None:
+    said = "another command is reading the index; what it still holds on to leaves the disk with the next run"
+    with DocStore(indexed.data_dir / "data.db").snapshot() as snapshot:
+        assert snapshot.directories()
+        assert said in indexed.run("forget", indexed.docs).stderr
+    indexed.run("index", indexed.docs)
+    assert said not in indexed.run("forget", indexed.docs).stderr
+
+
 _ENDS = ("zzogeton", "lograph")
 """Of two words: the full-text index leaves out what a word has in common with the one before it."""
 

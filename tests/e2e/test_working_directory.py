@@ -143,3 +143,20 @@ def test_python_runs_the_module_without_the_working_directory(tmp_path: Path) ->
     done = run(tmp_path, "config", launcher=(sys.executable, "-m", "directory_indexer"))
 
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a directory that is used cannot be removed there")
+@pytest.mark.parametrize("path", [os.pathsep + "/nowhere", "relative"])
+def test_a_relative_entry_of_the_python_path_leads_nowhere_when_the_working_directory_is_gone(
+    tmp_path: Path, path: str
+) -> None:
+    (tmp_path / "gone").mkdir()
+    # Some versions of Python do not even start there.
+    program = (
+        "import os; from directory_indexer.isolation import forget_working_directory; "
+        "os.rmdir(os.getcwd()); forget_working_directory()"
+    )
+
+    done = run(tmp_path / "gone", launcher=(sys.executable, "-c", program), PYTHONPATH=path)
+
+    assert (done.returncode, done.stderr) == (0, "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -79,8 +80,29 @@ def test_a_file_system_that_holds_the_same_files_takes_the_place_of_the_one_befo
 def test_a_file_system_is_told_by_the_same_name_each_time(tmp_path: Path) -> None:
     device = tmp_path.stat().st_dev
     first = FileSystems().of(str(tmp_path), path=str(tmp_path), device=device)
-    assert first.identity
+    assert first.name
     assert FileSystems().of(str(tmp_path), path=str(tmp_path), device=device) == first
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no such number there")
+@pytest.mark.parametrize(
+    "number",
+    [
+        lambda _: 0,
+        lambda device: device,
+        lambda device: 0x17 << 32 | device,
+        lambda device: device << 32,
+        lambda device: os.major(device) << 20 | os.minor(device),
+    ],
+)
+def test_a_file_system_that_has_only_the_number_of_its_device_keeps_its_name_with_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: Callable[[int], int]
+) -> None:
+    names = []
+    for device in (os.makedev(8, 1), os.makedev(253, 300)):
+        monkeypatch.setattr(os, "statvfs", lambda _, device=device: SimpleNamespace(f_fsid=number(device)))
+        names.append(FileSystems().of(str(tmp_path), path=str(tmp_path), device=device).name)
+    assert names[0] == names[1] != ""
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no inode there")

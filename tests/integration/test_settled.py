@@ -20,7 +20,7 @@ from directory_indexer.records import (
     file_path,
 )
 from directory_indexer.walker import WalkPolicy, walk
-from directory_indexer.walker.repository import MAX_FILE_BYTES
+from directory_indexer.walker.small_files import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

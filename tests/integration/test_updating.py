@@ -21,7 +21,7 @@ from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.indexer import IndexOptions
 from directory_indexer.lock import write_lock
 from directory_indexer.records import Outcome, Phase, RunProgress, SearchMode, SearchRequest, SkipReason, file_path
-from directory_indexer.walker.repository import MAX_FILE_BYTES
+from directory_indexer.walker.small_files import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ from trees import EVERYTHING, listings, plant, plant_repository, walked
 from directory_indexer.errors import ConfigError
 from directory_indexer.records import SourceFile, file_path, os_path
 from directory_indexer.walker import WalkPolicy, explain, walk
-from directory_indexer.walker.repository import MAX_FILE_BYTES
+from directory_indexer.walker.small_files import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -244,7 +244,9 @@ def test_a_directory_named_like_that_of_git_makes_no_repository(root: Path) -> N
 
 def test_the_rules_of_a_linked_work_tree_and_of_a_submodule_lie_elsewhere(tmp_path: Path) -> None:
     main = plant_repository(tmp_path / "main", {".git/info/exclude": "*.tmp\n"})
-    plant(main / ".git" / "worktrees" / "side", {"HEAD": "x", "commondir": "../..\n"})
+    plant(
+        main / ".git" / "worktrees" / "side", {"HEAD": "x", "commondir": "../..\n", "gitdir": f"{tmp_path}/side/.git\n"}
+    )
     plant(main / ".git" / "modules" / "lib", {"HEAD": "x", "info/exclude": "*.out\n"})
     side = plant(tmp_path / "side", {".git": f"gitdir: {main}/.git/worktrees/side\n", "a.tmp": "x", "a.out": "x"})
     plant(main / "lib", {".git": "gitdir: ../.git/modules/lib\n", "b.tmp": "x", "b.out": "x"})

@@ -9,7 +9,7 @@ import pytest
 
 from directory_indexer.config import LoadedConfig, config_location, load_config
 from directory_indexer.config.example import commented_example, plain_example, write_example
-from directory_indexer.config.sources import KEYS, Setting, Source
+from directory_indexer.config.sources import KEYS, Setting, Source, with_absolute_paths
 from directory_indexer.errors import ConfigError, UsageError
 
 REPOSITORY = Path(__file__).parents[2]
@@ -404,3 +404,14 @@ def test_half_a_character_in_a_value_is_a_mistake(tmp_path: Path, key: str, half
     file.write_text(f"{{{value}}}")
     with pytest.raises(ConfigError, match="half of a character"):
         load_config(file=file, data_dir=tmp_path, environ={})
+
+
+def test_another_process_is_told_the_same_by_variables_that_hold_no_path() -> None:
+    environ = {"DIRINDEX_INDEXING__IGNORE_PATTERNS": ",", "DIRINDEX_ROOTS": "", "TMPDIR": "", "LANG": "C"}
+
+    assert with_absolute_paths(environ) == environ
+
+
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "TMPDIR"])
+def test_another_process_finds_certificates_and_temporary_files_at_the_same_place(variable: str) -> None:
+    assert with_absolute_paths({variable: "here"}) == {variable: os.path.abspath("here")}

@@ -19,6 +19,7 @@ class Protocol:
         self.open: list[bytes] = []
         self.n_opened = 0
         self.held: dict[bytes, anyio.Event] = {}
+        self.held_methods: dict[str, anyio.Event] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert (await receive())["type"] == "http.request"
@@ -35,6 +36,8 @@ class Protocol:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         if scope["method"] == "GET":
             await self.held[session].wait()
+        elif scope["method"] in self.held_methods:
+            await self.held_methods[scope["method"]].wait()
 
 
 async def _ask(room: SessionRoom, session: bytes = b"", method: str = "POST") -> int:
@@ -97,5 +100,51 @@ def test_a_session_that_was_ended_takes_no_room() -> None:
         await _ask(room)
         await _ask(room)
         assert protocol.open == [b"3", b"4"]
+
+    anyio.run(story)
+
+
+def test_a_request_that_comes_before_its_session_was_opened_to_the_end_does_not_count_as_less_than_none() -> None:
+    async def story() -> None:
+        protocol = Protocol()
+        room = SessionRoom(protocol, most=1)
+        protocol.held[b"1"] = anyio.Event()
+        protocol.held_methods["POST"] = anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_ask, room)
+            await anyio.wait_all_tasks_blocked()
+            tasks.start_soon(_ask, room, b"1", "GET")
+            await anyio.wait_all_tasks_blocked()
+            protocol.held_methods.pop("POST").set()
+            await anyio.wait_all_tasks_blocked()
+            await _ask(room)
+            assert protocol.open == [b"1", b"2"]
+            protocol.held[b"1"].set()
+        await _ask(room)
+        assert protocol.open == [b"3"]
+
+    anyio.run(story)
+
+
+def test_while_one_session_is_ended_another_that_is_used_again_or_ends_is_left_alone() -> None:
+    async def story() -> None:
+        protocol = Protocol()
+        room = SessionRoom(protocol, most=3)
+        for _ in range(3):
+            await _ask(room)
+        room._most = 1  # noqa: SLF001 - all at once, what happens one after the other
+        protocol.held[b"2"] = anyio.Event()
+        protocol.held_methods["DELETE"] = anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_ask, room)
+            await anyio.wait_all_tasks_blocked()
+            tasks.start_soon(_ask, room, b"2", "GET")
+            protocol.open.remove(b"3")
+            assert await _ask(room, b"3") == 404
+            await anyio.wait_all_tasks_blocked()
+            protocol.held_methods.pop("DELETE").set()
+            await anyio.wait_all_tasks_blocked()
+            assert protocol.open == [b"2", b"4"]
+            protocol.held[b"2"].set()
 
     anyio.run(story)

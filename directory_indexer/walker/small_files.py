@@ -1,0 +1,65 @@
+"""Reads small files that may be anything, put there by anyone, and never waits for one.
+
+What a stranger names is opened on the real path that was checked, through no link; only what the user or the system
+names is opened through links.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from directory_indexer.nofollow import open_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+MAX_FILE_BYTES: Final = 1024 * 1024
+
+_READ_BYTES: Final = 1 << 16
+
+
+def is_there(path: str | Path) -> bool:
+    """Tell whether a file exists, as far as one may look: a home directory may be closed to who runs this."""
+    try:
+        os.stat(path)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def read_small_file(path: str | Path, open_it: Callable[[str], int] | None = None) -> bytes:
+    """Read a file of rules or settings that may be anything, put there by anyone, without ever waiting for it.
+
+    `open_it` opens it without following a link; without it, links are followed.
+
+    Raises:
+        OSError: it cannot be read, or is no regular file of a reasonable size.
+    """
+    path = os.fspath(path)
+    # Looked at before it is opened, too: a device may do something then.
+    _require_regular(path, os.stat(path, follow_symlinks=open_it is None).st_mode)
+    descriptor = (open_it or partial(open_file, follow_links=True))(path)
+    content = b""
+    try:
+        _require_regular(path, os.fstat(descriptor).st_mode)
+        while len(content) <= MAX_FILE_BYTES and (further := os.read(descriptor, _READ_BYTES)):
+            content += further
+    finally:
+        os.close(descriptor)
+    if len(content) > MAX_FILE_BYTES:
+        raise OSError(errno.EFBIG, f"larger than {MAX_FILE_BYTES} bytes", path)
+    return content
+
+
+def _require_regular(path: str, mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "a directory", path)
+    if stat.S_ISLNK(mode):
+        raise OSError(errno.ELOOP, "a symbolic link, which git does not follow either", path)
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "not a regular file", path)
