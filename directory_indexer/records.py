@@ -358,6 +358,11 @@ class ParsedFile(NamedTuple):
     n_masked: int = 0
 
 
+def outcome_path(outcome: ParsedFile | UnchangedFile | SkippedFile | FileFailure) -> FilePath:
+    """Tell which file an outcome is about."""
+    return outcome.path if isinstance(outcome, SkippedFile | FileFailure) else outcome.source.path
+
+
 class EmbeddingSpace(NamedTuple):
     """What makes two vectors comparable: the same provider, model, dimensions and document prefix; and where it is.
 

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import mmap
 import os
+import pickle
 import signal
 import threading
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import IO, TYPE_CHECKING, NoReturn
 
 from directory_indexer.errors import ExtractionError, SkipFileError
-from directory_indexer.records import Document, SkipReason, os_path
+from directory_indexer.parsing import worker
+from directory_indexer.records import Document, FilePath, SkippedFile, SkipReason, os_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from directory_indexer.records import FilePath
 
 
 def extract(content: bytes, path: FilePath) -> Document:
@@ -72,6 +73,19 @@ def hand_over_command(_item: str) -> Command:
     return Command()
 
 
+def hand_over_attribute(_item: str) -> None:
+    """Have an attribute of a record's class set when the result is read."""
+    _answer(b"cdirectory_indexer.records\nSourceFile\n(N}S'size'\nI7\nstb.")
+
+
+def claim_length(item: str) -> str:
+    """Announce a result that no machine can hold."""
+    for descriptor in range(3, 64):
+        with suppress(OSError):
+            os.write(descriptor, (1 << 62).to_bytes(8, "big"))
+    return item
+
+
 def environment_variable(name: str) -> str | None:
     return os.environ.get(name)
 
@@ -96,6 +110,29 @@ def leave() -> NoReturn:
 
 def crash() -> None:
     os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def lack_memory() -> NoReturn:
+    raise MemoryError
+
+
+def answer_for_another() -> None:
+    _answer(pickle.dumps(SkippedFile(FilePath("/another"), SkipReason.EMPTY)))
+
+
+def answer_with_text() -> None:
+    _answer(pickle.dumps("text"))
+
+
+def _answer(content: bytes) -> None:
+    """Answer as a parser does that was taken over."""
+    write_frame = worker.write_frame
+
+    def write_once(target: IO[bytes], _result: bytes) -> None:
+        worker.write_frame = write_frame
+        write_frame(target, content)
+
+    worker.write_frame = write_once
 
 
 def devour_memory() -> None:
@@ -145,6 +182,9 @@ _BEHAVIOURS: dict[str, Callable[[], None]] = {
     "crash": crash,
     "killed": be_killed,
     "memory": devour_memory,
+    "no memory": lack_memory,
+    "for another": answer_for_another,
+    "with text": answer_with_text,
     "fail": fail,
     "recurse": recurse,
     "damaged": damaged,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from directory_indexer.credentials.late import LatePattern
 from directory_indexer.credentials.names import Naming, naming_of
-from directory_indexer.credentials.spans import SecretSpan
+from directory_indexer.credentials.spans import SecretSpan, line_start
 from directory_indexer.credentials.strength import is_password, is_phrase, is_placeholder, is_strong
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _url_spans(text: str) -> Iterator[SecretSpan]:
         if password is None:
             if is_strong(user):
                 yield SecretSpan(*found.span("user"), Naming.TOKEN.value)
-        elif password.lower() != user.lower() and (_is_url_password(password)):
+        elif password.lower() != user.lower() and _is_url_password(password):
             yield SecretSpan(*found.span("password"), _PASSWORD)
 
 
@@ -52,16 +52,27 @@ def _hash_spans(text: str) -> Iterator[SecretSpan]:
 
 
 def _command_spans(text: str) -> Iterator[SecretSpan]:
+    """Find the values of options of programs that take passwords there; every line is searched for programs once."""
+    named_at: dict[str, int] = {}
+    searched = 0
     for found in _OPTION.finditer(text):
-        line_start = max(text.rfind("\n", 0, found.start()) + 1, found.start() - _MAX_COMMAND)
-        command = text[line_start : found.start()]
-        letter = text[found.start() + 1]
-        for programs, letters, value in _COMMANDS:
-            if letter in letters and programs.search(command):
-                argument = value.match(text, found.start() + 2)
-                if argument and _is_argument(argument[1]):
-                    yield SecretSpan(*argument.span(1), _PASSWORD)
-                break
+        at = found.start()
+        start = line_start(text, at, _MAX_COMMAND)
+        for program in _PROGRAM.finditer(text, max(searched, start), at):
+            named_at[str(program.lastgroup)] = program.start()
+        searched = at
+        if not named_at:
+            continue
+        letter = text[at + 1]
+        values = (
+            value
+            for name, (_, letters, value) in _COMMANDS.items()
+            if letter in letters and named_at.get(name, -1) >= start
+        )
+        value = next(values, None)
+        argument = value and value.match(text, at + 2)
+        if argument and _is_argument(argument[1]):
+            yield SecretSpan(*argument.span(1), _PASSWORD)
 
 
 def _is_argument(value: str) -> bool:
@@ -80,18 +91,16 @@ def _manifest_spans(text: str, at: int) -> Iterator[SecretSpan]:
 
 
 def _entries(text: str, start: int, end: int) -> Iterator[SecretSpan]:
+    covered = start
     for section in _MANIFEST_DATA.finditer(text, start, end):
+        if section.start() < covered:  # a section in a section, whose entries were found with the others
+            continue
         block = _MANIFEST_BLOCK.match(text, section.end(), end) or _MANIFEST_OBJECT.match(text, section.end(), end)
         if not block:
             continue
+        covered = block.end()
         for entry in _MANIFEST_ENTRY.finditer(text, *block.span()):
-            span = (
-                entry.span("quoted")
-                if entry["quoted"]
-                else entry.span("bare")
-                if entry["bare"]
-                else entry.span("block")
-            )
+            span = entry.span(str(entry.lastgroup))
             value = text[slice(*span)].strip()
             if len(value) >= _MIN_ENTRY and _TEMPLATED.search(value) is None:
                 yield SecretSpan(*span, "cluster secret")
@@ -173,23 +182,25 @@ _OPTION: Final = LatePattern(r"-(?<= -)(?=[upaPUwb][ '\"=]?[^\s-])")
 _ARGUMENT: Final = LatePattern(r"[ =]?[\"']?([^\s\"'|;&<>]{4,200}+)")
 _ATTACHED: Final = LatePattern(r"[\"']?([^\s\"'|;&<>]{4,200}+)")
 _AFTER_USER: Final = LatePattern(r"[ =]?[\"']?[^\s:%\"']{1,128}+[:%]([^\s\"'|;&<>]{4,200}+)")
-_COMMANDS: Final = (
-    (LatePattern(r"\b(?:mysql|mariadb)\w{0,10}\b"), "p", _ATTACHED),
-    (LatePattern(r"\b(?:curl|https?|xh|httpie)\b"), "ua", _AFTER_USER),
-    (LatePattern(r"\b(?:smbclient|smbmap|rpcclient|net|mount)\b"), "U", _AFTER_USER),
-    (
-        LatePattern(
-            r"\b(?:sshpass|docker|podman|helm|az|mongo\w{0,8}|twine|oc|skopeo|nmcli|7z|zip|unzip|rar|cqlsh|openssl)\b"
-        ),
+_COMMANDS: Final = {
+    "mysql": (r"(?:mysql|mariadb)\w{0,10}", "p", _ATTACHED),
+    "curl": ("curl|https?|xh|httpie", "ua", _AFTER_USER),
+    "smb": ("smbclient|smbmap|rpcclient|net|mount", "U", _AFTER_USER),
+    "docker": (
+        r"sshpass|docker|podman|helm|az|mongo\w{0,8}|twine|oc|skopeo|nmcli|7z|zip|unzip|rar|cqlsh|openssl",
         "pPub",
         _ARGUMENT,
     ),
-    (LatePattern(r"\b(?:redis-cli|ldap\w{3,8}|keytool|rabbitmqadmin)\b"), "awp", _ARGUMENT),
+    "redis": (r"redis-cli|ldap\w{3,8}|keytool|rabbitmqadmin", "awp", _ARGUMENT),
+}
+"""Programs, the letters of options that take a password, and how the password stands there."""
+_PROGRAM: Final = LatePattern(
+    rf"\b(?:{'|'.join(f'(?P<{name}>{programs})' for name, (programs, _, _) in _COMMANDS.items())})\b"
 )
 
 _MANIFEST: Final = LatePattern(r"kind\\?[\"']?[ \t]{0,8}:[ \t]{0,8}\\?[\"']?Secret\b(?![\w-])", marks=("Secret",))
 _MANIFEST_DATA: Final = LatePattern(r"(?:^|[\s{,])\\?[\"']?(?:stringData|data)\\?[\"']?[ \t]{0,8}:[ \t]*")
-_MANIFEST_BLOCK: Final = LatePattern(r"(?:#[^\n]*)?(?:\n(?:[ \t]+[^\n]*|[ \t]*)){1,2000}+")
+_MANIFEST_BLOCK: Final = LatePattern(r"(?:#[^\n]{0,500}+)?(?:\n(?:[ \t]+[^\n]*|[ \t]*)){1,2000}+")
 _MANIFEST_OBJECT: Final = LatePattern(r"\{[^{}]{0,100000}+\}")
 _MANIFEST_ENTRY: Final = LatePattern(
     r"[\"']?[\w.-]{1,253}+\\?[\"']?[ \t]{0,8}:[ \t]{0,8}"

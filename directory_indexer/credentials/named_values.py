@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from directory_indexer.credentials.late import LatePattern
 from directory_indexer.credentials.names import Naming, naming_of
-from directory_indexer.credentials.spans import SecretSpan
+from directory_indexer.credentials.spans import SecretSpan, line_start
 from directory_indexer.credentials.strength import is_password, is_phrase, is_placeholder, is_strong
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _is_name_alone(text: str, name_start: int, found: re.Match[str], kind: str) 
         if found["tag"] is not None and not text.startswith(("</", "]]>"), found.end()):
             return False
         return found["said"] is None or kind in PROSE_KINDS or "|" not in found["said"]
-    before = text[max(text.rfind("\n", 0, name_start) + 1, name_start - _MAX_LINE) : name_start]
+    before = text[line_start(text, name_start, _MAX_LINE) : name_start]
     if _DIRECTIVE.search(before):
         return True
     return kind not in PROSE_KINDS and found.lastgroup != "bare" and _IN_SQL.fullmatch(found["name"]) is not None
@@ -88,8 +88,8 @@ def _end_of_bare(text: str, name_start: int, found: re.Match[str], kind: str) ->
 
 
 def _is_line_of_settings(text: str, name_start: int, kind: str) -> bool:
-    line_start = text.rfind("\n", max(name_start - _MAX_LINE, 0), name_start) + 1
-    return kind in _LINE_KINDS and _LINE_START.fullmatch(text, line_start, name_start) is not None
+    start = line_start(text, name_start, _MAX_LINE)
+    return kind in _LINE_KINDS and _LINE_START.fullmatch(text, start, name_start) is not None
 
 
 def _judge(found: re.Match[str], group: str, kind: str) -> Callable[[Naming, str], bool]:

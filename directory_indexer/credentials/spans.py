@@ -40,4 +40,10 @@ def masked(text: str, spans: Iterable[SecretSpan]) -> str:
     return "".join((*parts, text[end:]))
 
 
+def line_start(text: str, at: int, max_length: int) -> int:
+    """Find where the line begins that holds a place in a text, or what is `max_length` characters before the place."""
+    lowest = max(at - max_length, 0)
+    return text.rfind("\n", lowest, at) + 1 or lowest
+
+
 _VISIBLE: Final = re.compile(r"\S")

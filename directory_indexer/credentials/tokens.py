@@ -7,6 +7,7 @@ in the table costs nothing, where an alternation of all prefixes reads 30 MB/s.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from directory_indexer.credentials.late import LatePattern
@@ -20,11 +21,7 @@ if TYPE_CHECKING:
 def token_spans(text: str) -> Iterator[SecretSpan]:
     """Find tokens with a published form."""
     for anchor in _ANCHORS:
-        for found in anchor.finditer(text):
-            yield from _at_separator(text, found.start())
-    for found in _DOT.finditer(text):
-        yield from _at_separator(text, found.start())
-        yield from _dotted(text, found.start())
+        yield from _anchored(text, anchor)
     for pattern, kind in _OTHERS:
         for found in pattern.finditer(text):
             if not _is_example(found[0]):
@@ -37,22 +34,34 @@ class _Rule(NamedTuple):
     kind: str
 
 
-def _at_separator(text: str, at: int) -> Iterator[SecretSpan]:
+def _anchored(text: str, anchor: LatePattern) -> Iterator[SecretSpan]:
+    end = masked_end = n_nested = 0
+    for found in anchor.finditer(text):
+        at = found.start()
+        # A hostile text is a prefix in the token of a prefix in the token of a prefix.
+        n_nested = n_nested + 1 if at < end else 0
+        if at < masked_end or n_nested > _MAX_NESTED:
+            continue
+        for candidate in chain(_prefixed(text, at), _dotted(text, at)):
+            end = max(end, candidate.end)
+            if not _is_example(text[at + 1 : candidate.end]):
+                masked_end = max(masked_end, candidate.end)
+                yield candidate
+
+
+def _prefixed(text: str, at: int) -> Iterator[SecretSpan]:
     for rule in _RULES.get(text[max(at - 1, 0) : at + 1], ()):
         start = at + 1 - len(rule.prefix)
         if start < 0 or not text.startswith(rule.prefix, start):
             continue
-        tail = rule.tail.match(text, at + 1)
         is_whole = start == 0 or not (text[start - 1].isalnum() and text[start - 1].isascii())
-        if tail and (is_whole or text[start - 2 : start] in _ESCAPES) and not _is_example(tail[0]):
+        if (is_whole or text[start - 2 : start] in _ESCAPES) and (tail := rule.tail.match(text, at + 1)):
             yield SecretSpan(start, tail.end(), rule.kind)
-            return
 
 
 def _dotted(text: str, at: int) -> Iterator[SecretSpan]:
-    for pattern, kind in _DOTTED:
-        found = pattern.match(text, at)
-        if found and not _is_example(found[0]):
+    for pattern, kind in _DOTTED if text[at] == "." else ():
+        if found := pattern.match(text, at):
             yield SecretSpan(*found.span(), kind)
 
 
@@ -74,6 +83,7 @@ def _rules() -> dict[str, tuple[_Rule, ...]]:
 
 
 _MAX_JUDGED: Final = 80
+_MAX_NESTED: Final = 2
 _WELL_KNOWN: Final = (
     "4eC39HqLyjWDarj",  # the test key of Stripe's documentation
     "eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9l",  # "John Doe" of jwt.io
@@ -212,6 +222,7 @@ _RULES: Final = _rules()
 _ANCHORS: Final = (
     LatePattern(r"_(?=[A-Za-z0-9]{16})"),
     LatePattern(r"-(?=[A-Za-z0-9][\w-]{15})"),
+    LatePattern(r"\.(?=[A-Za-z0-9][\w-]{15})"),
 )
 _OTHERS: Final = (
     (
@@ -235,7 +246,6 @@ _OTHERS: Final = (
     ),
     (LatePattern(r"&sig=[\w%+/-]{40,120}+={0,2}", marks=("&sig=",)), "signed URL"),
 )
-_DOT: Final = LatePattern(r"\.(?=[A-Za-z0-9][\w-]{15})")
 _DOTTED: Final = (
     (LatePattern(r"\.eyJ[\w-]{8,8000}+\.[\w-]{20,2000}+"), "JSON web token"),
     (

@@ -20,6 +20,7 @@ from directory_indexer.records import (
     SkippedFile,
     UnchangedFile,
     lies_in,
+    outcome_path,
 )
 
 if TYPE_CHECKING:
@@ -245,11 +246,6 @@ class Updater:
 def explained(error: DirIndexError) -> str:
     """Say in one sentence what is wrong and what to do."""
     return f"{error.message}: {error.hint}" if error.hint else error.message
-
-
-def outcome_path(outcome: ParseOutcome) -> FilePath:
-    """Tell which file an outcome is about."""
-    return outcome.path if isinstance(outcome, SkippedFile | FileFailure) else outcome.source.path
 
 
 def _n_chunks(batch: Sequence[ParseOutcome]) -> int:

@@ -24,15 +24,17 @@ from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors.grammars import GRAMMARS
 from directory_indexer.extractors.kinds import kind_of
 from directory_indexer.parsing.reading import FileContent, read
-from directory_indexer.parsing.workers import Limits, Lost, Task, run_tasks
+from directory_indexer.parsing.workers import OUT_OF_MEMORY, Limits, Lost, Task, run_tasks
 from directory_indexer.records import (
     FileFailure,
     ParsedFile,
     SkippedFile,
     SkipReason,
+    SourceFile,
     Stage,
     UnchangedFile,
     content_hash,
+    outcome_path,
 )
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ _OTHER_BYTES = 512 << 20  # a small PDF may hold large pictures
 _BYTES_PER_BYTE = 100
 _CLOCK_FACTOR = 10
 _MB = 1_000_000
+_NO_OUTCOME = "had the process that read it answer something else"
 
 
 class ParsePolicy(NamedTuple):
@@ -117,7 +120,19 @@ def _parse_elsewhere(
     requests: Iterable[ParseRequest], policy: ParsePolicy, must_stop: Callable[[], bool]
 ) -> Iterator[tuple[ParseRequest, ParseOutcome | Lost]]:
     tasks = _tasks(requests, policy)
-    return run_tasks(partial(parse, policy=policy), tasks, n_workers=policy.n_workers, must_stop=must_stop)
+    results = run_tasks(partial(parse, policy=policy), tasks, n_workers=policy.n_workers, must_stop=must_stop)
+    for request, result in results:
+        yield request, result if isinstance(result, Lost) or _is_outcome(result, request) else Lost(_NO_OUTCOME)
+
+
+def _is_outcome(result: object, request: ParseRequest) -> bool:
+    """Tell whether what a worker sent is about the file that it was asked for: parsers may have taken it over."""
+    if not isinstance(result, ParsedFile | UnchangedFile | SkippedFile | FileFailure):
+        return False
+    path = request.source.path
+    if isinstance(result, SkippedFile | FileFailure) and result.source is None:
+        return result.path == path
+    return isinstance(result.source, SourceFile) and result.source.path == outcome_path(result) == path
 
 
 def _outcome_of_lost(request: ParseRequest, lost: Lost, policy: ParsePolicy) -> ParseOutcome | None:
@@ -142,9 +157,7 @@ def _failure(found: FileContent | SkippedFile | FileFailure, request: ParseReque
     if not isinstance(found, FileContent):
         return found
     failure = FileFailure(request.source.path, Stage.EXTRACT, lost.message)
-    if not lost.is_proven:
-        return failure
-    return failure._replace(source=found.source, hash=content_hash(found.content), seen_ns=found.seen_ns)
+    return _blamed(failure, found) if lost.is_proven else failure
 
 
 def _parse_light(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | None:
@@ -176,10 +189,21 @@ def _parse_content(found: FileContent, request: ParseRequest, policy: ParsePolic
     except ExtractionError as error:
         return FileFailure(source.path, Stage.EXTRACT, error.message)
     except MemoryError:
-        of_content = content_hash(found.content)
-        return FileFailure(source.path, Stage.EXTRACT, "needs more memory than it may use", source, of_content)
+        return _out_of_memory(found)
     except Exception as error:  # noqa: BLE001 - one bad file never stops a run
         return FileFailure(source.path, Stage.EXTRACT, _where(error))
+
+
+def _out_of_memory(found: FileContent) -> FileFailure:
+    from directory_indexer.parsing.worker import is_memory_limited
+
+    failure = FileFailure(found.source.path, Stage.EXTRACT, OUT_OF_MEMORY)
+    return _blamed(failure, found) if is_memory_limited() else failure
+
+
+def _blamed(failure: FileFailure, found: FileContent) -> FileFailure:
+    """Note the content that broke a parser, so that it is not parsed again."""
+    return failure._replace(source=found.source, hash=content_hash(found.content), seen_ns=found.seen_ns)
 
 
 def _parsed(found: FileContent, request: ParseRequest, policy: ParsePolicy) -> ParseOutcome:

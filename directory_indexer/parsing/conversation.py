@@ -28,7 +28,7 @@ _VARIABLES = (
 """What a worker hears of the environment: how text is written, and where libraries are; no keys of services."""
 
 _FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"})
-_OF_TIME = frozenset({"SIGPROF", "SIGALRM"})
+_CAN_COUNT_PROCESSOR_TIME = hasattr(signal, "setitimer")
 
 
 class Event(NamedTuple):
@@ -42,8 +42,10 @@ class Cause(NamedTuple):
     """Why a worker ended."""
 
     message: str
+    is_proven: bool
+    """Whether the item did it. What waits for long may wait for a disk, a network or a machine that stood still."""
+
     is_limit: bool = False
-    is_from_outside: bool = False
 
 
 class Worker:
@@ -66,6 +68,7 @@ class Worker:
         self._deadline = time.monotonic() + _START_SECONDS
         self._missed_deadline = 0.0
         self._has_ended = False
+        self._is_unreadable = False
         self._process = _start()
         self._thread = threading.Thread(target=self._talk, name="worker", daemon=True)
         try:
@@ -113,16 +116,25 @@ class Worker:
     def cause(self, seconds: float) -> Cause:
         """Tell why it ended."""
         name = _exit_name(self._process.returncode)
+        if name == "SIGPROF":
+            return Cause(f"took longer than {seconds:g} seconds", is_proven=True, is_limit=True)
         # It may have ended another item just before it was killed.
-        if name in _OF_TIME or self._missed_deadline == self._deadline:
-            return Cause(f"took longer than {seconds:g} seconds", is_limit=True)
-        return Cause(f"ended the process that read it ({name})", is_from_outside=name in _FROM_OUTSIDE)
+        if name == "SIGALRM" or self._missed_deadline == self._deadline:
+            is_proven = not _CAN_COUNT_PROCESSOR_TIME
+            return Cause(f"took longer than {seconds:g} seconds", is_proven=is_proven, is_limit=True)
+        if self._is_unreadable:
+            return Cause("had the process that read it send nonsense", is_proven=True)
+        return Cause(f"ended the process that read it ({name})", is_proven=name not in _FROM_OUTSIDE)
 
     def _talk(self) -> None:
         try:
             self._converse()
         except (EOFError, OSError):
             self._has_ended = True
+        except (ValueError, MemoryError):
+            self._is_unreadable = True
+            self._process.kill()
+        finally:
             self._events.put(Event(self, None))
 
     def _converse(self) -> None:
@@ -140,8 +152,9 @@ class Worker:
             for limits in all_limits:
                 self._deadline = time.monotonic() + limits.clock_seconds
                 self._events.put(Event(self, read_frame(source)))
-            self._deadline = math.inf
+            self._deadline = time.monotonic() + _START_SECONDS
             self._events.put(Event(self, read_frame(source)))
+            self._deadline = math.inf
 
     def _close(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout):

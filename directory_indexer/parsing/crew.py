@@ -9,6 +9,7 @@ import contextlib
 import io
 import pickle
 from collections import deque
+from functools import cache
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -129,7 +130,7 @@ class Crew(Generic[Item, Result]):
             worker.items.popleft()
             cause = worker.cause(limits.seconds)
             if cause.is_limit or was_tried:
-                yield item, Lost(cause.message, is_proven=not cause.is_from_outside)
+                yield item, Lost(cause.message, is_proven=cause.is_proven)
             else:
                 self._again.append(Task((item,), (limits,), was_tried=True))
 
@@ -140,8 +141,19 @@ class _Results(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> object:
         found = super().find_class(module, name) if module in _RECORDS else None
         if isinstance(found, type) and found.__module__ in _RECORDS:
-            return found
+            return _maker_of(found)
         raise pickle.UnpicklingError(f"{module}.{name} is no record")
+
+
+class _Sealed(type):
+    def __setattr__(cls, name: str, value: object) -> None:
+        raise pickle.UnpicklingError(f"{name} of {cls.__name__} cannot be set")
+
+
+@cache
+def _maker_of(record: type) -> type:
+    """Give a class that makes instances of another, for a pickle can set attributes of every class it is given."""
+    return _Sealed(record.__name__, (), {"__slots__": (), "__new__": lambda _, *values: record(*values)})
 
 
 def _loaded(content: bytes) -> Any:

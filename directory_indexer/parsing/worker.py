@@ -17,7 +17,7 @@ import threading
 from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Any
 
-from directory_indexer.parsing.workers import Lost
+from directory_indexer.parsing.workers import OUT_OF_MEMORY, Lost
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ LENGTH_BYTES = 8
 READY = b"ready"
 NEXT = b"next"
 BYE = b"bye"
-OUT_OF_MEMORY = "needs more memory than it may use"
+MAX_FRAME_BYTES = 1 << 30
 
 _N_TASKS = 100
 _MAX_GROWTH = 256 << 20
@@ -76,12 +76,21 @@ def read_frame(source: IO[bytes]) -> bytes:
 
     Raises:
         EOFError: the other side has ended.
+        ValueError: what was read is no length.
     """
     length = source.read(LENGTH_BYTES)
-    content = source.read(int.from_bytes(length, "big")) if len(length) == LENGTH_BYTES else b""
-    if not content:
+    n_bytes = int.from_bytes(length, "big") if len(length) == LENGTH_BYTES else 0
+    if n_bytes > MAX_FRAME_BYTES:
+        raise ValueError(n_bytes)
+    content = source.read(n_bytes)
+    if not content or len(content) < n_bytes:
         raise EOFError
     return content
+
+
+def is_memory_limited() -> bool:
+    """Tell whether this process is held to less memory than it was when it started."""
+    return resource is not None and resource.getrlimit(resource.RLIMIT_AS)[0] != _MEMORY_AT_FIRST[0]
 
 
 def _pipes() -> tuple[IO[bytes], IO[bytes]]:
@@ -104,9 +113,12 @@ def _receive(source: IO[bytes], tasks: SimpleQueue[bytes]) -> None:
 
 def _result(function: Callable[[Any], object], item: object) -> bytes:
     try:
-        return pickle.dumps(function(item), pickle.HIGHEST_PROTOCOL)
+        result = pickle.dumps(function(item), pickle.HIGHEST_PROTOCOL)
+        if len(result) <= MAX_FRAME_BYTES:
+            return result
+        lost = Lost("could not be handed over (too large)")
     except MemoryError:
-        lost = Lost(OUT_OF_MEMORY)
+        lost = Lost(OUT_OF_MEMORY, is_proven=is_memory_limited())
     except Exception as error:  # noqa: BLE001 - whatever cannot leave the process
         lost = Lost(f"could not be handed over ({type(error).__name__})")
     return pickle.dumps(lost)

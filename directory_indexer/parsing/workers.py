@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+OUT_OF_MEMORY = "needs more memory than it may use"
 
 
 class Limits(NamedTuple):

@@ -55,6 +55,9 @@ policy = ParsePolicy(1000, False, ChunkPolicy(size=64, overlap=8), count_words, 
 list(parse_all([ParseRequest(SourceFile(file_path(sys.argv[1]), 8, 0), None)], policy))
 """
 SHORT = POLICY._replace(limits=Limits(seconds=0.5, clock_seconds=0.5))
+FRUGAL = POLICY._replace(limits=Limits(seconds=0.5))
+"""Little time of the processor, and much by the clock."""
+
 NEEDS_SIGNALS = pytest.mark.skipif(os.name == "nt", reason="processes end otherwise there")
 
 
@@ -263,6 +266,19 @@ def test_what_is_no_record_is_not_taken_from_a_worker() -> None:
     assert results == {"item": Lost("could not be handed over (UnpicklingError)")}
 
 
+def test_a_worker_sets_no_attribute_of_a_record() -> None:
+    results = work_on(hostile_formats.hand_over_attribute, "item")
+
+    assert results == {"item": Lost("could not be handed over (UnpicklingError)")}
+    assert SourceFile(file_path("/a"), 1, 0).size == 1
+
+
+def test_a_result_of_impossible_length_ends_the_worker_and_not_the_run() -> None:
+    results = work_on(hostile_formats.claim_length, "item")
+
+    assert results == {"item": Lost("had the process that read it send nonsense")}
+
+
 @NEEDS_SIGNALS
 def test_an_interrupt_reaches_no_worker_not_even_one_that_replaces_another() -> None:
     results = work_on(hostile_formats.session_id, "first", "leave", "second")
@@ -315,11 +331,11 @@ def test_code_that_breaks_its_grammar_is_indexed_as_plain_text(tmp_path: Path) -
 
 @NEEDS_SIGNALS
 @pytest.mark.parametrize("is_wary", [False, True])
-@pytest.mark.parametrize("behaviour", ["crash", "spin", "hang"])
+@pytest.mark.parametrize("behaviour", ["crash", "spin"])
 def test_code_whose_parser_breaks_is_indexed_as_plain_text(tmp_path: Path, behaviour: str, *, is_wary: bool) -> None:
     requests = files(tmp_path, "fine", behaviour, "good", suffix=".rs")
 
-    outcomes = parsed(requests, SHORT._replace(is_wary=is_wary))
+    outcomes = parsed(requests, FRUGAL._replace(is_wary=is_wary))
 
     assert [text_of(outcome) for outcome in outcomes] == ["fine", behaviour, "good"]
 
@@ -329,10 +345,26 @@ def test_code_whose_parser_breaks_is_indexed_as_plain_text(tmp_path: Path, behav
 def test_a_failure_names_the_content_that_broke_a_worker(tmp_path: Path, behaviour: str) -> None:
     (request,) = files(tmp_path, behaviour)
 
-    (outcome,) = parsed([request], SHORT)
+    (outcome,) = parsed([request], FRUGAL)
 
     assert isinstance(outcome, FileFailure)
     assert (outcome.source, outcome.hash) == (request.source, content_hash(behaviour.encode()))
+    assert outcome.seen_ns
+
+
+@NEEDS_SIGNALS
+def test_what_only_waits_for_too_long_is_not_held_to_be_broken(tmp_path: Path) -> None:
+    outcomes = [*parsed(files(tmp_path, "hang"), SHORT), *parsed(files(tmp_path, "hang", suffix=".rs"), SHORT)]
+
+    assert [message_of(outcome) for outcome in outcomes] == ["took longer than 0.5 seconds"] * 2
+    assert [outcome.hash for outcome in outcomes if isinstance(outcome, FileFailure)] == [None, None]
+
+
+@pytest.mark.parametrize("behaviour", ["for another", "with text"])
+def test_an_answer_that_is_not_about_the_file_is_the_failure_of_the_file(tmp_path: Path, behaviour: str) -> None:
+    (outcome,) = parsed(files(tmp_path, behaviour))
+
+    assert message_of(outcome) == "had the process that read it answer something else"
 
 
 @pytest.mark.parametrize("suffix", [".pdf", ".txt"])

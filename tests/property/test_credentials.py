@@ -8,6 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from directory_indexer.credentials import redact, redact_document, secret_spans
+from directory_indexer.credentials.formats import format_spans
+from directory_indexer.credentials.spans import line_start
+from directory_indexer.credentials.tokens import token_spans
 from directory_indexer.records import Document, Section
 
 KINDS = ("", "text", "python", "yaml", "json", "bash", "csv", "markdown", "xml")
@@ -83,3 +86,32 @@ def test_a_document_keeps_its_shape(headings: list[str], text: str) -> None:
 )
 def test_hostile_repetition_takes_time_in_proportion_to_its_length(piece: str) -> None:
     secret_spans(piece * (200_000 // len(piece)), "yaml")
+
+
+@pytest.mark.parametrize(
+    "piece", ["xoxb-", "sk-ant-", "glpat-", " -u a:", " -p abc1def", "kind: Secret data: #", "  data:\n  k: abcd\n"]
+)
+def test_two_megabytes_that_are_made_to_take_long_do_not(piece: str) -> None:
+    secret_spans("kind: Secret\n" + piece * (2_000_000 // len(piece)), "yaml")
+
+
+@pytest.mark.parametrize("piece", ["xoxb-", "sk-ant-", "glpat-", ".eyJaZ9kD83jsLq02mXzaZ9kD83jsLq"])
+def test_a_token_in_a_token_is_no_token_of_its_own(piece: str) -> None:
+    n_spans = len(list(token_spans(piece * 1_000)))
+
+    assert 1 <= n_spans <= 1_000 * len(piece) // 60
+
+
+def test_a_section_of_a_manifest_in_another_is_read_once() -> None:
+    text = "kind: Secret\n" + "  data:\n  k: abcd\n" * 500
+
+    assert len(list(format_spans(text, text))) == 500
+
+
+@given(st.text("ab\n", max_size=30), st.integers(0, 30), st.integers(0, 40))
+def test_a_line_starts_behind_its_newline_or_as_far_back_as_is_looked(text: str, at: int, max_length: int) -> None:
+    at = min(at, len(text))
+
+    start = line_start(text, at, max_length)
+
+    assert text[start:at] == text[:at].rpartition("\n")[2][-max_length or at :]

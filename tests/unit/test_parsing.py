@@ -120,6 +120,12 @@ def test_a_bug_is_a_failure_that_names_its_place_and_quotes_nothing(path: Path, 
     assert "secret" not in outcome.message
 
 
+def test_a_lack_of_memory_without_a_limit_is_not_held_against_the_content(path: Path) -> None:
+    outcome = parse(request_for(path, "no memory"), POLICY)
+
+    assert outcome == FileFailure(file_path(path), Stage.EXTRACT, "needs more memory than it may use")
+
+
 def test_a_file_that_became_too_large_is_skipped(path: Path) -> None:
     outcome = parse(request_for(path, "x" * 101), POLICY._replace(max_file_size=100))
 
