@@ -147,7 +147,7 @@ class IndexingConfig(NamedTuple):
     )
     respect_gitignore: bool = _key(Flag(), "leave out what git ignores", default=True)
     include_hidden: bool = _key(Flag(), "index files and directories whose name starts with a dot", default=False)
-    include_secrets: bool = _key(Flag(), "index files that look like keys and passwords", default=False)
+    include_secrets: bool = _key(Flag(), "index files that are secrets, and mask nothing in others", default=False)
     follow_symlinks: bool = _key(Flag(), "follow symbolic links to directories and files", default=False)
     concurrency: int = _key(
         WholeNumber(at_least=1, at_most=256), "how many files are read, and requests made, at a time", default=4
