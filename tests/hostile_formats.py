@@ -124,13 +124,13 @@ def answer_with_text() -> None:
     _answer(pickle.dumps("text"))
 
 
-def _answer(content: bytes) -> None:
+def _answer(answer: bytes) -> None:
     """Answer as a parser does that was taken over."""
     write_frame = worker.write_frame
 
-    def write_once(target: IO[bytes], _result: bytes) -> None:
+    def write_once(target: IO[bytes], content: bytes) -> None:
         worker.write_frame = write_frame
-        write_frame(target, content)
+        write_frame(target, answer or content)
 
     worker.write_frame = write_once
 

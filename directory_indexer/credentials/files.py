@@ -31,7 +31,7 @@ _MAX_LONE: Final = 4_096
 _LONE: Final = re.compile(r"\s{0,8}([!-~]{12,4000}+)\s{0,8}")
 _HEX: Final = re.compile(r"[0-9a-fA-F]{32,128}")
 _NAME: Final = re.compile(
-    r"(?i)(?:key|token|secret|passw(?:or)?d|password|credentials?|pass)s?(?:[-_.](?:txt|asc|b64|base64|bak|old|orig))?~?$"
+    r"(?i)(?:key|token|secret|pass(?:wd|word)?|credential)s?(?:[-_.](?:txt|asc|b64|base64|bak|old|orig))?~?$"
 )
 _CONTAINERS: Final = (
     (b"\x03\xd9\xa2\x9a", rb"(?s).{4}[\x55\x65-\x67]\xfb\x4b\xb5", "password database"),  # KeePass

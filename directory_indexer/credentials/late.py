@@ -29,9 +29,9 @@ class LatePattern:
     findall: Callable[..., list[str]]
 
     def __init__(self, pattern: str, flags: int = 0, *, marks: tuple[str, ...] = ()) -> None:
-        self._pattern = pattern
-        self._flags = flags
-        self._marks = marks
+        self.pattern = pattern
+        self.flags = flags
+        self.marks = marks
         self._n_texts = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -41,10 +41,10 @@ class LatePattern:
 
         def at_first(text: str, *bounds: int) -> Any:
             self._n_texts += 1
-            is_one_of_few = self._marks and self._n_texts < _MANY_TEXTS
-            if is_one_of_few and not any(mark in text for mark in self._marks):
+            is_one_of_few = self.marks and self._n_texts < _MANY_TEXTS
+            if is_one_of_few and not any(mark in text for mark in self.marks):
                 return None if name in {"search", "match", "fullmatch"} else iter(())
-            compiled = re.compile(self._pattern, self._flags)
+            compiled = re.compile(self.pattern, self.flags)
             vars(self).update({method: getattr(compiled, method) for method in _METHODS})
             return getattr(compiled, name)(text, *bounds)
 

@@ -18,7 +18,7 @@ from directory_indexer.credentials.spans import SecretSpan, line_start
 from directory_indexer.credentials.strength import is_password, is_phrase, is_placeholder, is_strong
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 SETTINGS_KINDS: Final = frozenset("dotenv hcl ini json jsonl properties toml xml yaml".split())
 """Kinds of files in which what follows a name is its value as it stands."""
@@ -53,8 +53,7 @@ def _span(text: str, found: re.Match[str], kind: str) -> SecretSpan | None:
     if group == "bare":
         end = _end_of_bare(text, name_start, found, kind)
     value = text[start : min(end, start + _MAX_JUDGED)]
-    is_secret = _is_basic(text[max(start - 7, 0) : start], value) or _judge(found, group, kind)(naming, value)
-    if not is_secret:
+    if not _is_basic(text[max(start - 7, 0) : start], value) and not _is_secret(found, naming, value, kind):
         return None
     if end - start >= _MAX_BARE and (rest := _LONG_REST.match(text, end)):
         end = rest.end()
@@ -92,43 +91,22 @@ def _is_line_of_settings(text: str, name_start: int, kind: str) -> bool:
     return kind in _LINE_KINDS and _LINE_START.fullmatch(text, start, name_start) is not None
 
 
-def _judge(found: re.Match[str], group: str, kind: str) -> Callable[[Naming, str], bool]:
-    is_loose = found["call"] is not None or found["said"] is not None
-    if is_loose or (found["blank"] is not None and kind in PROSE_KINDS):
-        return _judge_strictly
-    if kind in SETTINGS_KINDS or kind in _LINE_KINDS:
-        return _judge_settings
-    if group == "bare":
-        return _judge_said if kind in PROSE_KINDS else _judge_expression
-    return _judge_literal
-
-
-def _judge_settings(naming: Naming, value: str) -> bool:
-    if naming == Naming.PASSWORD:
-        return is_password(value) or is_strong(value) or is_phrase(value)
-    return is_strong(value) or _is_mixed(value)
-
-
-def _judge_literal(naming: Naming, value: str) -> bool:
-    if naming == Naming.PASSWORD:
-        return is_password(value) or is_strong(value)
-    return is_strong(value) or _is_mixed(value)
-
-
-def _judge_said(naming: Naming, value: str) -> bool:
-    value = value.rstrip(".,;:!?)")
-    return is_password(value) or is_strong(value) if naming == Naming.PASSWORD else is_strong(value) or _is_mixed(value)
-
-
-def _judge_strictly(naming: Naming, value: str) -> bool:
-    value = value.rstrip(".,;:!?)")
-    if naming == Naming.PASSWORD:
-        return (is_password(value) and _HARD_PASSWORD.match(value) is not None) or is_strong(value)
-    return is_strong(value)
-
-
-def _judge_expression(naming: Naming, value: str) -> bool:
-    return is_strong(value) and _EXPRESSION.search(value) is None and naming in Naming
+def _is_secret(found: re.Match[str], naming: Naming, value: str, kind: str) -> bool:
+    """Judge a value by what its name promises and by where it stands."""
+    is_prose, is_settings = kind in PROSE_KINDS, kind in SETTINGS_KINDS or kind in _LINE_KINDS
+    is_loose = found["call"] is not None or found["said"] is not None or (found["blank"] is not None and is_prose)
+    is_bare = found.lastgroup == "bare" and not is_settings
+    if is_bare and not is_prose and not is_loose:
+        return is_strong(value) and _EXPRESSION.search(value) is None
+    if is_bare or is_loose:
+        value = value.rstrip(".,;:!?)")
+    if is_strong(value):
+        return True
+    if naming == Naming.TOKEN:
+        return not is_loose and _is_mixed(value)
+    if is_loose:
+        return is_password(value) and _HARD_PASSWORD.match(value) is not None
+    return is_password(value) or (is_settings and is_phrase(value))
 
 
 def _is_mixed(value: str) -> bool:
