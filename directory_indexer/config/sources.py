@@ -119,10 +119,15 @@ def _with_absolute_paths(variable: str, text: str, environ: Mapping[str, str]) -
 
 
 def _home(environ: Mapping[str, str]) -> str:
+    name = "USERPROFILE" if os.name == "nt" else "HOME"
     try:
-        return environ.get("USERPROFILE" if os.name == "nt" else "HOME") or str(Path.home())
-    except RuntimeError as error:
-        raise ConfigError("there is no home directory", hint="set HOME, or name a directory: --data-dir") from error
+        # Python takes the root directory for the home of somebody whose variable is empty.
+        home = environ[name] if name in environ else str(Path.home())
+    except RuntimeError:
+        home = ""
+    if not home:
+        raise ConfigError("there is no home directory", hint="set HOME, or name a directory: --data-dir")
+    return home
 
 
 def _parsed(content: bytes, path: Path) -> dict[str, object]:

@@ -136,6 +136,25 @@ def _is_field(value: str, naming: Naming, *, is_login: bool) -> bool:
     return is_strong(value) or (is_login and (naming == Naming.PASSWORD or is_password(value)))
 
 
+def _shell_spans(text: str) -> Iterator[SecretSpan]:
+    for found in _SECURE_STRING.finditer(text):
+        if not is_placeholder(found[1]):
+            yield SecretSpan(*found.span(1), _PASSWORD)
+
+
+def _phrase_spans(text: str) -> Iterator[SecretSpan]:
+    """Find the words that restore a wallet (BIP 39: 12 to 24 of them)."""
+    for found in _SEED.finditer(text):
+        if len(set(found[1].split())) >= _MIN_SEED_WORDS:
+            yield SecretSpan(*found.span(1), "recovery phrase")
+
+
+def _service_spans(text: str) -> Iterator[SecretSpan]:
+    """Find keys that end in the data centre that they are for (Mailchimp)."""
+    for found in _DATA_CENTRE.finditer(text):
+        yield SecretSpan(found.start() - 32, found.end(), Naming.TOKEN.value)
+
+
 def _cookie_spans(text: str) -> Iterator[SecretSpan]:
     if not _COOKIES.match(text):
         return
@@ -217,6 +236,17 @@ _FIELDS: Final = {
     mark: LatePattern(rf'("(?:[^"]|""){{0,20000}}+"|[^{mark}\n]{{0,20000}}+)({mark}|\n|\Z)')
     for mark in (",", ";", "\t")
 }
+_SECURE_STRING: Final = LatePattern(
+    r"(?i)ConvertTo-SecureString\s{1,8}(?:-String\s{1,8})?[\"']([^\"'\n]{4,200}+)[\"']",
+    marks=("SecureString", "securestring"),
+)
+_MIN_SEED_WORDS: Final = 10
+_SEED: Final = LatePattern(
+    r"(?i:seed|mnemonic|recovery)(?i:[ _-]?(?:phrase|words|seed)){0,2}[\"']?\s{0,3}(?:[:=]|is)\s{0,3}[\"']?"
+    r"((?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b",
+    marks=("eed", "EED", "nemonic", "NEMONIC", "ecovery", "ECOVERY"),
+)
+_DATA_CENTRE: Final = LatePattern(r"-us(?<=[0-9a-f]{32}-us)[0-9]{1,2}(?![\w-])", marks=("-us",))
 _COOKIES: Final = LatePattern(r"\ufeff?\s{0,20}# (?:Netscape )?HTTP Cookie File", marks=("HTTP Cookie File",))
 _COOKIE: Final = LatePattern(
     r"^(?:#HttpOnly_)?[^\s#][^\t\n]{0,255}+\t(?:TRUE|FALSE)\t[^\t\n]{0,1000}+\t(?:TRUE|FALSE)\t\d{1,20}\t[^\t\n]{0,500}+\t([^\t\n]{4,8000}+)$",
@@ -233,4 +263,7 @@ _FINDERS: Final[tuple[Callable[[str], Iterator[SecretSpan]], ...]] = (
     _export_spans,
     _cookie_spans,
     _pgpass_spans,
+    _shell_spans,
+    _phrase_spans,
+    _service_spans,
 )

@@ -100,7 +100,7 @@ def _is_secret(found: re.Match[str], naming: Naming, value: str, kind: str) -> b
         return is_strong(value) and _EXPRESSION.search(value) is None
     if is_bare or is_loose:
         value = value.rstrip(".,;:!?)")
-    if is_strong(value):
+    if is_strong(value) or (len(value) >= _MIN_BASE32 and _BASE32.fullmatch(value)):
         return True
     if naming == Naming.TOKEN:
         return not is_loose and _is_mixed(value)
@@ -133,6 +133,8 @@ def _is_basic(before: str, value: str) -> bool:
     return bool(user) and text.isprintable() and bool(password) and not is_placeholder(password)
 
 
+_MIN_BASE32: Final = 16
+_BASE32: Final = LatePattern(r"(?=.{0,40}[B-DF-HJ-NP-TV-Z]{3})[A-Z2-7]{16,128}={0,6}")
 _MAX_BEFORE: Final = 48
 _MAX_LINE: Final = 200
 _MAX_NESTED: Final = 2
@@ -206,7 +208,7 @@ _VALUE: Final = LatePattern(
     (?:
         (?:[ ](?:key|token|value|secret|password|\d{1,2})(?![\w])){0,2}+ \*{0,2}  # API key: …, **Password**: …
         (?:\\{0,3}["'`])?+ [\])]{0,2}+ (?:\[\d{0,6}\])?+
-        (?:[ \t]?:?[ \t]{0,2}[A-Za-z_&'][\w.<>\[\]|?' ]{0,40}?(?=[ \t]{0,4}=[^=]))?+     # password: str = …
+        (?:[ \t]?:?[ \t]{0,2}(?:[A-Za-z_]|&'?)(?:[\w.<>\[\]|? ]|&'?){0,40}?(?=[ \t]{0,4}=[^=]))?+  # password: str = …
         [ \t]{0,40}+ (?:=>|:=|\?=|\+=|[!=]==?|=|:) \*{0,2}+
         (?:\s{0,2}[|>][+-]?\d?(?=[ \t]{0,4}\n))?+                                   # block of YAML
         (?:[ \t]*+\\?\n)?+ [ \t]{0,40}+

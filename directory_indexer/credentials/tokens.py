@@ -222,7 +222,7 @@ _RULES: Final = _rules()
 _ANCHORS: Final = (
     LatePattern(r"_(?=[A-Za-z0-9]{16})"),
     LatePattern(r"-(?=[A-Za-z0-9][\w-]{15})"),
-    LatePattern(r"\.(?=[A-Za-z0-9][\w-]{15})"),
+    LatePattern(r"\.(?=[\w-]{16})"),
 )
 _OTHERS: Final = (
     (

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from directory_indexer.indexing.runs import Run
     from directory_indexer.indexing.vectorizer import Vectorizer
     from directory_indexer.parsing import ParsePolicy
-    from directory_indexer.records import IndexReport, Outcome
+    from directory_indexer.records import IndexReport, Listing, Outcome, SameListing
     from directory_indexer.walker import WalkPolicy
 
 BYTES_PER_TEXT_BYTE = 3
@@ -170,7 +170,7 @@ class Indexer:
 
     def plans(self, paths: Sequence[str]) -> list[Plan]:
         """Tell what `index` would do, without doing or locking anything."""
-        return [self._plan(root, IndexOptions()) for root in self.tracked(paths)]
+        return [self._plan(root, IndexOptions(), must_stop=lambda: False) for root in self.tracked(paths)]
 
     def estimate(self, plans: Sequence[Plan]) -> EmbeddingEstimate:
         """Tell about how many tokens such a run would embed: those of chunks that wait, and of the files to read."""
@@ -210,7 +210,9 @@ class Indexer:
         plans: list[Plan] = []
         for root in roots:
             try:
-                plans.append(self._plan(root, options))
+                plans.append(self._plan(root, options, must_stop=lambda: run.must_stop))
+            except _WalkStoppedError:
+                return
             except RootUnavailableError as error:
                 updater.tally.unavailable_roots.append(root)
                 updater.tally.failures.append(FileFailure(root, Stage.WALK, error.message))
@@ -253,7 +255,7 @@ class Indexer:
             run=run,
         )
 
-    def _plan(self, root: FilePath, options: IndexOptions) -> Plan:
+    def _plan(self, root: FilePath, options: IndexOptions, *, must_stop: Callable[[], bool]) -> Plan:
         with self._docstore.snapshot() as snapshot:
             directory_id = snapshot.directories().get(root)
             mounts = {} if directory_id is None else snapshot.mounts(directory_id)
@@ -261,12 +263,15 @@ class Indexer:
             known = snapshot.known(directory_id, recipe=recipe)
             return plan(
                 root,
-                walk(root, self._policy.walk, Settled(recipe) if options.read_everything else known.settled),
+                _until(must_stop, walk(root, self._policy.walk, self._settled(known.settled, options))),
                 known,
                 recipe=recipe,
                 mounts=None if options.accepts_mounts else mounts,
                 read_everything=options.read_everything,
             )
+
+    def _settled(self, known: Settled, options: IndexOptions) -> Settled:
+        return Settled(known.recipe) if options.read_everything else known
 
     def _track(self, root: FilePath) -> int:
         with self._docstore.transaction() as transaction:
@@ -334,6 +339,17 @@ class Indexer:
 
 def _resolved(path: str) -> FilePath:
     return file_path(os.path.realpath(os.path.expanduser(path)))
+
+
+class _WalkStoppedError(Exception):
+    """The run must stop before a directory has been walked to its end, and nothing can be said of it."""
+
+
+def _until(must_stop: Callable[[], bool], listings: Iterator[Listing | SameListing]) -> Iterator[Listing | SameListing]:
+    for listing in listings:
+        if must_stop():
+            raise _WalkStoppedError
+        yield listing
 
 
 def _absolute(path: str) -> FilePath:

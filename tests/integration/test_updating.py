@@ -461,3 +461,12 @@ def test_a_reader_that_stays_holds_up_nobody_and_keeps_its_view(index: Index) ->
         assert index.run().n_added == 1
         index.indexer.forget(str(index.root))
         assert reader.n_chunks == 1
+
+
+def test_a_run_that_must_stop_while_it_walks_says_nothing_of_what_it_has_not_seen(index: Index) -> None:
+    index.write("a/keys.md", KEYS)
+    index.write("b/soup.md", SOUP)
+    index.run()
+    report = index.run(stop_reason=lambda: Outcome.OUT_OF_TIME)
+    assert (report.outcome, report.n_removed, report.n_seen) == (Outcome.OUT_OF_TIME, 0, 0)
+    assert index.run().n_unchanged == 2

@@ -20,7 +20,8 @@ SAMPLES = [
     for file in secret_corpus.sample_files(name)
     for text in (file.content.decode("utf-8", "replace"), file.content.decode("utf-8", "replace").lower())
 ]
-TEXTS = [*SAMPLES, *HASHES]
+SEED = "Recovery phrase: acid able above absent abuse access act adapt age air alarm album"
+TEXTS = [*SAMPLES, *HASHES, SEED]
 
 
 def patterns_in(value: object) -> Iterator[LatePattern]:

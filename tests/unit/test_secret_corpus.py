@@ -4,7 +4,7 @@ import pytest
 import secret_corpus
 from secret_corpus import SampleFile
 
-from directory_indexer.credentials import redact_document
+from directory_indexer.credentials import redact, redact_document
 from directory_indexer.credentials.files import kind_of_container, kind_of_lone_secret
 from directory_indexer.extractors.registry import extract
 from directory_indexer.records import Document, FilePath
@@ -57,3 +57,22 @@ def test_what_only_looks_like_a_secret_is_indexed_as_it_is(file: SampleFile) -> 
     assert kind_of_container(file.content) is None
     assert kind_of_lone_secret(file.path.rpartition("/")[2], document.text) is None
     assert redact_document(document) == (document, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "secret"),
+    [
+        ("mysqldump -u root -pRqJzw+hdfRZEKIo prod\n", "bash", "RqJzw+hdfRZEKIo"),
+        ('ConvertTo-SecureString "PriXf!5RVxNEssx" -AsPlainText -Force\n', "powershell", "PriXf!5RVxNEssx"),
+        (f"new MailChimp('{'0f1e2d3c4b5a6978' * 2}-us21')\n", "javascript", f"{'0f1e2d3c4b5a6978' * 2}-us21"),
+        ("My seed phrase: acid able above absent abuse access act adapt age air alarm album\n", "text", "acid able"),
+        ("    'PASSWORD': 'BAEKa=4y4aRsQep',\n", "python", "BAEKa=4y4aRsQep"),
+        ("postgres://svc:bZQaz=BPvFCzxDF@db/x\n", "text", "bZQaz=BPvFCzxDF"),
+        ('{"totp": "PVFBFLPQXKHJZWTA"}\n', "json", "PVFBFLPQXKHJZWTA"),
+        (f'"Key": "SG._pbBsu9mI4ROnl89Sm995y.{"tbxAk7jqevt0MLaMRTvetw0tESulEETldq8b8Vw2zbJ"}"\n', "json", "tbxAk7jq"),
+    ],
+)
+def test_a_secret_is_masked_whatever_signs_it_is_made_of(text: str, kind: str, secret: str) -> None:
+    masked, spans = redact(text, kind)
+    assert spans
+    assert secret not in masked
