@@ -144,6 +144,8 @@ def _shell_spans(text: str) -> Iterator[SecretSpan]:
 
 def _phrase_spans(text: str) -> Iterator[SecretSpan]:
     """Find the words that restore a wallet (BIP 39: 12 to 24 of them)."""
+    if not any(mark in text for mark in ("phrase", "nemonic", "PHRASE", "NEMONIC", "Phrase")):
+        return
     for found in _SEED.finditer(text):
         if len(set(found[1].split())) >= _MIN_SEED_WORDS:
             yield SecretSpan(*found.span(1), "recovery phrase")
@@ -237,8 +239,8 @@ _FIELDS: Final = {
     for mark in (",", ";", "\t")
 }
 _SECURE_STRING: Final = LatePattern(
-    r"(?i)ConvertTo-SecureString\s{1,8}(?:-String\s{1,8})?[\"']([^\"'\n]{4,200}+)[\"']",
-    marks=("SecureString", "securestring"),
+    r"ConvertTo-[Ss]ecure[Ss]tring\s{1,8}(?:-String\s{1,8})?[\"']([^\"'\n]{4,200}+)[\"']",
+    marks=("ConvertTo-",),
 )
 _MIN_SEED_WORDS: Final = 10
 _SEED: Final = LatePattern(

@@ -141,7 +141,10 @@ FILES: dict[str, Callable[[Path], object]] = {
     "a link to itself": _link("link.txt"),
     "a link to /dev/zero": _link("/dev/zero"),
     "a private key": _text("id_rsa", "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n"),
-    "a private key under a harmless name": _text("notes.txt", "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIE" * 400),
+    "a private key under a harmless name": _text(
+        "notes.txt",
+        "-----BEGIN RSA PRIVATE KEY-----\n" + "".join(chr(65 + i * i % 26 + 32 * (i % 3 == 0)) for i in range(1600)),
+    ),
     "a file of passwords of the environment": _text(".env", "API_KEY=secret\n"),
 }
 
