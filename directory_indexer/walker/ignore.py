@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from directory_indexer.walker.gitignore import byte_text, parse_patterns
 from directory_indexer.walker.name_hints import finder_of, merged
 from directory_indexer.walker.rule_layer import Layer, layer_of
-from directory_indexer.walker.secret_files import SECRET_NAMES
+from directory_indexer.walker.secret_files import SECRET_NAMES, name_of_original
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -88,6 +88,8 @@ class Rules:
         name = byte_text(entry_name)
         for precedence, layer in self._sources:
             rule = layer.deciding_rule(name, is_directory=is_directory)
+            if precedence == Precedence.SECRET and (rule is None or rule.is_negated):
+                rule = layer.deciding_rule(byte_text(name_of_original(entry_name)), is_directory=is_directory)
             if rule is None:
                 continue
             if precedence != Precedence.SECRET:
@@ -109,7 +111,16 @@ class Rules:
     @cached_property
     def concerned(self) -> Callable[[Sequence[str]], set[str]]:
         """The quick search for entries that a rule may leave out; the others stay, whatever they are."""
-        return finder_of(merged(layer.hints for _, layer in self._sources))
+        find = finder_of(merged(layer.hints for _, layer in self._sources))
+        if not self._sources or self._sources[0][0] != Precedence.SECRET:
+            return find
+
+        def find_with_copies(names: Sequence[str]) -> set[str]:
+            originals = {name: original for name in names if (original := name_of_original(name)) != name}
+            found = find([*originals.values()]) if originals else set()
+            return find(names) | {name for name, original in originals.items() if original in found}
+
+        return find_with_copies
 
     @cached_property
     def _leading_on(self) -> Callable[[Sequence[str]], set[str]]:

@@ -6,23 +6,24 @@ the content decides when the file is parsed (`credentials`).
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-_COPIES: Final = ("", "[-~]", "[-._]ba[ck]*", "[-._]o[lr][di]*", ".s[aw][vp]*", "[-.][0-9]*")
-"""What people and programs append to the name of a copy: bak, backup, old, orig, save, swp, a number, a date."""
+_COPY: Final = r"(?i)(?:[-~]|[-._](?:bak|backup|old|orig)[0-9]*|\.saved?|\.swp|[-.][0-9][0-9._T-]*)\Z"
 _TEXTS: Final = (
     "md rst adoc txt html c h cc cpp py pyi js mjs ts tsx d.ts go rs java rb php cs kt swift lua pl ex".split()
 )
 _SAMPLES: Final = "example sample template tmpl tpl dist default defaults schema spec".split()
 
 
-def _copies(*names: str) -> tuple[str, ...]:
-    return tuple(name + copy for name in names for copy in _COPIES)
+def name_of_original(name: str) -> str:
+    """Give the name of a file without what people and programs append to that of a copy: bak, old, save, a date."""
+    return re.sub(_COPY, "", name)
 
 
 def _dotted(*names: str) -> tuple[str, ...]:
     """List names that begin with a dot at home, and without one in a backup or a repository of settings."""
-    return _copies(*names, *(f".{name}" for name in names))
+    return (*names, *(f".{name}" for name in names))
 
 
 SECRET_NAMES: Final = {
@@ -40,11 +41,9 @@ SECRET_NAMES: Final = {
             "*.env.old",
             "*.env~",
         ),
-        *_copies(
-            *(
-                f"env.{stage}"
-                for stage in "production prod staging stage development dev local live secret secrets".split()
-            )
+        *(
+            f"env.{stage}"
+            for stage in "production prod staging stage development dev local live secret secrets".split()
         ),
         *(f"!.env*.{kind}" for kind in (*_SAMPLES, *_TEXTS)),
         *(f"!.env*.{kind}.*" for kind in _SAMPLES),
@@ -58,7 +57,7 @@ SECRET_NAMES: Final = {
             for rest in ("", "_*", "-*")
         ),
         *("!id_*.*", "!id_*_[Hh][Oo][Ww][Tt][Oo]", "!id_*[-_]pub"),
-        *_copies("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"),
+        *("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"),
         *(
             "id_rsa.key",
             "id_rsa.pem",
@@ -86,7 +85,7 @@ SECRET_NAMES: Final = {
             "logins-backup.json",
             "signons.sqlite",
         ),
-        *_copies(
+        *(
             ".htpasswd",
             "htpasswd",
             ".htdigest",
@@ -98,11 +97,11 @@ SECRET_NAMES: Final = {
         *("shadow-", "gshadow-", "shadow.bak", "gshadow.bak", "master.passwd"),
     ),
     "cluster credentials": (
-        *_copies("kubeconfig", "kubeconfig.yaml", "kubeconfig.yml", "**/.kube/config", "**/kube/config"),
+        *("kubeconfig", "kubeconfig.yaml", "kubeconfig.yml", "**/.kube/config", "**/kube/config"),
         *("*.kubeconfig", "*-kubeconfig.yaml", "*-kubeconfig.yml", "*kubeconfig*.conf"),
     ),
     "cloud credentials": (
-        *_copies("**/.aws/credentials", "**/aws/credentials"),
+        *("**/.aws/credentials", "**/aws/credentials"),
         *("**/.aws/cli/cache/", "**/.aws/sso/cache/", "**/.azure/", "**/.oci/config", "**/.oci/sessions/"),
         *("**/gcloud/credentials.db", "**/gcloud/access_tokens.db", "**/gcloud/legacy_credentials/"),
         *("application_default_credentials.json", "client_secret_*.json", "client_secret.json", "client_secrets.json"),
@@ -135,7 +134,7 @@ SECRET_NAMES: Final = {
     ),
     "credential file": (
         *_dotted("netrc", "pgpass", "smbcredentials", "mylogin.cnf", "git-credentials", "vault-token", "pypirc"),
-        *_copies("_netrc", "pgpass.conf", ".my.cnf", ".npmrc", ".credentials", ".credentials.json"),
+        *("_netrc", "pgpass.conf", ".my.cnf", ".npmrc", ".credentials", ".credentials.json"),
         *("**/.cargo/credentials", "**/.cargo/credentials.toml", "**/.gem/credentials", "**/.bundle/config"),
         *("**/.m2/settings.xml", "**/.m2/settings-security.xml", "**/.gradle/gradle.properties"),
         *(
