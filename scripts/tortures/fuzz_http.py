@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from tortures.fuzz import Round
 
+_TOLD_BYTES = 600
 _ANSWER_SECONDS = 1.0
 
 
@@ -73,7 +74,9 @@ def _complaint_of_end(process: subprocess.Popen[bytes], errors: Path) -> str:
         return "the server does not end when it is told to"
     said = errors.read_bytes()
     if bug := bug_in(said):
-        return f"the server says '{bug}' on standard error"
+        return (
+            f"the server says '{bug}' on standard error, in the end: {said[-_TOLD_BYTES:].decode('utf-8', 'replace')}"
+        )
     return "" if code in {0, 143, -15} else f"the server ends with {code}"
 
 
