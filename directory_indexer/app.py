@@ -15,8 +15,11 @@ import threading
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from directory_indexer.config.settings import Quantization
 from directory_indexer.config.sources import KEYS
 from directory_indexer.docstore import DocStore, set_aside
+from directory_indexer.docstore.vectors import VectorLine
+from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.errors import (
     CorruptIndexError,
     IndexMismatchError,
@@ -25,25 +28,16 @@ from directory_indexer.errors import (
     UsageError,
     VectorStoreError,
 )
+from directory_indexer.files import source_file
+from directory_indexer.findings import Finding, Verdict
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.heaps import require_room
+from directory_indexer.ids import content_hash
 from directory_indexer.lock import write_lock
 from directory_indexer.nofollow import open_file
-from directory_indexer.records import (
-    EmbeddingSpace,
-    FilePath,
-    Finding,
-    Quantization,
-    StatusReport,
-    VectorLine,
-    VectorPlace,
-    Verdict,
-    content_hash,
-    file_path,
-    lies_in,
-    os_path,
-    source_file,
-)
+from directory_indexer.paths import FilePath, file_path, lies_in, os_path
+from directory_indexer.status import StatusReport
+from directory_indexer.vectorstore import VectorPlace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,17 +45,18 @@ if TYPE_CHECKING:
 
     from directory_indexer.config import LoadedConfig
     from directory_indexer.docstore import Snapshot
+    from directory_indexer.docstore.runs import RunRecord
+    from directory_indexer.docstore.summaries import IndexSummary
     from directory_indexer.doctor import Doctor
     from directory_indexer.embedders import Embedder
     from directory_indexer.indexing.indexer import Indexer
     from directory_indexer.indexing.migration import Migration
     from directory_indexer.indexing.vectorizer import Vectorizer
-    from directory_indexer.parsing import ParsePolicy
-    from directory_indexer.records import FileText, IndexSummary, RunRecord
+    from directory_indexer.parsing.parse import ParsePolicy
     from directory_indexer.searching.nearest import Nearest
     from directory_indexer.searching.searcher import Searcher
     from directory_indexer.searching.similar import SimilarFiles
-    from directory_indexer.searching.texts import Selection
+    from directory_indexer.searching.texts import FileText, Selection
     from directory_indexer.vectorstore import VectorStore
     from directory_indexer.vectorstore.generations import Generations
 
@@ -119,7 +114,7 @@ class App:
     def indexer(self) -> Indexer:
         """Run index runs."""
         from directory_indexer.indexing.indexer import Indexer, IndexPolicy
-        from directory_indexer.walker import WalkPolicy
+        from directory_indexer.walker.walk import WalkPolicy
 
         indexing = self._config.indexing
         walk_policy = WalkPolicy(
@@ -472,7 +467,7 @@ class App:
     def _parse_policy(self) -> ParsePolicy:
         from directory_indexer.chunker import ChunkPolicy
         from directory_indexer.embedders.wordpiece import count_tokens
-        from directory_indexer.parsing import ParsePolicy
+        from directory_indexer.parsing.parse import ParsePolicy
 
         indexing = self._config.indexing
         n_workers = min(indexing.concurrency, os.cpu_count() or 1)

@@ -15,8 +15,9 @@ from directory_indexer.errors import (
     VectorsLostError,
     VectorStoreError,
 )
+from directory_indexer.findings import Finding, Verdict
 from directory_indexer.lock import write_lock
-from directory_indexer.records import Finding, Verdict, os_path
+from directory_indexer.paths import os_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
     from directory_indexer.docstore import DocStore, Snapshot
     from directory_indexer.embedders import Embedder
+    from directory_indexer.ids import ChunkId
     from directory_indexer.indexing.vectorizer import Vectorizer
-    from directory_indexer.records import ChunkId
     from directory_indexer.vectorstore import VectorStore
 
 _FREE_BYTES = 500_000_000

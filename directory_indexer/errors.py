@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.records import SkipReason
+    from directory_indexer.files import SkipReason
 
 
 class DirIndexError(Exception):

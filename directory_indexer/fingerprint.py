@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from directory_indexer.records import content_hash
+from directory_indexer.ids import content_hash
 
 
 class Fingerprint(NamedTuple):

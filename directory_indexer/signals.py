@@ -6,7 +6,7 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from directory_indexer.records import Outcome
+from directory_indexer.docstore.runs import Outcome
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING
 import watchfiles
 
 from directory_indexer.errors import UnavailableError
-from directory_indexer.records import lies_in, os_path
+from directory_indexer.paths import lies_in, os_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from directory_indexer.records import FilePath, Outcome
+    from directory_indexer.docstore.runs import Outcome
+    from directory_indexer.paths import FilePath
 
 _QUIET_MS = 500
 """Changes are gathered until none came for so long: an editor that replaces a file makes several."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from directory_indexer.records import EmbeddingSpace, EmbeddingUsage
+from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

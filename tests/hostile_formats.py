@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NoReturn
 
 from directory_indexer.errors import ExtractionError, SkipFileError
+from directory_indexer.extractors.document import Document
+from directory_indexer.files import SkippedFile, SkipReason
 from directory_indexer.parsing import worker
-from directory_indexer.records import Document, FilePath, SkippedFile, SkipReason, os_path
+from directory_indexer.paths import FilePath, os_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +77,7 @@ def hand_over_command(_item: str) -> Command:
 
 def hand_over_attribute(_item: str) -> None:
     """Have an attribute of a record's class set when the result is read."""
-    _answer(b"cdirectory_indexer.records\nSourceFile\n(N}S'size'\nI7\nstb.")
+    _answer(b"cdirectory_indexer.files\nSourceFile\n(N}S'size'\nI7\nstb.")
 
 
 def claim_length(item: str) -> str:

@@ -16,13 +16,13 @@ from directory_indexer.extractors.registry import extract
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.indexer import Indexer, IndexOptions, IndexPolicy
 from directory_indexer.indexing.vectorizer import Vectorizer
-from directory_indexer.parsing import ParsePolicy
-from directory_indexer.records import SearchRequest
+from directory_indexer.parsing.parse import ParsePolicy
+from directory_indexer.searching.answers import SearchRequest
 from directory_indexer.searching.nearest import Nearest
 from directory_indexer.searching.searcher import Searcher
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
 from directory_indexer.vectorstore.generations import Generations
-from directory_indexer.walker import WalkPolicy
+from directory_indexer.walker.walk import WalkPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,17 +30,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from directory_indexer.docstore.runs import Outcome, RunProgress
+    from directory_indexer.docstore.vectors import VectorLine
     from directory_indexer.embedders import Embedder
-    from directory_indexer.records import (
-        Document,
-        EmbeddingSpace,
-        FilePath,
-        Hit,
-        IndexReport,
-        Outcome,
-        RunProgress,
-        VectorLine,
-    )
+    from directory_indexer.embedders.space import EmbeddingSpace
+    from directory_indexer.extractors.document import Document
+    from directory_indexer.indexing.report import IndexReport
+    from directory_indexer.paths import FilePath
+    from directory_indexer.searching.answers import Hit
     from directory_indexer.vectorstore import VectorStore
 
 FINGERPRINT = Fingerprint(embedding="fake/bag-of-words", chunking="64/8", extraction="1", analysis="1")

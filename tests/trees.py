@@ -7,8 +7,10 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from directory_indexer.records import Listing, file_path, os_path, source_file
-from directory_indexer.walker import WalkPolicy, walk
+from directory_indexer.files import source_file
+from directory_indexer.paths import file_path, os_path
+from directory_indexer.walker.listing import Listing
+from directory_indexer.walker.walk import WalkPolicy, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

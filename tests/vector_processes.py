@@ -17,7 +17,7 @@ from vectors import Corpus, chunk_id, points, unit_vectors
 
 from directory_indexer.errors import GenerationGoneError
 from directory_indexer.lock import write_lock
-from directory_indexer.records import VectorScope
+from directory_indexer.vectorstore import VectorScope
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
 from directory_indexer.vectorstore.generations import Generations
 

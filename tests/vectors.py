@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from directory_indexer.records import ChunkId, FilePath, VectorPoint, VectorScope
+from directory_indexer.ids import ChunkId
+from directory_indexer.paths import FilePath
+from directory_indexer.vectorstore import VectorPoint, VectorScope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from directory_indexer.records import Chunk, Document
+    from directory_indexer.chunker.chunks import Chunk
+    from directory_indexer.extractors.document import Document
 
 CHUNKER_VERSION: Final = 2
 """Counts the changes that make other chunks of the same document."""

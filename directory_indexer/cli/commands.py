@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path  # noqa: TC003 - Typer reads the annotations at run time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
     from directory_indexer.app import App
     from directory_indexer.indexing.indexer import IndexOptions
-    from directory_indexer.records import FilePath, IndexReport, SearchResult
+    from directory_indexer.indexing.report import IndexReport
+    from directory_indexer.paths import FilePath
     from directory_indexer.render.answers import View
+    from directory_indexer.searching.answers import SearchResult
     from directory_indexer.searching.texts import Selection
     from directory_indexer.server.access import Access
     from directory_indexer.signals import StopSwitch
@@ -173,8 +175,8 @@ def search(
 ) -> None:
     """Find passages by meaning and by words, best first."""
     from directory_indexer.app import resolved_path
-    from directory_indexer.records import SearchMode, SearchRequest
     from directory_indexer.render.answers import View
+    from directory_indexer.searching.answers import SearchMode, SearchRequest
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     request = SearchRequest(
@@ -323,8 +325,8 @@ def migrate(
     What was interrupted goes on when it is run again. The index answers from where its vectors were until the
     configuration names the other place.
     """
+    from directory_indexer.docstore.runs import Outcome
     from directory_indexer.errors import UsageError
-    from directory_indexer.records import Outcome
     from directory_indexer.render import json_pages, reports
     from directory_indexer.render.spans import plain
     from directory_indexer.signals import StopSwitch
@@ -359,7 +361,7 @@ def doctor(
 ) -> None:
     """Check configuration, embedding, both stores and whether they agree."""
     from directory_indexer.errors import StoreError
-    from directory_indexer.records import Verdict
+    from directory_indexer.findings import Verdict
     from directory_indexer.render import json_pages, reports
 
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
@@ -446,7 +448,7 @@ def _print_config(
     config: Path | None,
     data_dir: Path | None,
 ) -> None:
-    from directory_indexer.records import os_path
+    from directory_indexer.paths import os_path
     from directory_indexer.server.client_configs import client_named, launch_of, place, snippet
 
     client = client_named(name)
@@ -538,7 +540,7 @@ def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, 
 def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> None:
     from directory_indexer.errors import DirIndexError
     from directory_indexer.indexing.indexer import IndexOptions
-    from directory_indexer.records import os_path
+    from directory_indexer.paths import os_path
     from directory_indexer.render import reports
     from directory_indexer.render.spans import plain
     from directory_indexer.watcher import watch
@@ -565,7 +567,7 @@ def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> No
 
 def _tell_failures(report: IndexReport) -> None:
     """Say on standard error why a quiet run does not end with 0."""
-    from directory_indexer.records import os_path
+    from directory_indexer.paths import os_path
     from directory_indexer.render.printable import printable
 
     for failure in report.failures[:_FAILURES_TOLD]:
@@ -577,7 +579,7 @@ def _tell_failures(report: IndexReport) -> None:
 
 
 def _index_exit_code(report: IndexReport) -> int:
-    from directory_indexer.records import Outcome
+    from directory_indexer.docstore.runs import Outcome
 
     if report.outcome is Outcome.INTERRUPTED:
         return _INTERRUPTED

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from directory_indexer.docstore.runs import RunProgress
     from directory_indexer.errors import DirIndexError
-    from directory_indexer.records import RunProgress
     from directory_indexer.render.printable import PathStyle
     from directory_indexer.render.spans import Line
 

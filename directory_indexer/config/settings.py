@@ -5,11 +5,19 @@ them, and making dataclasses takes 4 ms more. Annotations are evaluated for the 
 """
 
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from directory_indexer.config.kinds import Flag, Kind, Location, OneOf, Secret, SecretText, Several, Text, WholeNumber
-from directory_indexer.records import Quantization
+
+
+class Quantization(StrEnum):
+    """The codes that a Qdrant server compares first, before the vectors themselves decide."""
+
+    NONE = "none"
+    INT8 = "int8"
+    BINARY = "binary"
 
 
 class Key(NamedTuple):

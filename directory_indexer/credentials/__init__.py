@@ -21,7 +21,7 @@ from directory_indexer.credentials.tokens import token_spans
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from directory_indexer.records import Document, Section
+    from directory_indexer.extractors.document import Document, Section
 
 __all__ = ["Redaction", "SecretSpan", "redact", "redact_document", "secret_spans"]
 

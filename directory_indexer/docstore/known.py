@@ -8,26 +8,21 @@ the rest alone.
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.docstore.schema import PARENT
-from directory_indexer.records import (
-    FilePath,
-    IgnoredPath,
-    KnownFile,
-    Settled,
-    SettledDirectory,
-    SkipReason,
-    SourceFile,
-    prefix_of,
-)
+from directory_indexer.files import SkipReason, SourceFile
+from directory_indexer.ids import ContentHash
+from directory_indexer.paths import FilePath, prefix_of
+from directory_indexer.walker.listing import IgnoredPath, Settled, SettledDirectory
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-    from directory_indexer.records import Stamp
+    from directory_indexer.files import Stamp
 
 KNOWN_COLUMNS = (
     "path, size, mtime_ns, changed_ns, inode, is_settled, hash, recipe, state, reason, detail, "
@@ -38,6 +33,33 @@ KNOWN_COLUMNS = (
 _STAMP_COLUMNS = "path, size, mtime_ns, changed_ns, inode"
 _IN = f"INDEXED BY files_by_parent WHERE {PARENT} = ? AND directory_id = ?"
 _SETTLED = "state = 'indexed' AND is_settled AND recipe = ?"
+
+
+class FileState(StrEnum):
+    """What the index holds of a file that a run met."""
+
+    INDEXED = "indexed"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+
+
+class KnownFile(NamedTuple):
+    """What the index knows of a file that an earlier run met.
+
+    Without `is_settled` it was changed just before its stamp was taken, and may have changed again within it. `recipe`
+    names the way it was extracted and chunked. `broken_hash` is that of the content that broke a parser, when files
+    were read in the way of `broken_recipe`. A tuple for the same reason as `SourceFile`.
+    """
+
+    source: SourceFile
+    is_settled: bool
+    hash: ContentHash | None
+    recipe: int
+    state: FileState
+    reason: str
+    detail: str = ""
+    broken_hash: ContentHash | None = None
+    broken_recipe: int | None = None
 
 
 class KnownFiles:

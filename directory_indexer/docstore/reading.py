@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
+from directory_indexer.chunker.chunks import Chunk
 from directory_indexer.docstore.texts import unpacked
-from directory_indexer.records import Chunk, FilePath, IndexedChunk, chunk_id_from_bytes
+from directory_indexer.ids import ChunkId, chunk_id_from_bytes
+from directory_indexer.paths import FilePath
 
 if TYPE_CHECKING:
     import sqlite3
@@ -19,6 +21,18 @@ CHUNK_COLUMNS = """
     c.ordinal, t.text, c.n_tokens, c.start_char, c.end_char, c.start_line, c.end_line, c.page, c.heading
 """
 CHUNK_TABLES = "chunks c JOIN chunk_texts t ON t.id = c.id JOIN files f ON f.id = c.file_id"
+
+
+class IndexedChunk(NamedTuple):
+    """A chunk as the index holds it, with what is known of its file."""
+
+    id: int
+    chunk_id: ChunkId
+    path: FilePath
+    kind: str
+    title: str
+    mtime_ns: int
+    chunk: Chunk
 
 
 class Reading:

@@ -6,36 +6,23 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from directory_indexer.docstore.known import KNOWN_COLUMNS, KnownFiles, known_by_path
+from directory_indexer.docstore.known import KNOWN_COLUMNS, KnownFile, KnownFiles, known_by_path
 from directory_indexer.docstore.reading import (
     CHUNK_COLUMNS,
     CHUNK_TABLES,
+    IndexedChunk,
     Reading,
     batches,
     indexed_chunk,
     marks,
     within_condition,
 )
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRecord
+from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
 from directory_indexer.docstore.vectors import KnownVectors
-from directory_indexer.records import (
-    ChunkId,
-    DirectoryStatus,
-    FileFailure,
-    FilePath,
-    IndexedChunk,
-    IndexSummary,
-    KnownFile,
-    Outcome,
-    Phase,
-    RunProgress,
-    RunRecord,
-    SkippedFile,
-    SkipReason,
-    Stage,
-    chunk_id_bytes,
-    chunk_id_from_bytes,
-    os_path,
-)
+from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
+from directory_indexer.ids import ChunkId, chunk_id_bytes, chunk_id_from_bytes
+from directory_indexer.paths import FilePath, os_path
 from directory_indexer.relevance.analyzer import FTS_WEIGHTS
 
 if TYPE_CHECKING:

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
+from directory_indexer.chunker.chunks import embedding_text
 from directory_indexer.docstore.reading import CHUNK_COLUMNS, CHUNK_TABLES, Reading, batches, indexed_chunk, marks
+from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.errors import IndexMismatchError
-from directory_indexer.records import (
-    ContentHash,
-    EmbeddingSpace,
-    FilePath,
-    PendingChunk,
-    PendingVectors,
-    VectorLine,
-    VectorPlace,
-    VectorPoint,
-    chunk_id_bytes,
-    chunk_id_from_bytes,
-    embedding_text,
-)
+from directory_indexer.ids import ChunkId, ContentHash, chunk_id_bytes, chunk_id_from_bytes
+from directory_indexer.paths import FilePath
+from directory_indexer.vectorstore import VectorPlace, VectorPoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.records import ChunkId, IndexedChunk
+    from directory_indexer.docstore.reading import IndexedChunk
+    from directory_indexer.ids import ChunkId
 
 GENERATION_KEYS = {VectorPlace.EMBEDDED: "generation", VectorPlace.SERVER: "generation_on_server"}
 """Under which key each vector store's generation is remembered; both hold the same vectors where both are named."""
@@ -63,6 +56,44 @@ _MOVE = {
     VectorPlace.EMBEDDED: "dirindex migrate --to-embedded copies them, dirindex index --yes makes them again",
     VectorPlace.SERVER: "dirindex migrate --to-server URL copies them, dirindex index --yes makes them again",
 }
+
+
+class VectorLine(NamedTuple):
+    """Vectors of one space in one collection: `space` is None while there are none yet.
+
+    `suffix` is what the name of the collection has behind the configured one; it is empty for the first line.
+    """
+
+    space: EmbeddingSpace | None = None
+    suffix: str = ""
+
+
+class PendingChunk(NamedTuple):
+    """A chunk that is searchable by words and waits for its vector."""
+
+    id: int
+    chunk_id: ChunkId
+    path: FilePath
+    ordinal: int
+    text_hash: ContentHash
+    embedding_text: str
+
+
+class EmbeddedChunk(NamedTuple):
+    """A chunk's vector, as float32 values in native byte order."""
+
+    id: int
+    chunk_id: ChunkId
+    text_hash: ContentHash
+    vector: bytes
+
+
+class PendingVectors(NamedTuple):
+    """Vectors that wait to be merged: of each its chunk, the id of its file, and its float32 values, row after row."""
+
+    chunk_ids: tuple[ChunkId, ...]
+    file_ids: tuple[int, ...]
+    values: bytes
 
 
 class KnownVectors(Reading):

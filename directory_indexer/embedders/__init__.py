@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.records import EmbeddingSpace, EmbeddingUsage
+    from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
 
 
 class Embedder(Protocol):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from directory_indexer.embedders.model_files import DIMENSIONS
 from directory_indexer.embedders.prefixes import known_prefixes
-from directory_indexer.records import EmbeddingSpace
+from directory_indexer.embedders.space import EmbeddingSpace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

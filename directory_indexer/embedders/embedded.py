@@ -19,9 +19,9 @@ import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime_state
 
 from directory_indexer.embedders.model_files import DIMENSIONS, MODEL_DIRECTORY, verified_file
+from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.embedders.wordpiece import token_ids
 from directory_indexer.errors import ProviderError
-from directory_indexer.records import EmbeddingSpace, EmbeddingUsage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from directory_indexer.embedders.service import ServiceError, Trouble
+from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.errors import ProviderError, TextsRefusedError
-from directory_indexer.records import EmbeddingSpace, EmbeddingUsage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from tree_sitter import Language, Parser, Query, QueryCursor
 
+from directory_indexer.extractors.document import Document, Section
 from directory_indexer.extractors.grammars import GRAMMARS
-from directory_indexer.records import Document, Section
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

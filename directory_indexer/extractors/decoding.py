@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from directory_indexer.errors import SkipFileError
 from directory_indexer.extractors.binary import describe
-from directory_indexer.records import SkipReason
+from directory_indexer.files import SkipReason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

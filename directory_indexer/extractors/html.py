@@ -11,8 +11,8 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.outline import Heading, one_line, sections_of
-from directory_indexer.records import Document
 
 
 def extract_html(text: str, kind: str) -> Document:

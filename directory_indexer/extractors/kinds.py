@@ -13,7 +13,7 @@ from directory_indexer.extractors.kind_table import ALIASES, CODE, DATA, DOCS, F
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from directory_indexer.records import FilePath
+    from directory_indexer.paths import FilePath
 
 PLAIN: Final = "text"
 

@@ -10,8 +10,8 @@ import html
 import re
 from typing import TYPE_CHECKING, Final
 
+from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.outline import Heading, one_line, sections_of
-from directory_indexer.records import Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from directory_indexer.errors import ExtractionError
+from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.markdown import markdown_headings, title_of
 from directory_indexer.extractors.outline import Heading, sections_of
-from directory_indexer.records import Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from directory_indexer.records import Section
+from directory_indexer.extractors.document import Section
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

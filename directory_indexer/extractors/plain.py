@@ -6,7 +6,7 @@ is embedded in a text (Base64, data URIs) stays too, for without it the lines wo
 
 from __future__ import annotations
 
-from directory_indexer.records import Document
+from directory_indexer.extractors.document import Document
 
 
 def extract_plain(text: str, kind: str) -> Document:

@@ -13,12 +13,13 @@ from directory_indexer.errors import SkipFileError
 from directory_indexer.extractors import plain
 from directory_indexer.extractors.decoding import decode
 from directory_indexer.extractors.kinds import GROUPS, kind_of
-from directory_indexer.records import SkipReason
+from directory_indexer.files import SkipReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from directory_indexer.records import Document, FilePath
+    from directory_indexer.extractors.document import Document
+    from directory_indexer.paths import FilePath
 
 
 def extract(content: bytes, path: FilePath) -> Document:

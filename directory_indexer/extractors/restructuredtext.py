@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.markdown import title_of
 from directory_indexer.extractors.outline import Heading, one_line, sections_of
-from directory_indexer.records import Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

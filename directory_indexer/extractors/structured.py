@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from directory_indexer.extractors.document import Document, Section
 from directory_indexer.extractors.outline import Heading, one_line, sections_of
-from directory_indexer.records import Document, Section
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from directory_indexer.docstore.vectors import PendingChunk
     from directory_indexer.embedders import Embedder
-    from directory_indexer.records import ContentHash, PendingChunk
+    from directory_indexer.ids import ContentHash
 
 _GRACE_SECONDS = 5.0
 """So long a run that must stop waits for batches that a provider still has."""

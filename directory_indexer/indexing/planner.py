@@ -12,32 +12,20 @@ from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from directory_indexer.docstore.known import FileState
 from directory_indexer.errors import RootUnavailableError
-from directory_indexer.records import (
-    FileFailure,
-    FilePath,
-    FileState,
-    ParseRequest,
-    SameListing,
-    SettledDirectory,
-    SkipReason,
-    Stage,
-    Stamp,
-    os_path,
-)
+from directory_indexer.files import FileFailure, SkipReason, Stage, Stamp
+from directory_indexer.parsing.outcomes import ParseRequest
+from directory_indexer.paths import FilePath, os_path
+from directory_indexer.walker.listing import SameListing, SettledDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from directory_indexer.records import (
-        ContentHash,
-        IgnoredPath,
-        KnownFile,
-        Listing,
-        Settled,
-        SkippedFile,
-        SourceFile,
-    )
+    from directory_indexer.docstore.known import KnownFile
+    from directory_indexer.files import SkippedFile, SourceFile
+    from directory_indexer.ids import ContentHash
+    from directory_indexer.walker.listing import IgnoredPath, Listing, Settled
 
 
 class KnownFiles(Protocol):

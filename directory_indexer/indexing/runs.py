@@ -8,7 +8,8 @@ import platform
 import time
 from typing import TYPE_CHECKING
 
-from directory_indexer.records import Outcome, Phase, RunProgress, file_path
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress
+from directory_indexer.paths import file_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

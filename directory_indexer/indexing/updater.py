@@ -9,30 +9,28 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from directory_indexer.docstore.runs import Phase, RunProgress
+from directory_indexer.embedders.space import EmbeddingUsage
 from directory_indexer.errors import ProviderError, VectorStoreError
-from directory_indexer.records import (
-    EmbeddingUsage,
-    FileFailure,
-    IndexReport,
-    ParsedFile,
-    Phase,
-    RunProgress,
-    SkippedFile,
-    UnchangedFile,
-    lies_in,
-    outcome_path,
-)
+from directory_indexer.files import FileFailure, SkippedFile
+from directory_indexer.indexing.report import IndexReport
+from directory_indexer.parsing.outcomes import ParsedFile, UnchangedFile, outcome_path
+from directory_indexer.paths import lies_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from directory_indexer.docstore import DocStore, Transaction
+    from directory_indexer.docstore.runs import Outcome
     from directory_indexer.errors import DirIndexError
+    from directory_indexer.files import SkipReason
+    from directory_indexer.ids import ContentHash
     from directory_indexer.indexing.planner import Plan
     from directory_indexer.indexing.runs import Run
     from directory_indexer.indexing.vectorizer import Vectorizer
-    from directory_indexer.parsing import ParseOutcome, ParsePolicy
-    from directory_indexer.records import ContentHash, FilePath, Outcome, ParseRequest, SkipReason
+    from directory_indexer.parsing.outcomes import ParseRequest
+    from directory_indexer.parsing.parse import ParseOutcome, ParsePolicy
+    from directory_indexer.paths import FilePath
 
 _BATCH_CHUNKS = 512
 
@@ -186,7 +184,7 @@ class Updater:
     def _parsed(self, requests: Sequence[ParseRequest]) -> Iterator[ParseOutcome]:
         if requests:
             # A run that finds nothing to read, as most do, does without the parsers: 30 ms of processor time.
-            from directory_indexer.parsing import parse_all  # noqa: PLC0415
+            from directory_indexer.parsing.parse import parse_all  # noqa: PLC0415
 
             yield from parse_all(requests, self._parse_policy(), must_stop=lambda: self._run.must_stop)
 

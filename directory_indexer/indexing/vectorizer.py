@@ -10,17 +10,23 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
+from directory_indexer.docstore.vectors import EmbeddedChunk
+from directory_indexer.embedders.space import EmbeddingUsage
 from directory_indexer.errors import ProviderError, VectorsLostError, VectorStoreError
-from directory_indexer.records import EmbeddedChunk, EmbeddingUsage, FileFailure, Stage, VectorPlace, content_hash
+from directory_indexer.files import FileFailure, Stage
+from directory_indexer.ids import content_hash
+from directory_indexer.vectorstore import VectorPlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from directory_indexer.docstore import DocStore
+    from directory_indexer.docstore.vectors import PendingChunk, VectorLine
     from directory_indexer.embedders import Embedder
+    from directory_indexer.embedders.space import EmbeddingSpace
     from directory_indexer.fingerprint import Fingerprint
+    from directory_indexer.ids import ContentHash
     from directory_indexer.indexing.flights import Flight, Flights, Vectors
-    from directory_indexer.records import ContentHash, EmbeddingSpace, PendingChunk, VectorLine
     from directory_indexer.vectorstore import VectorStore
 
 

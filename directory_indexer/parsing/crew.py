@@ -163,4 +163,6 @@ def _loaded(content: bytes) -> Any:
         return Lost(f"could not be handed over ({type(error).__name__})")
 
 
-_RECORDS = frozenset({"directory_indexer.records", "directory_indexer.parsing.workers"})
+_RECORDS = frozenset(
+    f"directory_indexer.{module}" for module in ("files", "chunker.chunks", "parsing.outcomes", "parsing.workers")
+)

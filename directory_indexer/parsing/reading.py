@@ -12,8 +12,9 @@ import stat
 import time
 from typing import NamedTuple
 
+from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, stamped
 from directory_indexer.nofollow import open_file
-from directory_indexer.records import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, os_path, stamped
+from directory_indexer.paths import os_path
 
 _TRIES = 3
 _FOLLOWING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"))

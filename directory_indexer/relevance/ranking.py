@@ -13,7 +13,8 @@ from collections import Counter
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from directory_indexer.records import ChunkId, Explanation, FilePath
+from directory_indexer.ids import ChunkId
+from directory_indexer.paths import FilePath
 from directory_indexer.relevance.languages import has_latin_letters
 from directory_indexer.relevance.textmatch import Matcher
 
@@ -24,6 +25,16 @@ if TYPE_CHECKING:
 
 DEPTH: Final = 40
 """How many candidates to take from each list; 50 and 100 of them changed no measured answer by more than 0.003."""
+
+
+class Explanation(NamedTuple):
+    """Why a hit stands where it does: its rank (from 1) and score in each list, and what moved it."""
+
+    keyword_rank: int | None = None
+    keyword_score: float | None = None
+    semantic_rank: int | None = None
+    semantic_score: float | None = None
+    signals: tuple[tuple[str, float], ...] = ()
 
 
 class Model(NamedTuple):

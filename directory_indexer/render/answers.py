@@ -5,7 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from directory_indexer.records import Excerpt, os_path
+from directory_indexer.paths import os_path
+from directory_indexer.relevance.excerpts import Excerpt
 from directory_indexer.render.printable import file_uri, printable, single_line
 from directory_indexer.render.quantities import count
 from directory_indexer.render.spans import Line, Span, Style, line
@@ -13,8 +14,11 @@ from directory_indexer.render.spans import Line, Span, Style, line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from directory_indexer.records import Explanation, FilePath, FileText, Hit, SearchResult
+    from directory_indexer.paths import FilePath
+    from directory_indexer.relevance.ranking import Explanation
     from directory_indexer.render.printable import PathStyle
+    from directory_indexer.searching.answers import Hit, SearchResult
+    from directory_indexer.searching.texts import FileText
 
 _INDENT = 6
 _TAB = " " * 4

@@ -5,21 +5,17 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, TypeAlias
 
-from directory_indexer.records import os_path
+from directory_indexer.paths import os_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from directory_indexer.docstore.runs import RunRecord
+    from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
+    from directory_indexer.files import FileFailure, SkippedFile
     from directory_indexer.indexing.planner import Plan
-    from directory_indexer.records import (
-        DirectoryStatus,
-        Explanation,
-        FileFailure,
-        Hit,
-        IndexSummary,
-        RunRecord,
-        SkippedFile,
-    )
+    from directory_indexer.relevance.ranking import Explanation
+    from directory_indexer.searching.answers import Hit
 
 JsonObject: TypeAlias = dict[str, object]
 

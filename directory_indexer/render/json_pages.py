@@ -10,7 +10,8 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from directory_indexer.records import Verdict, os_path
+from directory_indexer.findings import Verdict
+from directory_indexer.paths import os_path
 from directory_indexer.render.json_objects import (
     directory_object,
     failure_object,
@@ -26,21 +27,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from directory_indexer.config import LoadedConfig
+    from directory_indexer.docstore.summaries import IndexSummary
+    from directory_indexer.embedders.space import EmbeddingSpace
     from directory_indexer.errors import DirIndexError
+    from directory_indexer.files import SkipReason
+    from directory_indexer.findings import Finding
     from directory_indexer.indexing.planner import Plan
-    from directory_indexer.records import (
-        EmbeddingEstimate,
-        EmbeddingSpace,
-        FileText,
-        Finding,
-        IndexReport,
-        IndexSummary,
-        MigrationReport,
-        SearchResult,
-        SkipReason,
-        StatusReport,
-    )
+    from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport, MigrationReport
     from directory_indexer.render.json_objects import JsonObject
+    from directory_indexer.searching.answers import SearchResult
+    from directory_indexer.searching.texts import FileText
+    from directory_indexer.status import StatusReport
 
 PAGE_BYTES = 200_000
 """So large is a page at most: what a program reads at once, and no terminal is flooded by."""

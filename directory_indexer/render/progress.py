@@ -6,14 +6,14 @@ import math
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
-from directory_indexer.records import Phase
+from directory_indexer.docstore.runs import Phase
 from directory_indexer.render.printable import printable
 from directory_indexer.render.quantities import count, duration, percent, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from directory_indexer.records import RunProgress
+    from directory_indexer.docstore.runs import RunProgress
 
 _WINDOW_SECONDS = 15.0
 _SETTLED_SECONDS = 2.0

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from directory_indexer.records import Outcome, Phase, Verdict
+from directory_indexer.docstore.runs import Outcome, Phase
+from directory_indexer.findings import Verdict
 from directory_indexer.render.quantities import ago, count, duration, percent, size
 from directory_indexer.render.spans import Line, Span, Style, line
 
@@ -14,21 +15,15 @@ if TYPE_CHECKING:
 
     from directory_indexer.config import LoadedConfig
     from directory_indexer.config.sources import Setting
+    from directory_indexer.docstore.runs import RunRecord
+    from directory_indexer.docstore.summaries import DirectoryStatus
+    from directory_indexer.files import FileFailure, SkippedFile, SkipReason
+    from directory_indexer.findings import Finding
     from directory_indexer.indexing.planner import Plan
-    from directory_indexer.records import (
-        DirectoryStatus,
-        EmbeddingEstimate,
-        FileFailure,
-        FilePath,
-        Finding,
-        IndexReport,
-        MigrationReport,
-        RunRecord,
-        SkippedFile,
-        SkipReason,
-        StatusReport,
-    )
+    from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport, MigrationReport
+    from directory_indexer.paths import FilePath
     from directory_indexer.render.printable import PathStyle
+    from directory_indexer.status import StatusReport
 
 _FEW = 5
 _FACT_WIDTH = 11

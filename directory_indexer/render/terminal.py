@@ -17,7 +17,7 @@ from rich.style import Style as RichStyle
 from rich.table import Table
 from rich.text import Text
 
-from directory_indexer.records import Phase, RunProgress
+from directory_indexer.docstore.runs import Phase, RunProgress
 from directory_indexer.render.printable import printable
 from directory_indexer.render.progress import Pace, PaceMeter, details, headline, work_of
 from directory_indexer.render.spans import Style

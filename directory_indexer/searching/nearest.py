@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from directory_indexer.errors import GenerationGoneError
-from directory_indexer.records import VectorHit
+from directory_indexer.vectorstore import VectorHit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from directory_indexer.docstore import Snapshot
-    from directory_indexer.records import ChunkId, VectorLine, VectorPlace
+    from directory_indexer.docstore.vectors import VectorLine
+    from directory_indexer.ids import ChunkId
     from directory_indexer.searching.scope import Scope
-    from directory_indexer.vectorstore import VectorStore
+    from directory_indexer.vectorstore import VectorPlace, VectorStore
 
 _GROWTH = 4
 

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from directory_indexer.docstore.reading import within_condition
 from directory_indexer.errors import UsageError
 from directory_indexer.extractors.kinds import GROUPS, KIND_NAMES, kind_for_alias
-from directory_indexer.records import VectorScope, lies_in, os_path
+from directory_indexer.paths import lies_in, os_path
+from directory_indexer.vectorstore import VectorScope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from directory_indexer.docstore import Snapshot
-    from directory_indexer.records import FilePath, SearchRequest
+    from directory_indexer.paths import FilePath
     from directory_indexer.relevance.query import Query
+    from directory_indexer.searching.answers import SearchRequest
 
 _NAMED_FILES = 256
 """So many files are named to the vector store one by one; of more, its answers are filtered as they come."""

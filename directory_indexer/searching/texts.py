@@ -5,14 +5,31 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from directory_indexer.chunker.chunks import Chunk
 from directory_indexer.errors import NotIndexedError, UsageError
-from directory_indexer.records import FileText, os_path
+from directory_indexer.paths import FilePath, os_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from directory_indexer.chunker.chunks import Chunk
     from directory_indexer.docstore import Snapshot
-    from directory_indexer.records import Chunk, FilePath
+    from directory_indexer.paths import FilePath
+
+
+class FileText(NamedTuple):
+    """The indexed text of a file, or a part of it, as `get` gives it."""
+
+    path: FilePath
+    kind: str
+    title: str
+    text: str
+    start_line: int
+    end_line: int
+    n_lines: int
+    n_chunks: int
+    chunks: tuple[Chunk, ...]
+    has_changed: bool
 
 
 class Unit(StrEnum):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from directory_indexer.app import App
     from directory_indexer.config import LoadedConfig
     from directory_indexer.embedders import Embedder
-    from directory_indexer.records import FilePath
+    from directory_indexer.paths import FilePath
     from directory_indexer.server.access import Access
     from directory_indexer.server.jobs import IndexJobs
     from directory_indexer.server.model import BackgroundModel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from directory_indexer.records import SearchMode
+from directory_indexer.searching.answers import SearchMode
 from directory_indexer.server.budget import Budgets
 from directory_indexer.server.cursors import LONGEST_CURSOR
 from directory_indexer.server.shapes import described

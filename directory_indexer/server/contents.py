@@ -14,7 +14,7 @@ from directory_indexer.server.results import ContentAnswer
 from directory_indexer.server.shapes import ArgumentError, object_of
 
 if TYPE_CHECKING:
-    from directory_indexer.records import FileText
+    from directory_indexer.searching.texts import FileText
     from directory_indexer.server.calls import ContentCall
 
 _RANGE = re.compile(r"(\d{1,9})(?:(-)(\d{1,9})?)?")

@@ -19,7 +19,7 @@ from directory_indexer.server.shapes import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from directory_indexer.records import Hit
+    from directory_indexer.searching.answers import Hit
 
 LONGEST_CURSOR = 2000
 _DIGEST_BYTES = 4

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from directory_indexer.errors import NotIndexedError, UsageError
-from directory_indexer.records import FilePath, file_path, lies_in, os_path
+from directory_indexer.paths import FilePath, file_path, lies_in, os_path
 from directory_indexer.server.places import below_or_beside, require_sane
 
 if TYPE_CHECKING:

@@ -19,9 +19,10 @@ from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING
 
 from directory_indexer.config.sources import with_absolute_paths
+from directory_indexer.docstore.runs import Outcome, Phase, RunRecord
 from directory_indexer.errors import LockedError
 from directory_indexer.isolation import NEUTRAL_DIRECTORY, without_python_settings
-from directory_indexer.records import FilePath, Outcome, Phase, RunRecord, file_path, os_path
+from directory_indexer.paths import FilePath, file_path, os_path
 from directory_indexer.server.results import JobCounts, JobResult
 
 if TYPE_CHECKING:

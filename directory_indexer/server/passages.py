@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from directory_indexer.records import well_formed
+from directory_indexer.paths import well_formed
 from directory_indexer.server.budget import cost, most_that_fit
 from directory_indexer.server.cursors import cursor_for, mark_of
 from directory_indexer.server.places import uri_of
@@ -17,7 +17,8 @@ from directory_indexer.server.shapes import ArgumentError, object_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from directory_indexer.records import Hit, IndexSummary, SearchResult
+    from directory_indexer.docstore.summaries import IndexSummary
+    from directory_indexer.searching.answers import Hit, SearchResult
 
 MOST_LINKS = 3
 _SHORTEST_EXCERPT = 40

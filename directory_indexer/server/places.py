@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from directory_indexer.errors import NotIndexedError, UsageError
-from directory_indexer.records import FilePath, file_path, os_path
+from directory_indexer.paths import FilePath, file_path, os_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

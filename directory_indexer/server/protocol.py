@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         ReadResourceRequestParams,
     )
 
-    from directory_indexer.records import RunRecord
+    from directory_indexer.docstore.runs import RunRecord
     from directory_indexer.server.catalogue import ToolEntry
     from directory_indexer.server.model import BackgroundModel
     from directory_indexer.server.tools import Tools

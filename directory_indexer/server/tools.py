@@ -20,7 +20,8 @@ from directory_indexer.errors import (
     UsageError,
     VectorStoreError,
 )
-from directory_indexer.records import FilePath, SearchMode, SearchRequest, SearchResult
+from directory_indexer.paths import FilePath
+from directory_indexer.searching.answers import SearchMode, SearchRequest, SearchResult
 from directory_indexer.server.budget import Budgets, cost
 from directory_indexer.server.contents import content_answer, content_text, selection_of
 from directory_indexer.server.cursors import Position, mark_of, position_of
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
 
     from directory_indexer.app import App
     from directory_indexer.docstore import Snapshot
-    from directory_indexer.records import DirectoryStatus, IndexSummary, RunRecord
+    from directory_indexer.docstore.runs import RunRecord
+    from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
     from directory_indexer.server.calls import ContentCall, IndexCall, SearchCall, SimilarCall
     from directory_indexer.server.jobs import IndexJobs
     from directory_indexer.server.model import BackgroundModel

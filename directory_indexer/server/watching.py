@@ -8,9 +8,10 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from directory_indexer.docstore.runs import Outcome
 from directory_indexer.errors import DirIndexError
 from directory_indexer.lock import try_lock
-from directory_indexer.records import FilePath, Outcome
+from directory_indexer.paths import FilePath
 from directory_indexer.watcher import watch
 
 if TYPE_CHECKING:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from directory_indexer.ids import ChunkId
+from directory_indexer.paths import FilePath
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +14,42 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.records import ChunkId, Finding, VectorHit, VectorPlace, VectorPoint, VectorScope
+    from directory_indexer.findings import Finding
+    from directory_indexer.ids import ChunkId
+
+
+class VectorPlace(StrEnum):
+    """Where the vectors of an index are."""
+
+    EMBEDDED = "embedded"
+    SERVER = "server"
+
+
+class VectorPoint(NamedTuple):
+    """One vector with the payload that Qdrant keeps beside it."""
+
+    chunk_id: ChunkId
+    file_path: FilePath
+    parent_directories: tuple[FilePath, ...]
+    vector: bytes
+    """The float32 values in native byte order."""
+
+
+class VectorScope(NamedTuple):
+    """Where a hit must lie: in one of the directories, at any depth, or in one of the files; anywhere if none is given.
+
+    A directory counts as a scope if it is a tracked one or lies in one.
+    """
+
+    directories: tuple[FilePath, ...] = ()
+    files: tuple[FilePath, ...] = ()
+
+
+class VectorHit(NamedTuple):
+    """A chunk that the vector store found, with its cosine similarity."""
+
+    chunk_id: ChunkId
+    score: float
 
 
 class VectorStore(Protocol):

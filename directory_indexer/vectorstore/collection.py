@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from qdrant_client import models
 
+from directory_indexer.config.settings import Quantization
 from directory_indexer.errors import VectorStoreError
-from directory_indexer.records import Quantization
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient

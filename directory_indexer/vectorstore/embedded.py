@@ -19,7 +19,9 @@ from uuid import UUID
 import qdrant_edge as edge
 
 from directory_indexer.errors import GenerationGoneError, VectorsLostError, VectorStoreError
-from directory_indexer.records import ChunkId, Finding, VectorHit, VectorPlace, VectorPoint, Verdict, content_hash
+from directory_indexer.findings import Finding, Verdict
+from directory_indexer.ids import ChunkId, content_hash
+from directory_indexer.vectorstore import VectorHit, VectorPlace, VectorPoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.records import FilePath, VectorScope
+    from directory_indexer.paths import FilePath
+    from directory_indexer.vectorstore import VectorScope
     from directory_indexer.vectorstore.generations import Generations, HeldGeneration
 
 _BATCH = 1000

@@ -18,7 +18,9 @@ import numpy as np
 from qdrant_client import models
 
 from directory_indexer.errors import VectorsLostError, VectorStoreError
-from directory_indexer.records import ChunkId, Finding, VectorHit, VectorPlace, Verdict
+from directory_indexer.findings import Finding, Verdict
+from directory_indexer.ids import ChunkId
+from directory_indexer.vectorstore import VectorHit, VectorPlace
 from directory_indexer.vectorstore.collection import (
     EXACTLY,
     INDEX_FIELD,
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from qdrant_client import QdrantClient
 
-    from directory_indexer.records import VectorPoint, VectorScope
+    from directory_indexer.vectorstore import VectorPoint, VectorScope
     from directory_indexer.vectorstore.collection import CollectionPlan
     from directory_indexer.vectorstore.connection import Connection
 

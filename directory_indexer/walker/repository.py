@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from directory_indexer.nofollow import open_file
-from directory_indexer.records import FilePath, lies_in
+from directory_indexer.paths import FilePath, lies_in
 from directory_indexer.walker.small_files import is_there, read_small_file
 
 if TYPE_CHECKING:

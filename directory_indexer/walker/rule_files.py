@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from directory_indexer.errors import ConfigError
+from directory_indexer.files import FileFailure, Stage
+from directory_indexer.ids import content_hash
 from directory_indexer.nofollow import open_entry, open_file
-from directory_indexer.records import FileFailure, Stage, content_hash, file_path, os_path
+from directory_indexer.paths import file_path, os_path
 from directory_indexer.walker.gitignore import parse_patterns, parse_rules
 from directory_indexer.walker.ignore import Precedence, Rules
 from directory_indexer.walker.late_rules import LateRules, Step
@@ -26,7 +28,7 @@ from directory_indexer.walker.small_files import is_there, read_small_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Sequence
 
-    from directory_indexer.records import FilePath
+    from directory_indexer.paths import FilePath
     from directory_indexer.walker.repository import Repository
 
 RULE_FILES: Final = frozenset({".git", ".gitignore", ".dirindexignore"})

@@ -6,7 +6,7 @@ import marshal
 import os
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from directory_indexer.records import content_hash
+from directory_indexer.ids import content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Container

@@ -17,8 +17,8 @@ from benchmarks.measure import PYTHON, Cost, Memory, cost_of, memory_of
 from directory_indexer.app import App
 from directory_indexer.config import load_config
 from directory_indexer.embedders.model_files import DIMENSIONS
+from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.indexing.indexer import IndexOptions
-from directory_indexer.records import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
 
 if TYPE_CHECKING:

@@ -13,7 +13,9 @@ from benchmarks.corpus import EmbedderOfChance
 from benchmarks.measure import Options, Row
 
 from directory_indexer.embedders.embedded import DIMENSIONS, EmbeddedEmbedder
-from directory_indexer.records import ChunkId, FilePath, VectorPoint, VectorScope
+from directory_indexer.ids import ChunkId
+from directory_indexer.paths import FilePath
+from directory_indexer.vectorstore import VectorPoint, VectorScope
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
 from directory_indexer.vectorstore.generations import Generations
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from directory_indexer.records import VectorHit
+    from directory_indexer.vectorstore import VectorHit
 
 _LIMIT = 10
 _N_QUERIES = 200

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from directory_indexer.app import App, resolved_path
 from directory_indexer.config import load_config
-from directory_indexer.records import SearchMode, SearchRequest, os_path
+from directory_indexer.paths import os_path
+from directory_indexer.searching.answers import SearchMode, SearchRequest
 from evaluation.measures import of_files, of_hits, of_spans
 from evaluation.sets import Span
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from directory_indexer.records import SearchResult
+    from directory_indexer.searching.answers import SearchResult
     from evaluation.sets import Question
 
 _DEEP = 100

@@ -9,7 +9,8 @@ from tortures.workbench import CheapApp, Child, contents, differences, plant_sma
 
 from directory_indexer.config import load_config
 from directory_indexer.errors import CorruptIndexError, DirIndexError
-from directory_indexer.records import SearchMode, SearchRequest, Verdict
+from directory_indexer.findings import Verdict
+from directory_indexer.searching.answers import SearchMode, SearchRequest
 
 if TYPE_CHECKING:
     import random

@@ -18,7 +18,8 @@ from tortures.workbench import CheapApp, Child, plant_small
 
 from directory_indexer.config import load_config
 from directory_indexer.errors import DirIndexError
-from directory_indexer.records import FilePath, SearchMode, SearchRequest
+from directory_indexer.paths import FilePath
+from directory_indexer.searching.answers import SearchMode, SearchRequest
 
 if TYPE_CHECKING:
     import random

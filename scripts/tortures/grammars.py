@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from directory_indexer.chunker import ChunkPolicy
 from directory_indexer.embedders.wordpiece import count_tokens
 from directory_indexer.extractors.grammars import GRAMMARS
-from directory_indexer.parsing import ParsePolicy, parse_all
-from directory_indexer.records import ParsedFile, ParseRequest, SourceFile, file_path
+from directory_indexer.files import SourceFile
+from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest
+from directory_indexer.parsing.parse import ParsePolicy, parse_all
+from directory_indexer.paths import file_path
 
 if TYPE_CHECKING:
     from tortures.workbench import Torture

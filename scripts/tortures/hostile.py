@@ -20,8 +20,9 @@ from directory_indexer.app import App
 from directory_indexer.config import load_config
 from directory_indexer.docstore import DocStore
 from directory_indexer.errors import DirIndexError
-from directory_indexer.records import SearchRequest, file_path
+from directory_indexer.paths import file_path
 from directory_indexer.render.printable import printable
+from directory_indexer.searching.answers import SearchRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

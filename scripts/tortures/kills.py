@@ -12,7 +12,7 @@ from tortures.workbench import CheapApp, Child, compare_with_fresh, mutate, plan
 
 from directory_indexer.config import load_config
 from directory_indexer.docstore import DocStore
-from directory_indexer.records import Verdict
+from directory_indexer.findings import Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -24,9 +24,10 @@ import numpy as np
 from directory_indexer.app import App
 from directory_indexer.config import load_config
 from directory_indexer.docstore import DocStore
+from directory_indexer.docstore.runs import Outcome
 from directory_indexer.embedders.model_files import DIMENSIONS
+from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.indexing.indexer import IndexOptions
-from directory_indexer.records import EmbeddingSpace, EmbeddingUsage, Outcome
 from directory_indexer.render.printable import printable
 from directory_indexer.searching.nearest import Nearest
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from directory_indexer.records import IndexReport
+    from directory_indexer.indexing.report import IndexReport
 
 PACKAGE = Path(__file__).resolve().parent.parent.parent / "directory_indexer"
 

@@ -12,8 +12,9 @@ import pytest
 from indexes import Rounded
 
 from directory_indexer.docstore import DocStore
+from directory_indexer.docstore.runs import Phase
 from directory_indexer.lock import write_lock
-from directory_indexer.records import Phase, file_path
+from directory_indexer.paths import file_path
 from directory_indexer.searching.nearest import Nearest
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
 from directory_indexer.vectorstore.generations import Generations

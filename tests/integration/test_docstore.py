@@ -15,7 +15,7 @@ from directory_indexer import docstore
 from directory_indexer.config import load_config
 from directory_indexer.docstore import DocStore, set_aside
 from directory_indexer.errors import CorruptIndexError, StoreError
-from directory_indexer.records import file_path
+from directory_indexer.paths import file_path
 
 if TYPE_CHECKING:
     from pathlib import Path

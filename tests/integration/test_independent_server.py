@@ -18,7 +18,7 @@ import pytest
 from indexes import Index
 
 from directory_indexer.embedders.building import Access, build_embedder, planned_space
-from directory_indexer.records import SearchMode
+from directory_indexer.searching.answers import SearchMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,11 +12,12 @@ from qdrant_client import QdrantClient, models
 from qdrant_servers import Server
 from qdrant_standin import Fault
 
+from directory_indexer.docstore.runs import Outcome
 from directory_indexer.errors import ConsentNeededError, IndexMismatchError, VectorStoreError
 from directory_indexer.indexing import migration
 from directory_indexer.indexing.indexer import IndexOptions
 from directory_indexer.indexing.migration import Migration
-from directory_indexer.records import Outcome, SearchMode, SearchRequest
+from directory_indexer.searching.answers import SearchMode, SearchRequest
 from directory_indexer.vectorstore.collection import CollectionPlan
 from directory_indexer.vectorstore.connection import Address, Connection
 from directory_indexer.vectorstore.server import QdrantServer
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from directory_indexer.docstore import DocStore
-    from directory_indexer.records import MigrationReport
+    from directory_indexer.indexing.report import MigrationReport
     from directory_indexer.vectorstore import VectorStore
 
 N_FILES = 30

@@ -9,7 +9,7 @@ import pytest
 from fakes import FakeEmbedder
 
 from directory_indexer.errors import UsageError
-from directory_indexer.records import SearchMode
+from directory_indexer.searching.answers import SearchMode
 
 if TYPE_CHECKING:
     import numpy as np

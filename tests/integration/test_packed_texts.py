@@ -9,9 +9,9 @@ import pytest
 from indexes import Index
 
 from directory_indexer.docstore import DocStore
+from directory_indexer.docstore.runs import Outcome
 from directory_indexer.docstore.texts import unpacked
 from directory_indexer.errors import CorruptIndexError
-from directory_indexer.records import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

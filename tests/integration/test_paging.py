@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.records import SearchMode
 from directory_indexer.relevance import matchplan
 from directory_indexer.relevance.matchplan import plan_match
 from directory_indexer.relevance.query import parse_query
+from directory_indexer.searching.answers import SearchMode
 
 if TYPE_CHECKING:
     from indexes import Index

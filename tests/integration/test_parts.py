@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.records import FilePath, SearchMode
+from directory_indexer.paths import FilePath
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.searching import scope as scopes
+from directory_indexer.searching.answers import SearchMode
 
 if TYPE_CHECKING:
     from indexes import Index

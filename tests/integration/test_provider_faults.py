@@ -12,12 +12,14 @@ import tiktoken.registry
 from indexes import Index
 from providers import KEY, ProviderServer
 
+from directory_indexer.docstore.runs import Outcome
 from directory_indexer.embedders.building import Access
 from directory_indexer.embedders.openai import OpenAIService
 from directory_indexer.embedders.remote import RemoteEmbedder
 from directory_indexer.embedders.service import ServiceError, Trouble
+from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.errors import ProviderError, TextsRefusedError
-from directory_indexer.records import EmbeddingSpace, Outcome, Stage
+from directory_indexer.files import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -18,10 +18,12 @@ from qdrant_client import QdrantClient, models
 from qdrant_servers import Server
 from qdrant_standin import Fault
 
+from directory_indexer.config.settings import Quantization
 from directory_indexer.doctor import Doctor
 from directory_indexer.errors import VectorStoreError
-from directory_indexer.records import Quantization, SearchMode, SearchRequest, VectorScope, Verdict
-from directory_indexer.vectorstore import connection
+from directory_indexer.findings import Verdict
+from directory_indexer.searching.answers import SearchMode, SearchRequest
+from directory_indexer.vectorstore import VectorScope, connection
 from directory_indexer.vectorstore.collection import CollectionPlan
 from directory_indexer.vectorstore.connection import Address, Connection
 from directory_indexer.vectorstore.server import QdrantServer
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from directory_indexer.docstore import DocStore
-    from directory_indexer.records import IndexReport
+    from directory_indexer.indexing.report import IndexReport
 
 KEY = "the key of the server"
 WRITES = r"PUT /collections/[^/]+/points"

@@ -9,18 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 from trees import EVERYTHING, let_settle, plant, plant_repository
 
+from directory_indexer.docstore.runs import Outcome
+from directory_indexer.files import SkipReason
 from directory_indexer.indexing.indexer import IndexOptions
-from directory_indexer.records import (
-    Listing,
-    Outcome,
-    SameListing,
-    Settled,
-    SettledDirectory,
-    SkipReason,
-    file_path,
-)
-from directory_indexer.walker import WalkPolicy, walk
+from directory_indexer.paths import file_path
+from directory_indexer.walker.listing import Listing, SameListing, Settled, SettledDirectory
 from directory_indexer.walker.small_files import MAX_FILE_BYTES
+from directory_indexer.walker.walk import WalkPolicy, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ import pytest
 from fakes import FakeEmbedder
 
 from directory_indexer.errors import IndexMismatchError
-from directory_indexer.records import file_path
+from directory_indexer.paths import file_path
 from directory_indexer.searching.similar import SimilarFiles
 
 if TYPE_CHECKING:

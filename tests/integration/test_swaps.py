@@ -9,16 +9,19 @@ import pytest
 from indexes import Index
 
 from directory_indexer.extractors.registry import extract
+from directory_indexer.files import FileFailure
 from directory_indexer.indexing.indexer import IndexOptions
 from directory_indexer.nofollow import Descent, open_directory, open_file
-from directory_indexer.records import FileFailure, Listing, file_path
-from directory_indexer.walker import WalkPolicy, walk
+from directory_indexer.paths import file_path
+from directory_indexer.walker.listing import Listing
+from directory_indexer.walker.walk import WalkPolicy, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from directory_indexer.records import Document, FilePath
+    from directory_indexer.extractors.document import Document
+    from directory_indexer.paths import FilePath
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="links cannot be refused there")
 PRIVATE = "the midnight heron"

@@ -9,9 +9,11 @@ import pytest
 from fakes import FakeEmbedder
 from indexes import Index
 
+from directory_indexer.docstore.runs import Outcome
 from directory_indexer.errors import ConsentNeededError, ProviderError
 from directory_indexer.indexing.indexer import IndexOptions
-from directory_indexer.records import Outcome, SearchMode, file_path
+from directory_indexer.paths import file_path
+from directory_indexer.searching.answers import SearchMode
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
 from directory_indexer.vectorstore.generations import Generations
 
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from directory_indexer.records import FilePath, IndexReport
+    from directory_indexer.indexing.report import IndexReport
+    from directory_indexer.paths import FilePath
 
 N_FILES = 24
 CONSENT = IndexOptions(has_consent=True, wait=False)

@@ -12,8 +12,9 @@ from indexes import Index
 from qdrant_client import QdrantClient
 from qdrant_servers import Server
 
+from directory_indexer.docstore.runs import Outcome
 from directory_indexer.indexing.indexer import IndexOptions
-from directory_indexer.records import Outcome, SearchMode
+from directory_indexer.searching.answers import SearchMode
 from directory_indexer.vectorstore.collection import CollectionPlan
 from directory_indexer.vectorstore.connection import Address, Connection
 from directory_indexer.vectorstore.server import QdrantServer
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from directory_indexer.records import IndexReport
+    from directory_indexer.indexing.report import IndexReport
     from directory_indexer.vectorstore import VectorStore
 
 N_FILES = 12

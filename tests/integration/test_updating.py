@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import hostile_formats
 import pytest
 
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress
 from directory_indexer.errors import (
     ConsentNeededError,
     LockedError,
@@ -17,10 +18,12 @@ from directory_indexer.errors import (
     UsageError,
     VectorsLostError,
 )
+from directory_indexer.files import SkipReason
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.indexer import IndexOptions
 from directory_indexer.lock import write_lock
-from directory_indexer.records import Outcome, Phase, RunProgress, SearchMode, SearchRequest, SkipReason, file_path
+from directory_indexer.paths import file_path
+from directory_indexer.searching.answers import SearchMode, SearchRequest
 from directory_indexer.walker.small_files import MAX_FILE_BYTES
 
 if TYPE_CHECKING:

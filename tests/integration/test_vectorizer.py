@@ -8,7 +8,11 @@ import pytest
 from fakes import FakeEmbedder
 from indexes import Index
 
-from directory_indexer.records import Chunk, ParsedFile, content_hash, embedding_text, file_path, source_file
+from directory_indexer.chunker.chunks import Chunk, embedding_text
+from directory_indexer.files import source_file
+from directory_indexer.ids import content_hash
+from directory_indexer.parsing.outcomes import ParsedFile
+from directory_indexer.paths import file_path
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,9 +15,9 @@ import qdrant_edge as edge
 from vectors import EVERYWHERE, SCOPES, Corpus, chunk_id, points, unit_vectors
 
 from directory_indexer.errors import GenerationGoneError, StoreError, VectorsLostError
+from directory_indexer.ids import ChunkId
 from directory_indexer.lock import try_lock
-from directory_indexer.records import ChunkId, VectorPoint, VectorScope
-from directory_indexer.vectorstore import embedded
+from directory_indexer.vectorstore import VectorPoint, VectorScope, embedded
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
 from directory_indexer.vectorstore.generations import Generations
 

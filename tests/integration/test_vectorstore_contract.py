@@ -12,7 +12,10 @@ import pytest
 from qdrant_servers import Server
 from vectors import EVERYWHERE, ROOT, SCOPES, Corpus, chunk_id, points, unit_vectors
 
-from directory_indexer.records import ChunkId, FilePath, VectorPoint, VectorScope, Verdict, file_path
+from directory_indexer.findings import Verdict
+from directory_indexer.ids import ChunkId
+from directory_indexer.paths import FilePath, file_path
+from directory_indexer.vectorstore import VectorPoint, VectorScope
 from directory_indexer.vectorstore.collection import CollectionPlan
 from directory_indexer.vectorstore.connection import Address, Connection
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore

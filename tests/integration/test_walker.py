@@ -13,9 +13,10 @@ import pytest
 from trees import EVERYTHING, listings, plant, plant_repository, walked
 
 from directory_indexer.errors import ConfigError
-from directory_indexer.records import SourceFile, file_path, os_path
-from directory_indexer.walker import WalkPolicy, explain, walk
+from directory_indexer.files import SourceFile
+from directory_indexer.paths import file_path, os_path
 from directory_indexer.walker.small_files import MAX_FILE_BYTES
+from directory_indexer.walker.walk import WalkPolicy, explain, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

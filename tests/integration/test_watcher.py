@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 import pytest
 from trees import listings
 
-from directory_indexer.records import Outcome, file_path, os_path
-from directory_indexer.walker import WalkPolicy, walk
+from directory_indexer.docstore.runs import Outcome
+from directory_indexer.paths import file_path, os_path
+from directory_indexer.walker.walk import WalkPolicy, walk
 from directory_indexer.watcher import watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from directory_indexer.records import FilePath
+    from directory_indexer.paths import FilePath
 
     Step = Callable[[], object]
 

@@ -17,19 +17,12 @@ import pytest
 from directory_indexer.chunker import ChunkPolicy
 from directory_indexer.errors import UnavailableError
 from directory_indexer.extractors.registry import extract
-from directory_indexer.parsing import ParseOutcome, ParsePolicy, parse_all
+from directory_indexer.files import FileFailure, SkippedFile, SourceFile, Stage, stamped
+from directory_indexer.ids import content_hash
+from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest
+from directory_indexer.parsing.parse import ParseOutcome, ParsePolicy, parse_all
 from directory_indexer.parsing.workers import Limits, Lost, Task, run_tasks
-from directory_indexer.records import (
-    FileFailure,
-    ParsedFile,
-    ParseRequest,
-    SkippedFile,
-    SourceFile,
-    Stage,
-    content_hash,
-    file_path,
-    stamped,
-)
+from directory_indexer.paths import file_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -47,9 +40,11 @@ STARTER = """
 import sys
 from hostile_formats import count_words, hold_open
 from directory_indexer.chunker import ChunkPolicy
-from directory_indexer.parsing import ParsePolicy, parse_all
+from directory_indexer.parsing.parse import ParsePolicy, parse_all
 from directory_indexer.extractors.registry import extract
-from directory_indexer.records import ParseRequest, SourceFile, file_path
+from directory_indexer.files import SourceFile
+from directory_indexer.parsing.outcomes import ParseRequest
+from directory_indexer.paths import file_path
 
 policy = ParsePolicy(1000, False, ChunkPolicy(size=64, overlap=8), count_words, hold_open)
 list(parse_all([ParseRequest(SourceFile(file_path(sys.argv[1]), 8, 0), None)], policy))

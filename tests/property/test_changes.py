@@ -18,7 +18,7 @@ from indexes import Index
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from directory_indexer.records import IndexReport
+    from directory_indexer.indexing.report import IndexReport
 
 NAMES = ("a.md", "b.py", "sub/a.md", "sub/deep/b.py", ".gitignore", "sub/.dirindexignore")
 TEXTS = (

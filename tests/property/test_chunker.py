@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from directory_indexer.chunker import ChunkPolicy, chunk
+from directory_indexer.chunker.chunks import Chunk
 from directory_indexer.embedders.wordpiece import count_tokens
-from directory_indexer.records import Chunk, Document, Section
+from directory_indexer.extractors.document import Document, Section
 
 _N_MARKS = 2
 

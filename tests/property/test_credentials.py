@@ -11,7 +11,7 @@ from directory_indexer.credentials import redact, redact_document, secret_spans
 from directory_indexer.credentials.formats import format_spans
 from directory_indexer.credentials.spans import line_start
 from directory_indexer.credentials.tokens import token_spans
-from directory_indexer.records import Document, Section
+from directory_indexer.extractors.document import Document, Section
 
 KINDS = ("", "text", "python", "yaml", "json", "bash", "csv", "markdown", "xml")
 SAMPLES = [

@@ -6,19 +6,11 @@ import hostile_formats
 import pytest
 
 from directory_indexer.chunker import ChunkPolicy
-from directory_indexer.parsing import ParsePolicy, parse
-from directory_indexer.records import (
-    FileFailure,
-    ParsedFile,
-    ParseRequest,
-    SkippedFile,
-    SkipReason,
-    Stage,
-    UnchangedFile,
-    content_hash,
-    file_path,
-    stamped,
-)
+from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage, stamped
+from directory_indexer.ids import content_hash
+from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest, UnchangedFile
+from directory_indexer.parsing.parse import ParsePolicy, parse
+from directory_indexer.paths import file_path
 
 if TYPE_CHECKING:
     from pathlib import Path

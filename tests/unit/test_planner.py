@@ -8,23 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from directory_indexer.docstore.known import FileState, KnownFile
 from directory_indexer.errors import RootUnavailableError
+from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, Stamp
+from directory_indexer.ids import ContentHash
 from directory_indexer.indexing.planner import plan
-from directory_indexer.records import (
-    ContentHash,
-    FileFailure,
-    FilePath,
-    FileState,
-    IgnoredPath,
-    KnownFile,
-    Listing,
-    Settled,
-    SkippedFile,
-    SkipReason,
-    SourceFile,
-    Stage,
-    Stamp,
-)
+from directory_indexer.paths import FilePath
+from directory_indexer.walker.listing import IgnoredPath, Listing, Settled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from directory_indexer.records import ChunkId, FilePath
+from directory_indexer.ids import ChunkId
+from directory_indexer.paths import FilePath
 from directory_indexer.relevance.matchplan import plan_match
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.relevance.ranking import EMBEDDED_MODEL, OTHER_MODEL, Candidate, rank

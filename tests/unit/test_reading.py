@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, stamped
 from directory_indexer.parsing.reading import FileContent, read
-from directory_indexer.records import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, file_path, stamped
+from directory_indexer.paths import file_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable

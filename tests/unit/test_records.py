@@ -5,25 +5,16 @@ from __future__ import annotations
 import os
 import sys
 import uuid
-from pathlib import Path  # noqa: TC003 - hypothesis reads annotations
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.records import (
-    Chunk,
-    FilePath,
-    SourceFile,
-    chunk_id_bytes,
-    chunk_id_from_bytes,
-    content_hash,
-    embedding_text,
-    file_path,
-    new_chunk_id,
-    os_path,
-    stamped,
-)
+from directory_indexer.chunker.chunks import Chunk, embedding_text
+from directory_indexer.files import SourceFile, stamped
+from directory_indexer.ids import chunk_id_bytes, chunk_id_from_bytes, content_hash, new_chunk_id
+from directory_indexer.paths import FilePath, file_path, os_path
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux takes any byte in a name")

@@ -6,8 +6,9 @@ from secret_corpus import SampleFile
 
 from directory_indexer.credentials import redact, redact_document
 from directory_indexer.credentials.files import kind_of_container, kind_of_lone_secret
+from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.registry import extract
-from directory_indexer.records import Document, FilePath
+from directory_indexer.paths import FilePath
 from directory_indexer.walker.ignore import built_in_rules
 
 RULES = built_in_rules(include_secrets=False, include_hidden=True)

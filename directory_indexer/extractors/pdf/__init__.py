@@ -13,11 +13,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from directory_indexer.errors import ExtractionError, SkipFileError
+from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.pdf.characters import clean
 from directory_indexer.extractors.pdf.documents import document_of
 from directory_indexer.extractors.pdf.headings import OutlineEntry
 from directory_indexer.extractors.pdf.pages import Page, Row
-from directory_indexer.records import Document, SkipReason
+from directory_indexer.files import SkipReason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

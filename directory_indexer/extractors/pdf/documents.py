@@ -6,10 +6,10 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from directory_indexer.extractors.document import Document, Section
 from directory_indexer.extractors.pdf.flow import flow
 from directory_indexer.extractors.pdf.headings import Heading, headings_by_outline, headings_by_typography
 from directory_indexer.extractors.pdf.pages import body_size, in_reading_order, is_larger, without_running_rows
-from directory_indexer.records import Document, Section
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

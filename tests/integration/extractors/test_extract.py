@@ -7,8 +7,10 @@ import json
 import pytest
 
 from directory_indexer.errors import ExtractionError, SkipFileError
+from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.registry import extract
-from directory_indexer.records import Document, SkipReason, file_path
+from directory_indexer.files import SkipReason
+from directory_indexer.paths import file_path
 
 SAMPLES = {
     "notes.txt": ("text", "Größe\n\nmore\n"),

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from directory_indexer.errors import ExtractionError
 from directory_indexer.extractors.decoding import decode
+from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.kinds import kind_of
 from directory_indexer.extractors.registry import extract
-from directory_indexer.records import Document, file_path
+from directory_indexer.paths import file_path
 
 SUFFIXES = (
     "adoc c cfg csv go h html ini ipynb java js json jsonl log m man md org php pl png py rb rs rst sh sql svg tex "

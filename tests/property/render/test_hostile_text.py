@@ -7,20 +7,15 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.records import (
-    ChunkId,
-    Excerpt,
-    Hit,
-    IndexSummary,
-    SearchRequest,
-    SearchResult,
-    file_path,
-    os_path,
-)
+from directory_indexer.docstore.summaries import IndexSummary
+from directory_indexer.ids import ChunkId
+from directory_indexer.paths import file_path, os_path
+from directory_indexer.relevance.excerpts import Excerpt
 from directory_indexer.render.answers import View, search_lines, search_rows
 from directory_indexer.render.json_pages import search_json
 from directory_indexer.render.printable import PathStyle, printable
 from directory_indexer.render.terminal import styled
+from directory_indexer.searching.answers import Hit, SearchRequest, SearchResult
 
 _CODES = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\")
 _SUMMARY = IndexSummary(1, 1, 1, 1, is_running=False, completed_at=None)

@@ -6,7 +6,7 @@ import pytest
 
 from directory_indexer.extractors.code import CODE_KINDS
 from directory_indexer.extractors.kinds import GROUPS, kind_for_alias, kind_of
-from directory_indexer.records import file_path
+from directory_indexer.paths import file_path
 
 
 def kind(name: str, head: bytes = b"") -> str:

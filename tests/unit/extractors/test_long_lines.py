@@ -10,7 +10,7 @@ import pytest
 
 from directory_indexer.errors import SkipFileError
 from directory_indexer.extractors.registry import extract
-from directory_indexer.records import file_path
+from directory_indexer.paths import file_path
 
 N = 1_000_000
 BLANKS = " " * N

@@ -11,9 +11,10 @@ import pytest
 
 from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors import pdf as extractor
+from directory_indexer.extractors.document import Document, Section
 from directory_indexer.extractors.pdf import extract_pdf
 from directory_indexer.extractors.pdf.characters import clean
-from directory_indexer.records import Document, Section, SkipReason
+from directory_indexer.files import SkipReason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

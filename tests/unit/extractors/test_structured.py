@@ -11,7 +11,7 @@ from directory_indexer.extractors.structured import extract_json, extract_rows, 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from directory_indexer.records import Document
+    from directory_indexer.extractors.document import Document
 
 JSON = """\
 {

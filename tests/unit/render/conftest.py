@@ -5,38 +5,24 @@ from pathlib import Path
 
 import pytest
 
+from directory_indexer.chunker.chunks import Chunk
 from directory_indexer.config import LoadedConfig, load_config
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRecord
+from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
+from directory_indexer.embedders.space import EmbeddingSpace
+from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage
+from directory_indexer.findings import Finding, Verdict
+from directory_indexer.ids import ChunkId
 from directory_indexer.indexing.planner import Plan
-from directory_indexer.records import (
-    Chunk,
-    ChunkId,
-    DirectoryStatus,
-    EmbeddingEstimate,
-    EmbeddingSpace,
-    Excerpt,
-    Explanation,
-    FileFailure,
-    FileText,
-    Finding,
-    Hit,
-    IgnoredPath,
-    IndexReport,
-    IndexSummary,
-    Outcome,
-    ParseRequest,
-    Phase,
-    RunProgress,
-    RunRecord,
-    SearchRequest,
-    SearchResult,
-    SkippedFile,
-    SkipReason,
-    SourceFile,
-    Stage,
-    StatusReport,
-    Verdict,
-    file_path,
-)
+from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
+from directory_indexer.parsing.outcomes import ParseRequest
+from directory_indexer.paths import file_path
+from directory_indexer.relevance.excerpts import Excerpt
+from directory_indexer.relevance.ranking import Explanation
+from directory_indexer.searching.answers import Hit, SearchRequest, SearchResult
+from directory_indexer.searching.texts import FileText
+from directory_indexer.status import StatusReport
+from directory_indexer.walker.listing import IgnoredPath
 
 NOON = 1_780_315_200.0
 FAILURE = FileFailure(file_path("/home/ann/notes/scan.pdf"), Stage.EXTRACT, "page 3 cannot be read")

@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.records import Excerpt, FileText, Hit, SearchResult, file_path
+from directory_indexer.paths import file_path
+from directory_indexer.relevance.excerpts import Excerpt
 from directory_indexer.render.answers import View, get_notes, get_text, search_lines, search_notes, search_rows
 from directory_indexer.render.printable import PathStyle
 from directory_indexer.render.spans import Style, plain
+from directory_indexer.searching.answers import Hit, SearchResult
+from directory_indexer.searching.texts import FileText
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

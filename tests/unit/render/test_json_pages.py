@@ -8,21 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from directory_indexer.chunker.chunks import Chunk
+from directory_indexer.docstore.runs import Outcome
 from directory_indexer.errors import ConfigError
-from directory_indexer.records import (
-    Chunk,
-    FileFailure,
-    FileText,
-    Hit,
-    IndexReport,
-    MigrationReport,
-    Outcome,
-    SearchResult,
-    SkippedFile,
-    SkipReason,
-    Stage,
-    file_path,
-)
+from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
+from directory_indexer.indexing.report import IndexReport, MigrationReport
+from directory_indexer.paths import file_path
 from directory_indexer.render.json_pages import (
     PAGE_BYTES,
     config_json,
@@ -35,11 +26,16 @@ from directory_indexer.render.json_pages import (
     search_json,
     status_json,
 )
+from directory_indexer.searching.answers import Hit, SearchResult
+from directory_indexer.searching.texts import FileText
 
 if TYPE_CHECKING:
     from directory_indexer.config import LoadedConfig
+    from directory_indexer.docstore.summaries import IndexSummary
+    from directory_indexer.findings import Finding
     from directory_indexer.indexing.planner import Plan
-    from directory_indexer.records import EmbeddingEstimate, Finding, IndexSummary, StatusReport
+    from directory_indexer.indexing.report import EmbeddingEstimate
+    from directory_indexer.status import StatusReport
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "json.md"
 

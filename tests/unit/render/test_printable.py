@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from directory_indexer.records import file_path
+from directory_indexer.paths import file_path
 from directory_indexer.render.printable import PathStyle, file_uri, printable, single_line
 
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="paths of POSIX")

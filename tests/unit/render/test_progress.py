@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from directory_indexer.records import Phase, RunProgress
+from directory_indexer.docstore.runs import Phase, RunProgress
 from directory_indexer.render.progress import Pace, PaceMeter, ProgressLines, details, headline, work_of
 
 MIB = 1024 * 1024

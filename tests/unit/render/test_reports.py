@@ -6,17 +6,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from directory_indexer.cli.output import Output
+from directory_indexer.docstore.runs import Outcome
 from directory_indexer.errors import ConfigError
-from directory_indexer.records import (
-    FileFailure,
-    IndexReport,
-    Outcome,
-    SkippedFile,
-    SkipReason,
-    Stage,
-    StatusReport,
-    file_path,
-)
+from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
+from directory_indexer.indexing.report import IndexReport
+from directory_indexer.paths import file_path
 from directory_indexer.render.printable import PathStyle
 from directory_indexer.render.reports import (
     config_lines,
@@ -26,11 +20,13 @@ from directory_indexer.render.reports import (
     status_lines,
 )
 from directory_indexer.render.spans import plain
+from directory_indexer.status import StatusReport
 
 if TYPE_CHECKING:
     from directory_indexer.config import LoadedConfig
+    from directory_indexer.findings import Finding
     from directory_indexer.indexing.planner import Plan
-    from directory_indexer.records import EmbeddingEstimate, Finding
+    from directory_indexer.indexing.report import EmbeddingEstimate
 
 AT_HOME = PathStyle("", "/home/ann")
 MANY = tuple(FileFailure(file_path(f"/home/ann/{n}"), Stage.READ, "vanished") for n in range(30))

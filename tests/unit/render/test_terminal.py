@@ -6,7 +6,7 @@ import re
 from rich.cells import cell_len
 from rich.console import Console
 
-from directory_indexer.records import Phase, RunProgress
+from directory_indexer.docstore.runs import Phase, RunProgress
 from directory_indexer.render.progress import Pace
 from directory_indexer.render.spans import Span, Style, line
 from directory_indexer.render.terminal import live_progress, progress_display, styled

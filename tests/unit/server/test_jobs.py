@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.records import FilePath, Outcome, Phase, RunProgress, RunRecord
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRecord
+from directory_indexer.paths import FilePath
 from directory_indexer.server.jobs import Job, covers, percent, result_of
 
 RUN = RunRecord(7, 123, "host", "index /a/docs /a/notes", 0.0, 1.0, RunProgress(Phase.READING, 5, 10))

@@ -15,7 +15,7 @@ from directory_indexer.app import App
 from directory_indexer.config import load_config
 from directory_indexer.errors import DirIndexError, NotIndexedError, UsageError
 from directory_indexer.indexing.indexer import IndexOptions
-from directory_indexer.records import file_path
+from directory_indexer.paths import file_path
 from directory_indexer.server.directories import to_index
 from directory_indexer.server.places import URI_PREFIX, indexed_file, name_in_uri, scope_of, uri_of
 from directory_indexer.server.tools import failure_text

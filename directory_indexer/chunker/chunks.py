@@ -1,0 +1,36 @@
+"""A chunk of a document, and the text that it is embedded as."""
+
+import os
+import re
+from typing import NamedTuple
+
+from directory_indexer.paths import FilePath
+
+_NAME_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+class Chunk(NamedTuple):
+    """A stretch of a document's text: characters `start_char` to `end_char`, lines counted from 1, both inclusive.
+
+    Chunks of a document are sorted, cover all of its text, and overlap only with their neighbours, so the document
+    can be put together again from them. `heading` is the heading or symbol path joined by ` > `.
+    """
+
+    ordinal: int
+    text: str
+    n_tokens: int
+    start_char: int
+    end_char: int
+    start_line: int
+    end_line: int
+    page: int | None = None
+    heading: str = ""
+
+
+def embedding_text(chunk: Chunk, path: FilePath) -> str:
+    """Give the text that a chunk is embedded as: the words of its file's name, its place in the document, its words.
+
+    Directories are left out, so that a file keeps its vectors when one of them is renamed.
+    """
+    name = " ".join(_NAME_WORD.findall(os.path.splitext(os.path.basename(path))[0]))
+    return "\n".join(part for part in (name, chunk.heading, chunk.text) if part)

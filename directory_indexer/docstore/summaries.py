@@ -1,0 +1,36 @@
+"""Counts of the whole index and of its tracked directories."""
+
+from typing import NamedTuple
+
+from directory_indexer.files import SkipReason
+from directory_indexer.paths import FilePath
+
+
+class DirectoryStatus(NamedTuple):
+    """One tracked directory: what of it is searchable by words (`n_chunks`) and by meaning (`n_embedded`).
+
+    `n_refused` chunks are not, because the provider refuses their texts; `n_masked` secrets are masked in them.
+    """
+
+    path: FilePath
+    is_available: bool
+    completed_at: float | None
+    n_files: int
+    n_bytes: int
+    n_chunks: int
+    n_embedded: int
+    skipped: tuple[tuple[SkipReason, int], ...]
+    n_failed: int
+    n_refused: int = 0
+    n_masked: int = 0
+
+
+class IndexSummary(NamedTuple):
+    """What an answer was drawn from; `is_running` says that a run is changing it."""
+
+    n_directories: int
+    n_files: int
+    n_chunks: int
+    n_embedded: int
+    is_running: bool
+    completed_at: float | None

@@ -1,0 +1,121 @@
+"""A file as it was met: the stamp that tells whether it changed, or why it is left out or failed."""
+
+import os
+from enum import StrEnum
+from typing import NamedTuple, TypeAlias
+
+from directory_indexer.ids import ContentHash
+from directory_indexer.paths import FilePath, os_path
+
+
+class SkipReason(StrEnum):
+    """Why a file that was seen is not indexed although nothing went wrong."""
+
+    BINARY = "binary"
+    BROKEN_LINK = "broken link"
+    EMPTY = "empty"
+    ENCRYPTED = "encrypted"
+    NO_TEXT = "no text"
+    NOT_REGULAR = "not a regular file"
+    SECRET = "secret"  # noqa: S105 - the name of a reason, not a password
+    SYMLINK = "symbolic link"
+    TOO_LARGE = "too large"
+
+
+class Stage(StrEnum):
+    """Where in a run a file failed."""
+
+    WALK = "walk"
+    READ = "read"
+    EXTRACT = "extract"
+    EMBED = "embed"
+
+
+Stamp: TypeAlias = tuple[FilePath, int, int, int, int]
+"""The values of a `SourceFile`."""
+
+
+_FINE_NS = 20_000_000
+
+
+_COARSE_NS = 2_000_000_000
+
+
+_SECOND_NS = 1_000_000_000
+
+
+_LARGEST_INTEGER = 2**63 - 1
+
+
+class SourceFile(NamedTuple):
+    """A regular file that the walk found and no rule excludes, with all that changes when the file does.
+
+    `changed_ns` is the time of the last change of anything about it (POSIX: ctime), which no program can set, and
+    `inode` tells files apart that were exchanged; both are 0 where the system has nothing that lasts. A tuple, because
+    a walk makes one for each of tens of thousands of files.
+    """
+
+    path: FilePath
+    size: int
+    mtime_ns: int
+    changed_ns: int = 0
+    inode: int = 0
+
+    def is_settled(self, seen_ns: int) -> bool:
+        """Tell whether whatever changes the file after `seen_ns`, when the stamp was taken, gives it another stamp.
+
+        A file that was changed just before may change again within the same tick of its file system's clock: one of a
+        few milliseconds where times have fractions of a second, or of up to two seconds (FAT).
+        """
+        changed_ns = self.changed_ns or self.mtime_ns
+        return changed_ns + (_FINE_NS if changed_ns % _SECOND_NS else _COARSE_NS) < seen_ns
+
+
+def stamped(path: FilePath, status: os.stat_result, *, has_inode: bool = True) -> SourceFile:
+    """Take the stamp of a file; without `has_inode` its file system numbers files anew now and then."""
+    if os.name != "posix":  # ctime is that of the creation there, and a walk is told no inode
+        return SourceFile(path, status.st_size, storable(status.st_mtime_ns))
+    inode = storable(status.st_ino) if has_inode else 0
+    return SourceFile(path, status.st_size, storable(status.st_mtime_ns), storable(status.st_ctime_ns), inode)
+
+
+def storable(number: int) -> int:
+    """Bring a number that a file system gives into the range of SQLite: times may lie in any year."""
+    return max(-_LARGEST_INTEGER, min(number, _LARGEST_INTEGER))
+
+
+def source_file(path: FilePath) -> SourceFile:
+    """Stamp a file outside of a walk.
+
+    Raises:
+        OSError: the file is not there or its directory cannot be read.
+    """
+    return stamped(path, os.stat(os_path(path)))
+
+
+class FileFailure(NamedTuple):
+    """A file or directory that could not be processed; the next run tries again.
+
+    With `source`, taken at `seen_ns`, and `hash` the content of the file broke a parser: it is not parsed again until
+    the file or the parser is another.
+    """
+
+    path: FilePath
+    stage: Stage
+    message: str
+    source: SourceFile | None = None
+    hash: ContentHash | None = None
+    seen_ns: int = 0
+
+
+class SkippedFile(NamedTuple):
+    """A file that was seen and left out, with the reason and, where it helps, the rule or number behind it.
+
+    `source` is its stamp, taken at `seen_ns`, where it is a file that could be looked at.
+    """
+
+    path: FilePath
+    reason: SkipReason
+    detail: str = ""
+    source: SourceFile | None = None
+    seen_ns: int = 0

@@ -1,0 +1,73 @@
+"""What a run did, or would do."""
+
+from typing import NamedTuple
+
+from directory_indexer.docstore.runs import Outcome
+from directory_indexer.files import FileFailure, SkipReason
+from directory_indexer.paths import FilePath
+
+
+class EmbeddingEstimate(NamedTuple):
+    """About how many tokens a run would embed, with what, and what it would redo because of another way."""
+
+    space_name: str
+    n_tokens: int
+    redone: tuple[str, ...] = ()
+
+
+class IndexReport(NamedTuple):
+    """What an index run did. Files seen = added + changed + moved + unchanged + skipped + failed.
+
+    `n_masked` counts the secrets that were masked in the texts of files that were read.
+
+    `refused` are chunks that stay without a vector because the provider takes everything but them; `unavailable` says
+    why chunks wait for a provider that takes nothing.
+    """
+
+    outcome: Outcome
+    seconds: float
+    n_added: int = 0
+    n_changed: int = 0
+    n_moved: int = 0
+    n_unchanged: int = 0
+    n_removed: int = 0
+    n_ignored: int = 0
+    skipped: tuple[tuple[SkipReason, int], ...] = ()
+    failures: tuple[FileFailure, ...] = ()
+    n_chunks: int = 0
+    n_embedded: int = 0
+    n_reused: int = 0
+    n_masked: int = 0
+    n_pending: int = 0
+    n_bytes: int = 0
+    n_tokens: int = 0
+    n_truncated: int = 0
+    refused: tuple[FileFailure, ...] = ()
+    unavailable: str = ""
+    unavailable_roots: tuple[FilePath, ...] = ()
+
+    @property
+    def n_skipped(self) -> int:
+        """Count the files that were seen and left out for a reason."""
+        return sum(count for _, count in self.skipped)
+
+    @property
+    def n_failed(self) -> int:
+        """Count the files and directories that could not be processed."""
+        return len(self.failures)
+
+    @property
+    def n_seen(self) -> int:
+        """Count every file that the walk met and no rule excludes."""
+        return self.n_added + self.n_changed + self.n_moved + self.n_unchanged + self.n_skipped + self.n_failed
+
+
+class MigrationReport(NamedTuple):
+    """What copying vectors to another store came to; of the hits of sample queries so many were as near as before."""
+
+    outcome: Outcome
+    seconds: float
+    n_vectors: int
+    n_copied: int
+    n_same_hits: int
+    n_compared_hits: int

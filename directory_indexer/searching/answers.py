@@ -1,0 +1,65 @@
+"""What is looked for, and what is found."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from directory_indexer.ids import ChunkId
+from directory_indexer.paths import FilePath
+from directory_indexer.relevance.excerpts import Excerpt
+from directory_indexer.relevance.ranking import Explanation
+
+
+class SearchMode(StrEnum):
+    """Which lists of results a search draws on."""
+
+    HYBRID = "hybrid"
+    SEMANTIC = "semantic"
+    KEYWORD = "keyword"
+
+
+class SearchRequest(NamedTuple):
+    """What is looked for, and where.
+
+    `scope` holds directories or files, of which a hit must lie in one; `globs` and `kinds` likewise, where given.
+    `modified_since` is in seconds since the epoch.
+    """
+
+    query: str
+    mode: SearchMode = SearchMode.HYBRID
+    limit: int = 10
+    scope: tuple[FilePath, ...] = ()
+    kinds: tuple[str, ...] = ()
+    globs: tuple[str, ...] = ()
+    modified_since: float | None = None
+
+
+class Hit(NamedTuple):
+    """One passage of an answer. `score` lies between 0 and 1 and means the same from query to query."""
+
+    path: FilePath
+    kind: str
+    title: str
+    score: float
+    chunk_id: ChunkId
+    ordinal: int
+    start_line: int
+    end_line: int
+    page: int | None
+    heading: str
+    text: str
+    excerpt: Excerpt
+    n_more_in_file: int = 0
+    explanation: Explanation = Explanation()
+
+
+class SearchResult(NamedTuple):
+    """An answer: the hits, best first, and what a reader must know to trust them.
+
+    `degraded` holds sentences on what could not be used; `is_weak` says that nothing good was found.
+    """
+
+    request: SearchRequest
+    hits: tuple[Hit, ...]
+    degraded: tuple[str, ...] = ()
+    is_truncated: bool = False
+    is_weak: bool = False

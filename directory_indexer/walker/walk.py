@@ -1,0 +1,240 @@
+"""Walks a directory tree and says of everything in it what it is: a file to index, or why it is none.
+
+Each entry of each directory lands in exactly one place of one listing, or has a listing of its own. What cannot be read
+is a failure, so that nobody takes it for deleted, and the walk goes on. Of a directory that is as it was when all of
+it was settled, nothing is listed anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import time
+from collections import deque
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from directory_indexer import __version__
+from directory_indexer.files import SkippedFile, SkipReason
+from directory_indexer.nofollow import CAN_OPEN_BELOW, Descent
+from directory_indexer.paths import FilePath, file_path, lies_in, os_path, prefix_of
+from directory_indexer.walker.filesystems import FileSystems
+from directory_indexer.walker.ignore import Decision, built_in_rules
+from directory_indexer.walker.late_rules import LateRules
+from directory_indexer.walker.listing import IgnoredPath, Listing, SameListing, Settled
+from directory_indexer.walker.rule_files import RULE_FILES, RuleFiles
+from directory_indexer.walker.scanning import scan
+from directory_indexer.walker.sorting import OWN_RULE, Sorting, failure_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from directory_indexer.walker.scanning import Scan
+
+_CAN_SCAN_DESCRIPTORS: Final = CAN_OPEN_BELOW and os.scandir in os.supports_fd
+_UNKNOWN_DEVICE: Final = -1
+_NOTHING_SETTLED: Final = Settled()
+
+
+class WalkPolicy(NamedTuple):
+    """What a walk leaves out; `own` are the paths of the index itself and of what configures it."""
+
+    ignore_patterns: tuple[str, ...] = ()
+    respect_gitignore: bool = True
+    include_hidden: bool = False
+    include_secrets: bool = False
+    follow_symlinks: bool = False
+    max_file_size: int = 10 * 1024 * 1024
+    own: tuple[FilePath, ...] = ()
+
+
+def walk(root: FilePath, policy: WalkPolicy, settled: Settled = _NOTHING_SETTLED) -> Iterator[Listing | SameListing]:
+    """List one directory after the other, from a root that is absolute and resolved.
+
+    Raises:
+        ConfigError: a configured pattern can never match.
+    """
+    rule_files = RuleFiles(root, respect_gitignore=policy.respect_gitignore)
+    rules = _rules_at_root(rule_files, policy)
+    return _Walk(root, rule_files, policy, settled).listings(rules)
+
+
+def explain(root: FilePath, path: FilePath, policy: WalkPolicy) -> Decision | None:
+    """Find the rule that leaves a path below the root out of a walk, or brought it back in; `None` if none does."""
+    rule_files = RuleFiles(root, respect_gitignore=policy.respect_gitignore)
+    rules = _rules_at_root(rule_files, policy)
+    directory, decision = Path(os_path(root)), None
+    for name in Path(os_path(path)).relative_to(directory).parts:
+        rules = rule_files.rules_in(rules, str(directory), RULE_FILES)
+        directory /= name
+        is_directory = directory.is_dir() and (policy.follow_symlinks or not directory.is_symlink())
+        decision = rules.now().decide(name, is_directory=is_directory)
+        if decision and decision.is_ignored:
+            break
+        rules = rules.entering(name)
+    return decision
+
+
+def _rules_at_root(rule_files: RuleFiles, policy: WalkPolicy) -> LateRules:
+    built_in = partial(built_in_rules, include_secrets=policy.include_secrets, include_hidden=policy.include_hidden)
+    return rule_files.rules_at_root(built_in, policy.ignore_patterns)
+
+
+class _Visit(NamedTuple):
+    """A directory to list, with the rules around it, before its own."""
+
+    directory: FilePath
+    rules: LateRules
+    device_around: int
+    is_linked: bool = False
+    """Whether a symbolic link led here: then another path may lead to the same directory."""
+    is_root: bool = False
+
+    def into(self, name: str, rules: LateRules, device: int, *, is_link: bool = False) -> _Visit:
+        """Go on to a sub-directory of this one, which lies on a device."""
+        path = FilePath(prefix_of(self.directory) + file_path(name))
+        return _Visit(path, rules, device, self.is_linked or is_link)
+
+
+class _Walk:
+    """What a walk has to remember from one directory to the next."""
+
+    def __init__(self, root: FilePath, rule_files: RuleFiles, policy: WalkPolicy, settled: Settled) -> None:
+        self._root = root
+        self._rule_files = rule_files
+        self._policy = policy
+        self._settled = settled.directories
+        self._salt = repr((__version__, settled.recipe, policy)).encode()
+        self._seen_ns = time.time_ns()
+        self._file_systems = FileSystems()
+        # The index may lie in the root, and the root in the directory that holds the index.
+        self._own = {_identity(os_path(path)) for path in policy.own if not lies_in(root, path)} - {None}
+        self._listed: set[tuple[int, int] | None] = set()
+
+    def listings(self, rules: LateRules) -> Iterator[Listing | SameListing]:
+        visits = [_Visit(self._root, rules, _UNKNOWN_DEVICE, is_root=True)]
+        linked: deque[_Visit] = deque()
+        with contextlib.closing(_Opener(os_path(self._root))) as opener:
+            while visits or linked:
+                # Linked directories come last, so that what can be reached without a link is listed under its own path.
+                visit = visits.pop() if visits else linked.popleft()
+                listing, further = self._list(visit, opener)
+                yield listing
+                visits += [found for found in reversed(further) if not found.is_linked]
+                linked += [found for found in further if found.is_linked]
+
+    def _list(self, visit: _Visit, opener: _Opener) -> tuple[Listing | SameListing, list[_Visit]]:
+        try:
+            with opener.opened(os_path(visit.directory), is_linked=visit.is_linked) as handle:
+                return self._look_into(visit, handle)
+        except OSError as error:
+            return Listing(visit.directory, failures=(failure_of(visit.directory, error),)), []
+
+    def _look_into(self, visit: _Visit, handle: int | str) -> tuple[Listing | SameListing, list[_Visit]]:
+        identity = _identity(handle)
+        if identity in self._own:
+            return Listing(visit.directory, ignored=(IgnoredPath(visit.directory, OWN_RULE),)), []
+        if self._policy.follow_symlinks:
+            if visit.is_linked and identity in self._listed:
+                skipped = SkippedFile(visit.directory, SkipReason.SYMLINK, "leads to a directory listed elsewhere")
+                return Listing(visit.directory, skipped=(skipped,)), []
+            self._listed.add(identity)
+        device = identity[0] if identity else _UNKNOWN_DEVICE
+        system = self._file_systems.of(handle, path=os_path(visit.directory), device=device)
+        found = scan(handle, follow_links=self._policy.follow_symlinks, has_inodes=system.has_inodes)
+        around = _device(os.path.dirname(os_path(visit.directory))) if visit.is_root else visit.device_around
+        is_mount = _UNKNOWN_DEVICE not in {device, around} and device != around
+        place = _Place(handle, device, system.name if is_mount or visit.is_root else "", is_mount=is_mount)
+        return self._found(visit, found, place)
+
+    def _found(self, visit: _Visit, found: Scan, place: _Place) -> tuple[Listing | SameListing, list[_Visit]]:
+        names = RULE_FILES.intersection(found.names())
+        rules = visit.rules
+        if names:
+            rules = self._rule_files.rules_in(rules, os_path(visit.directory), names, handle=place.handle)
+        digest = self._digest(found, rules)
+        device = place.device
+        settled = self._settled.get(visit.directory)
+        if settled and settled.digest == digest:
+            left_out = {ignored.path for ignored in settled.ignored}
+            further = (visit.into(name, rules.entering(name), device) for name in sorted(found.directories))
+            return SameListing(visit.directory, settled, place.is_mount, place.file_system), [
+                one for one in further if one.directory not in left_out
+            ]
+        sorting = Sorting(visit.directory, self._policy, rules.now(), seen_ns=self._seen_ns)
+        failures, rules_are_lost = self._rule_files.take_failures()
+        sorting.sort(found, failures)
+        listing = sorting.listing()._replace(
+            rules_are_lost=rules_are_lost, is_mount=place.is_mount, file_system=place.file_system, digest=digest
+        )
+        return listing, [
+            visit.into(name, LateRules(rules.key, inner), device, is_link=is_link)
+            for name, is_link, inner in sorting.further()
+        ]
+
+    def _digest(self, found: Scan, rules: LateRules) -> bytes:
+        """Hash all that a listing follows from; nothing where it cannot be told, or follows from more than that.
+
+        Where links are followed, it depends on what was listed before, and on what they lead to.
+        """
+        if rules.key is None or self._policy.follow_symlinks or not found.is_whole:
+            return b""
+        return found.digest(self._salt + rules.key)
+
+
+class _Place(NamedTuple):
+    """Where an open directory lies: `file_system` is told of the root, and where another one begins."""
+
+    handle: int | str
+    device: int
+    file_system: str
+    is_mount: bool
+
+
+class _Opener:
+    """Opens the directories of a walk: those that links lead to by their paths, the others from the root down."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._descent: Descent | None = None
+
+    @contextlib.contextmanager
+    def opened(self, directory: str, *, is_linked: bool) -> Iterator[int | str]:
+        """Open a directory for as long as it is looked into.
+
+        Raises:
+            OSError: it cannot be opened.
+        """
+        if not _CAN_SCAN_DESCRIPTORS:
+            if not is_linked and os.path.normcase(os.path.realpath(directory)) != os.path.normcase(directory):
+                raise OSError(errno.ELOOP, "a symbolic link stands here now", directory)
+            yield directory
+        elif is_linked:
+            handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                yield handle
+            finally:
+                os.close(handle)
+        else:
+            self._descent = self._descent or Descent(self._root)
+            yield self._descent.enter(directory)
+
+    def close(self) -> None:
+        """Close what is still open."""
+        if self._descent is not None:
+            self._descent.close()
+
+
+def _identity(directory: int | str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(directory)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _device(directory: str) -> int:
+    identity = _identity(directory)
+    return identity[0] if identity else _UNKNOWN_DEVICE
