@@ -35,7 +35,7 @@ from directory_indexer.heaps import require_room
 from directory_indexer.ids import content_hash
 from directory_indexer.lock import write_lock
 from directory_indexer.nofollow import open_file
-from directory_indexer.paths import FilePath, file_path, lies_in, os_path
+from directory_indexer.paths import FilePath, display, file_path, lies_in
 from directory_indexer.status import StatusReport
 from directory_indexer.vectorstore import VectorPlace
 
@@ -248,7 +248,7 @@ class App:
             if within is not None:
                 directories = tuple(one for one in directories if lies_in(within, one.path))
                 if not directories:
-                    raise NotIndexedError(f"{os_path(within)} is not tracked", hint="dirindex status shows what is")
+                    raise NotIndexedError(f"{display(within)} is not tracked", hint="dirindex status shows what is")
             runs = snapshot.latest_runs(1)
             within = directories[0].path if within else None
             return StatusReport(
@@ -525,7 +525,7 @@ def _has_changed(snapshot: Snapshot, path: FilePath) -> bool:
             return True
         if now == known.source or known.hash is None:
             return False
-        with open(open_file(os_path(path)), "rb") as file:
+        with open(open_file(display(path)), "rb") as file:
             return content_hash(file.read(now.size + 1)) != known.hash
     except OSError:
         return True

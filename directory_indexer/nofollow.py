@@ -13,6 +13,8 @@ import stat
 import sys
 from typing import Final
 
+from directory_indexer.paths import lies_in
+
 CAN_OPEN_BELOW: Final = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 """Whether this system opens files from the descriptor of a directory, and refuses links."""
 
@@ -96,7 +98,7 @@ class Descent:
         """
         if len(directory) > _LONGEST_PATH:
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), directory)
-        while not _is_around(self._open[-1][0], directory):
+        while not lies_in(directory, self._open[-1][0]):
             os.close(self._open.pop()[1])
         path, descriptor = self._open[-1]
         for name in directory[len(path) :].split(os.sep):
@@ -115,10 +117,6 @@ class Descent:
         self._open.append((path, descriptor))
         if len(self._open) > _MOST_OPEN:
             os.close(self._open.pop(1)[1])
-
-
-def _is_around(directory: str, path: str) -> bool:
-    return path == directory or path.startswith(directory if directory.endswith(os.sep) else directory + os.sep)
 
 
 def _open_passage(path: str) -> int:

@@ -1,7 +1,8 @@
-"""Paths as they are stored, as the operating system takes them, and as people read them.
+"""Paths as they are stored, as the operating system takes them, and as people and programs read them.
 
-Only a `FilePath` is stored or compared; it is made by `file_path` and turned back by `os_path`, so that names which
-are not valid Unicode survive SQLite, Qdrant and JSON unchanged.
+Only a `FilePath` is stored or compared; it is made by `file_path`, so that names which are not valid Unicode survive
+SQLite, Qdrant and JSON unchanged. The operating system gets an `OsPath`, which is no text: text comes from `display`,
+for people, or from `exact_text`, for programs.
 """
 
 import os
@@ -11,18 +12,28 @@ from typing import NewType
 FilePath = NewType("FilePath", str)
 """An absolute path as text that any store can hold: bytes that are no UTF-8 are kept as private-use characters."""
 
-
 _STAND_IN_OFFSET = 0x100000
-
-
 # POSIX names hold any byte, which Python shows as one of 128 surrogates; Windows names hold any surrogate.
 _FIRST, _LAST = (0xDC80, 0xDCFF) if os.name == "posix" else (0xD800, 0xDFFF)
-
-
 _SURROGATES = re.compile(f"[{chr(_FIRST)}-{chr(_LAST)}]")
-
-
 _STAND_INS = re.compile(f"[{chr(_FIRST + _STAND_IN_OFFSET)}-{chr(_LAST + _STAND_IN_OFFSET)}]")
+_BYTE_OFFSET = 0xDC00
+_UNDECODED_BYTES = range(_BYTE_OFFSET + 0x80, _BYTE_OFFSET + 0x100)
+
+
+class OsPath(os.PathLike[str]):
+    """A path for `open` and `os`; as text it is what `display` gives."""
+
+    __slots__ = ("_exact",)
+
+    def __init__(self, exact: str) -> None:
+        self._exact = exact
+
+    def __fspath__(self) -> str:
+        return self._exact
+
+    def __str__(self) -> str:
+        return well_formed(self._exact)
 
 
 def file_path(path: str | os.PathLike[str]) -> FilePath:
@@ -36,23 +47,42 @@ def file_path(path: str | os.PathLike[str]) -> FilePath:
     return FilePath(_SURROGATES.sub(lambda found: chr(ord(found[0]) + _STAND_IN_OFFSET), text))
 
 
-def os_path(path: FilePath) -> str:
+def os_path(path: FilePath) -> OsPath:
     """Turn a stored path back into one that means the same to the operating system, byte by byte."""
+    return OsPath(exact_text(path))
+
+
+def exact_text(path: FilePath) -> str:
+    """Write a stored path as Python reads it from the system: what is no Unicode in it are lone surrogates.
+
+    JSON and the arguments of a process can hold these; SQLite, UTF-8 and the protocol of MCP cannot.
+    """
     if path.isascii():
         return path
     return _STAND_INS.sub(lambda found: chr(ord(found[0]) - _STAND_IN_OFFSET), path)
 
 
+def display(path: FilePath) -> str:
+    """Write a stored path for people, with what is no Unicode in it as escapes."""
+    return path if path.isascii() else well_formed(exact_text(path))
+
+
 def well_formed(text: str) -> str:
     """Write out what is no Unicode in a text for people, which may name paths as the operating system does."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    return text if text.isascii() else _SURROGATES.sub(escaped_surrogate, text)
 
 
-def lies_in(path: FilePath, directory: FilePath) -> bool:
-    """Tell whether a path is a directory or lies below it."""
-    return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
+def escaped_surrogate(found: re.Match[str]) -> str:
+    r"""Write a lone surrogate as Python writes it, or the byte that it stands for (`\xe4`)."""
+    number = ord(found[0])
+    return f"\\x{number - _BYTE_OFFSET:02x}" if number in _UNDECODED_BYTES else f"\\u{number:04x}"
 
 
-def prefix_of(directory: FilePath) -> str:
+def lies_in(path: str, directory: str) -> bool:
+    """Tell whether a path is a directory or lies below it; both are written in the same way."""
+    return path == directory or path.startswith(prefix_of(directory))
+
+
+def prefix_of(directory: str) -> str:
     """Give what the paths of everything in a directory begin with."""
     return directory if directory.endswith(os.sep) else directory + os.sep

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import watchfiles
 
 from directory_indexer.errors import UnavailableError
-from directory_indexer.paths import lies_in, os_path
+from directory_indexer.paths import exact_text, lies_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -94,15 +94,15 @@ class _Watch:
             is_first, was_flood = False, is_flood
 
     def _to_watch(self) -> list[str]:
-        paths = (os_path(path) for path in self._directories(self._roots))
+        paths = (exact_text(path) for path in self._directories(self._roots))
         return sorted(path for path in paths if _is_unicode(path) and not self._is_own(path) and os.path.isdir(path))
 
     def _is_own(self, path: str) -> bool:
         own = self._except_below
-        return bool(own) and (path == own or path.startswith(own + os.sep))
+        return bool(own) and (lies_in(path, own))
 
     def _identities(self) -> list[tuple[int, int] | None]:
-        return [_identity(os_path(root)) for root in self._roots]
+        return [_identity(exact_text(root)) for root in self._roots]
 
 
 def _reports(directories: Sequence[str], stop_reason: Callable[[], Outcome | None]) -> Iterator[list[FilePath]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from directory_indexer.files import source_file
-from directory_indexer.paths import file_path, os_path
+from directory_indexer.paths import exact_text, file_path
 from directory_indexer.walker.listing import Listing
 from directory_indexer.walker.walk import WalkPolicy, walk
 
@@ -71,9 +71,9 @@ def walked(root: Path, policy: WalkPolicy = EVERYTHING) -> Walked:
         return os.path.relpath(path, root)
 
     for listing in listings(root, policy):
-        result.directories.append(name_of(os_path(listing.directory)))
-        result.files |= {name_of(os_path(file.path)) for file in listing.files}
-        result.skipped |= {name_of(os_path(skip.path)): f"{skip.reason}: {skip.detail}" for skip in listing.skipped}
-        result.ignored |= {name_of(os_path(ignored.path)): ignored.rule for ignored in listing.ignored}
-        result.failures |= {name_of(os_path(failure.path)): failure.message for failure in listing.failures}
+        result.directories.append(name_of(exact_text(listing.directory)))
+        result.files |= {name_of(exact_text(file.path)) for file in listing.files}
+        result.skipped |= {name_of(exact_text(skip.path)): f"{skip.reason}: {skip.detail}" for skip in listing.skipped}
+        result.ignored |= {name_of(exact_text(ignored.path)): ignored.rule for ignored in listing.ignored}
+        result.failures |= {name_of(exact_text(failure.path)): failure.message for failure in listing.failures}
     return result

@@ -448,11 +448,11 @@ def _print_config(
     config: Path | None,
     data_dir: Path | None,
 ) -> None:
-    from directory_indexer.paths import os_path
+    from directory_indexer.paths import exact_text
     from directory_indexer.server.client_configs import client_named, launch_of, place, snippet
 
     client = client_named(name)
-    arguments = ["serve", *map(os_path, allowed), *(["--watch"] if watch else [])]
+    arguments = ["serve", *map(exact_text, allowed), *(["--watch"] if watch else [])]
     # The client will not have the environment of this shell.
     given = (("--config", config, "DIRINDEX_CONFIG"), ("--data-dir", data_dir, "DIRINDEX_DATA_DIR"))
     for option, path, variable in given:
@@ -540,7 +540,7 @@ def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, 
 def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> None:
     from directory_indexer.errors import DirIndexError
     from directory_indexer.indexing.indexer import IndexOptions
-    from directory_indexer.paths import os_path
+    from directory_indexer.paths import display, exact_text
     from directory_indexer.render import reports
     from directory_indexer.render.spans import plain
     from directory_indexer.watcher import watch
@@ -548,7 +548,7 @@ def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> No
     def update(touched: Sequence[FilePath]) -> None:
         try:
             report = app.indexer.index(
-                [os_path(root) for root in touched],
+                [exact_text(root) for root in touched],
                 options=IndexOptions(tracked_only=True, is_exact=True),
                 listener=lambda _: None,
                 stop_reason=switch.reason,
@@ -560,18 +560,18 @@ def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> No
             output.notes([plain(reports.index_lines(report, paths=output.paths)).rstrip()])
 
     roots = app.indexer.tracked(paths)
-    output.notes([f"watching {', '.join(map(os_path, roots))}; ^C ends it"])
+    output.notes([f"watching {', '.join(map(display, roots))}; ^C ends it"])
     own = os.path.realpath(app.loaded.data_dir)
     watch(roots, update, directories=app.indexer.directories, stop_reason=switch.reason, except_below=own)
 
 
 def _tell_failures(report: IndexReport) -> None:
     """Say on standard error why a quiet run does not end with 0."""
-    from directory_indexer.paths import os_path
+    from directory_indexer.paths import display
     from directory_indexer.render.printable import printable
 
     for failure in report.failures[:_FAILURES_TOLD]:
-        sys.stderr.write(f"dirindex: {printable(os_path(failure.path))}: {printable(failure.message)}\n")
+        sys.stderr.write(f"dirindex: {printable(display(failure.path))}: {printable(failure.message)}\n")
     if len(report.failures) > _FAILURES_TOLD:
         sys.stderr.write(f"  and {len(report.failures) - _FAILURES_TOLD} more, as dirindex status shows\n")
     if report.unavailable:

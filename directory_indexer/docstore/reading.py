@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 from directory_indexer.chunker.chunks import Chunk
 from directory_indexer.docstore.texts import unpacked
 from directory_indexer.ids import ChunkId, chunk_id_from_bytes
-from directory_indexer.paths import FilePath
+from directory_indexer.paths import FilePath, prefix_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -68,7 +68,7 @@ def within_condition(path: FilePath | None) -> tuple[str, list[object]]:
     """Make the SQL condition over `files f` for a file, or for everything below a directory."""
     if path is None:
         return "1", []
-    first = f"{path.rstrip(os.sep)}{os.sep}"
+    first = prefix_of(path)
     return "(f.path = ? OR (f.path >= ? AND f.path < ?))", [path, first, first[:-1] + chr(ord(os.sep) + 1)]
 
 

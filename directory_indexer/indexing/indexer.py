@@ -28,7 +28,7 @@ from directory_indexer.indexing.report import EmbeddingEstimate
 from directory_indexer.indexing.runs import recorded_run, who_writes
 from directory_indexer.indexing.updater import Updater, explained
 from directory_indexer.lock import write_lock
-from directory_indexer.paths import FilePath, file_path, lies_in, os_path
+from directory_indexer.paths import FilePath, display, file_path, lies_in, os_path
 from directory_indexer.walker.listing import Settled
 from directory_indexer.walker.walk import walk
 
@@ -359,7 +359,7 @@ def _forgettable(path: str, snapshot: Snapshot) -> FilePath:
         known = snapshot.known_file(candidate)
         if candidate in tracked or (known and (known.state, known.reason) == (FileState.FAILED, Stage.WALK)):
             return candidate
-    raise NotIndexedError(f"{os_path(as_given)} is not tracked", hint=_tracked_hint(tracked))
+    raise NotIndexedError(f"{display(as_given)} is not tracked", hint=_tracked_hint(tracked))
 
 
 def _require_directory(root: FilePath, tracked: Mapping[FilePath, int]) -> None:
@@ -367,7 +367,8 @@ def _require_directory(root: FilePath, tracked: Mapping[FilePath, int]) -> None:
     if root in tracked or os.path.isdir(path):
         return
     if os.path.exists(path):
-        raise UsageError(f"{path} is a file; directories are indexed", hint=f"dirindex index {os.path.dirname(path)}")
+        directory = display(FilePath(os.path.dirname(root)))
+        raise UsageError(f"{path} is a file; directories are indexed", hint=f"dirindex index {directory}")
     raise UsageError(f"{path} does not exist", hint="check the path; nothing was changed")
 
 
@@ -375,15 +376,15 @@ def _require_no_overlap(root: FilePath, others: Sequence[FilePath]) -> None:
     for other in others:
         if other != root and lies_in(root, other):
             raise OverlapError(
-                f"{os_path(root)} lies in {os_path(other)}, which is tracked as a whole",
-                hint=f"dirindex index {os_path(other)}",
+                f"{display(root)} lies in {display(other)}, which is tracked as a whole",
+                hint=f"dirindex index {display(other)}",
             )
         if other != root and lies_in(other, root):
             raise OverlapError(
-                f"{os_path(root)} holds {os_path(other)}, which is tracked by itself",
-                hint=f"dirindex forget {os_path(other)}, then dirindex index {os_path(root)}",
+                f"{display(root)} holds {display(other)}, which is tracked by itself",
+                hint=f"dirindex forget {display(other)}, then dirindex index {display(root)}",
             )
 
 
 def _tracked_hint(tracked: Mapping[FilePath, int]) -> str:
-    return f"tracked are: {', '.join(map(os_path, tracked))}" if tracked else "no directory is tracked"
+    return f"tracked are: {', '.join(map(display, tracked))}" if tracked else "no directory is tracked"

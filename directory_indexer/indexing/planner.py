@@ -16,7 +16,7 @@ from directory_indexer.docstore.known import FileState
 from directory_indexer.errors import RootUnavailableError
 from directory_indexer.files import FileFailure, SkipReason, Stage, Stamp
 from directory_indexer.parsing.outcomes import ParseRequest
-from directory_indexer.paths import FilePath, os_path
+from directory_indexer.paths import FilePath, display
 from directory_indexer.walker.listing import SameListing, SettledDirectory
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ class _Comparison:
                 "another file system is mounted here" if path in others and is_there else "nothing is mounted here now"
             )
             message = (
-                f"{found}; dirindex forget {os_path(path)} removes what was indexed of the one before, and dirindex "
+                f"{found}; dirindex forget {display(path)} removes what was indexed of the one before, and dirindex "
                 f"index --accept-mounts what this one does not have"
             )
             self.failures.append(FileFailure(path, Stage.WALK, message))
@@ -279,13 +279,13 @@ class _Comparison:
         for failure in self.failures:
             if failure.path == directory:
                 raise RootUnavailableError(
-                    f"{os_path(directory)}: {failure.message}",
-                    hint=f"nothing was removed; once it is gone for good: dirindex forget {os_path(directory)}",
+                    f"{display(directory)}: {failure.message}",
+                    hint=f"nothing was removed; once it is gone for good: dirindex forget {display(directory)}",
                 )
         if self.n_entries == 0 and any(file.hash for file in self.known.values()):
             raise RootUnavailableError(
-                f"{os_path(directory)} is empty, but the index holds files of it: is a drive not mounted?",
-                hint=f"nothing was removed; if it is empty on purpose: dirindex forget {os_path(directory)}",
+                f"{display(directory)} is empty, but the index holds files of it: is a drive not mounted?",
+                hint=f"nothing was removed; if it is empty on purpose: dirindex forget {display(directory)}",
             )
 
     def plan(self, directory: FilePath) -> Plan:

@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, stamped
 from directory_indexer.nofollow import open_file
-from directory_indexer.paths import os_path
+from directory_indexer.paths import exact_text
 
 _TRIES = 3
-_FOLLOWING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"))
 _SKIPPED_ERRORS = {
     errno.ELOOP: SkipReason.SYMLINK,
     errno.EMLINK: SkipReason.SYMLINK,  # what the BSDs say instead
@@ -47,7 +46,7 @@ def read(
         return FileFailure(source.path, Stage.READ, "vanished")
     except OSError as error:
         reason = _SKIPPED_ERRORS.get(error.errno or 0)
-        if reason and (reason is not SkipReason.SYMLINK or error.filename in (None, os_path(source.path))):
+        if reason and (reason is not SkipReason.SYMLINK or error.filename in (None, exact_text(source.path))):
             return SkippedFile(source.path, reason, source=source)
         return FileFailure(source.path, Stage.READ, _refusal(error))
     return FileFailure(source.path, Stage.READ, "changes while it is read")
@@ -60,8 +59,7 @@ def _refusal(error: OSError) -> str:
 
 
 def _read_once(source: SourceFile, max_file_size: int, *, follow_symlinks: bool) -> FileContent | SkippedFile | None:
-    path = os_path(source.path)
-    descriptor = os.open(path, _FOLLOWING) if follow_symlinks else open_file(path)
+    descriptor = open_file(exact_text(source.path), follow_links=follow_symlinks)
     try:
         seen_ns = time.time_ns()
         before = os.fstat(descriptor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from directory_indexer.paths import os_path
+from directory_indexer.paths import exact_text
 from directory_indexer.relevance.excerpts import Excerpt
 from directory_indexer.render.printable import file_uri, printable, single_line
 from directory_indexer.render.quantities import count
@@ -161,7 +161,7 @@ def _ranked(kind: str, rank: int | None, score: float | None) -> str:
 
 
 def _path(hit: Hit) -> str:
-    return single_line(os_path(hit.path))
+    return single_line(exact_text(hit.path))
 
 
 def _fields(hit: Hit, *, explain: bool) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, TypeAlias
 
-from directory_indexer.paths import os_path
+from directory_indexer.paths import exact_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ JsonObject: TypeAlias = dict[str, object]
 def hit_object(hit: Hit, *, full: bool, explain: bool) -> JsonObject:
     """Describe one passage."""
     shown: JsonObject = {
-        "path": os_path(hit.path),
+        "path": exact_text(hit.path),
         "score": round(hit.score, 4),
         "start_line": hit.start_line,
         "end_line": hit.end_line,
@@ -85,21 +85,22 @@ def plan_changes(plan: Plan) -> Iterator[JsonObject]:
     """Describe what a run would do, path by path."""
     for request in plan.requests:
         path = request.source.path
-        yield {"path": os_path(path), "action": "update" if path in plan.changed else "add", "reason": None}
+        yield {"path": exact_text(path), "action": "update" if path in plan.changed else "add", "reason": None}
     for removed in plan.removed:
-        yield {"path": os_path(removed), "action": "remove", "reason": None}
+        yield {"path": exact_text(removed), "action": "remove", "reason": None}
     for failure in (*plan.failures, *plan.broken):
-        yield {"path": os_path(failure.path), "action": "fail", "reason": failure.message}
+        yield {"path": exact_text(failure.path), "action": "fail", "reason": failure.message}
     for skipped in plan.skipped:
-        yield {"path": os_path(skipped.path), "action": "skip", "reason": f"{skipped.reason} {skipped.detail}".rstrip()}
+        reason = f"{skipped.reason} {skipped.detail}".rstrip()
+        yield {"path": exact_text(skipped.path), "action": "skip", "reason": reason}
     for ignored in plan.ignored:
-        yield {"path": os_path(ignored.path), "action": "ignore", "reason": ignored.rule}
+        yield {"path": exact_text(ignored.path), "action": "ignore", "reason": ignored.rule}
 
 
 def directory_object(directory: DirectoryStatus) -> JsonObject:
     """Describe a tracked directory."""
     return {
-        "path": os_path(directory.path),
+        "path": exact_text(directory.path),
         "available": directory.is_available,
         "completed_at": _timestamp(directory.completed_at),
         "files": directory.n_files,
@@ -115,12 +116,12 @@ def directory_object(directory: DirectoryStatus) -> JsonObject:
 
 def failure_object(failure: FileFailure) -> JsonObject:
     """Describe a file that could not be processed."""
-    return {"path": os_path(failure.path), "stage": failure.stage, "message": failure.message}
+    return {"path": exact_text(failure.path), "stage": failure.stage, "message": failure.message}
 
 
 def skipped_object(skipped: SkippedFile) -> JsonObject:
     """Describe a file that holds nothing to index."""
-    return {"path": os_path(skipped.path), "reason": skipped.reason, "detail": skipped.detail or None}
+    return {"path": exact_text(skipped.path), "reason": skipped.reason, "detail": skipped.detail or None}
 
 
 def run_object(run: RunRecord) -> JsonObject:

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.findings import Verdict
-from directory_indexer.paths import os_path
+from directory_indexer.paths import exact_text
 from directory_indexer.render.json_objects import (
     directory_object,
     failure_object,
@@ -81,7 +81,7 @@ def search_json(
 def get_json(file_text: FileText, *, page_bytes: int = PAGE_BYTES) -> str:
     """Write the text of a file, as much of it as fits, and the option that asks for the rest."""
     page: JsonObject = {
-        "path": os_path(file_text.path),
+        "path": exact_text(file_text.path),
         "kind": file_text.kind,
         "title": file_text.title or None,
         "text": "",
@@ -122,7 +122,7 @@ def index_json(report: IndexReport, *, page_bytes: int = PAGE_BYTES) -> str:
         "tokens": report.n_tokens,
         "provider_error": report.unavailable or None,
         "skip_reasons": dict(report.skipped),
-        "unavailable": [os_path(root) for root in report.unavailable_roots],
+        "unavailable": [exact_text(root) for root in report.unavailable_roots],
     }
     failures = [failure_object(failure) for failure in (*report.failures, *report.refused)]
     return _with_lists(page, {"failures": _Listed(failures, len(failures))}, page_bytes)
@@ -154,7 +154,7 @@ def _endpoint(endpoint: str | None) -> JsonObject:
 def plan_json(plans: Sequence[Plan], estimate: EmbeddingEstimate, *, page_bytes: int = PAGE_BYTES) -> str:
     """Write what a run would do, path by path as far as they fit."""
     counts = [plan_counts(plan) for plan in plans]
-    directories = [{"path": os_path(plan.directory), **one} for plan, one in zip(plans, counts, strict=True)]
+    directories = [{"path": exact_text(plan.directory), **one} for plan, one in zip(plans, counts, strict=True)]
     totals: Counter[str] = Counter()
     for one in counts:
         totals.update(one)

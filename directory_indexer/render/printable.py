@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote_from_bytes
 
-from directory_indexer.paths import os_path
+from directory_indexer.paths import exact_text
 
 if TYPE_CHECKING:
     from directory_indexer.paths import FilePath
@@ -51,7 +51,7 @@ class PathStyle(NamedTuple):
 
     def shown(self, path: FilePath) -> str:
         """Give the shortest way to write a path."""
-        exact = os_path(path)
+        exact = exact_text(path)
         below_work = _below(exact, self.working_directory)
         below_home = _below(exact, self.home)
         from_home = None if below_home is None else f"~{os.sep}{below_home}".rstrip(os.sep)
@@ -60,7 +60,7 @@ class PathStyle(NamedTuple):
 
 def file_uri(path: FilePath, *, page: int | None = None) -> str:
     """Make the link that opens a file, at a page where it has pages."""
-    location = os.fsencode(os_path(path)).replace(os.sep.encode(), b"/")
+    location = os.fsencode(exact_text(path)).replace(os.sep.encode(), b"/")
     slash = "" if location.startswith(b"/") else "/"
     fragment = f"#page={page}" if page else ""
     return f"file://{slash}{quote_from_bytes(location)}{fragment}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from directory_indexer.docstore.reading import within_condition
 from directory_indexer.errors import UsageError
 from directory_indexer.extractors.kinds import GROUPS, KIND_NAMES, kind_for_alias
-from directory_indexer.paths import lies_in, os_path
+from directory_indexer.paths import exact_text, lies_in
 from directory_indexer.vectorstore import VectorScope
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _tracked_parts(snapshot: Snapshot, scope: Iterable[FilePath]) -> tuple[FileP
     tracked = snapshot.directories()
     parts: list[FilePath] = []
     for path in scope:
-        below = [root for root in tracked if root.startswith(path.rstrip(os.sep) + os.sep)]
+        below = [root for root in tracked if root != path and lies_in(root, path)]
         parts += below or [path]
     return tuple(parts)
 
@@ -151,9 +151,9 @@ def _matches(patterns: Sequence[str], root: FilePath) -> Callable[[FilePath], bo
     # Some milliseconds, which only a search with patterns should pay.
     from directory_indexer.walker.path_patterns import PathPatterns  # noqa: PLC0415
 
-    above = os_path(root).rstrip(os.sep)
+    above = exact_text(root).rstrip(os.sep)
     wanted = PathPatterns([_below(pattern, above) for pattern in patterns])
-    return lambda path: wanted.match(os_path(path)[len(above) + 1 :].replace(os.sep, "/"))
+    return lambda path: wanted.match(exact_text(path)[len(above) + 1 :].replace(os.sep, "/"))
 
 
 def _below(pattern: str, directory: str) -> str:
@@ -168,7 +168,7 @@ def _contains(text: str, root: FilePath) -> Callable[[FilePath], bool]:
         with contextlib.suppress(UsageError):
             return _matches([text], root)
     wanted = text.replace("/", os.sep).casefold()
-    return lambda path: wanted in os_path(path).casefold()
+    return lambda path: wanted in exact_text(path).casefold()
 
 
 def _lacks(text: str, root: FilePath) -> Callable[[FilePath], bool]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from directory_indexer.docstore import THREADS_MAY_SHARE_A_SNAPSHOT
 from directory_indexer.errors import IndexMismatchError, NotIndexedError, ProviderError, VectorStoreError
 from directory_indexer.extractors.kinds import GROUPS
-from directory_indexer.paths import os_path
+from directory_indexer.paths import display
 from directory_indexer.relevance.excerpts import excerpt
 from directory_indexer.relevance.matchplan import plan_match
 from directory_indexer.relevance.query import parse_query
@@ -248,8 +248,8 @@ def require_indexed(snapshot: Snapshot, scope: tuple[FilePath, ...]) -> None:
         raise NotIndexedError("nothing is indexed yet", hint="dirindex index PATH adds a directory")
     for path in scope:
         if not snapshot.holds(path):
-            names = ", ".join(map(os_path, tracked))
-            raise NotIndexedError(f"nothing is indexed at {os_path(path)}", hint=f"indexed directories: {names}")
+            names = ", ".join(map(display, tracked))
+            raise NotIndexedError(f"nothing is indexed at {display(path)}", hint=f"indexed directories: {names}")
 
 
 def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:

@@ -10,7 +10,7 @@ from directory_indexer.errors import UsageError
 from directory_indexer.files import FileFailure, SkippedFile, source_file
 from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest
 from directory_indexer.parsing.parse import parse_all
-from directory_indexer.paths import os_path
+from directory_indexer.paths import display
 from directory_indexer.relevance.excerpts import Excerpt
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.relevance.ranking import Explanation
@@ -66,7 +66,7 @@ class SimilarFiles:
             NotIndexedError: nothing is indexed where the request looks.
             IndexMismatchError: the vectors of the index stem from another model.
         """
-        request = SearchRequest(query=os_path(path), scope=within, limit=limit)
+        request = SearchRequest(query=display(path), scope=within, limit=limit)
         return self._docstore.ask(lambda snapshot: self._find(snapshot, path, request))
 
     def _find(self, snapshot: Snapshot, path: FilePath, request: SearchRequest) -> SearchResult:
@@ -94,17 +94,17 @@ class SimilarFiles:
                 require_comparable(snapshot, vectors.shape[1])
                 return list(vectors)
             case SkippedFile():
-                raise UsageError(f"{os_path(path)} holds no text to compare: {outcome.reason} {outcome.detail}".strip())
+                raise UsageError(f"{display(path)} holds no text to compare: {outcome.reason} {outcome.detail}".strip())
             case FileFailure():
-                raise UsageError(f"{os_path(path)} cannot be read: {outcome.message}")
-        raise UsageError(f"{os_path(path)} cannot be compared")
+                raise UsageError(f"{display(path)} cannot be read: {outcome.message}")
+        raise UsageError(f"{display(path)} cannot be compared")
 
 
 def _stamped(path: FilePath) -> SourceFile:
     try:
         return source_file(path)
     except OSError as error:
-        raise UsageError(f"{os_path(path)} cannot be read: {error.strerror}", hint="check the path") from error
+        raise UsageError(f"{display(path)} cannot be read: {error.strerror}", hint="check the path") from error
 
 
 def _ranked_files(snapshot: Snapshot, found: Sequence[Sequence[VectorHit]], *, exclude: FilePath) -> list[Hit]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.chunker.chunks import Chunk
 from directory_indexer.errors import NotIndexedError, UsageError
-from directory_indexer.paths import FilePath, os_path
+from directory_indexer.paths import FilePath, display
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ def read_text(snapshot: Snapshot, path: FilePath, selection: Selection | None, *
     """
     stored = snapshot.chunks_of(path)
     if not stored:
-        raise NotIndexedError(f"the index holds no text of {os_path(path)}", hint=_reason(snapshot, path))
+        raise NotIndexedError(f"the index holds no text of {display(path)}", hint=_reason(snapshot, path))
     chunks = [one.chunk for one in stored]
     whole = joined(chunks)
     start, end = _characters(whole, chunks, snapshot.page_starts(path), selection, path)
@@ -103,7 +103,7 @@ def _characters(
     if not 1 <= selection.first <= len(starts) or selection.last < selection.first:
         unit = str(selection.unit)
         size = f"{len(starts) or 'no'} {unit.removesuffix('s') if len(starts) == 1 else unit}"
-        raise UsageError(f"{os_path(path)} has {size}; asked for were {_asked(selection)}")
+        raise UsageError(f"{display(path)} has {size}; asked for were {_asked(selection)}")
     if selection.unit is Unit.CHUNKS:
         return starts[selection.first - 1], chunks[min(selection.last, len(chunks)) - 1].end_char
     return starts[selection.first - 1], [*starts, len(whole)][min(selection.last, len(starts))]

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from directory_indexer.errors import NotIndexedError, UsageError
-from directory_indexer.paths import FilePath, file_path, lies_in, os_path
+from directory_indexer.paths import FilePath, display, exact_text, file_path, lies_in
 from directory_indexer.server.places import below_or_beside, require_sane
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ def to_index(name: str, *, tracked: Sequence[FilePath], allowed: Sequence[FilePa
     for path in meant:
         if any(lies_in(path, root) for root in allowed):
             return (path,)
-    places = ", ".join(dict.fromkeys([*tracked, *allowed])) or "none"
+    places = ", ".join(map(display, dict.fromkeys([*tracked, *allowed]))) or "none"
     raise UsageError(f"'{name}' may not be indexed over MCP; allowed are: {places}", hint=_OPERATOR)
 
 
 def _meant(name: str, roots: Iterable[FilePath]) -> list[FilePath]:
-    plain = os_path(FilePath(name))
+    plain = exact_text(FilePath(name))
     paths = [plain] if os.path.isabs(plain) else [one for root in roots for one in below_or_beside(root, plain)]
     return [file_path(os.path.realpath(path)) for path in paths]
 

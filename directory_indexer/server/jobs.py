@@ -22,7 +22,7 @@ from directory_indexer.config.sources import with_absolute_paths
 from directory_indexer.docstore.runs import Outcome, Phase, RunRecord
 from directory_indexer.errors import LockedError
 from directory_indexer.isolation import NEUTRAL_DIRECTORY, without_python_settings
-from directory_indexer.paths import FilePath, file_path, os_path
+from directory_indexer.paths import FilePath, exact_text, file_path
 from directory_indexer.server.results import JobCounts, JobResult
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class IndexJobs:
             raise LockedError("several index runs of this server wait already", hint="wait until one has ended")
         output, errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - read when it has ended
         process = subprocess.Popen(  # noqa: S603 - this program, with paths of tracked or allowed directories
-            [*self._command, *map(os_path, directories)],
+            [*self._command, *map(exact_text, directories)],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=errors,

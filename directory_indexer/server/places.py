@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from directory_indexer.errors import NotIndexedError, UsageError
-from directory_indexer.paths import FilePath, file_path, os_path
+from directory_indexer.paths import FilePath, display, exact_text, file_path, lies_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ def indexed_file(snapshot: Snapshot, name: str) -> FilePath:
     candidates = list(dict.fromkeys(_candidates(snapshot, name)))
     found = {path for path in candidates if _is_known(snapshot, path)} or set(_other_case(snapshot, candidates))
     if len(found) > 1:
-        choices = ", ".join(sorted(found)[:_MOST_NAMED])
+        choices = ", ".join(map(display, sorted(found)[:_MOST_NAMED]))
         raise UsageError(f"'{name}' means several files", hint=f"give one of these paths: {choices}")
     if not found:
         raise _not_indexed(snapshot, name)
@@ -61,7 +61,7 @@ def scope_of(snapshot: Snapshot, name: str) -> tuple[FilePath, ...]:
 
 def below_or_beside(root: FilePath, name: str) -> tuple[str, ...]:
     """Give what a relative path can mean: one in the directory, or one that begins with the directory's own name."""
-    directory = os_path(root)
+    directory = exact_text(root)
     is_beside = name.split(os.sep, maxsplit=1)[0] == os.path.basename(directory)
     beside = (os.path.join(os.path.dirname(directory), name),) if is_beside else ()
     return (os.path.join(directory, name), *beside)
@@ -69,7 +69,7 @@ def below_or_beside(root: FilePath, name: str) -> tuple[str, ...]:
 
 def uri_of(path: FilePath) -> str:
     """Name an indexed file as a resource."""
-    location = os.fsencode(os_path(path)).replace(os.sep.encode(), b"/")
+    location = os.fsencode(exact_text(path)).replace(os.sep.encode(), b"/")
     return URI_PREFIX + quote_from_bytes(location.removeprefix(b"/"))
 
 
@@ -109,7 +109,7 @@ def _is_device(name: str) -> bool:
 
 def _candidates(snapshot: Snapshot, name: str) -> Iterator[FilePath]:
     """Give the spellings under which the index may know a path, exact ones first."""
-    meant = os_path(FilePath(name))
+    meant = exact_text(FilePath(name))
     plains = [one for root in snapshot.directories() for one in below_or_beside(root, meant)]
     for plain in [meant] if os.path.isabs(meant) else plains:
         for path in dict.fromkeys([plain, os.path.normpath(plain), os.path.realpath(plain)]):
@@ -134,15 +134,15 @@ def _other_case(snapshot: Snapshot, candidates: list[FilePath]) -> Iterator[File
 
 def _is_same_file(path: FilePath, other: FilePath) -> bool:
     try:
-        return os.path.samefile(os_path(path), os_path(other))
+        return os.path.samefile(exact_text(path), exact_text(other))
     except OSError:
         return False
 
 
 def _is_tracked(snapshot: Snapshot, candidate: FilePath) -> bool:
     roots = snapshot.directories()
-    is_inside = any(candidate == root or candidate.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
-    is_around = any(root.startswith(candidate.rstrip(os.sep) + os.sep) for root in roots)
+    is_inside = any(lies_in(candidate, root) for root in roots)
+    is_around = any(root != candidate and lies_in(root, candidate) for root in roots)
     known = snapshot.known_file(candidate)
     return is_around or (
         is_inside and (_is_known(snapshot, candidate) or (known is None and snapshot.holds(candidate)))
@@ -157,5 +157,5 @@ def _not_indexed(snapshot: Snapshot, name: str) -> NotIndexedError:
         f"it was left out: {known.reason}" for c in _candidates(snapshot, name) if (known := snapshot.known_file(c))
     ]
     more = f" and {len(tracked) - _MOST_NAMED} more" if len(tracked) > _MOST_NAMED else ""
-    where = f"indexed directories are {', '.join(tracked[:_MOST_NAMED])}{more}"
+    where = f"indexed directories are {', '.join(map(display, tracked[:_MOST_NAMED]))}{more}"
     return NotIndexedError(f"'{name}' is not in the index", hint=next(iter(reasons), where))

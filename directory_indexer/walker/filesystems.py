@@ -14,6 +14,8 @@ import sys
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from directory_indexer.paths import lies_in
+
 _MOUNTS: Final = "/proc/self/mountinfo"
 _UUIDS: Final = "/dev/disk/by-uuid"
 _ESCAPE: Final = re.compile(r"\\([0-7]{3})")
@@ -65,7 +67,7 @@ class FileSystems:
         if found := self._mounts.get(f"{os.major(device)}:{os.minor(device)}" if hasattr(os, "major") else ""):
             return found
         # Parts of a Btrfs have numbers that stand in no list.
-        around = [one for one in self._mounts.values() if path == one.point or path.startswith(_as_prefix(one.point))]
+        around = [one for one in self._mounts.values() if lies_in(path, one.point)]
         return max(around, key=lambda mount: len(mount.point), default=None)
 
     @cached_property
@@ -96,10 +98,6 @@ def _mount(line: str) -> tuple[str, _Mount] | None:
 
 def _unescaped(field: str) -> str:
     return _ESCAPE.sub(lambda found: chr(int(found[1], 8)), field)
-
-
-def _as_prefix(directory: str) -> str:
-    return directory if directory.endswith(os.sep) else directory + os.sep
 
 
 def _name(directory: int | str, mount: _Mount | None, device: int) -> str:

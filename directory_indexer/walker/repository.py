@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from directory_indexer.nofollow import open_file
-from directory_indexer.paths import FilePath, lies_in
+from directory_indexer.paths import lies_in
 from directory_indexer.walker.small_files import is_there, read_small_file
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _real(path: str | Path | None) -> Path | None:
 
 def _lies_in(path: Path, directory: Path) -> bool:
     """Tell whether a real path is, or lies in, a directory."""
-    return lies_in(FilePath(str(path)), FilePath(os.path.realpath(directory)))
+    return lies_in(str(path), os.path.realpath(directory))
 
 
 def _config_home() -> Path:

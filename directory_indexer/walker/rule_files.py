@@ -11,7 +11,7 @@ from directory_indexer.errors import ConfigError
 from directory_indexer.files import FileFailure, Stage
 from directory_indexer.ids import content_hash
 from directory_indexer.nofollow import open_entry, open_file
-from directory_indexer.paths import file_path, os_path
+from directory_indexer.paths import exact_text, file_path
 from directory_indexer.walker.gitignore import parse_patterns, parse_rules
 from directory_indexer.walker.ignore import Precedence, Rules
 from directory_indexer.walker.late_rules import LateRules, Step
@@ -59,7 +59,7 @@ class RuleFiles:
     def __init__(self, root: FilePath, *, respect_gitignore: bool) -> None:
         self.failures: list[FileFailure] = []
         self.are_lost = False
-        self._root = os_path(root)
+        self._root = exact_text(root)
         self._respect_gitignore = respect_gitignore
 
     def rules_at_root(self, built_in: Callable[[], Rules], patterns: Sequence[str]) -> LateRules:

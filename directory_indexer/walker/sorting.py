@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, Stamp, storable
-from directory_indexer.paths import FilePath, file_path, os_path, prefix_of
+from directory_indexer.paths import FilePath, exact_text, file_path, prefix_of
 from directory_indexer.walker.ignore import Decision, Precedence, Rules, built_in_rules
 from directory_indexer.walker.listing import IgnoredPath, Listing
 from directory_indexer.walker.rule_files import RULE_FILES
@@ -56,7 +56,8 @@ class Sorting:
             found.leave_out({name for name in RULE_FILES if self._path_of(name) in failed})
             self._failures += rule_failures
         self._links = found.links
-        own = {os.path.basename(os_path(path)) for path in self._policy.own if os.path.dirname(path) == self._directory}
+        beside = (path for path in self._policy.own if os.path.dirname(path) == self._directory)
+        own = {os.path.basename(exact_text(path)) for path in beside}
         if present := own.intersection(found.names()):
             found.leave_out(present)
             self._ignored += [IgnoredPath(self._path_of(name), OWN_RULE) for name in sorted(present)]
@@ -113,7 +114,7 @@ class Sorting:
 
     def _decision_on_target(self, name: str, *, is_directory: bool) -> Decision | None:
         """Look for a secret behind a link, which may go by a harmless name."""
-        target = Path(os.path.realpath(os_path(self._path_of(name))))
+        target = Path(os.path.realpath(exact_text(self._path_of(name))))
         rules = built_in_rules(include_secrets=self._policy.include_secrets, include_hidden=True)
         return rules.decide_path(target.parts[1:], is_directory=is_directory)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from directory_indexer import __version__
 from directory_indexer.files import SkippedFile, SkipReason
 from directory_indexer.nofollow import CAN_OPEN_BELOW, Descent
-from directory_indexer.paths import FilePath, file_path, lies_in, os_path, prefix_of
+from directory_indexer.paths import FilePath, exact_text, file_path, lies_in, prefix_of
 from directory_indexer.walker.filesystems import FileSystems
 from directory_indexer.walker.ignore import Decision, built_in_rules
 from directory_indexer.walker.late_rules import LateRules
@@ -65,8 +65,8 @@ def explain(root: FilePath, path: FilePath, policy: WalkPolicy) -> Decision | No
     """Find the rule that leaves a path below the root out of a walk, or brought it back in; `None` if none does."""
     rule_files = RuleFiles(root, respect_gitignore=policy.respect_gitignore)
     rules = _rules_at_root(rule_files, policy)
-    directory, decision = Path(os_path(root)), None
-    for name in Path(os_path(path)).relative_to(directory).parts:
+    directory, decision = Path(exact_text(root)), None
+    for name in Path(exact_text(path)).relative_to(directory).parts:
         rules = rule_files.rules_in(rules, str(directory), RULE_FILES)
         directory /= name
         is_directory = directory.is_dir() and (policy.follow_symlinks or not directory.is_symlink())
@@ -110,13 +110,13 @@ class _Walk:
         self._seen_ns = time.time_ns()
         self._file_systems = FileSystems()
         # The index may lie in the root, and the root in the directory that holds the index.
-        self._own = {_identity(os_path(path)) for path in policy.own if not lies_in(root, path)} - {None}
+        self._own = {_identity(exact_text(path)) for path in policy.own if not lies_in(root, path)} - {None}
         self._listed: set[tuple[int, int] | None] = set()
 
     def listings(self, rules: LateRules) -> Iterator[Listing | SameListing]:
         visits = [_Visit(self._root, rules, _UNKNOWN_DEVICE, is_root=True)]
         linked: deque[_Visit] = deque()
-        with contextlib.closing(_Opener(os_path(self._root))) as opener:
+        with contextlib.closing(_Opener(exact_text(self._root))) as opener:
             while visits or linked:
                 # Linked directories come last, so that what can be reached without a link is listed under its own path.
                 visit = visits.pop() if visits else linked.popleft()
@@ -127,7 +127,7 @@ class _Walk:
 
     def _list(self, visit: _Visit, opener: _Opener) -> tuple[Listing | SameListing, list[_Visit]]:
         try:
-            with opener.opened(os_path(visit.directory), is_linked=visit.is_linked) as handle:
+            with opener.opened(exact_text(visit.directory), is_linked=visit.is_linked) as handle:
                 return self._look_into(visit, handle)
         except OSError as error:
             return Listing(visit.directory, failures=(failure_of(visit.directory, error),)), []
@@ -142,9 +142,9 @@ class _Walk:
                 return Listing(visit.directory, skipped=(skipped,)), []
             self._listed.add(identity)
         device = identity[0] if identity else _UNKNOWN_DEVICE
-        system = self._file_systems.of(handle, path=os_path(visit.directory), device=device)
+        system = self._file_systems.of(handle, path=exact_text(visit.directory), device=device)
         found = scan(handle, follow_links=self._policy.follow_symlinks, has_inodes=system.has_inodes)
-        around = _device(os.path.dirname(os_path(visit.directory))) if visit.is_root else visit.device_around
+        around = _device(os.path.dirname(exact_text(visit.directory))) if visit.is_root else visit.device_around
         is_mount = _UNKNOWN_DEVICE not in {device, around} and device != around
         place = _Place(handle, device, system.name if is_mount or visit.is_root else "", is_mount=is_mount)
         return self._found(visit, found, place)
@@ -153,7 +153,7 @@ class _Walk:
         names = RULE_FILES.intersection(found.names())
         rules = visit.rules
         if names:
-            rules = self._rule_files.rules_in(rules, os_path(visit.directory), names, handle=place.handle)
+            rules = self._rule_files.rules_in(rules, exact_text(visit.directory), names, handle=place.handle)
         digest = self._digest(found, rules)
         device = place.device
         settled = self._settled.get(visit.directory)

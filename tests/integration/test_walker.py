@@ -14,7 +14,7 @@ from trees import EVERYTHING, listings, plant, plant_repository, walked
 
 from directory_indexer.errors import ConfigError
 from directory_indexer.files import SourceFile
-from directory_indexer.paths import file_path, os_path
+from directory_indexer.paths import exact_text, file_path
 from directory_indexer.walker.small_files import MAX_FILE_BYTES
 from directory_indexer.walker.walk import WalkPolicy, explain, walk
 
@@ -498,7 +498,7 @@ def test_names_that_are_no_text_survive(root: Path) -> None:
 
     for path in files:
         path.encode()  # which a name that keeps bytes as surrogates would not stand
-    assert {os.path.relpath(os_path(path), root) for path in files} == {".gitignore", *names}
+    assert {os.path.relpath(exact_text(path), root) for path in files} == {".gitignore", *names}
 
 
 @pytest.fixture
@@ -552,7 +552,7 @@ def test_a_link_to_a_directory_is_explained_as_the_walk_takes_it(root: Path) -> 
 
 def test_rules_that_cannot_be_read_are_said_where_they_would_hold(root: Path) -> None:
     plant(root, {"a": "x", "sub/.dirindexignore": "#" * (MAX_FILE_BYTES + 1), "sub/b": "x", "sub/deep/c": "x"})
-    lost = [os_path(listing.directory) for listing in listings(root, WalkPolicy()) if listing.rules_are_lost]
+    lost = [exact_text(listing.directory) for listing in listings(root, WalkPolicy()) if listing.rules_are_lost]
     assert lost == [str(root / "sub")]
 
 
