@@ -3,6 +3,15 @@
 from enum import StrEnum
 from typing import NamedTuple
 
+from directory_indexer.paths import FilePath
+
+
+class Verb(StrEnum):
+    """Which command a run belongs to."""
+
+    INDEX = "index"
+    MIGRATE = "migrate"
+
 
 class Phase(StrEnum):
     """What an index run is doing."""
@@ -44,12 +53,16 @@ class RunProgress(NamedTuple):
 
 
 class RunRecord(NamedTuple):
-    """One index run as all processes see it; times are seconds since the epoch."""
+    """One index run as all processes see it; times are seconds since the epoch.
+
+    `directories` are the tracked directories that it works on; none where it works on the whole index.
+    """
 
     id: int
     pid: int
     host: str
-    command: str
+    verb: Verb
+    directories: tuple[FilePath, ...]
     started_at: float
     heartbeat_at: float
     progress: RunProgress

@@ -15,7 +15,7 @@ from directory_indexer.relevance.analyzer import FTS_COLUMNS, FTS_TOKENIZE
 if TYPE_CHECKING:
     import sqlite3
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 FTS_TABLE = (
     f"CREATE VIRTUAL TABLE chunks_fts USING fts5({', '.join(FTS_COLUMNS)}, content='', tokenize=\"{FTS_TOKENIZE}\")"
@@ -147,6 +147,13 @@ DELETE FROM settled_directories;
 """
 """Files of before are settled when a run has compared their content."""
 
+_VERBS = """
+ALTER TABLE runs RENAME COLUMN command TO verb;
+ALTER TABLE runs ADD COLUMN directories TEXT NOT NULL DEFAULT '[]';
+UPDATE runs SET verb = substr(verb, 1, instr(verb, ' ') - 1) WHERE instr(verb, ' ');
+"""
+"""Runs of before do not tell which directories they were about."""
+
 _MIGRATIONS: dict[int, str] = {
     1: _TABLES,
     2: "ALTER TABLE directories ADD COLUMN mounts TEXT NOT NULL DEFAULT '[]';",
@@ -154,6 +161,7 @@ _MIGRATIONS: dict[int, str] = {
     4: _PACKED_TEXTS,
     5: _SETTLED,
     6: _STAMPS,
+    7: _VERBS,
 }
 """What to run, in one transaction, to come to each version from the one before."""
 

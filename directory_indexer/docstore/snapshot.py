@@ -17,7 +17,7 @@ from directory_indexer.docstore.reading import (
     marks,
     within_condition,
 )
-from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRecord
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRecord, Verb
 from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
 from directory_indexer.docstore.vectors import KnownVectors
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
@@ -254,8 +254,8 @@ class Snapshot(Reading):
     def latest_runs(self, limit: int) -> tuple[RunRecord, ...]:
         """List the newest runs, newest first."""
         rows = self._connection.execute(
-            """SELECT id, pid, host, command, started_at, heartbeat_at, phase, files_done, files_total, bytes_done,
-                      bytes_total, chunks_done, chunks_total, n_failed, outcome, message
+            """SELECT id, pid, host, verb, directories, started_at, heartbeat_at, phase, files_done, files_total,
+                      bytes_done, bytes_total, chunks_done, chunks_total, n_failed, outcome, message
                FROM runs ORDER BY id DESC LIMIT ?""",
             (limit,),
         )
@@ -300,7 +300,8 @@ class Snapshot(Reading):
 
 
 def _run_record(row: Sequence[object]) -> RunRecord:
-    id_, pid, host, command, started_at, heartbeat_at, phase, *counts = row[:14]
+    id_, pid, host, verb, directories, started_at, heartbeat_at, phase, *counts = row[:15]
     progress = RunProgress(Phase(phase), *counts)  # type: ignore[arg-type]
-    outcome = Outcome(str(row[14])) if row[14] else None
-    return RunRecord(id_, pid, host, command, started_at, heartbeat_at, progress, outcome, row[15])  # type: ignore[arg-type]
+    outcome = Outcome(str(row[15])) if row[15] else None
+    places = tuple(map(FilePath, json.loads(str(directories))))
+    return RunRecord(id_, pid, host, Verb(verb), places, started_at, heartbeat_at, progress, outcome, row[16])  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from directory_indexer.chunker.chunks import Chunk
-    from directory_indexer.docstore.runs import Outcome, RunProgress
+    from directory_indexer.docstore.runs import Outcome, RunProgress, Verb
     from directory_indexer.docstore.vectors import EmbeddedChunk
     from directory_indexer.embedders.space import EmbeddingSpace
     from directory_indexer.files import FileFailure, SkippedFile
@@ -335,15 +335,16 @@ class Transaction:
 
     # Runs and remembered values
 
-    def start_run(self, *, pid: int, host: str, command: str) -> int:
+    def start_run(self, *, pid: int, host: str, verb: Verb, directories: Sequence[FilePath]) -> int:
         """Record a run that begins; runs of processes that died are closed, old ones dropped."""
         now = time.time()
         self._connection.execute(
             "UPDATE runs SET outcome = 'interrupted', message = 'the process ended' WHERE outcome IS NULL"
         )
         cursor = self._connection.execute(
-            "INSERT INTO runs (pid, host, command, started_at, heartbeat_at, phase) VALUES (?, ?, ?, ?, ?, 'walking')",
-            (pid, host, command, now, now),
+            """INSERT INTO runs (pid, host, verb, directories, started_at, heartbeat_at, phase)
+               VALUES (?, ?, ?, ?, ?, ?, 'walking')""",
+            (pid, host, verb, json.dumps(directories), now, now),
         )
         run_id = int(cursor.lastrowid or 0)
         self._connection.execute("DELETE FROM runs WHERE id <= ?", (run_id - _RUNS_KEPT,))
@@ -367,9 +368,9 @@ class Transaction:
             (time.time(), outcome.value, well_formed(message), run_id),
         )
 
-    def forget_commands(self) -> None:
+    def forget_run_details(self) -> None:
         """Forget which directories runs were about, and what was said of them."""
-        self._connection.execute("UPDATE runs SET command = 'index', message = ''")
+        self._connection.execute("UPDATE runs SET directories = '[]', message = ''")
 
     def index_id(self) -> str:
         """Give the id of this index, which is chosen once."""

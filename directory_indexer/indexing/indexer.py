@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 import shutil
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.docstore.known import FileState
-from directory_indexer.docstore.runs import Phase, RunProgress
+from directory_indexer.docstore.runs import Phase, RunProgress, Verb
 from directory_indexer.errors import (
     ConsentNeededError,
     LockedError,
@@ -129,8 +128,7 @@ class Indexer:
                 roots = [root for root in roots if root in self._tracked()]
             self._adopt_fingerprint(has_consent=options.has_consent)
             is_wary = self._was_cut_off()
-            command = shlex.join(["index", *roots])
-            with recorded_run(self._docstore, command=command, listener=listener, stop_reason=stop_reason) as run:
+            with recorded_run(self._docstore, Verb.INDEX, roots, listener=listener, stop_reason=stop_reason) as run:
                 self._vectorizer.restore_lost()
                 updater = self._updater(run, is_wary=is_wary)
                 self._update(updater, run, roots, options)
@@ -197,7 +195,7 @@ class Indexer:
                     transaction.remove_directory(tracked[root])
             self._vectorizer.forget_gone()
             with self._docstore.transaction() as transaction:
-                transaction.forget_commands()
+                transaction.forget_run_details()
             self._docstore.compact()
         return sum(file.hash is not None for file in known.values())
 

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from directory_indexer.docstore.runs import Phase, RunProgress
+from directory_indexer.docstore.runs import Phase, RunProgress, Verb
 from directory_indexer.errors import GenerationGoneError, VectorsLostError, VectorStoreError
 from directory_indexer.indexing.report import MigrationReport
 from directory_indexer.indexing.runs import recorded_run
@@ -79,8 +79,7 @@ class Migration:
         with write_lock(self._lock_path, wait=False), self._docstore.snapshot() as snapshot:
             wanted = snapshot.vectors.embedded_chunk_ids()
             plan = self._planned(snapshot)
-            command = f"migrate to {self._where}"
-            with recorded_run(self._docstore, command=command, listener=listener, stop_reason=stop_reason) as run:
+            with recorded_run(self._docstore, Verb.MIGRATE, listener=listener, stop_reason=stop_reason) as run:
                 n_copied, plan = self._copy(snapshot, plan, wanted, run)
                 n_same, n_compared = (0, 0) if run.must_stop else self._verified(plan, wanted)
                 if not run.must_stop:

@@ -8,11 +8,11 @@ import platform
 import time
 from typing import TYPE_CHECKING
 
-from directory_indexer.docstore.runs import Outcome, Phase, RunProgress
-from directory_indexer.paths import file_path
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, Verb
+from directory_indexer.paths import FilePath, display, file_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from directory_indexer.docstore import DocStore
 
@@ -71,22 +71,23 @@ def who_writes(docstore: DocStore) -> str:
     if progress.phase is Phase.EMBEDDING:
         done, total = progress.chunks_done, progress.chunks_total
     how_far = f", {100 * done // total} %" if total else ""
-    return (
-        f"process {run.pid} on {run.host} is writing to the index: dirindex {run.command} ({progress.phase}{how_far})"
-    )
+    command = " ".join(["dirindex", run.verb, *map(display, run.directories)])
+    return f"process {run.pid} on {run.host} is writing to the index: {command} ({progress.phase}{how_far})"
 
 
 @contextlib.contextmanager
 def recorded_run(
     docstore: DocStore,
+    verb: Verb,
+    directories: Sequence[FilePath] = (),
     *,
-    command: str,
     listener: Callable[[RunProgress], None],
     stop_reason: Callable[[], Outcome | None],
 ) -> Iterator[Run]:
     """Record a run from its start to its end; an exception is its end too."""
     with docstore.transaction() as transaction:
-        run_id = transaction.start_run(pid=os.getpid(), host=file_path(platform.node()), command=command)
+        host = file_path(platform.node())
+        run_id = transaction.start_run(pid=os.getpid(), host=host, verb=verb, directories=directories)
     run = Run(run_id=run_id, docstore=docstore, listener=listener, stop_reason=stop_reason)
     outcome, message = Outcome.FAILED, ""
     try:

@@ -130,7 +130,8 @@ def run_object(run: RunRecord) -> JsonObject:
     return {
         "pid": run.pid,
         "host": run.host,
-        "command": run.command,
+        "verb": run.verb,
+        "directories": [exact_text(directory) for directory in run.directories],
         "started_at": _timestamp(run.started_at),
         "heartbeat_at": _timestamp(run.heartbeat_at),
         "phase": progress.phase,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shlex
 import socket
 import subprocess
 import tempfile
@@ -206,7 +205,7 @@ def result_of(
     return JobResult(
         job_id=f"run-{run.id}",
         state=state,
-        directories=_directories(run),
+        directories=run.directories,
         phase=progress.phase,
         files_done=progress.files_done,
         files_total=progress.files_total,
@@ -230,15 +229,7 @@ def percent(result: JobResult) -> float:
 
 def covers(run: RunRecord, directory: FilePath) -> bool:
     """Tell whether a run works on a directory."""
-    return directory in _directories(run)
-
-
-def _directories(run: RunRecord) -> tuple[FilePath, ...]:
-    try:
-        verb, *paths = shlex.split(run.command)
-    except ValueError:  # as an earlier version wrote it
-        return ()
-    return tuple(map(FilePath, paths)) if verb == "index" else ()
+    return directory in run.directories
 
 
 def _queued(job: Job) -> JobResult:

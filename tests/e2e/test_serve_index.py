@@ -114,7 +114,7 @@ def test_a_run_is_seen_joined_and_cancelled(tree: Path) -> None:
             started = owner.call("index", wait_seconds=0)["structuredContent"]
         joined = other.call("index", path=str(tree / "docs"), wait_seconds=0)["structuredContent"]
         assert (joined["job_id"], joined["joined"]) == (started["job_id"], True)
-        assert status(tree)["running"]["command"] == f"index {tree / 'docs'}"
+        assert status(tree)["running"]["directories"] == [str(tree / "docs")]
         refused = other.call("index", action="cancel")
         assert refused["isError"] is True
         assert "another process" in text_of(refused)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import hostile_formats
 import pytest
 
-from directory_indexer.docstore.runs import Outcome, Phase, RunProgress
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, Verb
 from directory_indexer.errors import (
     ConsentNeededError,
     LockedError,
@@ -22,7 +22,7 @@ from directory_indexer.files import SkipReason
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.indexer import IndexOptions
 from directory_indexer.lock import write_lock
-from directory_indexer.paths import file_path
+from directory_indexer.paths import FilePath, file_path
 from directory_indexer.searching.answers import SearchMode, SearchRequest
 from directory_indexer.walker.small_files import MAX_FILE_BYTES
 
@@ -426,7 +426,7 @@ def test_a_directory_is_forgotten_although_its_vectors_are_lost(index: Index) ->
 def test_after_a_run_that_was_cut_off_no_file_is_parsed_in_the_process(index: Index) -> None:
     index.extract = hostile_formats.tell_process
     with index.docstore.transaction() as transaction:
-        transaction.start_run(pid=1, host="here", command="index")
+        transaction.start_run(pid=1, host="here", verb=Verb.INDEX, directories=[])
     index.write("before.txt", "x")
     index.run()
     index.write("after.txt", "y")
@@ -438,7 +438,7 @@ def test_who_waits_or_may_not_wait_is_told_who_writes_and_how_far_it_is(index: I
     index.write("keys.md", KEYS)
     index.run()
     with index.docstore.transaction() as transaction:
-        run_id = transaction.start_run(pid=4711, host="elsewhere", command="index /docs")
+        run_id = transaction.start_run(pid=4711, host="elsewhere", verb=Verb.INDEX, directories=[FilePath("/docs")])
         transaction.update_run(run_id, RunProgress(Phase.READING, files_done=30, files_total=40))
     waited: list[RunProgress] = []
     with write_lock(index.data_dir / "write.lock", wait=False):

@@ -7,7 +7,7 @@ import pytest
 
 from directory_indexer.chunker.chunks import Chunk
 from directory_indexer.config import LoadedConfig, load_config
-from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRecord
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRecord, Verb
 from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
 from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage
@@ -88,6 +88,7 @@ def index_report() -> IndexReport:
 @pytest.fixture
 def status_report() -> StatusReport:
     progress = RunProgress(Phase.EMBEDDING, 1204, 1204, 9_000_000, 9_000_000, 1200, 5600, 1)
+    docs = (file_path("/home/ann/docs"),)
     return StatusReport(
         directories=(
             DirectoryStatus(
@@ -108,8 +109,8 @@ def status_report() -> StatusReport:
         space=EmbeddingSpace("embedded", "all-MiniLM-L6-v2", 384),
         n_database_bytes=34_000_000,
         n_vector_bytes=12_000_000,
-        running=RunRecord(8, 4242, "box", "index", NOON - 130, NOON - 1, progress),
-        last_run=RunRecord(7, 4100, "box", "index", NOON - 9000, NOON - 7300, progress, Outcome.OUT_OF_TIME),
+        running=RunRecord(8, 4242, "box", Verb.INDEX, docs, NOON - 130, NOON - 1, progress),
+        last_run=RunRecord(7, 4100, "box", Verb.INDEX, docs, NOON - 9000, NOON - 7300, progress, Outcome.OUT_OF_TIME),
     )
 
 

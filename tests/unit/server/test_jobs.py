@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shlex
 import socket
 import subprocess
 import sys
@@ -12,11 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRecord
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRecord, Verb
 from directory_indexer.paths import FilePath
 from directory_indexer.server.jobs import Job, covers, percent, result_of
 
-RUN = RunRecord(7, 123, "host", "index /a/docs /a/notes", 0.0, 1.0, RunProgress(Phase.READING, 5, 10))
+RUN = RunRecord(
+    7, 123, "host", Verb.INDEX, (FilePath("/a/docs"), FilePath("/a/notes")), 0.0, 1.0, RunProgress(Phase.READING, 5, 10)
+)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,7 @@ def test_a_run_whose_process_was_killed_has_failed() -> None:
 
 
 def test_the_directories_of_a_run_are_told_one_by_one() -> None:
-    run = RUN._replace(command=shlex.join(["index", "/a/my docs", "/a/it's"]))
+    run = RUN._replace(directories=(FilePath("/a/my docs"), FilePath("/a/it's")))
     assert result_of(run, joined=False).directories == ("/a/my docs", "/a/it's")
 
 
