@@ -4,21 +4,25 @@ Imports stand where a part is built: a search by words must not pay half a secon
 libraries of the embedder, and `status` none for the parsers.
 """
 
-# ruff: noqa: PLC0415 - see above
-
 from __future__ import annotations
 
 import contextlib
 import glob
 import os
 import threading
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from directory_indexer.chunker import CHUNKER_VERSION, ChunkPolicy
+from directory_indexer.config import LoadedConfig
 from directory_indexer.config.settings import Quantization
 from directory_indexer.config.sources import KEYS
-from directory_indexer.docstore import DocStore, set_aside
+from directory_indexer.docstore.runs import RunRecord
+from directory_indexer.docstore.store import DocStore, Snapshot, set_aside
+from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.docstore.vectors import VectorLine
+from directory_indexer.embedders import Embedder
 from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.errors import (
     CorruptIndexError,
@@ -28,37 +32,41 @@ from directory_indexer.errors import (
     UsageError,
     VectorStoreError,
 )
+from directory_indexer.extractors import EXTRACTOR_VERSION, REDACTION_VERSION
 from directory_indexer.files import source_file
 from directory_indexer.findings import Finding, Verdict
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.heaps import require_room
 from directory_indexer.ids import content_hash
+from directory_indexer.lazy import lazily
 from directory_indexer.lock import write_lock
 from directory_indexer.nofollow import open_file
 from directory_indexer.paths import FilePath, display, file_path, lies_in
+from directory_indexer.relevance.analyzer import ANALYZER_VERSION
+from directory_indexer.searching.texts import FileText, Selection
 from directory_indexer.status import StatusReport
-from directory_indexer.vectorstore import VectorPlace
+from directory_indexer.vectorstore import VectorPlace, VectorStore
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from directory_indexer.config import LoadedConfig
-    from directory_indexer.docstore import Snapshot
-    from directory_indexer.docstore.runs import RunRecord
-    from directory_indexer.docstore.summaries import IndexSummary
-    from directory_indexer.doctor import Doctor
-    from directory_indexer.embedders import Embedder
-    from directory_indexer.indexing.indexer import Indexer
+with lazily:
+    from directory_indexer.doctor import Doctor, provider_finding
+    from directory_indexer.embedders import wordpiece
+    from directory_indexer.embedders.building import Access, build_embedder, planned_space
+    from directory_indexer.indexing.indexer import Indexer, IndexPolicy
     from directory_indexer.indexing.migration import Migration
     from directory_indexer.indexing.vectorizer import Vectorizer
+    from directory_indexer.lock import is_locked
     from directory_indexer.parsing.parse import ParsePolicy
     from directory_indexer.searching.nearest import Nearest
     from directory_indexer.searching.searcher import Searcher
     from directory_indexer.searching.similar import SimilarFiles
-    from directory_indexer.searching.texts import FileText, Selection
-    from directory_indexer.vectorstore import VectorStore
+    from directory_indexer.searching.texts import read_text
+    from directory_indexer.vectorstore.collection import CollectionPlan
+    from directory_indexer.vectorstore.connection import Address, Connection
+    from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
     from directory_indexer.vectorstore.generations import Generations
+    from directory_indexer.vectorstore.server import QdrantServer
+    from directory_indexer.walker.policy import WalkPolicy
+
 
 _LISTED = 1000
 _MAKES_ONE = "dirindex index PATH makes one"
@@ -89,8 +97,6 @@ class App:
     @cached_property
     def searcher(self) -> Searcher:
         """Answer searches."""
-        from directory_indexer.searching.searcher import Searcher
-
         return Searcher(
             docstore=self.docstore,
             nearest=lambda: self._nearest,
@@ -101,21 +107,16 @@ class App:
     def similar_files(self) -> SimilarFiles:
         """Find files like a given one."""
         with _loading("the vector engine", VectorStoreError):
-            from directory_indexer.searching.similar import SimilarFiles
-
-        return SimilarFiles(
-            docstore=self.docstore,
-            nearest=self._nearest,
-            embedder=self.embedder_of,
-            parse_policy=self._parse_policy,
-        )
+            return SimilarFiles(
+                docstore=self.docstore,
+                nearest=self._nearest,
+                embedder=self.embedder_of,
+                parse_policy=self._parse_policy,
+            )
 
     @cached_property
     def indexer(self) -> Indexer:
         """Run index runs."""
-        from directory_indexer.indexing.indexer import Indexer, IndexPolicy
-        from directory_indexer.walker.walk import WalkPolicy
-
         indexing = self._config.indexing
         walk_policy = WalkPolicy(
             ignore_patterns=indexing.ignore_patterns,
@@ -140,8 +141,6 @@ class App:
     def check(self) -> Iterator[Finding]:
         """Look whether the index is whole, its parts agree, and the embedder answers; without an index, only that."""
         if not self._has_index():
-            from directory_indexer.doctor import provider_finding
-
             yield Finding("database", Verdict.WARNING, "there is no index yet", _MAKES_ONE)
             yield provider_finding(self.embedder)
             return
@@ -181,8 +180,6 @@ class App:
             UsageError: the URL is none, or no server is configured to copy from.
             IndexMismatchError: vectors of another model are being made.
         """
-        from directory_indexer.indexing.migration import Migration
-
         qdrant = self._config.storage.qdrant
         if not to_server and not qdrant.endpoint:
             raise UsageError("storage.qdrant.endpoint names no server to copy from", hint="dirindex config shows it")
@@ -215,7 +212,6 @@ class App:
         return self._config.storage.sqlite_path.exists()
 
     def _doctor(self) -> Doctor:
-        from directory_indexer.doctor import Doctor
 
         return Doctor(
             docstore=self.docstore,
@@ -232,8 +228,6 @@ class App:
             NotIndexedError: the index holds no text of the file.
             UsageError: the selection lies beyond the file.
         """
-        from directory_indexer.searching.texts import read_text
-
         with self.docstore.snapshot() as snapshot:
             return read_text(snapshot, path, selection, has_changed=_has_changed(snapshot, path))
 
@@ -275,7 +269,6 @@ class App:
 
     @cached_property
     def _space(self) -> EmbeddingSpace:
-        from directory_indexer.embedders.building import planned_space
 
         embedding = self._config.embedding
         return planned_space(
@@ -302,8 +295,6 @@ class App:
 
     def summary_of(self, snapshot: Snapshot) -> IndexSummary:
         """Tell what answers of one moment are drawn from; a run that was killed changes nothing any more."""
-        from directory_indexer.lock import is_locked
-
         summary = snapshot.summary()
         return summary._replace(is_running=summary.is_running and is_locked(self._lock_path))
 
@@ -330,8 +321,6 @@ class App:
         Raises:
             ProviderError: it cannot be loaded.
         """
-        from directory_indexer.embedders.building import Access, build_embedder
-
         embedding = self._config.embedding
         wanted = self._space if space is None or space.name == self._space.name else space
         # The key belongs to the service that is configured, and to no other.
@@ -370,10 +359,6 @@ class App:
     @cached_property
     def fingerprint(self) -> Fingerprint:
         """Tell what would build the index now."""
-        from directory_indexer.chunker import CHUNKER_VERSION
-        from directory_indexer.extractors import EXTRACTOR_VERSION, REDACTION_VERSION
-        from directory_indexer.relevance.analyzer import ANALYZER_VERSION
-
         indexing = self._config.indexing
         return Fingerprint(
             embedding=self._space.name,
@@ -385,13 +370,11 @@ class App:
 
     @cached_property
     def _nearest(self) -> Nearest:
-        from directory_indexer.searching.nearest import Nearest
 
         return Nearest(place=self._place, vectorstore=self._vectorstore)
 
     @cached_property
     def _vectorizer(self) -> Vectorizer:
-        from directory_indexer.indexing.vectorizer import Vectorizer
 
         return Vectorizer(
             docstore=self.docstore, place=self._place, vectorstore=self._vectorstore, embedder=self.embedder
@@ -403,8 +386,6 @@ class App:
 
     def _all_generations(self) -> Iterator[Generations]:
         """Open the embedded collections of the index: the one in use, and those that a switch fills or leaves."""
-        from directory_indexer.vectorstore.generations import Generations
-
         qdrant = self._config.storage.qdrant
         return (Generations(path) for path in qdrant.path.glob(f"{glob.escape(qdrant.collection)}*"))
 
@@ -432,16 +413,10 @@ class App:
 
     def _embedded_vectorstore(self, line: VectorLine) -> VectorStore:
         with _loading("the vector engine", VectorStoreError):
-            from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
-        from directory_indexer.vectorstore.generations import Generations
-
-        generations = Generations(self._config.storage.qdrant.path / self._collection(line))
-        return EmbeddedVectorStore(generations, dimensions=self._dimensions(line))
+            generations = Generations(self._config.storage.qdrant.path / self._collection(line))
+            return EmbeddedVectorStore(generations, dimensions=self._dimensions(line))
 
     def _qdrant_server(self, line: VectorLine, url: str) -> VectorStore:
-        from directory_indexer.vectorstore.collection import CollectionPlan
-        from directory_indexer.vectorstore.connection import Address, Connection
-        from directory_indexer.vectorstore.server import QdrantServer
 
         qdrant = self._config.storage.qdrant
         address = Address(
@@ -465,9 +440,6 @@ class App:
 
     @cached_property
     def _parse_policy(self) -> ParsePolicy:
-        from directory_indexer.chunker import ChunkPolicy
-        from directory_indexer.embedders.wordpiece import count_tokens
-        from directory_indexer.parsing.parse import ParsePolicy
 
         indexing = self._config.indexing
         n_workers = min(indexing.concurrency, os.cpu_count() or 1)
@@ -475,7 +447,7 @@ class App:
             max_file_size=indexing.max_file_size,
             include_secrets=indexing.include_secrets,
             chunking=ChunkPolicy(size=indexing.chunk_size, overlap=indexing.overlap),
-            count_tokens=count_tokens,
+            count_tokens=wordpiece.count_tokens,
             follow_symlinks=indexing.follow_symlinks,
             n_workers=n_workers,
         )
@@ -496,8 +468,6 @@ class App:
 
     def _going_on(self, runs: tuple[RunRecord, ...]) -> RunRecord | None:
         """Take a run that was killed for ended: it holds no lock any more."""
-        from directory_indexer.lock import is_locked
-
         return runs[0] if runs and runs[0].outcome is None and is_locked(self._lock_path) else None
 
 

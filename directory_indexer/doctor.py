@@ -6,8 +6,10 @@ import os
 import shutil
 import stat
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+from directory_indexer.embedders import Embedder
 from directory_indexer.errors import (
     CorruptIndexError,
     IndexMismatchError,
@@ -16,18 +18,16 @@ from directory_indexer.errors import (
     VectorStoreError,
 )
 from directory_indexer.findings import Finding, Verdict
+from directory_indexer.ids import ChunkId
+from directory_indexer.lazy import lazily
 from directory_indexer.lock import write_lock
 from directory_indexer.paths import os_path
+from directory_indexer.vectorstore import VectorStore
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from directory_indexer.docstore import DocStore, Snapshot
-    from directory_indexer.embedders import Embedder
-    from directory_indexer.ids import ChunkId
+with lazily:
+    from directory_indexer.docstore.store import DocStore, Snapshot
     from directory_indexer.indexing.vectorizer import Vectorizer
-    from directory_indexer.vectorstore import VectorStore
+
 
 _FREE_BYTES = 500_000_000
 _REPAIR = "dirindex doctor --repair mends it"

@@ -23,11 +23,12 @@ DirIndexError                     70  a bug, when nothing more precise is raised
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping
+from typing import ClassVar
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from directory_indexer.lazy import lazily
 
+with lazily:
     import numpy as np
     from numpy.typing import NDArray
 

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import sys
 
+from directory_indexer.lazy import lazily
+
+with lazily:
+    import ctypes
+    import mmap
+
+
 _M_ARENA_MAX = -8
 _N_HEAPS = 2
 _ROOM_BYTES = 134_217_728
@@ -19,7 +26,6 @@ def share_heaps() -> None:
     if sys.platform != "linux":
         return
     # Only a run that embeds pays for it, and numpy needs it anyway.
-    import ctypes  # noqa: PLC0415
 
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none
     if set_option:
@@ -32,8 +38,6 @@ def require_room() -> None:
     Raises:
         MemoryError: there is not.
     """
-    import mmap  # noqa: PLC0415 - only commands that load such libraries pay for it
-
     try:
         mmap.mmap(-1, _ROOM_BYTES).close()
     except OSError as error:

@@ -4,7 +4,12 @@ from typing import NewType
 
 import blake3
 
+from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
+
+with lazily:
+    from hashlib import sha1
+
 
 ContentHash = NewType("ContentHash", bytes)
 """The first 16 bytes of the blake3 hash of a file's bytes or of a chunk's embedded text."""
@@ -28,7 +33,6 @@ def new_chunk_id(path: FilePath, of_content: ContentHash, ordinal: int) -> bytes
     `uuid.uuid5` gives the same in ten times the time.
     """
     # Only a run that reads needs it, and it takes 3 ms to import.
-    from hashlib import sha1  # noqa: PLC0415
 
     name = f"{path}\0{of_content.hex()}\0{ordinal}".encode()
     number = bytearray(sha1(_CHUNK_NAMESPACE + name, usedforsecurity=False).digest()[:16])

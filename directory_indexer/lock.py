@@ -10,13 +10,11 @@ import contextlib
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Self
 
 from directory_indexer.errors import LockedError, StoreError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 if sys.platform == "win32":
     import portalocker

@@ -13,7 +13,13 @@ import stat
 import sys
 from typing import Final
 
+from directory_indexer.lazy import lazily
 from directory_indexer.paths import lies_in
+
+with lazily:
+    import ctypes
+    import msvcrt
+
 
 CAN_OPEN_BELOW: Final = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 """Whether this system opens files from the descriptor of a directory, and refuses links."""
@@ -167,8 +173,6 @@ def _verified(descriptor: int, path: str) -> int:
 if sys.platform == "win32":
 
     def _final_path(descriptor: int) -> str:
-        import ctypes  # noqa: PLC0415 - for Windows alone
-        import msvcrt  # noqa: PLC0415 - for Windows alone
 
         buffer = ctypes.create_unicode_buffer(32_768)
         handle = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import signal
 import time
-from typing import TYPE_CHECKING
+from types import FrameType
 
 from directory_indexer.docstore.runs import Outcome
-
-if TYPE_CHECKING:
-    from types import FrameType
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

@@ -12,18 +12,13 @@ import contextlib
 import os
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import watchfiles
 
+from directory_indexer.docstore.runs import Outcome
 from directory_indexer.errors import UnavailableError
-from directory_indexer.paths import exact_text, lies_in
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from directory_indexer.docstore.runs import Outcome
-    from directory_indexer.paths import FilePath
+from directory_indexer.paths import FilePath, exact_text, lies_in
 
 _QUIET_MS = 500
 """Changes are gathered until none came for so long: an editor that replaces a file makes several."""

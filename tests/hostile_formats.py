@@ -18,7 +18,7 @@ from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors.document import Document
 from directory_indexer.files import SkippedFile, SkipReason
 from directory_indexer.parsing import worker
-from directory_indexer.paths import FilePath, os_path
+from directory_indexer.paths import FilePath, exact_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ def tell_process(_content: bytes, _path: FilePath) -> Document:
 
 def hold_open(_content: bytes, path: FilePath) -> NoReturn:
     """Keep the pipe beside the file open until the process dies."""
-    with Path(f"{os_path(path)}.pipe").open("wb"):
+    with Path(f"{exact_text(path)}.pipe").open("wb"):
         hang()
 
 
@@ -148,7 +148,7 @@ def be_killed() -> None:
 
 
 def kill_once(path: FilePath) -> None:
-    mark = Path(f"{os_path(path)}.killed")
+    mark = Path(f"{exact_text(path)}.killed")
     if not mark.exists():
         mark.touch()
         be_killed()

@@ -9,7 +9,7 @@ import numpy as np
 from fakes import FakeEmbedder
 
 from directory_indexer.chunker import ChunkPolicy
-from directory_indexer.docstore import DocStore
+from directory_indexer.docstore.store import DocStore
 from directory_indexer.embedders.wordpiece import count_tokens
 from directory_indexer.errors import ProviderError
 from directory_indexer.extractors.registry import extract
@@ -22,7 +22,7 @@ from directory_indexer.searching.nearest import Nearest
 from directory_indexer.searching.searcher import Searcher
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
 from directory_indexer.vectorstore.generations import Generations
-from directory_indexer.walker.walk import WalkPolicy
+from directory_indexer.walker.policy import WalkPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,13 +8,16 @@ A document of nothing but white space has no chunks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from directory_indexer.chunker.chunks import Chunk
+from directory_indexer.extractors.document import Document
+from directory_indexer.lazy import lazily
 
-    from directory_indexer.chunker.chunks import Chunk
-    from directory_indexer.extractors.document import Document
+with lazily:
+    from directory_indexer.chunker.chunking import cut_document
+
 
 CHUNKER_VERSION: Final = 2
 """Counts the changes that make other chunks of the same document."""
@@ -36,6 +39,5 @@ def chunk(document: Document, *, policy: ChunkPolicy, count_tokens: Callable[[st
     `count_tokens` must not find more tokens in a text than in the parts that it has when it is cut at white space.
     """
     # Its patterns take 10 ms to compile, which a process that hands files to others does without.
-    from directory_indexer.chunker.chunking import cut_document  # noqa: PLC0415
 
     return cut_document(document, policy, count_tokens)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, groupby, pairwise, takewhile
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from directory_indexer.chunker import ChunkPolicy
 from directory_indexer.chunker.chunks import Chunk
 from directory_indexer.chunker.cutting import Ruler, Unit, cut, sentence_starts, units_of
-from directory_indexer.extractors.document import Section
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from directory_indexer.chunker import ChunkPolicy
-    from directory_indexer.extractors.document import Document
+from directory_indexer.extractors.document import Document, Section
 
 
 def cut_document(document: Document, policy: ChunkPolicy, count_tokens: Callable[[str], int]) -> tuple[Chunk, ...]:

@@ -9,10 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import Final, NamedTuple
 
 
 class Unit(NamedTuple):

@@ -3,8 +3,6 @@
 The commands are imported once signals, collector and threads are set, for that is most of what a short command does.
 """
 
-# ruff: noqa: PLC0415 - see above
-
 from __future__ import annotations
 
 import contextlib
@@ -13,15 +11,21 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from itertools import pairwise, takewhile
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from directory_indexer.cli.streams import secure_streams
 from directory_indexer.errors import DirIndexError, UnavailableError, UsageError
 from directory_indexer.isolation import GC_THRESHOLD
+from directory_indexer.lazy import lazily
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+with lazily:
+    import traceback
+
+    from directory_indexer.cli.commands import cli, leave_out_options
+    from directory_indexer.cli.output import Output
+
 
 __all__ = ["main"]
 
@@ -58,8 +62,6 @@ def main() -> NoReturn:
 
 def _exit_code() -> int:
     try:
-        from directory_indexer.cli.commands import cli, leave_out_options
-
         if not os.environ.get("_DIRINDEX_COMPLETE"):  # the shell may ask for the options of any command
             leave_out_options(except_of=next((one for one in sys.argv[1:] if not one.startswith("-")), ""))
         # The vector engine writes small files anew when it opens and closes a generation.
@@ -87,7 +89,6 @@ def _as_json() -> bool:
 
 
 def _tell(error: DirIndexError) -> int:
-    from directory_indexer.cli.output import Output
 
     output = Output(quiet=False, verbose=False, as_json=_as_json())
     try:
@@ -157,7 +158,6 @@ def _data_dir(arguments: Sequence[str]) -> str:
 
 
 def _report_bug(error: Exception) -> int:
-    import traceback
 
     text = "".join(traceback.format_exception(error))
     log = os.path.expanduser(os.path.join(_data_dir(sys.argv[1:]), "dirindex.log"))

@@ -3,33 +3,48 @@
 What a command needs is imported inside it, so that `--help` and completion load no model, no parser and no store.
 """
 
-# ruff: noqa: PLC0415, PLR0913 - see above; each option of a command is a parameter of its function
+# ruff: noqa: PLR0913 - see above; each option of a command is a parameter of its function
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from directory_indexer import __version__
 from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, first_and_last, given_path, since
 from directory_indexer.cli.output import Output
+from directory_indexer.errors import ConsentNeededError, DirIndexError, StoreError, UsageError
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath, display, exact_text
+from directory_indexer.render.printable import printable
+from directory_indexer.searching.answers import SearchResult
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from directory_indexer.app import App
+with lazily:
+    from directory_indexer import watcher
+    from directory_indexer.app import App, resolved_path
+    from directory_indexer.config import config_location, load_config
+    from directory_indexer.config.example import write_example
+    from directory_indexer.docstore.runs import Outcome
+    from directory_indexer.findings import Verdict
     from directory_indexer.indexing.indexer import IndexOptions
     from directory_indexer.indexing.report import IndexReport
-    from directory_indexer.paths import FilePath
+    from directory_indexer.render import answers, json_pages, reports
     from directory_indexer.render.answers import View
-    from directory_indexer.searching.answers import SearchResult
-    from directory_indexer.searching.texts import Selection
-    from directory_indexer.server.access import Access
+    from directory_indexer.render.spans import plain
+    from directory_indexer.searching.answers import SearchMode, SearchRequest
+    from directory_indexer.searching.texts import Selection, Unit
+    from directory_indexer.server import ServeOptions, serve_http, serve_stdio
+    from directory_indexer.server.access import Access, names_of, parse_address, read_token
+    from directory_indexer.server.client_configs import client_named, launch_of, place, snippet
     from directory_indexer.signals import StopSwitch
+
 
 _NOTHING_FOUND = 1
 _SOME_FAILED = 1
@@ -111,10 +126,6 @@ def index(
     as_json: AsJson = False,
 ) -> None:
     """Add directories to the index, or bring tracked ones up to date."""
-    from directory_indexer.indexing.indexer import IndexOptions
-    from directory_indexer.render import json_pages, reports
-    from directory_indexer.signals import StopSwitch
-
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     wanted = [os.fspath(path) for path in paths or ()]
     app = _app(config, data_dir, output)
@@ -174,10 +185,6 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Find passages by meaning and by words, best first."""
-    from directory_indexer.app import resolved_path
-    from directory_indexer.render.answers import View
-    from directory_indexer.searching.answers import SearchMode, SearchRequest
-
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     request = SearchRequest(
         query=query,
@@ -209,9 +216,6 @@ def similar(
     as_json: AsJson = False,
 ) -> None:
     """Find files like this one."""
-    from directory_indexer.app import resolved_path
-    from directory_indexer.render.answers import View
-
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     app = _existing_app(config, data_dir, output)
     within = (resolved_path(os.fspath(path)),) if path else ()
@@ -234,9 +238,6 @@ def get(
     as_json: AsJson = False,
 ) -> None:
     """Print the indexed text of a file, or a part of it."""
-    from directory_indexer.app import resolved_path
-    from directory_indexer.render import answers, json_pages
-
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     selection = _selection(chunks=chunks, lines=lines, pages=pages)
     app = _existing_app(config, data_dir, output)
@@ -261,11 +262,6 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Show what is indexed, by words and by meaning, and what was left out and why."""
-    import time
-
-    from directory_indexer.app import resolved_path
-    from directory_indexer.render import json_pages, reports
-
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     app = _existing_app(config, data_dir, output)
     report = app.status(resolved_path(os.fspath(path)) if path else None)
@@ -286,8 +282,6 @@ def forget(
     as_json: AsJson = False,
 ) -> None:
     """Stop tracking a directory, and remove what was indexed for it; its files stay as they are."""
-    import json
-
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     app = _existing_app(config, data_dir, output)
     with output.progress() as listener:
@@ -325,12 +319,6 @@ def migrate(
     What was interrupted goes on when it is run again. The index answers from where its vectors were until the
     configuration names the other place.
     """
-    from directory_indexer.docstore.runs import Outcome
-    from directory_indexer.errors import UsageError
-    from directory_indexer.render import json_pages, reports
-    from directory_indexer.render.spans import plain
-    from directory_indexer.signals import StopSwitch
-
     if bool(to_server) == to_embedded:
         raise UsageError("say where to: --to-server URL or --to-embedded")
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
@@ -360,10 +348,6 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check configuration, embedding, both stores and whether they agree."""
-    from directory_indexer.errors import StoreError
-    from directory_indexer.findings import Verdict
-    from directory_indexer.render import json_pages, reports
-
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     app = _existing_app(config, data_dir, output) if repair else _app(config, data_dir, output)
     try:
@@ -413,9 +397,6 @@ def serve(
     verbose: Verbose = False,
 ) -> None:
     """Serve the index to assistants over MCP, on standard input and output or over HTTP."""
-    from directory_indexer.app import resolved_path
-    from directory_indexer.server import ServeOptions, serve_http, serve_stdio
-
     output = Output(quiet=quiet, verbose=verbose, as_json=False)
     allowed = tuple(resolved_path(os.fspath(one)) for one in directories or ())
     access = None if http is None else _access(http, allow_host or (), token_file, needs_token=not no_token)
@@ -432,7 +413,6 @@ def serve(
 
 
 def _access(http: str, allow_host: Sequence[str], token_file: Path | None, *, needs_token: bool) -> Access:
-    from directory_indexer.server.access import Access, names_of, parse_address, read_token
 
     address = parse_address(http)
     return Access(address, names_of(allow_host, address), read_token(token_file, os.environ), needs_token)
@@ -448,8 +428,6 @@ def _print_config(
     config: Path | None,
     data_dir: Path | None,
 ) -> None:
-    from directory_indexer.paths import exact_text
-    from directory_indexer.server.client_configs import client_named, launch_of, place, snippet
 
     client = client_named(name)
     arguments = ["serve", *map(exact_text, allowed), *(["--watch"] if watch else [])]
@@ -476,9 +454,6 @@ def show_config(
     as_json: AsJson = False,
 ) -> None:
     """Show every value of the configuration and where it comes from."""
-    from directory_indexer.config import load_config
-    from directory_indexer.render import json_pages, reports
-
     if context.invoked_subcommand:
         return
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
@@ -498,9 +473,6 @@ def init_config(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no notes.")] = False,
 ) -> None:
     """Write a configuration file in which every key is explained."""
-    from directory_indexer.config import config_location
-    from directory_indexer.config.example import write_example
-
     path = config_location(file=config, data_dir=data_dir, environ=os.environ).value
     write_example(path)
     Output(quiet=quiet, verbose=False, as_json=False).notes([f"{path} written; every line of it is a comment"])
@@ -514,8 +486,6 @@ def _existing_app(config: Path | None, data_dir: Path | None, output: Output) ->
 
 
 def _app(config: Path | None, data_dir: Path | None, output: Output) -> App:
-    from directory_indexer.app import App
-    from directory_indexer.config import load_config
 
     loaded = load_config(file=config, data_dir=data_dir, environ=os.environ)
     output.notes(loaded.warnings)
@@ -523,7 +493,6 @@ def _app(config: Path | None, data_dir: Path | None, output: Output) -> App:
 
 
 def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, output: Output) -> IndexReport:
-    from directory_indexer.errors import ConsentNeededError
 
     try:
         with output.progress() as listener:
@@ -538,12 +507,6 @@ def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, 
 
 
 def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> None:
-    from directory_indexer.errors import DirIndexError
-    from directory_indexer.indexing.indexer import IndexOptions
-    from directory_indexer.paths import display, exact_text
-    from directory_indexer.render import reports
-    from directory_indexer.render.spans import plain
-    from directory_indexer.watcher import watch
 
     def update(touched: Sequence[FilePath]) -> None:
         try:
@@ -562,14 +525,11 @@ def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> No
     roots = app.indexer.tracked(paths)
     output.notes([f"watching {', '.join(map(display, roots))}; ^C ends it"])
     own = os.path.realpath(app.loaded.data_dir)
-    watch(roots, update, directories=app.indexer.directories, stop_reason=switch.reason, except_below=own)
+    watcher.watch(roots, update, directories=app.indexer.directories, stop_reason=switch.reason, except_below=own)
 
 
 def _tell_failures(report: IndexReport) -> None:
     """Say on standard error why a quiet run does not end with 0."""
-    from directory_indexer.paths import display
-    from directory_indexer.render.printable import printable
-
     for failure in report.failures[:_FAILURES_TOLD]:
         sys.stderr.write(f"dirindex: {printable(display(failure.path))}: {printable(failure.message)}\n")
     if len(report.failures) > _FAILURES_TOLD:
@@ -579,7 +539,6 @@ def _tell_failures(report: IndexReport) -> None:
 
 
 def _index_exit_code(report: IndexReport) -> int:
-    from directory_indexer.docstore.runs import Outcome
 
     if report.outcome is Outcome.INTERRUPTED:
         return _INTERRUPTED
@@ -589,8 +548,6 @@ def _index_exit_code(report: IndexReport) -> int:
 
 
 def _show(app: App, result: SearchResult, output: Output, *, view: View, explain: bool, first: int) -> None:
-    from directory_indexer.render import answers, json_pages
-    from directory_indexer.render.answers import View
 
     shown = result._replace(hits=result.hits[first:])
     if output.as_json:
@@ -606,8 +563,6 @@ def _show(app: App, result: SearchResult, output: Output, *, view: View, explain
 
 
 def _selection(*, chunks: str | None, lines: str | None, pages: str | None) -> Selection | None:
-    from directory_indexer.errors import UsageError
-    from directory_indexer.searching.texts import Selection, Unit
 
     units = ((Unit.CHUNKS, chunks), (Unit.LINES, lines), (Unit.PAGES, pages))
     given = [(unit, text) for unit, text in units if text is not None]

@@ -3,8 +3,6 @@
 How it writes is imported where it is known to be needed: rich is for terminals only, and `--help` needs none of it.
 """
 
-# ruff: noqa: PLC0415 - see above
-
 from __future__ import annotations
 
 import contextlib
@@ -12,15 +10,19 @@ import os
 import shutil
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+from directory_indexer.docstore.runs import RunProgress
+from directory_indexer.errors import DirIndexError
+from directory_indexer.lazy import lazily
+from directory_indexer.render.printable import PathStyle, printable
+from directory_indexer.render.spans import Line
 
-    from directory_indexer.docstore.runs import RunProgress
-    from directory_indexer.errors import DirIndexError
-    from directory_indexer.render.printable import PathStyle
-    from directory_indexer.render.spans import Line
+with lazily:
+    from directory_indexer.render.json_pages import error_json
+    from directory_indexer.render.progress import ProgressLines
+    from directory_indexer.render.spans import plain
+    from directory_indexer.render.terminal import live_progress, styled
 
 
 class Output:
@@ -35,8 +37,6 @@ class Output:
     @property
     def paths(self) -> PathStyle:
         """Shorten paths for a person; in a pipe they are absolute."""
-        from directory_indexer.render.printable import PathStyle
-
         if not self.is_terminal:
             return PathStyle()
         return PathStyle(working_directory=_working_directory(), home=os.path.expanduser("~"))
@@ -44,12 +44,8 @@ class Output:
     def lines(self, lines: Iterable[Line]) -> None:
         """Write lines to standard output, in colour on a terminal."""
         if self.is_terminal:
-            from directory_indexer.render.terminal import styled
-
             self.data(styled(lines, width=shutil.get_terminal_size().columns, environ=os.environ))
         else:
-            from directory_indexer.render.spans import plain
-
             self.data(plain(lines))
 
     def data(self, text: str) -> None:
@@ -66,11 +62,7 @@ class Output:
 
     def error(self, error: DirIndexError) -> None:
         """Say what went wrong and what to do."""
-        from directory_indexer.render.printable import printable
-
         if self.as_json:
-            from directory_indexer.render.json_pages import error_json
-
             self.data(error_json(error))
             return
         message = "\n".join(map(printable, error.message.split("\n")))
@@ -84,13 +76,9 @@ class Output:
         if self.quiet:
             yield lambda _: None
         elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-            from directory_indexer.render.terminal import live_progress
-
             with live_progress(sys.stderr, clock=time.monotonic) as listener:
                 yield listener
         else:
-            from directory_indexer.render.progress import ProgressLines
-
             yield ProgressLines(lambda text: self.notes([text]), clock=time.monotonic)
 
 

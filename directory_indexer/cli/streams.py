@@ -7,14 +7,14 @@ import errno
 import io
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TextIO
 
 from directory_indexer.errors import UnavailableError
+from directory_indexer.lazy import lazily
 
-if TYPE_CHECKING:
-    from typing import TextIO
-
+with lazily:
     from typing_extensions import Buffer
+
 
 _MODES = {0: os.O_RDONLY, 1: os.O_RDONLY, 2: os.O_WRONLY}
 """What stands for a closed stream: no input, an output that refuses to be written, messages that nobody reads."""

@@ -11,8 +11,9 @@ import json
 import os
 import re
 import stat
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from directory_indexer.config.kinds import Mistake, Secret, SecretText
 from directory_indexer.config.settings import PROVIDERS, Config, built, contradictions
@@ -28,9 +29,6 @@ from directory_indexer.config.sources import (
     variable_of,
 )
 from directory_indexer.errors import ConfigError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _LONGEST_SHOWN = 60
 _OPEN_TO_OTHERS = 0o077

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 from directory_indexer.config.settings import Config, Key, entries_of
 from directory_indexer.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _INTRODUCTION = """\
 // The configuration of dirindex. Every key is shown with its default: take the // away to change one.

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from directory_indexer.config.jsonc import parse_jsonc
 from directory_indexer.config.settings import Config, keys_below
 from directory_indexer.errors import ConfigError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 Value = TypeVar("Value")
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from directory_indexer.credentials.formats import format_spans
 from directory_indexer.credentials.key_blocks import key_spans
@@ -17,11 +18,7 @@ from directory_indexer.credentials.named_values import named_spans
 from directory_indexer.credentials.spans import SecretSpan, masked, merged
 from directory_indexer.credentials.strength import is_strong
 from directory_indexer.credentials.tokens import token_spans
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from directory_indexer.extractors.document import Document, Section
+from directory_indexer.extractors.document import Document, Section
 
 __all__ = ["Redaction", "SecretSpan", "redact", "redact_document", "secret_spans"]
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from directory_indexer.credentials.late import LatePattern
 from directory_indexer.credentials.names import Naming, naming_of
 from directory_indexer.credentials.spans import SecretSpan, line_start
 from directory_indexer.credentials.strength import is_password, is_phrase, is_placeholder, is_strong
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _PASSWORD: Final = Naming.PASSWORD.value
 

@@ -6,13 +6,11 @@ A key must be whole enough: a text that only shows what a key looks like, or a k
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from directory_indexer.credentials.late import LatePattern
 from directory_indexer.credentials.spans import SecretSpan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PRIVATE_KEY: Final = "private key"
 

@@ -8,21 +8,17 @@ the rest alone.
 from __future__ import annotations
 
 import json
+import sqlite3
+from collections.abc import Iterable
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from directory_indexer.docstore.schema import PARENT
-from directory_indexer.files import SkipReason, SourceFile
+from directory_indexer.files import SkipReason, SourceFile, Stamp
 from directory_indexer.ids import ContentHash
 from directory_indexer.paths import FilePath, prefix_of
 from directory_indexer.walker.listing import IgnoredPath, Settled, SettledDirectory
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable
-
-    from directory_indexer.files import Stamp
 
 KNOWN_COLUMNS = (
     "path, size, mtime_ns, changed_ns, inode, is_settled, hash, recipe, state, reason, detail, "

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar, cast
 
 from directory_indexer.chunker.chunks import Chunk
 from directory_indexer.docstore.texts import unpacked
 from directory_indexer.ids import ChunkId, chunk_id_from_bytes
 from directory_indexer.paths import FilePath, prefix_of
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 Answer = TypeVar("Answer")
 

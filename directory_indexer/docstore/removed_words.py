@@ -6,11 +6,13 @@ for a large part may never happen. So all parts are merged once the oldest remov
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-if TYPE_CHECKING:
+from directory_indexer.lazy import lazily
+
+with lazily:
     import sqlite3
-    from collections.abc import Callable
+
 
 KEPT_SECONDS = 86_400
 """Of 100,000 chunks, merging takes 0.7 s of processor time: too much for every run that removes a file."""

@@ -7,13 +7,14 @@ three. The full-text table keeps no text; what it was given is computed again fr
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from directory_indexer.errors import StoreError
+from directory_indexer.lazy import lazily
 from directory_indexer.relevance.analyzer import FTS_COLUMNS, FTS_TOKENIZE
 
-if TYPE_CHECKING:
+with lazily:
     import sqlite3
+
 
 SCHEMA_VERSION = 7
 

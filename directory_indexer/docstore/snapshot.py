@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+import sqlite3
+from collections.abc import Iterable, Sequence
 
 from directory_indexer.docstore.known import KNOWN_COLUMNS, KnownFile, KnownFiles, known_by_path
 from directory_indexer.docstore.reading import (
@@ -24,10 +25,6 @@ from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
 from directory_indexer.ids import ChunkId, chunk_id_bytes, chunk_id_from_bytes
 from directory_indexer.paths import FilePath, os_path
 from directory_indexer.relevance.analyzer import FTS_WEIGHTS
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Sequence
 
 _BM25 = f"bm25(chunks_fts, {', '.join(map(str, FTS_WEIGHTS))})"
 

@@ -8,33 +8,26 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import time
 import uuid
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
-from directory_indexer.chunker.chunks import embedding_text
+from directory_indexer.chunker.chunks import Chunk, embedding_text
 from directory_indexer.docstore.known import FileState, left_out_of
 from directory_indexer.docstore.removed_words import note_removal
+from directory_indexer.docstore.runs import Outcome, RunProgress, Verb
 from directory_indexer.docstore.schema import FTS_TABLE
 from directory_indexer.docstore.texts import packed, unpacked
-from directory_indexer.docstore.vectors import FORMER, GENERATION_KEYS, GONE_FORMER, NEEDLESS
-from directory_indexer.files import SourceFile
+from directory_indexer.docstore.vectors import FORMER, GENERATION_KEYS, GONE_FORMER, NEEDLESS, EmbeddedChunk
+from directory_indexer.embedders.space import EmbeddingSpace
+from directory_indexer.files import FileFailure, SkippedFile, SourceFile
 from directory_indexer.ids import chunk_id_bytes, content_hash, new_chunk_id
+from directory_indexer.parsing.outcomes import ParsedFile, UnchangedFile
 from directory_indexer.paths import FilePath, well_formed
 from directory_indexer.relevance.analyzer import FTS_COLUMNS, index_fields
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from directory_indexer.chunker.chunks import Chunk
-    from directory_indexer.docstore.runs import Outcome, RunProgress, Verb
-    from directory_indexer.docstore.vectors import EmbeddedChunk
-    from directory_indexer.embedders.space import EmbeddingSpace
-    from directory_indexer.files import FileFailure, SkippedFile
-    from directory_indexer.parsing.outcomes import ParsedFile, UnchangedFile
-    from directory_indexer.vectorstore import VectorPlace
-    from directory_indexer.walker.listing import SettledDirectory
+from directory_indexer.vectorstore import VectorPlace
+from directory_indexer.walker.listing import SettledDirectory
 
 _RUNS_KEPT = 100
 _LINE_KEYS = ("space", "suffix", *GENERATION_KEYS.values())

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, NamedTuple, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, cast
 
 from directory_indexer.chunker.chunks import embedding_text
-from directory_indexer.docstore.reading import CHUNK_COLUMNS, CHUNK_TABLES, Reading, batches, indexed_chunk, marks
+from directory_indexer.docstore.reading import (
+    CHUNK_COLUMNS,
+    CHUNK_TABLES,
+    IndexedChunk,
+    Reading,
+    batches,
+    indexed_chunk,
+    marks,
+)
 from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.errors import IndexMismatchError
 from directory_indexer.ids import ChunkId, ContentHash, chunk_id_bytes, chunk_id_from_bytes
+from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.vectorstore import VectorPlace, VectorPoint
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
+with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.docstore.reading import IndexedChunk
-    from directory_indexer.ids import ChunkId
 
 GENERATION_KEYS = {VectorPlace.EMBEDDED: "generation", VectorPlace.SERVER: "generation_on_server"}
 """Under which key each vector store's generation is remembered; both hold the same vectors where both are named."""

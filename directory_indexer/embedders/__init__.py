@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
+from directory_indexer.lazy import lazily
 
+with lazily:
     import numpy as np
     from numpy.typing import NDArray
-
-    from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
 
 
 class Embedder(Protocol):

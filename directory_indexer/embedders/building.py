@@ -1,21 +1,22 @@
 """Builds the embedder that settings ask for, and tells before what space its vectors will lie in."""
 
-# ruff: noqa: PLC0415 - nobody pays for the libraries of a provider that is not asked for
-
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from directory_indexer.embedders import Embedder
 from directory_indexer.embedders.model_files import DIMENSIONS
 from directory_indexer.embedders.prefixes import known_prefixes
 from directory_indexer.embedders.space import EmbeddingSpace
+from directory_indexer.lazy import lazily
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from directory_indexer.embedders import Embedder
+with lazily:
+    from directory_indexer.embedders.embedded import EmbeddedEmbedder
+    from directory_indexer.embedders.ollama import OllamaService
+    from directory_indexer.embedders.openai import OpenAIService
+    from directory_indexer.embedders.remote import RemoteEmbedder
     from directory_indexer.embedders.service import EmbeddingService
 
 
@@ -60,10 +61,7 @@ def build_embedder(space: EmbeddingSpace, access: Access, *, sleep: Callable[[fl
         ProviderError: it cannot be loaded, or what it needs is not configured.
     """
     if space.provider == "embedded":
-        from directory_indexer.embedders.embedded import EmbeddedEmbedder
-
         return EmbeddedEmbedder()
-    from directory_indexer.embedders.remote import RemoteEmbedder
 
     return RemoteEmbedder(
         _SERVICES[space.provider](space, access),
@@ -75,7 +73,6 @@ def build_embedder(space: EmbeddingSpace, access: Access, *, sleep: Callable[[fl
 
 
 def _ollama(space: EmbeddingSpace, access: Access) -> EmbeddingService:
-    from directory_indexer.embedders.ollama import OllamaService
 
     return OllamaService(
         endpoint=space.endpoint or "",
@@ -87,7 +84,6 @@ def _ollama(space: EmbeddingSpace, access: Access) -> EmbeddingService:
 
 
 def _openai(space: EmbeddingSpace, access: Access) -> EmbeddingService:
-    from directory_indexer.embedders.openai import OpenAIService
 
     return OpenAIService(
         endpoint=space.endpoint or "",

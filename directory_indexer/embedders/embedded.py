@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 # Asked to stop only after its import, the runtime has given the machine an id and recorded events to upload.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
+from collections.abc import Sequence
 
 import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime_state
@@ -22,12 +23,13 @@ from directory_indexer.embedders.model_files import DIMENSIONS, MODEL_DIRECTORY,
 from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.embedders.wordpiece import token_ids
 from directory_indexer.errors import ProviderError
+from directory_indexer.lazy import lazily
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+with lazily:
     from concurrent.futures import ThreadPoolExecutor
 
     from numpy.typing import NDArray
+
 
 __all__ = ["DIMENSIONS", "MAX_TOKENS", "EmbeddedEmbedder"]
 
@@ -103,7 +105,6 @@ class EmbeddedEmbedder:
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
         # A query needs no threads, and this takes 8 ms to import.
-        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
 
         return ThreadPoolExecutor(self._threads, thread_name_prefix="embed")
 

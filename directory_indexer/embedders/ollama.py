@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 import httpx
 import ollama
@@ -20,9 +20,6 @@ from directory_indexer.embedders.service import (
     status_error,
 )
 from directory_indexer.errors import ProviderError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class OllamaService:

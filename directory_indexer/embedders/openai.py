@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import openai
@@ -20,9 +20,11 @@ from directory_indexer.embedders.service import (
     status_error,
 )
 from directory_indexer.errors import ProviderError
+from directory_indexer.lazy import lazily
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+with lazily:
+    from directory_indexer.embedders.tokens import openai_tokens
+
 
 _AZURE_HOSTS = (".openai.azure.com", ".cognitiveservices.azure.com")
 _OWN_HOSTS = ("api.openai.com", *_AZURE_HOSTS)
@@ -52,7 +54,6 @@ class OpenAIService:
         # Servers of others must not cause a download, whatever they call their models.
         if estimate < _WORTH_COUNTING or not (urlsplit(self._endpoint).hostname or "").endswith(_OWN_HOSTS):
             return estimate
-        from directory_indexer.embedders.tokens import openai_tokens  # noqa: PLC0415 - it is rarely needed
 
         return openai_tokens(text, model=self._model) or estimate
 

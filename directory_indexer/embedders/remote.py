@@ -12,21 +12,19 @@ import random
 import re
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from directory_indexer.embedders.service import ServiceError, Trouble
+from directory_indexer.embedders.service import Answer, EmbeddingService, ServiceError, Trouble
 from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.errors import ProviderError, TextsRefusedError
+from directory_indexer.lazy import lazily
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
+with lazily:
     from numpy.typing import NDArray
 
-    from directory_indexer.embedders.service import Answer, EmbeddingService
 
 _PATIENT = {Trouble.THROTTLED: 7, Trouble.AWAY: 5, Trouble.BROKEN: 4, Trouble.SLOW: 1, Trouble.REFUSED: 1}
 """How often a request of a run is made: the waits between seven of them add up to a minute, a usual rate limit."""

@@ -10,16 +10,14 @@ import contextlib
 import email.utils
 import json
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from directory_indexer.errors import ProviderError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 CONNECT_SECONDS = 5.0
 """A server that is there takes a connection at once."""

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 import string
 from functools import cache
-from typing import TYPE_CHECKING
 
 from directory_indexer.embedders.model_files import verified_file
+from directory_indexer.lazy import lazily
 
-if TYPE_CHECKING:
+with lazily:
     from tokenizers import Tokenizer
+
 
 START_TOKEN = 101
 END_TOKEN = 102
@@ -51,7 +52,6 @@ def _vocabulary() -> dict[str, int]:
 
 @cache
 def _tokenizer() -> Tokenizer:
-    from tokenizers import Tokenizer  # noqa: PLC0415 - see above
 
     tokenizer = Tokenizer.from_file(verified_file("tokenizer.json"))
     tokenizer.no_padding()

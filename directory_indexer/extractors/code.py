@@ -11,20 +11,16 @@ import importlib.util
 import re
 import time
 from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, cast
+from types import ModuleType
+from typing import NamedTuple, cast
 
-from tree_sitter import Language, Parser, Query, QueryCursor
+from tree_sitter import Language, Node, Parser, Point, Query, QueryCursor
 
 from directory_indexer.extractors.document import Document, Section
 from directory_indexer.extractors.grammars import GRAMMARS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from types import ModuleType
-
-    from tree_sitter import Node, Point
 
 CODE_KINDS: frozenset[str] = frozenset(GRAMMARS)
 """The kinds of file that `extract_code` can read."""

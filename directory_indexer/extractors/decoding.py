@@ -9,14 +9,16 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from directory_indexer.errors import SkipFileError
 from directory_indexer.extractors.binary import describe
 from directory_indexer.files import SkipReason
+from directory_indexer.lazy import lazily
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+with lazily:
+    import chardet
 
 
 def decode(content: bytes) -> str:
@@ -144,7 +146,6 @@ def _decode_detected(content: bytes) -> str | None:
 
 def _detected_encoding(content: bytes) -> str:
     # 40 ms to import, for the one file in hundreds that is not UTF-8.
-    import chardet  # noqa: PLC0415
 
     found = chardet.detect(
         b"\n".join(_foreign_lines(content)),

@@ -6,14 +6,11 @@ A name decides before content, for it is what the author says; content decides w
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from directory_indexer.extractors.kind_table import ALIASES, CODE, DATA, DOCS, FILE_NAMES, INERT_SUFFIXES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from directory_indexer.paths import FilePath
+from directory_indexer.paths import FilePath
 
 PLAIN: Final = "text"
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.outline import Heading, one_line, sections_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def extract_markdown(text: str, kind: str) -> Document:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
 
 from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.outline import Heading, one_line, sections_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 def extract_markup(text: str, kind: str) -> Document:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 
 from directory_indexer.errors import ExtractionError
 from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.markdown import markdown_headings, title_of
 from directory_indexer.extractors.outline import Heading, sections_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def extract_notebook(text: str, kind: str) -> Document:

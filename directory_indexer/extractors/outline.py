@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 from directory_indexer.extractors.document import Section
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _MAX_TITLE_CHARACTERS: Final = 200
 """A heading goes into every chunk below it, so a hostile one must not multiply."""

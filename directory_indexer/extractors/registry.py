@@ -5,21 +5,22 @@ An extractor is imported for the first file that it reads: all of them take 10 m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from directory_indexer.errors import SkipFileError
 from directory_indexer.extractors import plain
 from directory_indexer.extractors.decoding import decode
+from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.kinds import GROUPS, kind_of
 from directory_indexer.files import SkipReason
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from directory_indexer.extractors.document import Document
-    from directory_indexer.paths import FilePath
+with lazily:
+    from directory_indexer.extractors import code, pdf
 
 
 def extract(content: bytes, path: FilePath) -> Document:
@@ -65,14 +66,12 @@ def _extractor_of(kind: str) -> Callable[[str, str], Document]:
 
 def _extract_code(text: str, kind: str) -> Document:
     # tree-sitter takes 15 ms to import and 10 ms for each grammar: too much for a tree of notes.
-    from directory_indexer.extractors import code  # noqa: PLC0415
 
     return code.extract_code(text, kind) if kind in code.CODE_KINDS else plain.extract_plain(text, kind)
 
 
 def _extract_pdf(content: bytes) -> Document:
     # pymupdf takes 2 s to import.
-    from directory_indexer.extractors import pdf  # noqa: PLC0415
 
     return pdf.extract_pdf(content)
 

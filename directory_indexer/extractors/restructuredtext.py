@@ -6,14 +6,12 @@ A line scanner, because docutils runs directives, writes to stderr and reads 0.3
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.markdown import title_of
 from directory_indexer.extractors.outline import Heading, one_line, sections_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def extract_restructuredtext(text: str, kind: str) -> Document:

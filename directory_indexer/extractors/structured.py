@@ -7,13 +7,11 @@ nothing in a hostile file is expanded, nested or built.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 from directory_indexer.extractors.document import Document, Section
 from directory_indexer.extractors.outline import Heading, one_line, sections_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 def extract_json(text: str, kind: str) -> Document:

@@ -6,21 +6,22 @@ Apart from what sends them off, for a run that has nothing to embed need not loa
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from directory_indexer.embedders import Embedder
 from directory_indexer.errors import ProviderError, TextsRefusedError, VectorStoreError
+from directory_indexer.ids import ContentHash
+from directory_indexer.lazy import lazily
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
+with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
     from directory_indexer.docstore.vectors import PendingChunk
-    from directory_indexer.embedders import Embedder
-    from directory_indexer.ids import ContentHash
+
 
 _GRACE_SECONDS = 5.0
 """So long a run that must stop waits for batches that a provider still has."""

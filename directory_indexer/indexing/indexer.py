@@ -6,10 +6,13 @@ import contextlib
 import os
 import shutil
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 from directory_indexer.docstore.known import FileState
-from directory_indexer.docstore.runs import Phase, RunProgress, Verb
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, Verb
+from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.errors import (
     ConsentNeededError,
     LockedError,
@@ -23,26 +26,20 @@ from directory_indexer.errors import (
 from directory_indexer.files import FileFailure, Stage
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.planner import Plan, plan
-from directory_indexer.indexing.report import EmbeddingEstimate
-from directory_indexer.indexing.runs import recorded_run, who_writes
+from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
+from directory_indexer.indexing.runs import Run, recorded_run, who_writes
 from directory_indexer.indexing.updater import Updater, explained
+from directory_indexer.lazy import lazily
 from directory_indexer.lock import write_lock
 from directory_indexer.paths import FilePath, display, file_path, lies_in, os_path
-from directory_indexer.walker.listing import Settled
+from directory_indexer.walker.listing import Listing, SameListing, Settled
+from directory_indexer.walker.policy import WalkPolicy
 from directory_indexer.walker.walk import walk
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from directory_indexer.docstore import DocStore, Snapshot
-    from directory_indexer.docstore.runs import Outcome
-    from directory_indexer.indexing.report import IndexReport
-    from directory_indexer.indexing.runs import Run
+with lazily:
     from directory_indexer.indexing.vectorizer import Vectorizer
     from directory_indexer.parsing.parse import ParsePolicy
-    from directory_indexer.walker.listing import Listing, SameListing
-    from directory_indexer.walker.walk import WalkPolicy
+
 
 BYTES_PER_TEXT_BYTE = 3
 """What an index takes on disk for a byte of text: measured on source code and prose, rounded up."""

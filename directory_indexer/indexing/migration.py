@@ -9,25 +9,18 @@ from __future__ import annotations
 import itertools
 import json
 import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from directory_indexer.docstore.runs import Phase, RunProgress, Verb
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, Verb
+from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.errors import GenerationGoneError, VectorsLostError, VectorStoreError
+from directory_indexer.ids import ChunkId
 from directory_indexer.indexing.report import MigrationReport
-from directory_indexer.indexing.runs import recorded_run
+from directory_indexer.indexing.runs import Run, recorded_run
 from directory_indexer.lock import write_lock
-from directory_indexer.vectorstore import VectorScope
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-
-    from directory_indexer.docstore import DocStore, Snapshot
-    from directory_indexer.docstore.runs import Outcome
-    from directory_indexer.ids import ChunkId
-    from directory_indexer.indexing.runs import Run
-    from directory_indexer.vectorstore import VectorHit, VectorStore
+from directory_indexer.vectorstore import VectorHit, VectorScope, VectorStore
 
 _MARK = "migration"
 _BATCH_CHUNKS = 4096

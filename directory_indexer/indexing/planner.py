@@ -9,23 +9,17 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from directory_indexer.docstore.known import FileState
+from directory_indexer.docstore.known import FileState, KnownFile
 from directory_indexer.errors import RootUnavailableError
-from directory_indexer.files import FileFailure, SkipReason, Stage, Stamp
+from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, Stamp
+from directory_indexer.ids import ContentHash
 from directory_indexer.parsing.outcomes import ParseRequest
 from directory_indexer.paths import FilePath, display
-from directory_indexer.walker.listing import SameListing, SettledDirectory
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from directory_indexer.docstore.known import KnownFile
-    from directory_indexer.files import SkippedFile, SourceFile
-    from directory_indexer.ids import ContentHash
-    from directory_indexer.walker.listing import IgnoredPath, Listing, Settled
+from directory_indexer.walker.listing import IgnoredPath, Listing, SameListing, Settled, SettledDirectory
 
 
 class KnownFiles(Protocol):

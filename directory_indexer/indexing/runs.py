@@ -6,15 +6,11 @@ import contextlib
 import os
 import platform
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 
 from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, Verb
+from directory_indexer.docstore.store import DocStore
 from directory_indexer.paths import FilePath, display, file_path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from directory_indexer.docstore import DocStore
 
 _HEARTBEAT_SECONDS = 0.5
 

@@ -7,30 +7,25 @@ anywhere and the next one goes on where it ended.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 
-from directory_indexer.docstore.runs import Phase, RunProgress
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress
+from directory_indexer.docstore.store import DocStore, Transaction
 from directory_indexer.embedders.space import EmbeddingUsage
-from directory_indexer.errors import ProviderError, VectorStoreError
-from directory_indexer.files import FileFailure, SkippedFile
+from directory_indexer.errors import DirIndexError, ProviderError, VectorStoreError
+from directory_indexer.files import FileFailure, SkippedFile, SkipReason
+from directory_indexer.ids import ContentHash
+from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import IndexReport
-from directory_indexer.parsing.outcomes import ParsedFile, UnchangedFile, outcome_path
-from directory_indexer.paths import lies_in
+from directory_indexer.indexing.runs import Run
+from directory_indexer.lazy import lazily
+from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest, UnchangedFile, outcome_path
+from directory_indexer.paths import FilePath, lies_in
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from directory_indexer.docstore import DocStore, Transaction
-    from directory_indexer.docstore.runs import Outcome
-    from directory_indexer.errors import DirIndexError
-    from directory_indexer.files import SkipReason
-    from directory_indexer.ids import ContentHash
-    from directory_indexer.indexing.planner import Plan
-    from directory_indexer.indexing.runs import Run
+with lazily:
     from directory_indexer.indexing.vectorizer import Vectorizer
-    from directory_indexer.parsing.outcomes import ParseRequest
-    from directory_indexer.parsing.parse import ParseOutcome, ParsePolicy
-    from directory_indexer.paths import FilePath
+    from directory_indexer.parsing.parse import ParseOutcome, ParsePolicy, parse_all
+
 
 _BATCH_CHUNKS = 512
 
@@ -184,7 +179,6 @@ class Updater:
     def _parsed(self, requests: Sequence[ParseRequest]) -> Iterator[ParseOutcome]:
         if requests:
             # A run that finds nothing to read, as most do, does without the parsers: 30 ms of processor time.
-            from directory_indexer.parsing.parse import parse_all  # noqa: PLC0415
 
             yield from parse_all(requests, self._parse_policy(), must_stop=lambda: self._run.must_stop)
 

@@ -8,26 +8,23 @@ the embedder at a time as make it fastest; each is kept as soon as it is back.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
-from directory_indexer.docstore.vectors import EmbeddedChunk
-from directory_indexer.embedders.space import EmbeddingUsage
+from directory_indexer.docstore.store import DocStore
+from directory_indexer.docstore.vectors import EmbeddedChunk, PendingChunk, VectorLine
+from directory_indexer.embedders import Embedder
+from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.errors import ProviderError, VectorsLostError, VectorStoreError
 from directory_indexer.files import FileFailure, Stage
-from directory_indexer.ids import content_hash
-from directory_indexer.vectorstore import VectorPlace
+from directory_indexer.fingerprint import Fingerprint
+from directory_indexer.ids import ContentHash, content_hash
+from directory_indexer.lazy import lazily
+from directory_indexer.vectorstore import VectorPlace, VectorStore
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from directory_indexer.docstore import DocStore
-    from directory_indexer.docstore.vectors import PendingChunk, VectorLine
-    from directory_indexer.embedders import Embedder
-    from directory_indexer.embedders.space import EmbeddingSpace
-    from directory_indexer.fingerprint import Fingerprint
-    from directory_indexer.ids import ContentHash
+with lazily:
+    from directory_indexer.heaps import share_heaps
     from directory_indexer.indexing.flights import Flight, Flights, Vectors
-    from directory_indexer.vectorstore import VectorStore
 
 
 class Step(NamedTuple):
@@ -86,8 +83,6 @@ class Vectorizer:
             if not snapshot.vectors.count_chunks_to_embed():
                 return
         # A run that has nothing to embed, as most have, does without.
-        from directory_indexer.heaps import share_heaps  # noqa: PLC0415
-        from directory_indexer.indexing.flights import Flights  # noqa: PLC0415
 
         share_heaps()
         embedder = self._embedder()

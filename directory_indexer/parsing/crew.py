@@ -9,17 +9,15 @@ import contextlib
 import io
 import pickle
 from collections import deque
+from collections.abc import Callable, Iterator
 from functools import cache
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 
 from directory_indexer.errors import UnavailableError
 from directory_indexer.parsing.conversation import Event, Worker
 from directory_indexer.parsing.worker import NEXT, READY
 from directory_indexer.parsing.workers import Item, Lost, Result, Task
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _TASKS_PER_WORKER = 2
 _MAX_FAILED_STARTS = 3

@@ -11,32 +11,35 @@ worker is a failure, which holds for as long as its content is the same.
 What parses is imported where it is needed: for an edited source file that is in a worker alone.
 """
 
-# ruff: noqa: PLC0415 - see above
-
 from __future__ import annotations
 
 import os
+import traceback
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
+from directory_indexer.chunker import ChunkPolicy
 from directory_indexer.errors import ExtractionError, SkipFileError
+from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.grammars import GRAMMARS
 from directory_indexer.extractors.kinds import kind_of
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage
 from directory_indexer.ids import content_hash
-from directory_indexer.parsing.outcomes import ParsedFile, UnchangedFile, outcome_path
+from directory_indexer.lazy import lazily
+from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest, UnchangedFile, outcome_path
 from directory_indexer.parsing.reading import FileContent, read
 from directory_indexer.parsing.workers import OUT_OF_MEMORY, Limits, Lost, Task, run_tasks
+from directory_indexer.paths import FilePath
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+with lazily:
+    from directory_indexer import chunker
+    from directory_indexer.credentials import Redaction, redact_document
+    from directory_indexer.credentials.files import kind_of_container, kind_of_lone_secret
+    from directory_indexer.extractors import registry
+    from directory_indexer.parsing.worker import is_memory_limited
 
-    from directory_indexer.chunker import ChunkPolicy
-    from directory_indexer.credentials import Redaction
-    from directory_indexer.extractors.document import Document
-    from directory_indexer.parsing.outcomes import ParseRequest
-    from directory_indexer.paths import FilePath
 
 _HEAD_BYTES = 1 << 16
 _LIGHT_BYTES = 1 << 18
@@ -142,9 +145,8 @@ def _outcome_of_lost(request: ParseRequest, lost: Lost, policy: ParsePolicy) -> 
 
 
 def _as_text(policy: ParsePolicy) -> ParsePolicy:
-    from directory_indexer.extractors.registry import extract_as_text
 
-    return policy._replace(extract=extract_as_text)
+    return policy._replace(extract=registry.extract_as_text)
 
 
 def _failure(found: FileContent | SkippedFile | FileFailure, request: ParseRequest, lost: Lost) -> ParseOutcome:
@@ -189,7 +191,6 @@ def _parse_content(found: FileContent, request: ParseRequest, policy: ParsePolic
 
 
 def _out_of_memory(found: FileContent) -> FileFailure:
-    from directory_indexer.parsing.worker import is_memory_limited
 
     failure = FileFailure(found.source.path, Stage.EXTRACT, OUT_OF_MEMORY)
     return _blamed(failure, found) if is_memory_limited() else failure
@@ -201,7 +202,6 @@ def _blamed(failure: FileFailure, found: FileContent) -> FileFailure:
 
 
 def _parsed(found: FileContent, request: ParseRequest, policy: ParsePolicy) -> ParseOutcome:
-    from directory_indexer import chunker
 
     source, content, seen_ns = found
     of_content = content_hash(content)
@@ -228,16 +228,12 @@ def _parsed(found: FileContent, request: ParseRequest, policy: ParsePolicy) -> P
 
 def _redacted(found: FileContent, policy: ParsePolicy) -> Redaction | SkippedFile:
     """Extract a document and mask its secrets, unless the file is a secret as a whole."""
-    from directory_indexer.credentials import Redaction, redact_document
-    from directory_indexer.credentials.files import kind_of_container, kind_of_lone_secret
-    from directory_indexer.extractors.registry import extract
-
     path, content = found.source.path, found.content
     if policy.include_secrets:
-        return Redaction((policy.extract or extract)(content, path))
+        return Redaction((policy.extract or registry.extract)(content, path))
     if kind := kind_of_container(content[:_HEAD_BYTES]):
         return _skipped(found, SkipReason.SECRET, kind)
-    document = (policy.extract or extract)(content, path)
+    document = (policy.extract or registry.extract)(content, path)
     redaction = redact_document(document)
     if kind := redaction.kind_of_all or kind_of_lone_secret(os.path.basename(path), document.text):
         return _skipped(found, SkipReason.SECRET, kind)
@@ -249,7 +245,6 @@ def _skipped(found: FileContent, reason: SkipReason, detail: str) -> SkippedFile
 
 
 def _where(error: Exception) -> str:
-    import traceback
 
     # The message of an unforeseen exception may quote the file; the place of the bug says as much.
     frame = traceback.extract_tb(error.__traceback__)[-1]

@@ -14,15 +14,11 @@ import pickle
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from queue import SimpleQueue
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
-from directory_indexer.parsing.workers import OUT_OF_MEMORY, Lost
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from directory_indexer.parsing.workers import Limits
+from directory_indexer.parsing.workers import OUT_OF_MEMORY, Limits, Lost
 
 try:
     import resource

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+from directory_indexer.lazy import lazily
+
+with lazily:
+    from directory_indexer.parsing.crew import Crew
+
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -62,7 +66,6 @@ def run_tasks(
     tasks = iter(tasks)
     for first in tasks:
         # A run that changes nothing but notes starts no process, and does without the imports.
-        from directory_indexer.parsing.crew import Crew  # noqa: PLC0415
 
         with Crew(function, n_workers=n_workers) as crew:
             yield from crew.work(chain([first], tasks), must_stop)

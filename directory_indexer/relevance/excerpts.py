@@ -6,24 +6,13 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from directory_indexer.relevance.analyzer import GRAM_SIZES, transliterated, words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from directory_indexer.relevance.matchplan import MatchPlan
-
-
-class Excerpt(NamedTuple):
-    """The part of a chunk that matched, with the (start, end) characters of the matching words in it."""
-
-    text: str
-    start_line: int
-    end_line: int
-    marks: tuple[tuple[int, int], ...] = ()
+from directory_indexer.relevance.evidence import Excerpt
+from directory_indexer.relevance.matchplan import MatchPlan
 
 
 def excerpt(text: str, plan: MatchPlan, *, start_line: int, max_chars: int) -> Excerpt:

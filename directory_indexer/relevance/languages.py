@@ -6,10 +6,8 @@ Words here are spelled as the index spells them: in lower case and without Latin
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 UNKNOWN: Final = ""
 

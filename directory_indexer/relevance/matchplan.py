@@ -11,18 +11,16 @@ import math
 import os.path
 import re
 from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import Stemmer
 
 from directory_indexer.relevance.analyzer import name_parts, query_words, transliterated
 from directory_indexer.relevance.languages import is_filler
 from directory_indexer.relevance.query import Query, QueryWord, WordKind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 
 class Vocabulary(Protocol):

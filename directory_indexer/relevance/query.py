@@ -6,14 +6,12 @@ Every string is a query: what is not an operator in its proper place is a word.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from directory_indexer.relevance.analyzer import query_words
 from directory_indexer.relevance.languages import language_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 MAX_CHARACTERS: Final = 4_000
 """Longer queries are read up to here: more than the embedding model takes in, and than words can tell apart."""

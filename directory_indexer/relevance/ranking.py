@@ -10,31 +10,19 @@ import math
 import os
 import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import accumulate, groupby
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
+from directory_indexer.relevance.evidence import Explanation
 from directory_indexer.relevance.languages import has_latin_letters
+from directory_indexer.relevance.matchplan import MatchPlan
 from directory_indexer.relevance.textmatch import Matcher
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from directory_indexer.relevance.matchplan import MatchPlan
 
 DEPTH: Final = 40
 """How many candidates to take from each list; 50 and 100 of them changed no measured answer by more than 0.003."""
-
-
-class Explanation(NamedTuple):
-    """Why a hit stands where it does: its rank (from 1) and score in each list, and what moved it."""
-
-    keyword_rank: int | None = None
-    keyword_score: float | None = None
-    semantic_rank: int | None = None
-    semantic_score: float | None = None
-    signals: tuple[tuple[str, float], ...] = ()
 
 
 class Model(NamedTuple):

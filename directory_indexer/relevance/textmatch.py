@@ -7,14 +7,11 @@ list they come from, and does not depend on what else was found.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from directory_indexer.relevance.analyzer import part_words, words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from directory_indexer.relevance.matchplan import MatchPlan
+from directory_indexer.relevance.matchplan import MatchPlan
 
 
 class TextMatch(NamedTuple):

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-from directory_indexer.paths import exact_text
-from directory_indexer.relevance.excerpts import Excerpt
-from directory_indexer.render.printable import file_uri, printable, single_line
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath, exact_text
+from directory_indexer.relevance.evidence import Excerpt, Explanation
+from directory_indexer.render.printable import PathStyle, file_uri, printable, single_line
 from directory_indexer.render.quantities import count
 from directory_indexer.render.spans import Line, Span, Style, line
+from directory_indexer.searching.texts import FileText
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from directory_indexer.paths import FilePath
-    from directory_indexer.relevance.ranking import Explanation
-    from directory_indexer.render.printable import PathStyle
+with lazily:
     from directory_indexer.searching.answers import Hit, SearchResult
-    from directory_indexer.searching.texts import FileText
+
 
 _INDENT = 6
 _TAB = " " * 4

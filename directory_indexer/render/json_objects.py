@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterator
+from typing import TypeAlias
 
+from directory_indexer.docstore.runs import RunRecord
+from directory_indexer.files import FileFailure, SkippedFile
+from directory_indexer.lazy import lazily
 from directory_indexer.paths import exact_text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from directory_indexer.docstore.runs import RunRecord
+with lazily:
     from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
-    from directory_indexer.files import FileFailure, SkippedFile
     from directory_indexer.indexing.planner import Plan
-    from directory_indexer.relevance.ranking import Explanation
+    from directory_indexer.relevance.evidence import Explanation
     from directory_indexer.searching.answers import Hit
+
 
 JsonObject: TypeAlias = dict[str, object]
 

@@ -8,11 +8,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from directory_indexer.findings import Verdict
+from directory_indexer.embedders.space import EmbeddingSpace
+from directory_indexer.errors import DirIndexError
+from directory_indexer.files import SkipReason
+from directory_indexer.findings import Finding, Verdict
+from directory_indexer.lazy import lazily
 from directory_indexer.paths import exact_text
 from directory_indexer.render.json_objects import (
+    JsonObject,
     directory_object,
     failure_object,
     hit_object,
@@ -22,22 +28,16 @@ from directory_indexer.render.json_objects import (
     skipped_object,
     summary_object,
 )
+from directory_indexer.searching.texts import FileText
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
+with lazily:
     from directory_indexer.config import LoadedConfig
     from directory_indexer.docstore.summaries import IndexSummary
-    from directory_indexer.embedders.space import EmbeddingSpace
-    from directory_indexer.errors import DirIndexError
-    from directory_indexer.files import SkipReason
-    from directory_indexer.findings import Finding
     from directory_indexer.indexing.planner import Plan
     from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport, MigrationReport
-    from directory_indexer.render.json_objects import JsonObject
     from directory_indexer.searching.answers import SearchResult
-    from directory_indexer.searching.texts import FileText
     from directory_indexer.status import StatusReport
+
 
 PAGE_BYTES = 200_000
 """So large is a page at most: what a program reads at once, and no terminal is flooded by."""

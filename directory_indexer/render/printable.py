@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote_from_bytes
 
-from directory_indexer.paths import exact_text
-
-if TYPE_CHECKING:
-    from directory_indexer.paths import FilePath
+from directory_indexer.paths import FilePath, exact_text
 
 _CONTROLS = "\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029"
 _DIRECTION_MARKS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-from directory_indexer.docstore.runs import Phase
+from directory_indexer.docstore.runs import Phase, RunProgress
 from directory_indexer.render.printable import printable
 from directory_indexer.render.quantities import count, duration, percent, size
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from directory_indexer.docstore.runs import RunProgress
 
 _WINDOW_SECONDS = 15.0
 _SETTLED_SECONDS = 2.0

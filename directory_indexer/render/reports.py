@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from directory_indexer.docstore.runs import Outcome, Phase
-from directory_indexer.findings import Verdict
+from directory_indexer.docstore.runs import Outcome, Phase, RunRecord
+from directory_indexer.docstore.summaries import DirectoryStatus
+from directory_indexer.files import FileFailure, SkippedFile, SkipReason
+from directory_indexer.findings import Finding, Verdict
+from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport, MigrationReport
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath
+from directory_indexer.render.printable import PathStyle
 from directory_indexer.render.quantities import ago, count, duration, percent, size
 from directory_indexer.render.spans import Line, Span, Style, line
+from directory_indexer.status import StatusReport
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
+with lazily:
     from directory_indexer.config import LoadedConfig
     from directory_indexer.config.sources import Setting
-    from directory_indexer.docstore.runs import RunRecord
-    from directory_indexer.docstore.summaries import DirectoryStatus
-    from directory_indexer.files import FileFailure, SkippedFile, SkipReason
-    from directory_indexer.findings import Finding
     from directory_indexer.indexing.planner import Plan
-    from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport, MigrationReport
-    from directory_indexer.paths import FilePath
-    from directory_indexer.render.printable import PathStyle
-    from directory_indexer.status import StatusReport
+
 
 _FEW = 5
 _FACT_WIDTH = 11

@@ -5,13 +5,11 @@ Texts stand here as they are; whoever writes them out makes them harmless.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum, auto
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from directory_indexer.render.printable import single_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class Style(StrEnum):

@@ -7,8 +7,9 @@ the words do not.
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -20,12 +21,7 @@ from rich.text import Text
 from directory_indexer.docstore.runs import Phase, RunProgress
 from directory_indexer.render.printable import printable
 from directory_indexer.render.progress import Pace, PaceMeter, details, headline, work_of
-from directory_indexer.render.spans import Style
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from directory_indexer.render.spans import Line, Span
+from directory_indexer.render.spans import Line, Span, Style
 
 _STYLES = {
     Style.PLAIN: RichStyle(),

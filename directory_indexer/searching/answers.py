@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
-from directory_indexer.relevance.excerpts import Excerpt
-from directory_indexer.relevance.ranking import Explanation
+from directory_indexer.relevance.evidence import Excerpt, Explanation
 
 
 class SearchMode(StrEnum):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import _thread
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import Generic, Self, TypeVar
 
 Answer = TypeVar("Answer")
 

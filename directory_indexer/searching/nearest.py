@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from directory_indexer.errors import GenerationGoneError
-from directory_indexer.vectorstore import VectorHit
+from directory_indexer.ids import ChunkId
+from directory_indexer.lazy import lazily
+from directory_indexer.vectorstore import VectorHit, VectorPlace, VectorStore
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
+with lazily:
     from numpy.typing import NDArray
 
-    from directory_indexer.docstore import Snapshot
+    from directory_indexer.docstore.store import Snapshot
     from directory_indexer.docstore.vectors import VectorLine
-    from directory_indexer.ids import ChunkId
     from directory_indexer.searching.scope import Scope
-    from directory_indexer.vectorstore import VectorPlace, VectorStore
+
 
 _GROWTH = 4
 

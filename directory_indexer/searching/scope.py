@@ -6,21 +6,22 @@ import contextlib
 import difflib
 import json
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from directory_indexer.docstore.reading import within_condition
+from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import UsageError
 from directory_indexer.extractors.kinds import GROUPS, KIND_NAMES, kind_for_alias
-from directory_indexer.paths import exact_text, lies_in
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath, exact_text, lies_in
+from directory_indexer.relevance.query import Query
 from directory_indexer.vectorstore import VectorScope
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from directory_indexer.docstore import Snapshot
-    from directory_indexer.paths import FilePath
-    from directory_indexer.relevance.query import Query
+with lazily:
     from directory_indexer.searching.answers import SearchRequest
+    from directory_indexer.walker.path_patterns import PathPatterns
+
 
 _NAMED_FILES = 256
 """So many files are named to the vector store one by one; of more, its answers are filtered as they come."""
@@ -149,7 +150,6 @@ def _path_test(request: SearchRequest, query: Query, root: FilePath) -> Callable
 def _matches(patterns: Sequence[str], root: FilePath) -> Callable[[FilePath], bool]:
     """Match as a .gitignore in the tracked directory would; a pattern may begin with the path of that directory."""
     # Some milliseconds, which only a search with patterns should pay.
-    from directory_indexer.walker.path_patterns import PathPatterns  # noqa: PLC0415
 
     above = exact_text(root).rstrip(os.sep)
     wanted = PathPatterns([_below(pattern, above) for pattern in patterns])

@@ -6,41 +6,35 @@ as many. What the vector store returns counts only if SQLite knows it: a hit is 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from directory_indexer.docstore import THREADS_MAY_SHARE_A_SNAPSHOT
+from directory_indexer.docstore.reading import IndexedChunk
+from directory_indexer.docstore.store import THREADS_MAY_SHARE_A_SNAPSHOT, DocStore, Snapshot
+from directory_indexer.embedders import Embedder
+from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.errors import IndexMismatchError, NotIndexedError, ProviderError, VectorStoreError
 from directory_indexer.extractors.kinds import GROUPS
-from directory_indexer.paths import display
+from directory_indexer.ids import ChunkId
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath, display
 from directory_indexer.relevance.excerpts import excerpt
-from directory_indexer.relevance.matchplan import plan_match
-from directory_indexer.relevance.query import parse_query
-from directory_indexer.relevance.ranking import DEPTH, EMBEDDED_MODEL, OTHER_MODEL, Candidate, rank
-from directory_indexer.searching.answers import Hit, SearchMode, SearchResult
+from directory_indexer.relevance.matchplan import MatchPlan, plan_match
+from directory_indexer.relevance.query import Query, parse_query
+from directory_indexer.relevance.ranking import DEPTH, EMBEDDED_MODEL, OTHER_MODEL, Candidate, Model, Ranked, rank
+from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, SearchResult
 from directory_indexer.searching.meanwhile import Meanwhile
-from directory_indexer.searching.scope import require_types, resolve_scope
+from directory_indexer.searching.scope import Scope, require_types, resolve_scope
+from directory_indexer.vectorstore import VectorHit
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
+with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.docstore import DocStore, Snapshot
-    from directory_indexer.docstore.reading import IndexedChunk
-    from directory_indexer.embedders import Embedder
-    from directory_indexer.embedders.space import EmbeddingSpace
-    from directory_indexer.ids import ChunkId
-    from directory_indexer.paths import FilePath
-    from directory_indexer.relevance.matchplan import MatchPlan
-    from directory_indexer.relevance.query import Query
-    from directory_indexer.relevance.ranking import Model, Ranked
-    from directory_indexer.searching.answers import SearchRequest
     from directory_indexer.searching.nearest import Nearest
-    from directory_indexer.searching.scope import Scope
-    from directory_indexer.vectorstore import VectorHit
+
 
 EXCERPT_CHARS = 600
 

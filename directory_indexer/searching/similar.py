@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from directory_indexer.chunker.chunks import embedding_text
+from directory_indexer.docstore.store import DocStore, Snapshot
+from directory_indexer.embedders import Embedder
+from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.errors import UsageError
-from directory_indexer.files import FileFailure, SkippedFile, source_file
+from directory_indexer.files import FileFailure, SkippedFile, SourceFile, source_file
+from directory_indexer.ids import ChunkId
+from directory_indexer.lazy import lazily
 from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest
-from directory_indexer.parsing.parse import parse_all
-from directory_indexer.paths import display
-from directory_indexer.relevance.excerpts import Excerpt
+from directory_indexer.parsing.parse import ParsePolicy, parse_all
+from directory_indexer.paths import FilePath, display
+from directory_indexer.relevance.evidence import Excerpt, Explanation
 from directory_indexer.relevance.query import parse_query
-from directory_indexer.relevance.ranking import Explanation
 from directory_indexer.searching.answers import Hit, SearchRequest, SearchResult
 from directory_indexer.searching.scope import resolve_scope
 from directory_indexer.searching.searcher import EXCERPT_CHARS, coverage, require_comparable, require_indexed
+from directory_indexer.vectorstore import VectorHit
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
+with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.docstore import DocStore, Snapshot
-    from directory_indexer.embedders import Embedder
-    from directory_indexer.embedders.space import EmbeddingSpace
-    from directory_indexer.files import SourceFile
-    from directory_indexer.ids import ChunkId
-    from directory_indexer.parsing.parse import ParsePolicy
-    from directory_indexer.paths import FilePath
     from directory_indexer.searching.nearest import Nearest
-    from directory_indexer.vectorstore import VectorHit
+
 
 MAX_PASSAGES = 16
 """So many passages, evenly spread, stand for a file: more of them cost time and change the order little."""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from directory_indexer.chunker.chunks import Chunk
 from directory_indexer.errors import NotIndexedError, UsageError
+from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from directory_indexer.chunker.chunks import Chunk
-    from directory_indexer.docstore import Snapshot
-    from directory_indexer.paths import FilePath
+with lazily:
+    from directory_indexer.docstore.store import Snapshot
 
 
 class FileText(NamedTuple):

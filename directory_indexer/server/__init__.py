@@ -3,8 +3,6 @@
 Importing the SDK takes more than a second of processor time, so nothing of it is imported before a server runs.
 """
 
-# ruff: noqa: PLC0415 - see above
-
 from __future__ import annotations
 
 import gc
@@ -13,24 +11,28 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
+from directory_indexer.embedders import Embedder
 from directory_indexer.isolation import isolated_command
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath
+from directory_indexer.server.access import Access
 from directory_indexer.server.greeting import Greeter
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
+with lazily:
     from directory_indexer.app import App
     from directory_indexer.config import LoadedConfig
-    from directory_indexer.embedders import Embedder
-    from directory_indexer.paths import FilePath
-    from directory_indexer.server.access import Access
+    from directory_indexer.server.http import run_http
     from directory_indexer.server.jobs import IndexJobs
     from directory_indexer.server.model import BackgroundModel
+    from directory_indexer.server.protocol import make_server
+    from directory_indexer.server.stdio import run_stdio
     from directory_indexer.server.tools import Tools
     from directory_indexer.server.watching import DirectoryWatch
+
 
 __all__ = ["ServeOptions", "index_command", "serve_http", "serve_stdio"]
 
@@ -52,8 +54,6 @@ def serve_stdio(app: App, options: ServeOptions) -> NoReturn:
     _prepare(options)
     greeter = Greeter()
     greeter.start()
-    from directory_indexer.server.protocol import make_server
-    from directory_indexer.server.stdio import run_stdio
 
     parts = _parts(app, options)
     greeter.stop()
@@ -69,8 +69,6 @@ def serve_http(app: App, options: ServeOptions, access: Access) -> NoReturn:
     """
     access.require_safe()
     _prepare(options)
-    from directory_indexer.server.http import run_http
-    from directory_indexer.server.protocol import make_server
 
     parts = _parts(app, options)
     run_http(make_server(parts.tools, parts.model), access, close=parts.close)
@@ -107,9 +105,6 @@ def _leave(number: int, _: object) -> NoReturn:
 
 
 def _parts(app: App, options: ServeOptions) -> _Parts:
-    from directory_indexer.server.jobs import IndexJobs
-    from directory_indexer.server.model import BackgroundModel
-    from directory_indexer.server.tools import Tools
 
     gc.freeze()
     gc.enable()
@@ -126,7 +121,6 @@ def _warm(app: App) -> Embedder:
 
 
 def _watch(app: App, jobs: IndexJobs) -> DirectoryWatch:
-    from directory_indexer.server.watching import DirectoryWatch
 
     def tracked() -> list[FilePath]:
         with app.docstore.snapshot() as snapshot:

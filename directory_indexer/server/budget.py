@@ -8,10 +8,8 @@ has to keep to the budget by itself.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import Final
 
 _BYTES_PER_TOKEN = 3
 

@@ -6,14 +6,11 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from directory_indexer.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _NAME = "dirindex"
 _TOKEN = "Bearer TOKEN"  # noqa: S105 - a place-holder: a token is never printed

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import TYPE_CHECKING
 
-from directory_indexer.searching.texts import Selection, Unit, joined
+from directory_indexer.lazy import lazily
+from directory_indexer.searching.texts import FileText, Selection, Unit, joined
 from directory_indexer.server.budget import cost, most_that_fit
 from directory_indexer.server.passages import one_line
 from directory_indexer.server.places import uri_of
 from directory_indexer.server.results import ContentAnswer
 from directory_indexer.server.shapes import ArgumentError, object_of
 
-if TYPE_CHECKING:
-    from directory_indexer.searching.texts import FileText
+with lazily:
     from directory_indexer.server.calls import ContentCall
+
 
 _RANGE = re.compile(r"(\d{1,9})(?:(-)(\d{1,9})?)?")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")

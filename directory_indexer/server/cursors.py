@@ -9,17 +9,17 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import blake3
 
+from directory_indexer.lazy import lazily
 from directory_indexer.server.shapes import ArgumentError
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+with lazily:
     from directory_indexer.searching.answers import Hit
+
 
 LONGEST_CURSOR = 2000
 _DIGEST_BYTES = 4

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from directory_indexer.errors import NotIndexedError, UsageError
 from directory_indexer.paths import FilePath, display, exact_text, file_path, lies_in
 from directory_indexer.server.places import below_or_beside, require_sane
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 def to_index(name: str, *, tracked: Sequence[FilePath], allowed: Sequence[FilePath]) -> tuple[FilePath, ...]:

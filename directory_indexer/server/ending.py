@@ -7,12 +7,10 @@ import logging
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Callable
+from typing import NoReturn
 
 import anyio
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _WATCH_SECONDS = 0.3

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import socket
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Callable, Iterator
+from typing import NoReturn
 
 import anyio
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from directory_indexer import __version__
-from directory_indexer.server.access import listening_socket
+from directory_indexer.lazy import lazily
+from directory_indexer.server.access import Access, listening_socket
 from directory_indexer.server.ending import end, stop_at_a_signal
 from directory_indexer.server.patience import PatientConnection
 from directory_indexer.server.sessions import SessionRoom
 
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable, Iterator
-
+with lazily:
     from mcp.server.lowlevel import Server
-    from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from directory_indexer.server.access import Access
 
 LONGEST_REQUEST_BYTES = 1_048_576
 _MOST_SESSIONS = 200

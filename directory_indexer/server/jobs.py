@@ -14,8 +14,9 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from directory_indexer.config.sources import with_absolute_paths
 from directory_indexer.docstore.runs import Outcome, Phase, RunRecord
@@ -23,9 +24,6 @@ from directory_indexer.errors import LockedError
 from directory_indexer.isolation import NEUTRAL_DIRECTORY, without_python_settings
 from directory_indexer.paths import FilePath, exact_text, file_path
 from directory_indexer.server.results import JobCounts, JobResult
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _MOST_CHILDREN = 4
 _MOST_RUNS = 50

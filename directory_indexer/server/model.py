@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+from directory_indexer.embedders import Embedder
 from directory_indexer.errors import DirIndexError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from directory_indexer.embedders import Embedder
 
 
 class ModelState(StrEnum):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from directory_indexer.docstore.summaries import IndexSummary
+from directory_indexer.lazy import lazily
 from directory_indexer.paths import well_formed
 from directory_indexer.server.budget import cost, most_that_fit
 from directory_indexer.server.cursors import cursor_for, mark_of
@@ -14,11 +16,9 @@ from directory_indexer.server.places import uri_of
 from directory_indexer.server.results import IndexState, PassageResult, SearchAnswer
 from directory_indexer.server.shapes import ArgumentError, object_of
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from directory_indexer.docstore.summaries import IndexSummary
+with lazily:
     from directory_indexer.searching.answers import Hit, SearchResult
+
 
 MOST_LINKS = 3
 _SHORTEST_EXCERPT = 40

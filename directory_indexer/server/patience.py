@@ -6,13 +6,11 @@ when it has as many connections as it may.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+import asyncio
+from typing import ClassVar, NamedTuple
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
-
-if TYPE_CHECKING:
-    import asyncio
 
 
 class Patience(NamedTuple):

@@ -9,16 +9,17 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator
+from typing import Literal
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from directory_indexer.errors import NotIndexedError, UsageError
+from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display, exact_text, file_path, lies_in
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+with lazily:
+    from directory_indexer.docstore.store import Snapshot
 
-    from directory_indexer.docstore import Snapshot
 
 URI_PREFIX = "dirindex://file/"
 _FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")

@@ -5,20 +5,26 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import AsyncIterator, Callable
+from typing import Any, TypeVar
 
 import anyio
 import anyio.to_thread
 from mcp import MCPError
+from mcp.server import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.types import (
     INVALID_PARAMS,
+    CallToolRequestParams,
     CallToolResult,
+    CompleteRequestParams,
     CompleteResult,
     Completion,
     ListResourcesResult,
     ListResourceTemplatesResult,
     ListToolsResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
     ReadResourceResult,
     ResourceLink,
     ResourceTemplate,
@@ -29,32 +35,17 @@ from mcp.types import (
 )
 
 from directory_indexer import __version__
+from directory_indexer.docstore.runs import RunRecord
 from directory_indexer.errors import DirIndexError
 from directory_indexer.server.budget import Budgets
 from directory_indexer.server.calls import ContentCall, IndexAction, IndexCall
-from directory_indexer.server.catalogue import CATALOGUE
+from directory_indexer.server.catalogue import CATALOGUE, ToolEntry
 from directory_indexer.server.greeting import INSTRUCTIONS, NAME, TITLE
 from directory_indexer.server.jobs import Job, percent
-from directory_indexer.server.model import ModelState
+from directory_indexer.server.model import BackgroundModel, ModelState
 from directory_indexer.server.places import URI_PREFIX, name_in_uri
 from directory_indexer.server.shapes import ArgumentError, arguments_of, object_of, schema_of
-from directory_indexer.server.tools import Answer, failure_text, index_answer, is_ended
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from mcp.server import ServerRequestContext
-    from mcp.types import (
-        CallToolRequestParams,
-        CompleteRequestParams,
-        PaginatedRequestParams,
-        ReadResourceRequestParams,
-    )
-
-    from directory_indexer.docstore.runs import RunRecord
-    from directory_indexer.server.catalogue import ToolEntry
-    from directory_indexer.server.model import BackgroundModel
-    from directory_indexer.server.tools import Tools
+from directory_indexer.server.tools import Answer, Tools, failure_text, index_answer, is_ended
 
 _POLL_SECONDS = 0.25
 _WARM_UP_SECONDS = 0.05

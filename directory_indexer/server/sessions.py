@@ -6,10 +6,11 @@ as many as it may.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from directory_indexer.lazy import lazily
 
-if TYPE_CHECKING:
+with lazily:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 
 _SESSION = b"mcp-session-id"
 _NOT_FOUND = 404

@@ -13,22 +13,21 @@ import os
 import select
 import stat
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, NoReturn, Self
 
 import anyio
 from mcp.server.stdio import stdio_server
 
+from directory_indexer.lazy import lazily
 from directory_indexer.server.ending import end, stop_at_a_signal, stop_with_the_parent
+from directory_indexer.server.greeting import Greeter
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
-
+with lazily:
     from mcp.server.lowlevel import Server
     from mcp.shared._stream_protocols import WriteStream
     from mcp.shared.message import SessionMessage
-
-    from directory_indexer.server.greeting import Greeter
 
 
 def run_stdio(server: Server[None], greeter: Greeter, *, parent: int, close: Callable[[], None]) -> NoReturn:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from directory_indexer import __version__
+from directory_indexer.docstore.runs import RunRecord
+from directory_indexer.docstore.store import Snapshot
+from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
 from directory_indexer.errors import (
     CorruptIndexError,
     DirIndexError,
@@ -20,13 +24,16 @@ from directory_indexer.errors import (
     UsageError,
     VectorStoreError,
 )
+from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.searching.answers import SearchMode, SearchRequest, SearchResult
 from directory_indexer.server.budget import Budgets, cost
+from directory_indexer.server.calls import ContentCall, IndexCall, SearchCall, SimilarCall
 from directory_indexer.server.contents import content_answer, content_text, selection_of
 from directory_indexer.server.cursors import Position, mark_of, position_of
 from directory_indexer.server.directories import to_index
-from directory_indexer.server.jobs import ENDED, Job, covers
+from directory_indexer.server.jobs import ENDED, IndexJobs, Job, covers
+from directory_indexer.server.model import BackgroundModel
 from directory_indexer.server.passages import Link, Page, index_state, links, one_line, search_answer, search_text
 from directory_indexer.server.places import indexed_file, scope_of
 from directory_indexer.server.results import (
@@ -39,16 +46,9 @@ from directory_indexer.server.results import (
 )
 from directory_indexer.server.shapes import object_of
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+with lazily:
     from directory_indexer.app import App
-    from directory_indexer.docstore import Snapshot
-    from directory_indexer.docstore.runs import RunRecord
-    from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
-    from directory_indexer.server.calls import ContentCall, IndexCall, SearchCall, SimilarCall
-    from directory_indexer.server.jobs import IndexJobs
-    from directory_indexer.server.model import BackgroundModel
+
 
 Result: TypeAlias = SearchAnswer | ContentAnswer | JobResult | InfoAnswer
 

@@ -6,19 +6,19 @@ import logging
 import os
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 from directory_indexer.docstore.runs import Outcome
 from directory_indexer.errors import DirIndexError
+from directory_indexer.lazy import lazily
 from directory_indexer.lock import try_lock
 from directory_indexer.paths import FilePath
 from directory_indexer.watcher import watch
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
-
+with lazily:
     from directory_indexer.server.jobs import IndexJobs
+
 
 _TAKE_OVER_SECONDS = 5.0
 _LOOK_SECONDS = 2.0

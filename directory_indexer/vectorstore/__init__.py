@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from directory_indexer.ids import ChunkId
+from directory_indexer.findings import Finding
+from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
+with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.findings import Finding
     from directory_indexer.ids import ChunkId
 
 

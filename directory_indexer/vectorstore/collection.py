@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from qdrant_client import models
+from qdrant_client import QdrantClient, models
 
 from directory_indexer.config.settings import Quantization
 from directory_indexer.errors import VectorStoreError
-
-if TYPE_CHECKING:
-    from qdrant_client import QdrantClient
 
 INDEX_FIELD = "index"
 

@@ -5,20 +5,17 @@ from __future__ import annotations
 import ssl
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
 
+import httpx
 from qdrant_client import QdrantClient
 
 from directory_indexer.errors import VectorStoreError
 from directory_indexer.vectorstore.failures import FOREIGN_ERRORS, failure_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    import httpx
 
 Answer = TypeVar("Answer")
 

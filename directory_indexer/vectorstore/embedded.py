@@ -11,9 +11,11 @@ import os
 import threading
 from array import array
 from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import qdrant_edge as edge
@@ -21,18 +23,15 @@ import qdrant_edge as edge
 from directory_indexer.errors import GenerationGoneError, VectorsLostError, VectorStoreError
 from directory_indexer.findings import Finding, Verdict
 from directory_indexer.ids import ChunkId, content_hash
-from directory_indexer.vectorstore import VectorHit, VectorPlace, VectorPoint
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath
+from directory_indexer.vectorstore import VectorHit, VectorPlace, VectorPoint, VectorScope
+from directory_indexer.vectorstore.generations import Generations, HeldGeneration
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
+with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.paths import FilePath
-    from directory_indexer.vectorstore import VectorScope
-    from directory_indexer.vectorstore.generations import Generations, HeldGeneration
 
 _BATCH = 1000
 
@@ -154,7 +153,6 @@ class EmbeddedVectorStore:
             VectorStoreError: the generation is damaged.
         """
         # Runs that find nothing to do need the store but no vector, and loading numpy takes 60 ms of processor time.
-        import numpy as np  # noqa: PLC0415
 
         vectors: dict[ChunkId, NDArray[np.float32]] = {}
         for batch in _batches(ids):

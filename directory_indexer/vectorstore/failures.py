@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import grpc
@@ -14,9 +14,6 @@ from qdrant_client.common.client_exceptions import QdrantException, ResourceExha
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
 from directory_indexer.errors import VectorsLostError, VectorStoreError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # The client raises a plain ValueError for an answer that it takes for a mistake of its caller.
 FOREIGN_ERRORS = (ApiException, QdrantException, grpc.RpcError, httpx.HTTPError, ValueError, OSError)

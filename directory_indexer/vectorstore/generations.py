@@ -12,16 +12,19 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from blake3 import blake3
 
 from directory_indexer.errors import GenerationGoneError, VectorsLostError, VectorStoreError
+from directory_indexer.lazy import lazily
 from directory_indexer.lock import HeldLock, try_lock
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+with lazily:
+    import tempfile
+
 
 _GENERATION_NAME = re.compile(r"generation-(\d+)(?:\.lock)?")
 _CONTENTS = "contents.json"
@@ -96,7 +99,6 @@ class Generations:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.require_space(base)
         # Only a merge needs it, and a search none: 1 ms.
-        import tempfile  # noqa: PLC0415
 
         draft = Path(tempfile.mkdtemp(prefix="draft-", dir=self._directory))
         try:

@@ -10,34 +10,33 @@ from __future__ import annotations
 import threading
 import time
 import uuid
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from qdrant_client import models
+from qdrant_client import QdrantClient, models
 
 from directory_indexer.errors import VectorsLostError, VectorStoreError
 from directory_indexer.findings import Finding, Verdict
 from directory_indexer.ids import ChunkId
-from directory_indexer.vectorstore import VectorHit, VectorPlace
+from directory_indexer.lazy import lazily
+from directory_indexer.vectorstore import VectorHit, VectorPlace, VectorPoint, VectorScope
 from directory_indexer.vectorstore.collection import (
     EXACTLY,
     INDEX_FIELD,
+    CollectionPlan,
     ensure_collection,
     require_fitting,
     search_params,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
+with lazily:
     from numpy.typing import NDArray
-    from qdrant_client import QdrantClient
 
-    from directory_indexer.vectorstore import VectorPoint, VectorScope
-    from directory_indexer.vectorstore.collection import CollectionPlan
     from directory_indexer.vectorstore.connection import Connection
+
 
 _READ_BATCH = 1000
 _WRITE_BYTES = 4_000_000

@@ -18,11 +18,9 @@ import codecs
 import os
 import re
 import string
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 MAX_PATTERN_BYTES: Final = 1000
 MAX_COST: Final = 120_000

@@ -22,17 +22,15 @@ Windows and macOS have.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from directory_indexer.walker.gitignore import byte_text, parse_patterns
 from directory_indexer.walker.name_hints import finder_of, merged
 from directory_indexer.walker.rule_layer import Layer, layer_of
 from directory_indexer.walker.secret_files import SECRET_NAMES, name_of_original
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 
 class Precedence(IntEnum):

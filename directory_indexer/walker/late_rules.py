@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from directory_indexer.lazy import lazily
 
+with lazily:
     from directory_indexer.walker.ignore import Rules
 
 

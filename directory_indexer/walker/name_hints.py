@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from directory_indexer.walker.gitignore import STAR, fold
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from directory_indexer.walker.gitignore import Glob
+from directory_indexer.walker.gitignore import STAR, Glob, fold
 
 _MAX_SPELLINGS: Final = 16
 _MAX_SPELLED: Final = 24

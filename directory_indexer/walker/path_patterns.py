@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from directory_indexer.errors import UsageError
 from directory_indexer.walker.gitignore import byte_text, parse_patterns
-from directory_indexer.walker.rule_layer import layer_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from directory_indexer.walker.rule_layer import Layer
+from directory_indexer.walker.rule_layer import Layer, layer_of
 
 
 class PathPatterns:

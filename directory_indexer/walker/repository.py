@@ -10,16 +10,14 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from directory_indexer.nofollow import open_file
 from directory_indexer.paths import lies_in
 from directory_indexer.walker.small_files import is_there, read_small_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 MAX_INCLUDE_DEPTH: Final = 10
 """As many as git allows."""

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from directory_indexer.errors import ConfigError
 from directory_indexer.files import FileFailure, Stage
 from directory_indexer.ids import content_hash
 from directory_indexer.nofollow import open_entry, open_file
-from directory_indexer.paths import exact_text, file_path
+from directory_indexer.paths import FilePath, exact_text, file_path
 from directory_indexer.walker.gitignore import parse_patterns, parse_rules
 from directory_indexer.walker.ignore import Precedence, Rules
 from directory_indexer.walker.late_rules import LateRules, Step
 from directory_indexer.walker.repository import (
     GitSettings,
+    Repository,
     git_settings,
     repository_around,
     repository_at,
@@ -24,12 +26,6 @@ from directory_indexer.walker.repository import (
 )
 from directory_indexer.walker.rule_layer import layer_of
 from directory_indexer.walker.small_files import is_there, read_small_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Sequence
-
-    from directory_indexer.paths import FilePath
-    from directory_indexer.walker.repository import Repository
 
 RULE_FILES: Final = frozenset({".git", ".gitignore", ".dirindexignore"})
 """Names of entries that change the rules of the directory that holds them."""

@@ -10,17 +10,12 @@ All names here are `byte_text`; rules that ignore case are kept folded, and comp
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from directory_indexer.walker.gitignore import fold
-from directory_indexer.walker.name_hints import hints_of, merged
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from directory_indexer.walker.gitignore import Glob, Rule
-    from directory_indexer.walker.name_hints import NameHints
+from directory_indexer.walker.gitignore import Glob, Rule, fold
+from directory_indexer.walker.name_hints import NameHints, hints_of, merged
 
 
 class Layer:

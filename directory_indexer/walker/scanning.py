@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import marshal
 import os
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from collections.abc import Container
+from typing import Final, NamedTuple, TypeAlias
 
 from directory_indexer.ids import content_hash
-
-if TYPE_CHECKING:
-    from collections.abc import Container
 
 EntryStamp: TypeAlias = tuple[str, int, int, int, int, int]
 """The name of an entry that is no directory, its mode, its size, when it was modified and when anything about it was

@@ -5,21 +5,18 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable, Container, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, Stamp, storable
 from directory_indexer.paths import FilePath, exact_text, file_path, prefix_of
 from directory_indexer.walker.ignore import Decision, Precedence, Rules, built_in_rules
 from directory_indexer.walker.listing import IgnoredPath, Listing
+from directory_indexer.walker.policy import WalkPolicy
 from directory_indexer.walker.rule_files import RULE_FILES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
-
-    from directory_indexer.walker.scanning import BrokenEntry, EntryStamp, Scan
-    from directory_indexer.walker.walk import WalkPolicy
+from directory_indexer.walker.scanning import BrokenEntry, EntryStamp, Scan
 
 _FILE_TYPE: Final = 0o170000
 _REGULAR: Final = 0o100000

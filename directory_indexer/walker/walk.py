@@ -12,9 +12,10 @@ import errno
 import os
 import time
 from collections import deque
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from directory_indexer import __version__
 from directory_indexer.files import SkippedFile, SkipReason
@@ -24,30 +25,14 @@ from directory_indexer.walker.filesystems import FileSystems
 from directory_indexer.walker.ignore import Decision, built_in_rules
 from directory_indexer.walker.late_rules import LateRules
 from directory_indexer.walker.listing import IgnoredPath, Listing, SameListing, Settled
+from directory_indexer.walker.policy import WalkPolicy
 from directory_indexer.walker.rule_files import RULE_FILES, RuleFiles
-from directory_indexer.walker.scanning import scan
+from directory_indexer.walker.scanning import Scan, scan
 from directory_indexer.walker.sorting import OWN_RULE, Sorting, failure_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from directory_indexer.walker.scanning import Scan
 
 _CAN_SCAN_DESCRIPTORS: Final = CAN_OPEN_BELOW and os.scandir in os.supports_fd
 _UNKNOWN_DEVICE: Final = -1
 _NOTHING_SETTLED: Final = Settled()
-
-
-class WalkPolicy(NamedTuple):
-    """What a walk leaves out; `own` are the paths of the index itself and of what configures it."""
-
-    ignore_patterns: tuple[str, ...] = ()
-    respect_gitignore: bool = True
-    include_hidden: bool = False
-    include_secrets: bool = False
-    follow_symlinks: bool = False
-    max_file_size: int = 10 * 1024 * 1024
-    own: tuple[FilePath, ...] = ()
 
 
 def walk(root: FilePath, policy: WalkPolicy, settled: Settled = _NOTHING_SETTLED) -> Iterator[Listing | SameListing]:

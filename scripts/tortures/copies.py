@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tortures.workbench import Child, compare_with_fresh, mutate, plant, run_index
 
-from directory_indexer.docstore import DocStore
+from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import StoreError
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from tortures.workbench import CheapEmbedder, Child
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
-from directory_indexer.docstore import DocStore
+from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import DirIndexError
 from directory_indexer.paths import file_path
 from directory_indexer.render.printable import printable

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tortures.workbench import CheapApp, Child, compare_with_fresh, mutate, plant, run_index
 
 from directory_indexer.config import load_config
-from directory_indexer.docstore import DocStore
+from directory_indexer.docstore.store import DocStore
 from directory_indexer.findings import Verdict
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ import numpy as np
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
-from directory_indexer.docstore import DocStore
 from directory_indexer.docstore.runs import Outcome
+from directory_indexer.docstore.store import DocStore
 from directory_indexer.embedders.model_files import DIMENSIONS
 from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.indexing.indexer import IndexOptions

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import pytest
 from shells import Shell
 
-from directory_indexer.docstore import DocStore
 from directory_indexer.docstore.runs import Verb
 from directory_indexer.docstore.schema import SCHEMA_VERSION
+from directory_indexer.docstore.store import DocStore
 from directory_indexer.lock import write_lock
 
 if TYPE_CHECKING:

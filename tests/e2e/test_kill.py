@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from indexes import Rounded
 
-from directory_indexer.docstore import DocStore
 from directory_indexer.docstore.runs import Phase
+from directory_indexer.docstore.store import DocStore
 from directory_indexer.lock import write_lock
 from directory_indexer.paths import file_path
 from directory_indexer.searching.nearest import Nearest

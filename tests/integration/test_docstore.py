@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer import docstore
 from directory_indexer.config import load_config
-from directory_indexer.docstore import DocStore, set_aside
+from directory_indexer.docstore import store
+from directory_indexer.docstore.store import DocStore, set_aside
 from directory_indexer.errors import CorruptIndexError, StoreError
 from directory_indexer.paths import file_path
 
@@ -159,9 +159,9 @@ def test_a_database_is_read_into_memory_unless_it_would_take_much_of_that(
     with index.docstore.snapshot() as snapshot:
         snapshot.read_through()
     read: list[str] = []
-    monkeypatch.setattr(docstore.Snapshot, "read_through", lambda _: read.append("all"))
+    monkeypatch.setattr(store.Snapshot, "read_through", lambda _: read.append("all"))
     index.docstore.bring_into_memory()
     assert read == ["all"]
-    monkeypatch.setattr(docstore, "_memory_bytes", lambda: 4096)
+    monkeypatch.setattr(store, "_memory_bytes", lambda: 4096)
     index.docstore.bring_into_memory()
     assert read == ["all"]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from directory_indexer.docstore import DocStore
+    from directory_indexer.docstore.store import DocStore
     from directory_indexer.indexing.report import MigrationReport
     from directory_indexer.vectorstore import VectorStore
 

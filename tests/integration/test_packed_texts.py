@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from indexes import Index
 
-from directory_indexer.docstore import DocStore
 from directory_indexer.docstore.runs import Outcome
+from directory_indexer.docstore.store import DocStore
 from directory_indexer.docstore.texts import unpacked
 from directory_indexer.errors import CorruptIndexError
 

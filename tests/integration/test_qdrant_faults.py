@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from directory_indexer.docstore import DocStore
+    from directory_indexer.docstore.store import DocStore
     from directory_indexer.indexing.report import IndexReport
 
 KEY = "the key of the server"

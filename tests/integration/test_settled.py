@@ -14,8 +14,9 @@ from directory_indexer.files import SkipReason
 from directory_indexer.indexing.indexer import IndexOptions
 from directory_indexer.paths import file_path
 from directory_indexer.walker.listing import Listing, SameListing, Settled, SettledDirectory
+from directory_indexer.walker.policy import WalkPolicy
 from directory_indexer.walker.small_files import MAX_FILE_BYTES
-from directory_indexer.walker.walk import WalkPolicy, walk
+from directory_indexer.walker.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable

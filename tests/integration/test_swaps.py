@@ -14,7 +14,8 @@ from directory_indexer.indexing.indexer import IndexOptions
 from directory_indexer.nofollow import Descent, open_directory, open_file
 from directory_indexer.paths import file_path
 from directory_indexer.walker.listing import Listing
-from directory_indexer.walker.walk import WalkPolicy, walk
+from directory_indexer.walker.policy import WalkPolicy
+from directory_indexer.walker.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,8 +15,9 @@ from trees import EVERYTHING, listings, plant, plant_repository, walked
 from directory_indexer.errors import ConfigError
 from directory_indexer.files import SourceFile
 from directory_indexer.paths import exact_text, file_path
+from directory_indexer.walker.policy import WalkPolicy
 from directory_indexer.walker.small_files import MAX_FILE_BYTES
-from directory_indexer.walker.walk import WalkPolicy, explain, walk
+from directory_indexer.walker.walk import explain, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

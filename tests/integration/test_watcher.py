@@ -14,7 +14,8 @@ from trees import listings
 
 from directory_indexer.docstore.runs import Outcome
 from directory_indexer.paths import exact_text, file_path
-from directory_indexer.walker.walk import WalkPolicy, walk
+from directory_indexer.walker.policy import WalkPolicy
+from directory_indexer.walker.walk import walk
 from directory_indexer.watcher import watch
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ import json
 import re
 import sys
 import threading
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors.document import Document
@@ -19,9 +20,6 @@ from directory_indexer.extractors.pdf.documents import document_of
 from directory_indexer.extractors.pdf.headings import OutlineEntry
 from directory_indexer.extractors.pdf.pages import Page, Row
 from directory_indexer.files import SkipReason
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 # PyMuPDF 2 imports two add-ons with a neural network each, which nothing here uses: that doubles the second that it
 # takes anyway, and adds half to its 150 MB. Python skips a module that is marked as absent.

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from directory_indexer.extractors.document import Document, Section
-from directory_indexer.extractors.pdf.flow import flow
-from directory_indexer.extractors.pdf.headings import Heading, headings_by_outline, headings_by_typography
-from directory_indexer.extractors.pdf.pages import body_size, in_reading_order, is_larger, without_running_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from directory_indexer.extractors.pdf.flow import Flow
-    from directory_indexer.extractors.pdf.headings import OutlineEntry
-    from directory_indexer.extractors.pdf.pages import Page
+from directory_indexer.extractors.pdf.flow import Flow, flow
+from directory_indexer.extractors.pdf.headings import Heading, OutlineEntry, headings_by_outline, headings_by_typography
+from directory_indexer.extractors.pdf.pages import Page, body_size, in_reading_order, is_larger, without_running_rows
 
 _MAX_TITLE = 200
 _MAX_TITLE_ROWS = 4

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from directory_indexer.extractors.pdf.characters import IDEOGRAPHS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from directory_indexer.extractors.pdf.pages import Page, Row
+from directory_indexer.extractors.pdf.pages import Page, Row
 
 _HYPHENS = "-\u2010\u00ad"
 _CLOSING = "\"')]}\u00bb\u201d\u2019\u203a\u300d\u300f\uff09"

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from directory_indexer.extractors.pdf.flow import Flow, PlacedRow
 from directory_indexer.extractors.pdf.pages import is_larger
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from directory_indexer.extractors.pdf.flow import Flow, PlacedRow
 
 _MAX_ROWS = 3
 _MAX_CHARS = 160

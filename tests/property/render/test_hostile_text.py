@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.ids import ChunkId
-from directory_indexer.paths import file_path, os_path
-from directory_indexer.relevance.excerpts import Excerpt
+from directory_indexer.paths import exact_text, file_path
+from directory_indexer.relevance.evidence import Excerpt
 from directory_indexer.render.answers import View, search_lines, search_rows
 from directory_indexer.render.json_pages import search_json
 from directory_indexer.render.printable import PathStyle, printable
@@ -78,5 +78,5 @@ def test_a_page_is_ascii_within_its_limit_and_gives_paths_back_exactly(result: S
     page = json.loads(text)
     assert text.isascii()
     assert len(text) <= page_bytes or len(page["hits"]) <= 1
-    assert [hit["path"] for hit in page["hits"]] == [os_path(hit.path) for hit in result.hits][: len(page["hits"])]
+    assert [hit["path"] for hit in page["hits"]] == [exact_text(hit.path) for hit in result.hits][: len(page["hits"])]
     assert page["truncated"] == (result.is_truncated or len(page["hits"]) < len(result.hits))

@@ -17,8 +17,7 @@ from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
 from directory_indexer.parsing.outcomes import ParseRequest
 from directory_indexer.paths import file_path
-from directory_indexer.relevance.excerpts import Excerpt
-from directory_indexer.relevance.ranking import Explanation
+from directory_indexer.relevance.evidence import Excerpt, Explanation
 from directory_indexer.searching.answers import Hit, SearchRequest, SearchResult
 from directory_indexer.searching.texts import FileText
 from directory_indexer.status import StatusReport

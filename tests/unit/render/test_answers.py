@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from directory_indexer.paths import file_path
-from directory_indexer.relevance.excerpts import Excerpt
+from directory_indexer.relevance.evidence import Excerpt
 from directory_indexer.render.answers import View, get_notes, get_text, search_lines, search_notes, search_rows
 from directory_indexer.render.printable import PathStyle
 from directory_indexer.render.spans import Style, plain

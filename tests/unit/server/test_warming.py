@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
-from directory_indexer.docstore import DocStore
+from directory_indexer.docstore.store import DocStore
 from directory_indexer.server import _warm
 
 if TYPE_CHECKING:

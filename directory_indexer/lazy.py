@@ -1,0 +1,90 @@
+"""Imports that wait until they are used, so that a command loads what it needs and no more.
+
+    with lazily:
+        import numpy as np
+        from directory_indexer.embedders.building import build_embedder
+
+What a block names stands for the real thing: it can be called and asked for attributes, which imports it. It is no
+class to inherit from, to catch or to compare with. Python 3.15 has a keyword for it (PEP 810).
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import threading
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class _Lazy:
+    """A module, or what a module calls by a name."""
+
+    def __init__(self, module: str, name: str = "") -> None:
+        self.__module, self.__name = module, name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(self.__resolved(), attribute)
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        return self.__resolved()(*args, **keywords)
+
+    def __resolved(self) -> Any:
+        module = import_module(self.__module)
+        if not self.__name:
+            return module
+        try:
+            return getattr(module, self.__name)
+        except AttributeError:
+            return import_module(f"{self.__module}.{self.__name}")
+
+
+class _Names:
+    """What `from module import …` takes names from."""
+
+    def __init__(self, module: str) -> None:
+        self.__module = module
+
+    def __getattr__(self, name: str) -> _Lazy:
+        if name.startswith("__"):  # what the import system asks every module for
+            raise AttributeError(name)
+        return _Lazy(self.__module, name)
+
+
+class _Lazily:
+    """Take every import of one module's block for lazy; those of other threads are not affected."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._real_import = builtins.__import__
+        block = sys._getframe(1).f_globals  # noqa: SLF001 - there is no other name for the caller's module
+
+        def lazy_import(
+            name: str,
+            globals: Mapping[str, object] | None = None,  # noqa: A002 - named so by Python
+            locals: Mapping[str, object] | None = None,  # noqa: A002
+            fromlist: Sequence[str] | None = (),
+            level: int = 0,
+        ) -> Any:
+            if globals is not block:
+                return self._real_import(name, globals, locals, fromlist or (), level)
+            if fromlist:
+                return _Names(name)
+            if "." in name:
+                raise ImportError(f"write `from … import …` for {name} in a lazy block")
+            return _Lazy(name)
+
+        builtins.__import__ = lazy_import
+
+    def __exit__(self, *_: object) -> None:
+        builtins.__import__ = self._real_import
+        self._lock.release()
+
+
+lazily: Final = _Lazily()
