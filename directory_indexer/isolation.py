@@ -8,9 +8,10 @@ directory that has nothing to do with any tree, and hears of no variable that ch
 # Nothing is imported that Python has not loaded already: it might come from the working directory.
 import os
 import sys
-from collections.abc import Mapping
 
 TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 GC_THRESHOLD = 50_000
 """After how many new objects Python looks for cycles among them."""

@@ -204,7 +204,7 @@ def _mend_version(connection: sqlite3.Connection, path: Path, error: sqlite3.Ope
     """
     if connection.in_transaction:
         connection.execute("ROLLBACK")
-    if not re.search("already exists|duplicate column", str(error)):
+    if not re.search("already exists|duplicate column|no such column", str(error)):
         raise error
     with contextlib.closing(sqlite3.connect(":memory:")) as fresh:
         migrate(fresh)
