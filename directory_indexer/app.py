@@ -212,7 +212,6 @@ class App:
         return self._config.storage.sqlite_path.exists()
 
     def _doctor(self) -> Doctor:
-
         return Doctor(
             docstore=self.docstore,
             vectorstore=self._main_vectorstore(),
@@ -269,7 +268,6 @@ class App:
 
     @cached_property
     def _space(self) -> EmbeddingSpace:
-
         embedding = self._config.embedding
         return planned_space(
             embedding.provider,
@@ -370,12 +368,10 @@ class App:
 
     @cached_property
     def _nearest(self) -> Nearest:
-
         return Nearest(place=self._place, vectorstore=self._vectorstore)
 
     @cached_property
     def _vectorizer(self) -> Vectorizer:
-
         return Vectorizer(
             docstore=self.docstore, place=self._place, vectorstore=self._vectorstore, embedder=self.embedder
         )
@@ -417,7 +413,6 @@ class App:
             return EmbeddedVectorStore(generations, dimensions=self._dimensions(line))
 
     def _qdrant_server(self, line: VectorLine, url: str) -> VectorStore:
-
         qdrant = self._config.storage.qdrant
         address = Address(
             url=url,
@@ -440,7 +435,6 @@ class App:
 
     @cached_property
     def _parse_policy(self) -> ParsePolicy:
-
         indexing = self._config.indexing
         n_workers = min(indexing.concurrency, os.cpu_count() or 1)
         return ParsePolicy(

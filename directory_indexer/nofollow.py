@@ -173,7 +173,6 @@ def _verified(descriptor: int, path: str) -> int:
 if sys.platform == "win32":
 
     def _final_path(descriptor: int) -> str:
-
         buffer = ctypes.create_unicode_buffer(32_768)
         handle = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))
         length = ctypes.windll.kernel32.GetFinalPathNameByHandleW(handle, buffer, len(buffer), 0)

@@ -89,7 +89,6 @@ def _as_json() -> bool:
 
 
 def _tell(error: DirIndexError) -> int:
-
     output = Output(quiet=False, verbose=False, as_json=_as_json())
     try:
         output.error(error)
@@ -158,7 +157,6 @@ def _data_dir(arguments: Sequence[str]) -> str:
 
 
 def _report_bug(error: Exception) -> int:
-
     text = "".join(traceback.format_exception(error))
     log = os.path.expanduser(os.path.join(_data_dir(sys.argv[1:]), "dirindex.log"))
     try:

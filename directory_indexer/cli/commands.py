@@ -413,7 +413,6 @@ def serve(
 
 
 def _access(http: str, allow_host: Sequence[str], token_file: Path | None, *, needs_token: bool) -> Access:
-
     address = parse_address(http)
     return Access(address, names_of(allow_host, address), read_token(token_file, os.environ), needs_token)
 
@@ -428,7 +427,6 @@ def _print_config(
     config: Path | None,
     data_dir: Path | None,
 ) -> None:
-
     client = client_named(name)
     arguments = ["serve", *map(exact_text, allowed), *(["--watch"] if watch else [])]
     # The client will not have the environment of this shell.
@@ -486,14 +484,12 @@ def _existing_app(config: Path | None, data_dir: Path | None, output: Output) ->
 
 
 def _app(config: Path | None, data_dir: Path | None, output: Output) -> App:
-
     loaded = load_config(file=config, data_dir=data_dir, environ=os.environ)
     output.notes(loaded.warnings)
     return App(loaded)
 
 
 def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, output: Output) -> IndexReport:
-
     try:
         with output.progress() as listener:
             return app.indexer.index(paths, options=options, listener=listener, stop_reason=switch.reason)
@@ -507,7 +503,6 @@ def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, 
 
 
 def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> None:
-
     def update(touched: Sequence[FilePath]) -> None:
         try:
             report = app.indexer.index(
@@ -539,7 +534,6 @@ def _tell_failures(report: IndexReport) -> None:
 
 
 def _index_exit_code(report: IndexReport) -> int:
-
     if report.outcome is Outcome.INTERRUPTED:
         return _INTERRUPTED
     if report.unavailable_roots or report.unavailable:
@@ -548,7 +542,6 @@ def _index_exit_code(report: IndexReport) -> int:
 
 
 def _show(app: App, result: SearchResult, output: Output, *, view: View, explain: bool, first: int) -> None:
-
     shown = result._replace(hits=result.hits[first:])
     if output.as_json:
         page = json_pages.search_json(result, index=app.summary(), first=first, full=view is View.FULL, explain=explain)
@@ -563,7 +556,6 @@ def _show(app: App, result: SearchResult, output: Output, *, view: View, explain
 
 
 def _selection(*, chunks: str | None, lines: str | None, pages: str | None) -> Selection | None:
-
     units = ((Unit.CHUNKS, chunks), (Unit.LINES, lines), (Unit.PAGES, pages))
     given = [(unit, text) for unit, text in units if text is not None]
     if not given:

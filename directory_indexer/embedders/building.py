@@ -73,7 +73,6 @@ def build_embedder(space: EmbeddingSpace, access: Access, *, sleep: Callable[[fl
 
 
 def _ollama(space: EmbeddingSpace, access: Access) -> EmbeddingService:
-
     return OllamaService(
         endpoint=space.endpoint or "",
         model=space.model,
@@ -84,7 +83,6 @@ def _ollama(space: EmbeddingSpace, access: Access) -> EmbeddingService:
 
 
 def _openai(space: EmbeddingSpace, access: Access) -> EmbeddingService:
-
     return OpenAIService(
         endpoint=space.endpoint or "",
         model=space.model,

@@ -52,7 +52,6 @@ def _vocabulary() -> dict[str, int]:
 
 @cache
 def _tokenizer() -> Tokenizer:
-
     tokenizer = Tokenizer.from_file(verified_file("tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.no_truncation()

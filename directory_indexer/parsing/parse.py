@@ -145,7 +145,6 @@ def _outcome_of_lost(request: ParseRequest, lost: Lost, policy: ParsePolicy) -> 
 
 
 def _as_text(policy: ParsePolicy) -> ParsePolicy:
-
     return policy._replace(extract=registry.extract_as_text)
 
 
@@ -191,7 +190,6 @@ def _parse_content(found: FileContent, request: ParseRequest, policy: ParsePolic
 
 
 def _out_of_memory(found: FileContent) -> FileFailure:
-
     failure = FileFailure(found.source.path, Stage.EXTRACT, OUT_OF_MEMORY)
     return _blamed(failure, found) if is_memory_limited() else failure
 
@@ -202,7 +200,6 @@ def _blamed(failure: FileFailure, found: FileContent) -> FileFailure:
 
 
 def _parsed(found: FileContent, request: ParseRequest, policy: ParsePolicy) -> ParseOutcome:
-
     source, content, seen_ns = found
     of_content = content_hash(content)
     if of_content == request.known_hash:
@@ -245,7 +242,6 @@ def _skipped(found: FileContent, reason: SkipReason, detail: str) -> SkippedFile
 
 
 def _where(error: Exception) -> str:
-
     # The message of an unforeseen exception may quote the file; the place of the bug says as much.
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {os.path.basename(frame.filename)}, line {frame.lineno}"

@@ -105,7 +105,6 @@ def _leave(number: int, _: object) -> NoReturn:
 
 
 def _parts(app: App, options: ServeOptions) -> _Parts:
-
     gc.freeze()
     gc.enable()
     model = BackgroundModel(lambda: _warm(app))
@@ -121,7 +120,6 @@ def _warm(app: App) -> Embedder:
 
 
 def _watch(app: App, jobs: IndexJobs) -> DirectoryWatch:
-
     def tracked() -> list[FilePath]:
         with app.docstore.snapshot() as snapshot:
             return list(snapshot.directories())
