@@ -1,9 +1,12 @@
-"""How many heaps the C library keeps for the threads of a process, and whether there is room for libraries."""
+"""Memory for libraries in native code: how many heaps their threads share, and whether there is room to load them."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Iterator
 
+from directory_indexer.errors import ProviderError, VectorStoreError
 from directory_indexer.lazy import lazily
 
 with lazily:
@@ -25,19 +28,27 @@ def share_heaps() -> None:
     """
     if sys.platform != "linux":
         return
-    # Only a run that embeds pays for it, and numpy needs it anyway.
-
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none
     if set_option:
         set_option(_M_ARENA_MAX, _N_HEAPS)
 
 
-def require_room() -> None:
-    """Look whether there is memory for what libraries take when they are loaded; some of them end the process if not.
+@contextlib.contextmanager
+def loading(what: str, kind: type[ProviderError | VectorStoreError]) -> Iterator[None]:
+    """Load libraries, of which some end the process when there is no memory for them.
 
     Raises:
-        MemoryError: there is not.
+        ProviderError | VectorStoreError: the `kind` of error, if they cannot be loaded.
     """
+    try:
+        _require_room()
+        yield
+    except (ImportError, MemoryError) as error:
+        reason = "not enough memory" if isinstance(error, MemoryError) else str(error).partition("\n")[0]
+        raise kind(f"{what} cannot be loaded: {reason}", hint="free some memory, or install dirindex again") from error
+
+
+def _require_room() -> None:
     try:
         mmap.mmap(-1, _ROOM_BYTES).close()
     except OSError as error:

@@ -47,6 +47,11 @@ def file_path(path: str | os.PathLike[str]) -> FilePath:
     return FilePath(_SURROGATES.sub(lambda found: chr(ord(found[0]) + _STAND_IN_OFFSET), text))
 
 
+def resolved_path(path: str | os.PathLike[str]) -> FilePath:
+    """Make a path that a person typed absolute, with `~` and symbolic links resolved."""
+    return file_path(os.path.realpath(os.path.expanduser(path)))
+
+
 def os_path(path: FilePath) -> OsPath:
     """Turn a stored path back into one that means the same to the operating system, byte by byte."""
     return OsPath(exact_text(path))

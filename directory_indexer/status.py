@@ -1,11 +1,24 @@
-"""The whole index at a glance."""
+"""How an index stands: what is in it, which run goes on, and what answers are drawn from."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 from directory_indexer.docstore.runs import RunRecord
-from directory_indexer.docstore.summaries import DirectoryStatus
+from directory_indexer.docstore.store import DocStore, Snapshot
+from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
 from directory_indexer.embedders.space import EmbeddingSpace
+from directory_indexer.errors import NotIndexedError
 from directory_indexer.files import FileFailure, SkippedFile
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath, display, lies_in
+
+with lazily:
+    from directory_indexer.lock import is_locked
+
+_LISTED = 1000
 
 
 class StatusReport(NamedTuple):
@@ -20,3 +33,76 @@ class StatusReport(NamedTuple):
     last_run: RunRecord | None
     next_space: EmbeddingSpace | None = None
     skipped_files: tuple[SkippedFile, ...] = ()
+
+
+class Status:
+    """Tell how one index stands; a run that was killed holds no lock any more, and counts as ended."""
+
+    def __init__(
+        self,
+        docstore: Callable[[], DocStore],
+        *,
+        configured: EmbeddingSpace,
+        vector_bytes: Callable[[], int],
+        lock_path: Path,
+    ) -> None:
+        self._docstore = docstore
+        self._configured = configured
+        self._vector_bytes = vector_bytes
+        self._lock_path = lock_path
+
+    def report(self, within: FilePath | None = None) -> StatusReport:
+        """Sum up the index, or the tracked directory that a path lies in.
+
+        Raises:
+            NotIndexedError: the path lies in no tracked directory.
+        """
+        docstore = self._docstore()
+        with docstore.snapshot() as snapshot:
+            directories = _directories(snapshot, within)
+            root = directories[0].path if within else None
+            runs = snapshot.latest_runs(1)
+            answering = snapshot.vectors.answering_line().space
+            return StatusReport(
+                directories=directories,
+                failures=snapshot.failures(within=root, limit=_LISTED),
+                skipped_files=snapshot.skipped_files(within=root, limit=_LISTED),
+                space=answering or (self._configured if snapshot.meta("fingerprint") else None),
+                next_space=self._configured if snapshot.vectors.is_switching else None,
+                n_database_bytes=docstore.size_bytes(),
+                n_vector_bytes=self._vector_bytes(),
+                running=self._going_on(runs),
+                last_run=runs[0] if runs else None,
+            )
+
+    def runs(self, limit: int) -> tuple[RunRecord, ...]:
+        """List the newest index runs of all processes, newest first."""
+        with self._docstore().snapshot() as snapshot:
+            return snapshot.latest_runs(limit)
+
+    def running(self) -> RunRecord | None:
+        """Give the run that goes on now, in whichever process."""
+        return self._going_on(self.runs(1))
+
+    def summary(self) -> IndexSummary:
+        """Tell what answers are drawn from now."""
+        with self._docstore().snapshot() as snapshot:
+            return self.summary_of(snapshot)
+
+    def summary_of(self, snapshot: Snapshot) -> IndexSummary:
+        """Tell what answers of one moment are drawn from."""
+        summary = snapshot.summary()
+        return summary._replace(is_running=summary.is_running and is_locked(self._lock_path))
+
+    def _going_on(self, runs: tuple[RunRecord, ...]) -> RunRecord | None:
+        return runs[0] if runs and runs[0].outcome is None and is_locked(self._lock_path) else None
+
+
+def _directories(snapshot: Snapshot, within: FilePath | None) -> tuple[DirectoryStatus, ...]:
+    directories = snapshot.directory_statuses()
+    if within is None:
+        return directories
+    around = tuple(one for one in directories if lies_in(within, one.path))
+    if not around:
+        raise NotIndexedError(f"{display(within)} is not tracked", hint="dirindex status shows what is")
+    return around

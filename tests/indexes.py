@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 from fakes import FakeEmbedder
 
+from directory_indexer.app import App
 from directory_indexer.chunker import ChunkPolicy
-from directory_indexer.docstore.store import DocStore
+from directory_indexer.config import load_config
+from directory_indexer.embedders.building import Access
+from directory_indexer.embedders.loading import Embedders
 from directory_indexer.embedders.wordpiece import count_tokens
 from directory_indexer.errors import ProviderError
 from directory_indexer.extractors.registry import extract
 from directory_indexer.fingerprint import Fingerprint
-from directory_indexer.indexing.indexer import Indexer, IndexOptions, IndexPolicy
-from directory_indexer.indexing.vectorizer import Vectorizer
+from directory_indexer.indexing.indexer import Indexer, IndexOptions
 from directory_indexer.parsing.parse import ParsePolicy
 from directory_indexer.searching.answers import SearchRequest
-from directory_indexer.searching.nearest import Nearest
-from directory_indexer.searching.searcher import Searcher
+from directory_indexer.vectorstore import VectorPlace
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
 from directory_indexer.vectorstore.generations import Generations
+from directory_indexer.vectorstores import VectorStores
 from directory_indexer.walker.policy import WalkPolicy
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from directory_indexer.docstore.runs import Outcome, RunProgress
+    from directory_indexer.docstore.store import DocStore
     from directory_indexer.docstore.vectors import VectorLine
     from directory_indexer.embedders import Embedder
     from directory_indexer.embedders.space import EmbeddingSpace
@@ -58,6 +61,35 @@ class Rounded:
     __hash__ = None  # type: ignore[assignment]  # what is nearly equal has no hash
 
 
+class _Embedders(Embedders):
+    """The embedders of a test, which may change from one run to the next."""
+
+    def __init__(self, index: Index) -> None:
+        super().__init__(index.embedder.space, Access())
+        self._index = index
+
+    def of(self, space: EmbeddingSpace | None) -> Embedder:
+        return self._index.embedder_of(space)
+
+    def current(self) -> Embedder:
+        return self._index.embedder_of(None)
+
+
+class _Stores(VectorStores):
+    """The vector stores of a test."""
+
+    def __init__(self, index: Index) -> None:
+        super().__init__(index.app.loaded.config.storage.qdrant, docstore=lambda: index.docstore, dimensions=1)
+        self._index = index
+
+    @property
+    def place(self) -> VectorPlace:
+        return self._index.vectorstore.place
+
+    def of(self, line: VectorLine) -> VectorStore:
+        return self._index.store_of(line)
+
+
 @dataclass
 class Index:
     """One index and the verbs that tests need, with answers that can be compared."""
@@ -79,15 +111,15 @@ class Index:
     """What opens another vector store than the embedded one."""
 
     def __post_init__(self) -> None:
-        self.docstore = DocStore(self.data_dir / "data.db")
+        self.app = App(load_config(file=None, data_dir=self.data_dir, environ={}))
+        self.docstore = self.app.docstore
         self.vectorstore = (self.open_vectorstore or self._embedded)(self.docstore)
         self._other_stores: dict[VectorLine, VectorStore] = {}
-        place = self.vectorstore.place
-        self.vectorizer = Vectorizer(
-            docstore=self.docstore, place=place, vectorstore=self._store_of, embedder=self._embedder
-        )
-        self.nearest = Nearest(place=place, vectorstore=self._store_of)
-        self.searcher = Searcher(docstore=self.docstore, nearest=lambda: self.nearest, embedder=self._embedder_of)
+        self.app.vectorstores = _Stores(self)
+        self.app.embedders = _Embedders(self)
+        self.vectorizer = self.app.vectorizer
+        self.nearest = self.app.nearest
+        self.searcher = self.app.searcher
 
     def _embedded(self, _: DocStore) -> VectorStore:
         return self._open_store("test", self._embedder().space.dimensions)
@@ -95,7 +127,7 @@ class Index:
     def _embedder(self) -> Embedder:
         return self.provider or self.embedder
 
-    def _embedder_of(self, space: EmbeddingSpace | None) -> Embedder:
+    def embedder_of(self, space: EmbeddingSpace | None) -> Embedder:
         now = self._embedder()
         if space is None or space.name == now.space.name:
             return now
@@ -103,7 +135,7 @@ class Index:
             raise ProviderError(f"{space.name} cannot be had any more")
         return self.former_embedders[space.name]
 
-    def _store_of(self, line: VectorLine) -> VectorStore:
+    def store_of(self, line: VectorLine) -> VectorStore:
         if not line.suffix:
             return self.vectorstore
         if line not in self._other_stores:
@@ -126,21 +158,15 @@ class Index:
 
     @property
     def indexer(self) -> Indexer:
-        walk_policy = WalkPolicy(
+        app = self.app
+        app.walk_policy = WalkPolicy(
             ignore_patterns=self.ignore_patterns,
-            respect_gitignore=True,
-            include_hidden=False,
             include_secrets=self.include_secrets,
-            follow_symlinks=False,
             max_file_size=self.max_file_size,
         )
-        policy = IndexPolicy(walk_policy, lambda: self.parse_policy, self.fingerprint, batch_files=10)
-        return Indexer(
-            docstore=self.docstore,
-            vectorizer=self.vectorizer,
-            policy=policy,
-            lock_path=self.data_dir / "write.lock",
-        )
+        app.parse_policy, app.fingerprint = self.parse_policy, self.fingerprint
+        vars(app).pop("indexer", None)
+        return app.indexer
 
     def run(
         self,

@@ -22,13 +22,13 @@ from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Ve
 from directory_indexer.cli.output import Output
 from directory_indexer.errors import ConsentNeededError, DirIndexError, StoreError, UsageError
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, display, exact_text
+from directory_indexer.paths import FilePath, display, exact_text, resolved_path
 from directory_indexer.render.printable import printable
 from directory_indexer.searching.answers import SearchResult
 
 with lazily:
     from directory_indexer import watcher
-    from directory_indexer.app import App, resolved_path
+    from directory_indexer.app import App
     from directory_indexer.config import config_location, load_config
     from directory_indexer.config.example import write_example
     from directory_indexer.docstore.runs import Outcome
@@ -39,7 +39,7 @@ with lazily:
     from directory_indexer.render.answers import View
     from directory_indexer.render.spans import plain
     from directory_indexer.searching.answers import SearchMode, SearchRequest
-    from directory_indexer.searching.texts import Selection, Unit
+    from directory_indexer.searching.texts import Selection, Unit, read_text
     from directory_indexer.server import ServeOptions, serve_http, serve_stdio
     from directory_indexer.server.access import Access, names_of, parse_address, read_token
     from directory_indexer.server.client_configs import client_named, launch_of, place, snippet
@@ -190,7 +190,7 @@ def search(
         query=query,
         mode=SearchMode(mode),
         limit=cursor + (limit or _DEFAULT_LIMIT),
-        scope=(resolved_path(os.fspath(path)),) if path else (),
+        scope=(resolved_path(path),) if path else (),
         kinds=tuple(kinds or ()),
         globs=tuple(globs or ()),
         modified_since=since(modified),
@@ -218,8 +218,8 @@ def similar(
     """Find files like this one."""
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     app = _existing_app(config, data_dir, output)
-    within = (resolved_path(os.fspath(path)),) if path else ()
-    result = app.similar_files.find(resolved_path(os.fspath(file)), within=within, limit=limit)
+    within = (resolved_path(path),) if path else ()
+    result = app.similar_files.find(resolved_path(file), within=within, limit=limit)
     _show(app, result, output, view=View.FILES, explain=False, first=0)
     raise typer.Exit(0 if result.hits else _NOTHING_FOUND)
 
@@ -241,7 +241,8 @@ def get(
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     selection = _selection(chunks=chunks, lines=lines, pages=pages)
     app = _existing_app(config, data_dir, output)
-    text = app.read_text(resolved_path(os.fspath(file)), selection)
+    with app.docstore.snapshot() as snapshot:
+        text = read_text(snapshot, resolved_path(file), selection)
     if as_json:
         output.data(json_pages.get_json(text))
     else:
@@ -264,7 +265,7 @@ def status(
     """Show what is indexed, by words and by meaning, and what was left out and why."""
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     app = _existing_app(config, data_dir, output)
-    report = app.status(resolved_path(os.fspath(path)) if path else None)
+    report = app.status.report(resolved_path(path) if path else None)
     if as_json:
         output.data(json_pages.status_json(report, verbose=verbose))
     else:
@@ -351,7 +352,7 @@ def doctor(
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     app = _existing_app(config, data_dir, output) if repair else _app(config, data_dir, output)
     try:
-        findings = list(app.repair() if repair else app.check())
+        findings = list(app.doctor.repair() if repair else app.doctor.check())
     except StoreError as error:
         if "dirindex doctor" in (error.hint or ""):  # it would lead back to here
             where = app.loaded.config.storage.sqlite_path.parent
@@ -398,14 +399,14 @@ def serve(
 ) -> None:
     """Serve the index to assistants over MCP, on standard input and output or over HTTP."""
     output = Output(quiet=quiet, verbose=verbose, as_json=False)
-    allowed = tuple(resolved_path(os.fspath(one)) for one in directories or ())
+    allowed = tuple(resolved_path(one) for one in directories or ())
     access = None if http is None else _access(http, allow_host or (), token_file, needs_token=not no_token)
     if print_config is not None:
         _print_config(print_config, allowed, access, output, watch=watch, config=config, data_dir=data_dir)
         return
     app = _app(config, data_dir, output)
     watches = watch or app.loaded.config.monitoring.file_watching
-    configured = (resolved_path(os.fspath(one)) for one in app.loaded.config.serving.directories)
+    configured = (resolved_path(one) for one in app.loaded.config.serving.directories)
     options = ServeOptions(tuple(dict.fromkeys([*allowed, *configured])), watch=watches, verbose=verbose)
     if access is None:
         serve_stdio(app, options)
@@ -544,7 +545,9 @@ def _index_exit_code(report: IndexReport) -> int:
 def _show(app: App, result: SearchResult, output: Output, *, view: View, explain: bool, first: int) -> None:
     shown = result._replace(hits=result.hits[first:])
     if output.as_json:
-        page = json_pages.search_json(result, index=app.summary(), first=first, full=view is View.FULL, explain=explain)
+        page = json_pages.search_json(
+            result, index=app.status.summary(), first=first, full=view is View.FULL, explain=explain
+        )
         output.data(page)
         return
     # First of all how far to trust what follows.

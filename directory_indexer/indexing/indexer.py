@@ -31,7 +31,7 @@ from directory_indexer.indexing.runs import Run, recorded_run, who_writes
 from directory_indexer.indexing.updater import Updater, explained
 from directory_indexer.lazy import lazily
 from directory_indexer.lock import write_lock
-from directory_indexer.paths import FilePath, display, file_path, lies_in, os_path
+from directory_indexer.paths import FilePath, display, file_path, lies_in, os_path, resolved_path
 from directory_indexer.walker.listing import Listing, SameListing, Settled
 from directory_indexer.walker.policy import WalkPolicy
 from directory_indexer.walker.walk import walk
@@ -280,7 +280,7 @@ class Indexer:
         """Resolve paths; one that is tracked as it is given means that, even if a link stands there now."""
         tracked = self._tracked()
         given = [(path, _absolute(path)) for path in paths]
-        return [absolute if absolute in tracked else _resolved(path) for path, absolute in given]
+        return [absolute if absolute in tracked else resolved_path(path) for path, absolute in given]
 
     def _roots(self, paths: Sequence[FilePath]) -> list[FilePath]:
         tracked = self._tracked()
@@ -327,10 +327,6 @@ class Indexer:
             )
 
 
-def _resolved(path: str) -> FilePath:
-    return file_path(os.path.realpath(os.path.expanduser(path)))
-
-
 class _WalkStoppedError(Exception):
     """The run must stop before a directory has been walked to its end, and nothing can be said of it."""
 
@@ -350,7 +346,7 @@ def _forgettable(path: str, snapshot: Snapshot) -> FilePath:
     tracked = snapshot.directories()
     # A link that leads nowhere now was indexed under its own path.
     as_given = _absolute(path)
-    for candidate in (as_given, _resolved(path)):
+    for candidate in (as_given, resolved_path(path)):
         known = snapshot.known_file(candidate)
         if candidate in tracked or (known and (known.state, known.reason) == (FileState.FAILED, Stage.WALK)):
             return candidate

@@ -13,14 +13,22 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from directory_indexer.config.sources import KEYS
 from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, Verb
 from directory_indexer.docstore.store import DocStore, Snapshot
-from directory_indexer.errors import GenerationGoneError, VectorsLostError, VectorStoreError
+from directory_indexer.errors import (
+    GenerationGoneError,
+    IndexMismatchError,
+    UsageError,
+    VectorsLostError,
+    VectorStoreError,
+)
 from directory_indexer.ids import ChunkId
 from directory_indexer.indexing.report import MigrationReport
 from directory_indexer.indexing.runs import Run, recorded_run
 from directory_indexer.lock import write_lock
 from directory_indexer.vectorstore import VectorHit, VectorScope, VectorStore
+from directory_indexer.vectorstores import VectorStores
 
 _MARK = "migration"
 _BATCH_CHUNKS = 4096
@@ -168,3 +176,31 @@ def _batches(ids: Iterable[ChunkId]) -> Iterator[list[ChunkId]]:
     iterator = iter(ids)
     while batch := list(itertools.islice(iterator, _BATCH_CHUNKS)):
         yield batch
+
+
+def prepare_migration(
+    docstore: DocStore, stores: VectorStores, *, to_server: str | None, from_server: str | None, lock_path: Path
+) -> Migration:
+    """Prepare to copy the vectors to the server at a URL, or from the configured one to the embedded engine.
+
+    Raises:
+        UsageError: the URL is none, or no server is configured to copy from.
+        IndexMismatchError: vectors of another model are being made.
+    """
+    url = to_server or from_server
+    if not url:
+        raise UsageError("storage.qdrant.endpoint names no server to copy from", hint="dirindex config shows it")
+    for mistake in KEYS["storage.qdrant.endpoint"].kind.mistakes(url):
+        raise UsageError(f"--to-server '{url}' {mistake.words}")
+    with docstore.snapshot() as snapshot:
+        line = snapshot.vectors.line()
+        if snapshot.vectors.is_switching:
+            raise IndexMismatchError("a switch to another model is under way", hint="dirindex index completes it")
+    embedded, server = stores.embedded(line), stores.on_server(line, url)
+    return Migration(
+        docstore=docstore,
+        source=embedded if to_server else server,
+        target=server if to_server else embedded,
+        where=f"{url}, collection '{stores.collection(line)}'" if to_server else str(stores.path),
+        lock_path=lock_path,
+    )

@@ -8,8 +8,11 @@ from typing import NamedTuple
 
 from directory_indexer.chunker.chunks import Chunk
 from directory_indexer.errors import NotIndexedError, UsageError
+from directory_indexer.files import source_file
+from directory_indexer.ids import content_hash
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, display
+from directory_indexer.nofollow import open_file
+from directory_indexer.paths import FilePath, display, exact_text
 
 with lazily:
     from directory_indexer.docstore.store import Snapshot
@@ -46,7 +49,7 @@ class Selection(NamedTuple):
     last: int
 
 
-def read_text(snapshot: Snapshot, path: FilePath, selection: Selection | None, *, has_changed: bool) -> FileText:
+def read_text(snapshot: Snapshot, path: FilePath, selection: Selection | None) -> FileText:
     """Give the text of a file as it was indexed.
 
     Raises:
@@ -72,7 +75,7 @@ def read_text(snapshot: Snapshot, path: FilePath, selection: Selection | None, *
         n_lines=whole.removesuffix("\n").count("\n") + 1,
         n_chunks=len(chunks),
         chunks=tuple(selected),
-        has_changed=has_changed,
+        has_changed=_has_changed(snapshot, path),
     )
 
 
@@ -111,6 +114,21 @@ def _asked(selection: Selection) -> str:
     if selection.last < selection.first:
         return f"{selection.unit} {selection.first} to {selection.last}"
     return f"{selection.unit} from {selection.first} on"
+
+
+def _has_changed(snapshot: Snapshot, path: FilePath) -> bool:
+    """Tell whether a file is not what the index holds; where its stamp does not tell, its content does."""
+    known = snapshot.known_file(path)
+    try:
+        now = source_file(path)
+        if known is None or (now.size, now.mtime_ns) != (known.source.size, known.source.mtime_ns):
+            return True
+        if now == known.source or known.hash is None:
+            return False
+        with open(open_file(exact_text(path)), "rb") as file:
+            return content_hash(file.read(now.size + 1)) != known.hash
+    except OSError:
+        return True
 
 
 def _reason(snapshot: Snapshot, path: FilePath) -> str:

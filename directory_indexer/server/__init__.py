@@ -108,7 +108,7 @@ def _parts(app: App, options: ServeOptions) -> _Parts:
     gc.freeze()
     gc.enable()
     model = BackgroundModel(lambda: _warm(app))
-    jobs = IndexJobs(command=index_command(app.loaded), runs=app.runs, running=app.running)
+    jobs = IndexJobs(command=index_command(app.loaded), runs=app.status.runs, running=app.status.running)
     tools = Tools(app=app, model=model, jobs=jobs, allowed=options.allowed)
     return _Parts(tools, model, jobs, _watch(app, jobs) if options.watch else None)
 
@@ -116,7 +116,9 @@ def _parts(app: App, options: ServeOptions) -> _Parts:
 def _warm(app: App) -> Embedder:
     """Load the model, and have the database read meanwhile: searches of a large one would wait for the disk."""
     threading.Thread(target=app.docstore.bring_into_memory, name="reader", daemon=True).start()
-    return app.answering_embedder()
+    with app.docstore.snapshot() as snapshot:
+        space = snapshot.vectors.answering_line().space
+    return app.embedders.of(space)
 
 
 def _watch(app: App, jobs: IndexJobs) -> DirectoryWatch:

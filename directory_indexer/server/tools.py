@@ -27,6 +27,7 @@ from directory_indexer.errors import (
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.searching.answers import SearchMode, SearchRequest, SearchResult
+from directory_indexer.searching.texts import read_text
 from directory_indexer.server.budget import Budgets, cost
 from directory_indexer.server.calls import ContentCall, IndexCall, SearchCall, SimilarCall
 from directory_indexer.server.contents import content_answer, content_text, selection_of
@@ -126,19 +127,20 @@ class Tools:
         selection = selection_of(call)
         with self._app.docstore.snapshot() as snapshot:
             path = indexed_file(snapshot, call.path)
-        answer = content_answer(self._app.read_text(path, selection), max_tokens=call.max_tokens)
+            text = read_text(snapshot, path, selection)
+        answer = content_answer(text, max_tokens=call.max_tokens)
         return Answer(content_text(answer), answer)
 
     def server_info(self) -> Answer:
         """Tell what is indexed, how far it is, and whether the model is there."""
-        status = self._app.status(None)
+        status = self._app.status.report()
         directories = tuple(map(_directory, status.directories))
         info = InfoAnswer(
             version=__version__,
             directories=(),
             allowed=self._allowed,
             model=ModelResult(self._app.loaded.config.embedding.model, self._model.state, self._model.message or None),
-            index=index_state(self._app.summary()),
+            index=index_state(self._app.status.summary()),
             job=self.jobs.current(),
         )
         shown = directories
@@ -155,7 +157,7 @@ class Tools:
             directories = to_index(call.path, tracked=tracked, allowed=self._allowed)
         except DirIndexError:
             # A directory that is being added is not tracked yet; to watch that needs no permission.
-            running = self._app.running()
+            running = self._app.status.running()
             if running is not None and (not call.path or covers(running, FilePath(call.path))):
                 return running
             raise
@@ -172,7 +174,7 @@ class Tools:
         directory = to_index(call.path, tracked=tracked, allowed=self._allowed)[0] if call.path else None
         stopped = self.jobs.cancel_all(directory)
         if not stopped:
-            running = self._app.running()
+            running = self._app.status.running()
             if running is not None:
                 raise UsageError(
                     f"another process started the run that goes on (process {running.pid})",
@@ -201,7 +203,7 @@ class Tools:
 
     def _state(self, snapshot: Snapshot) -> tuple[IndexSummary, str]:
         """Sum up the index, and name the state that it is in."""
-        summary, runs = self._app.summary_of(snapshot), snapshot.latest_runs(1)
+        summary, runs = self._app.status.summary_of(snapshot), snapshot.latest_runs(1)
         generations = snapshot.vectors.generations().values()
         parts = (*generations, summary.n_files, summary.n_chunks, summary.n_embedded, runs[0].id if runs else 0)
         return summary, ".".join(map(str, parts))

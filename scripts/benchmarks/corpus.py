@@ -16,6 +16,8 @@ from benchmarks.measure import PYTHON, Cost, Memory, cost_of, memory_of
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
+from directory_indexer.embedders.building import Access
+from directory_indexer.embedders.loading import Embedders
 from directory_indexer.embedders.model_files import DIMENSIONS
 from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.indexing.indexer import IndexOptions
@@ -73,7 +75,7 @@ def corpus_of(n_chunks: int, place: Path) -> Corpus:
         shutil.rmtree(data_dir, ignore_errors=True)
         taken.write_text(json.dumps(asdict(cost_of(only_words(data_dir, [tree])))), encoding="utf-8")
     app = make_index(data_dir, tree)
-    summary = app.summary()
+    summary = app.status.summary()
     app.close()
     return Corpus(tree, data_dir, summary.n_files, summary.n_chunks, Cost(**json.loads(taken.read_text("utf-8"))))
 
@@ -90,7 +92,7 @@ def large_tree(options: Options) -> LargeTree:
         program = str(Path(__file__).with_name("vectors_of_chance.py"))
         taken.write_text(json.dumps(asdict(memory_of((PYTHON, program, str(data_dir), str(tree))))), encoding="utf-8")
     app = make_index(data_dir, tree)
-    summary = app.summary()
+    summary = app.status.summary()
     app.close()
     memory = Memory(**json.loads(taken.read_text("utf-8")))
     return LargeTree(tree, data_dir, summary.n_files, summary.n_chunks, memory)
@@ -124,21 +126,17 @@ def vocabulary(chance: random.Random) -> list[str]:
 
 def make_index(data_dir: Path, root: Path) -> App:
     """Index a tree, or bring its index up to date, with vectors of chance."""
-    app = _AppOfChance(load_config(file=None, data_dir=data_dir, environ={}))
+    app = App(load_config(file=None, data_dir=data_dir, environ={}))
+    app.embedders = Embedders(EmbedderOfChance.space, Access(), build=lambda *_: EmbedderOfChance())
     app.indexer.index(
         [os.fspath(root)],
         options=IndexOptions(has_consent=True),
         listener=lambda _: None,
         stop_reason=lambda: None,
     )
-    if not app.summary().n_files:
+    if not app.status.summary().n_files:
         sys.exit(f"no file of {root} may be indexed; dirindex index {root} --dry-run --verbose tells why")
     return app
-
-
-class _AppOfChance(App):
-    def embedder(self) -> EmbedderOfChance:
-        return EmbedderOfChance()
 
 
 class EmbedderOfChance:

@@ -27,7 +27,7 @@ def disk(options: Options) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(dir=options.place) as temporary:
         data_dir = Path(temporary) / "index"
         app = make_index(data_dir, tree)
-        summary, [directory] = app.summary(), app.status(None).directories
+        summary, [directory] = app.status.summary(), app.status.report().directories
         app.close()
         text = directory.n_bytes / 1e6
         what = f"index, {summary.n_files:,} files, {summary.n_chunks:,} chunks"

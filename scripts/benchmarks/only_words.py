@@ -8,18 +8,20 @@ from typing import Never
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
+from directory_indexer.embedders.building import Access
+from directory_indexer.embedders.loading import Embedders
 from directory_indexer.errors import ProviderError
 from directory_indexer.indexing.indexer import IndexOptions
 
 
-class _AppOfWords(App):
-    def embedder(self) -> Never:
-        raise ProviderError("only words are wanted")
+def _refuse(*_: object) -> Never:
+    raise ProviderError("only words are wanted")
 
 
 def main() -> None:
     data_dir, *directories = sys.argv[1:]
-    app = _AppOfWords(load_config(file=None, data_dir=Path(data_dir), environ={}))
+    app = App(load_config(file=None, data_dir=Path(data_dir), environ={}))
+    app.embedders = Embedders(app.embedders.configured, Access(), build=_refuse)
     app.indexer.index(
         directories, options=IndexOptions(has_consent=True), listener=lambda _: None, stop_reason=lambda: None
     )

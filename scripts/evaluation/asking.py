@@ -36,7 +36,7 @@ class IndexedCorpus:
             sys.exit(f"{root} could not be indexed")
         self._corpus = os.path.realpath(corpus)
         self._app = App(load_config(file=None, data_dir=data_dir, environ={}))
-        self.n_chunks = self._app.summary().n_chunks
+        self.n_chunks = self._app.status.summary().n_chunks
         self._ask("warm up", SearchMode.HYBRID, limit=1)
 
     def close(self) -> None:

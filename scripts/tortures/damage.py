@@ -81,12 +81,12 @@ def _search(data_dir: Path) -> None:
 
 def _problems(data_dir: Path) -> list[str]:
     app = CheapApp(load_config(file=None, data_dir=data_dir, environ={}))
-    return [finding.message for finding in app.check() if finding.verdict is Verdict.PROBLEM]
+    return [finding.message for finding in app.doctor.check() if finding.verdict is Verdict.PROBLEM]
 
 
 def _repair(data_dir: Path) -> None:
     app = CheapApp(load_config(file=None, data_dir=data_dir, environ={}))
-    problems = [finding.message for finding in app.repair() if finding.verdict is Verdict.PROBLEM]
+    problems = [finding.message for finding in app.doctor.repair() if finding.verdict is Verdict.PROBLEM]
     if problems:
         raise CorruptIndexError("; ".join(problems))
 

@@ -78,4 +78,4 @@ def _look(data_dir: Path) -> None:
 
 def _check(data_dir: Path) -> list[str]:
     app = CheapApp(load_config(file=None, data_dir=data_dir, environ={}))
-    return [finding.message for finding in app.check() if finding.verdict is Verdict.PROBLEM]
+    return [finding.message for finding in app.doctor.check() if finding.verdict is Verdict.PROBLEM]

@@ -430,7 +430,7 @@ def test_a_bug_is_reported_to_the_index_that_was_named(shell: Shell) -> None:
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 70
     assert str(shell.data_dir / "dirindex.log") in done.stderr
-    assert "TypeError" in (shell.data_dir / "dirindex.log").read_text(encoding="utf-8")
+    assert "AttributeError" in (shell.data_dir / "dirindex.log").read_text(encoding="utf-8")
 
 
 def test_every_mistake_of_a_configuration_is_told_at_once(shell: Shell) -> None:

@@ -19,7 +19,7 @@ from qdrant_servers import Server
 from qdrant_standin import Fault
 
 from directory_indexer.config.settings import Quantization
-from directory_indexer.doctor import Doctor
+from directory_indexer.doctor.doctor import Doctor
 from directory_indexer.errors import VectorStoreError
 from directory_indexer.findings import Verdict
 from directory_indexer.searching.answers import SearchMode, SearchRequest
@@ -94,13 +94,7 @@ class Setting:
         return QdrantClient(url=self.server.url, headers={"api-key": KEY}, check_compatibility=False)
 
     def doctor(self) -> Doctor:
-        return Doctor(
-            docstore=self.index.docstore,
-            vectorstore=self.index.vectorstore,
-            vectorizer=self.index.vectorizer,
-            embedder=lambda: self.index.embedder,
-            lock_path=self.index.data_dir / "write.lock",
-        )
+        return self.index.app.doctor
 
 
 @pytest.fixture(scope="module")

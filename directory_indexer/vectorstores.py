@@ -1,0 +1,126 @@
+"""Opens the vector stores of an index: one for each collection, in the process or on a Qdrant server."""
+
+from __future__ import annotations
+
+import glob
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from directory_indexer.config.settings import QdrantConfig, Quantization
+from directory_indexer.docstore.store import DocStore
+from directory_indexer.docstore.vectors import VectorLine
+from directory_indexer.errors import VectorStoreError
+from directory_indexer.heaps import loading
+from directory_indexer.lazy import lazily
+from directory_indexer.vectorstore import VectorPlace, VectorStore
+
+with lazily:
+    from directory_indexer.vectorstore.collection import CollectionPlan
+    from directory_indexer.vectorstore.connection import Address, Connection
+    from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
+    from directory_indexer.vectorstore.generations import Generations
+    from directory_indexer.vectorstore.server import QdrantServer
+
+
+class VectorStores:
+    """The stores of one index; threads may share them.
+
+    `dimensions` are those that vectors will have, 0 while only the provider knows them.
+    """
+
+    def __init__(self, qdrant: QdrantConfig, *, docstore: Callable[[], DocStore], dimensions: int) -> None:
+        self._qdrant = qdrant
+        self._docstore = docstore
+        self._dimensions = dimensions
+        self._lock = threading.Lock()
+        self._open: dict[VectorLine, VectorStore] = {}
+
+    @property
+    def place(self) -> VectorPlace:
+        """Where the configuration has the vectors."""
+        return VectorPlace.SERVER if self._qdrant.endpoint else VectorPlace.EMBEDDED
+
+    @property
+    def path(self) -> Path:
+        """The directory of the embedded engine."""
+        return self._qdrant.path
+
+    def of(self, line: VectorLine) -> VectorStore:
+        """Open the store of a line once; of two at most, for readers of a former one keep it on the disk.
+
+        Raises:
+            VectorStoreError: the library of the store cannot be loaded.
+        """
+        with self._lock:
+            if line not in self._open:
+                while len(self._open) > 1:
+                    self._open.pop(next(iter(self._open))).close()
+                endpoint = self._qdrant.endpoint
+                self._open[line] = self.on_server(line, endpoint) if endpoint else self.embedded(line)
+            return self._open[line]
+
+    def embedded(self, line: VectorLine) -> VectorStore:
+        """Open the embedded store of a line, wherever the configuration has the vectors."""
+        with loading("the vector engine", VectorStoreError):
+            generations = Generations(self._qdrant.path / self.collection(line))
+            return EmbeddedVectorStore(generations, dimensions=self._dimensions_of(line))
+
+    def on_server(self, line: VectorLine, url: str) -> VectorStore:
+        """Open the store of a line on a Qdrant server."""
+        qdrant = self._qdrant
+        address = Address(
+            url=url,
+            api_key=qdrant.api_key.get_secret_value() if qdrant.api_key else None,
+            ca_file=qdrant.ca_file,
+            grpc_port=qdrant.grpc_port,
+            timeout_seconds=qdrant.timeout_seconds,
+        )
+        plan = CollectionPlan(
+            name=self.collection(line),
+            shard_number=qdrant.shard_number,
+            replication_factor=qdrant.replication_factor,
+            write_consistency_factor=qdrant.write_consistency_factor,
+            read_consistency=qdrant.read_consistency,
+            quantization=Quantization(qdrant.quantization),
+            on_disk=qdrant.on_disk,
+        )
+        dimensions = self._dimensions_of(line)
+        return QdrantServer(Connection(address), plan, index_id=self._docstore().index_id(), dimensions=dimensions)
+
+    def collection(self, line: VectorLine) -> str:
+        """Name the collection of a line."""
+        return self._qdrant.collection + line.suffix
+
+    def size_bytes(self) -> int:
+        """Add up what the embedded collections take on the disk."""
+        return sum(generations.size_bytes() for generations in self._generations())
+
+    def discard(self) -> None:
+        """Remove the vectors of every embedded collection that nobody reads at the moment."""
+        for generations in self._generations():
+            generations.discard_others(0)
+
+    def misplaced(self) -> list[Path]:
+        """Find what lies where the embedded store should, and is no directory."""
+        if self._qdrant.endpoint:
+            return []
+        paths = (self._qdrant.path, *(one for one in self._collections() if ".damaged-" not in one.name))
+        return [path for path in paths if os.path.lexists(path) and not path.is_dir()]
+
+    def close(self) -> None:
+        """Give back files, connections and memory."""
+        for store in self._open.values():
+            store.close()
+
+    def _dimensions_of(self, line: VectorLine) -> int:
+        # Before the provider has told the length of its vectors there is nothing to store.
+        return line.space.dimensions if line.space else self._dimensions or 1
+
+    def _generations(self) -> Iterator[Generations]:
+        """Give the embedded collections of the index: the one in use, and those that a switch fills or leaves."""
+        return (Generations(path) for path in self._collections())
+
+    def _collections(self) -> Iterator[Path]:
+        return self._qdrant.path.glob(f"{glob.escape(self._qdrant.collection)}*")
