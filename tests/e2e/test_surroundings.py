@@ -159,3 +159,26 @@ def test_words_answer_where_the_model_finds_no_memory(shell: Shell, kilobytes: i
     assert done.returncode == 0
     assert json.loads(done.stdout)["hits"]
     assert "not enough memory" in json.loads(done.stdout)["degraded"][0]
+
+
+@pytest.mark.parametrize(("command", "code"), [("search carrots", 0), ("index --quiet", 3)])
+def test_a_system_that_allows_no_further_thread_is_no_bug(shell: Shell, command: str, code: int) -> None:
+    shell.write("threads.md", f"Nothing of this is known to anybody but {command}.\n")
+    program = (
+        "import _thread, threading\n"
+        'def refuse(*_): raise RuntimeError("can\'t start new thread")\n'
+        "_thread.start_new_thread = threading._start_new_thread = refuse\n"
+        "from directory_indexer import cli\n"
+        "cli.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *command.split()],
+        capture_output=True,
+        check=False,
+        cwd=shell.docs,
+        encoding="utf-8",
+        env=shell.environ,
+        timeout=100,
+    )
+    assert done.returncode == code, done.stderr
+    assert ("no further thread can be started" in done.stderr) == (code != 0)
