@@ -42,6 +42,7 @@ _EXHAUSTED = {
 }
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ESTALE}
 _INTERRUPTED = 130
+_NO_THREAD = "can't start new thread"
 
 
 def main() -> NoReturn:
@@ -116,6 +117,8 @@ def _refusal(error: Exception) -> DirIndexError | None:
         return UnavailableError(
             f"a library cannot be loaded: {_cause(error)}", hint="free some memory, or install dirindex again"
         )
+    if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
+        return UnavailableError("no further thread can be started", hint="allow more processes (ulimit -u)")
     return _system_refusal(error, hint) if isinstance(error, OSError) else None
 
 

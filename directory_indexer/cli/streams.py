@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import io
@@ -19,10 +20,19 @@ with lazily:
 _MODES = {0: os.O_RDONLY, 1: os.O_RDONLY, 2: os.O_WRONLY}
 """What stands for a closed stream: no input, an output that refuses to be written, messages that nobody reads."""
 
+_WRITTEN_OUT = "dirindex"
+_FIRST_BYTE, _LAST_BYTE = 0xDC80, 0xDCFF
+
 
 def secure_streams() -> None:
-    """Have output that cannot be written be an error with a name, and messages that cannot be written be none."""
+    """Have output that cannot be written be an error with a name, and messages that cannot be written be none.
+
+    What the encoding of the output does not have is no such error.
+    """
+    codecs.register_error(_WRITTEN_OUT, _written_out)
     if sys.platform == "win32":
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors=_WRITTEN_OUT)
         return
     for number, mode in _MODES.items():
         # The next file that is opened would have the number, and get what is written to the stream.
@@ -57,6 +67,17 @@ class _Messages(io.FileIO):
 
 
 def _text(raw: io.FileIO, *, like: TextIO | None) -> io.TextIOWrapper:
-    encoding, errors = (like.encoding, like.errors) if like else ("utf-8", "backslashreplace")
+    encoding = like.encoding if like else "utf-8"
+    errors = _WRITTEN_OUT if raw.fileno() == 1 else "backslashreplace"
     is_for_people = raw.fileno() == 2 or raw.isatty()  # noqa: PLR2004 - standard error
     return io.TextIOWrapper(io.BufferedWriter(raw), encoding=encoding, errors=errors, line_buffering=is_for_people)
+
+
+def _written_out(error: UnicodeError) -> tuple[bytes, int]:
+    """Write a byte of a name that is no text as that byte, and what the encoding does not have as an escape."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    character = error.object[error.start]
+    if _FIRST_BYTE <= ord(character) <= _LAST_BYTE:
+        return character.encode("ascii", "surrogateescape"), error.start + 1
+    return character.encode("ascii", "backslashreplace"), error.start + 1

@@ -10,7 +10,9 @@ Answer = TypeVar("Answer")
 
 
 class Meanwhile(Generic[Answer]):
-    """Does `work` from now on; it pays where either side spends its time outside of Python.
+    """Does `work` from now on, or at once where no thread can be had.
+
+    It pays where either side spends its time outside of Python.
 
     As a block it ends no earlier than the work, so that what both share is not taken away from it. To import an
     executor would cost a search 8 ms, and a `threading.Thread` is waited for until it runs: half a millisecond, and
@@ -23,7 +25,10 @@ class Meanwhile(Generic[Answer]):
         self._error: BaseException | None = None
         self._going_on = _thread.allocate_lock()
         self._going_on.acquire()
-        _thread.start_new_thread(self._run, ())
+        try:
+            _thread.start_new_thread(self._run, ())
+        except RuntimeError:  # there are as many as the system allows
+            self._run()
 
     def __enter__(self) -> Self:
         return self

@@ -63,7 +63,8 @@ def make_http_app(server: Server[None], access: Access, *, port: int) -> ASGIApp
 
 async def _serve(server: Server[None], access: Access, listening: socket.socket) -> int:
     port = listening.getsockname()[1]
-    logging.getLogger("mcp.server.streamable_http").addFilter(_NoDisconnects())
+    for name in ("mcp.server.streamable_http", "uvicorn.error"):
+        logging.getLogger(name).addFilter(_NoDisconnects())
     config = uvicorn.Config(
         make_http_app(server, access, port=port),
         # By h11: the other parser, taken where it is installed, leaves white space at the end of header values.
@@ -99,7 +100,7 @@ async def _serve(server: Server[None], access: Access, listening: socket.socket)
 
 
 class _NoDisconnects(logging.Filter):
-    """Lets pass what the SDK logs, but for clients that go away in the middle of a request: that is for them to do."""
+    """Lets pass what others log, but for clients that go away in the middle of a request: that is for them to do."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return not (record.exc_info and isinstance(record.exc_info[1], ClientDisconnect))

@@ -29,7 +29,7 @@ NOT_FOR_TERMINALS = re.compile(
     r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\x1b(?![\[\]\\])"
 )
 _BUG = re.compile(rb"this is a bug(?: \(\w+)?|Internal Server Error|Traceback \(most recent call last\)")
-_EXCEPTION = re.compile(rb"^[\w.]+(?:Error|Exception|Warning|Group)\b", re.MULTILINE)
+_EXCEPTION = re.compile(rb"^(?:[\w.]+(?:Error|Exception|Warning|Group)\b|(?:\w+\.)+\w+(?=:|$))", re.MULTILINE)
 
 
 class Ended(NamedTuple):

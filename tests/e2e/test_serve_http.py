@@ -216,8 +216,19 @@ def _answer(request: urllib.request.Request) -> tuple[int, str]:
             return error.code, error.read().decode()
 
 
+_WITH_TOKEN = f"POST /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}"
+
+
 @pytest.mark.parametrize(
-    "head", ["GET /health", "HEAD /health", "POST /mcp", f"POST /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nX: "]
+    "head",
+    [
+        *("GET /health", "HEAD /health", "POST /mcp", f"{_WITH_TOKEN}\r\nX: "),
+        *(
+            f"{_WITH_TOKEN}\r\nAccept: application/json, text/event-stream\r\nContent-Type: application/json\r\n"
+            f"MCP-Protocol-Version: {version}\r\nX: "
+            for version in ("2025-11-25", "2099-01-01")
+        ),
+    ],
 )
 def test_a_body_that_is_not_what_it_calls_itself_leaves_no_traceback(data_dir: Path, head: str) -> None:
     server = WebServer(data_dir, DIRINDEX_TOKEN=TOKEN)

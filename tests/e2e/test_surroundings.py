@@ -94,6 +94,29 @@ def test_a_run_whose_output_is_closed_indexes_all_the_same(shell: Shell) -> None
     assert shell.json("search", "marrows", "-m", "keyword")["hits"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names are Unicode")
+@pytest.mark.parametrize(
+    ("encoding", "shown"),
+    [
+        ("utf-8", "Dice the turnips, 漢字 \N{POT OF FOOD}."),
+        ("latin-1", "Dice the turnips, \\u6f22\\u5b57 \\U0001f372."),
+    ],
+)
+def test_an_output_without_some_characters_shows_the_others(
+    tmp_path: Path, shell: Shell, encoding: str, shown: str
+) -> None:
+    name = os.fsencode(shell.docs) + b"/pur\xe9e.md"
+    with open(name, "w", encoding="utf-8") as file:
+        file.write("Dice the turnips, 漢字 \N{POT OF FOOD}.\n")
+    shell.run("index", shell.docs, "--quiet")
+    # As in a locale of that encoding, such as en_US.UTF-8.
+    strictly = f"PYTHONIOENCODING={encoding}:strict"
+    assert run(shell, f"{strictly} D search turnips -m keyword > {tmp_path}/shown").returncode == 0
+    found = (tmp_path / "shown").read_text(encoding="utf-8", errors="surrogateescape")
+    assert found.startswith(f"{shell.docs}/pur\udce9e.md:1\t")
+    assert found.endswith(f"\t{shown}\n")
+
+
 @pytest.mark.parametrize(
     "command",
     ["index .", "search carrots .", "status .", "get soup.md", "similar soup.md", "forget .", "status --data-dir data"],
@@ -136,3 +159,26 @@ def test_words_answer_where_the_model_finds_no_memory(shell: Shell, kilobytes: i
     assert done.returncode == 0
     assert json.loads(done.stdout)["hits"]
     assert "not enough memory" in json.loads(done.stdout)["degraded"][0]
+
+
+@pytest.mark.parametrize(("command", "code"), [("search carrots", 0), ("index --quiet", 3)])
+def test_a_system_that_allows_no_further_thread_is_no_bug(shell: Shell, command: str, code: int) -> None:
+    shell.write("threads.md", f"Nothing of this is known to anybody but {command}.\n")
+    program = (
+        "import _thread, threading\n"
+        'def refuse(*_): raise RuntimeError("can\'t start new thread")\n'
+        "_thread.start_new_thread = threading._start_new_thread = refuse\n"
+        "from directory_indexer import cli\n"
+        "cli.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *command.split()],
+        capture_output=True,
+        check=False,
+        cwd=shell.docs,
+        encoding="utf-8",
+        env=shell.environ,
+        timeout=100,
+    )
+    assert done.returncode == code, done.stderr
+    assert ("no further thread can be started" in done.stderr) == (code != 0)

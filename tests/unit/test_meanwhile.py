@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
 
 import pytest
@@ -37,3 +38,13 @@ def test_an_error_is_raised_where_the_answer_is_wanted() -> None:
         pass
     with pytest.raises(ZeroDivisionError):
         answer.answer()
+
+
+def test_the_work_is_done_where_no_thread_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> int:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(_thread, "start_new_thread", refuse)
+    with Meanwhile(lambda: 6 * 7) as answer:
+        pass
+    assert answer.answer() == 42
