@@ -222,7 +222,10 @@ _TOKENS: Final = {
 
 _RULES: Final = _rules()
 _ANCHORS: Final = (
-    LatePattern(r"_(?=[A-Za-z0-9]{16})"),
+    LatePattern(
+        r"_(?:(?=[A-Za-z0-9]{16})"
+        r"|(?=[\w-]{20})(?:(?<=[po]at_)|(?<=secret_)|(?<=figd_)|(?<=_tkn_)|(?<=_pw_)|(?<=fo1_)|(?<=fm2_)|(?<=tfp_)))"
+    ),
     LatePattern(r"-(?=[A-Za-z0-9][\w-]{15})"),
     LatePattern(r"\.(?=[\w-]{16})"),
 )
