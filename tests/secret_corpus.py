@@ -183,6 +183,12 @@ _MAKERS: Final[dict[str, Callable[[random.Random], str]]] = {
     "pem_json": _pem("PRIVATE KEY", end="\\n"),
     "pem_br": _pem("PRIVATE KEY", end="<br>"),
     "pem_indented": lambda chance: "    " + _pem("PRIVATE KEY", end="\n    ")(chance),
+    "b64pem": lambda chance: base64.b64encode(_pem("PRIVATE KEY")(chance).encode()).decode(),
+    "seed": lambda chance: " ".join(
+        chance.sample(
+            "velvet ladder puzzle grape timber acoustic fragile eager orbit dune spoil width ocean".split(), 12
+        )
+    ),
     "pgp": _pem("PGP PRIVATE KEY BLOCK", headers="Version: GnuPG v2\n\n"),
     "putty": _putty,
     "certificate": _pem("CERTIFICATE"),

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from directory_indexer.credentials.formats import format_spans
 from directory_indexer.credentials.key_blocks import key_spans
 from directory_indexer.credentials.named_values import named_spans
+from directory_indexer.credentials.neighbours import neighbour_spans
 from directory_indexer.credentials.spans import SecretSpan, masked, merged
 from directory_indexer.credentials.strength import is_strong
 from directory_indexer.credentials.tokens import token_spans
@@ -34,7 +35,10 @@ class Redaction(NamedTuple):
 def secret_spans(text: str, kind: str = "") -> list[SecretSpan]:
     """Find the secrets in a text, sorted and apart; the kind of file tells how a name and a value stand together."""
     lowered = _lower(text)
-    found = chain(key_spans(text), token_spans(text), format_spans(text, lowered), named_spans(text, lowered, kind))
+    found = chain(
+        *(key_spans(text), token_spans(text), format_spans(text, lowered)),
+        *(neighbour_spans(text, lowered, kind), named_spans(text, lowered, kind)),
+    )
     spans = merged(found)
     return merged((*spans, *_repeated(text, spans))) if spans else spans
 

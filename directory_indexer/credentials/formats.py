@@ -23,7 +23,7 @@ def format_spans(text: str, lowered: str) -> Iterator[SecretSpan]:
         yield from _manifest_spans(text, found.start())
     if "identified" in lowered:
         for found in _IDENTIFIED.finditer(text):
-            if not is_placeholder(found[1]) and not found[1].isalpha():
+            if not is_placeholder(found[1].lstrip("*")) and not found[1].isalpha():
                 yield SecretSpan(*found.span(1), _PASSWORD)
 
 
@@ -100,7 +100,8 @@ def _entries(text: str, start: int, end: int) -> Iterator[SecretSpan]:
         for entry in _MANIFEST_ENTRY.finditer(text, *block.span()):
             span = entry.span(str(entry.lastgroup))
             value = text[slice(*span)].strip()
-            if len(value) >= _MIN_ENTRY and _TEMPLATED.search(value) is None:
+            is_shown = entry["block"] is None and len(value) < _MAX_SHOWN and is_placeholder(value)
+            if len(value) >= _MIN_ENTRY and not is_shown and _TEMPLATED.search(value) is None:
                 yield SecretSpan(*span, "cluster secret")
 
 
@@ -172,6 +173,7 @@ _MAX_COMMAND: Final = 300
 _MAX_HEADER: Final = 2_000
 _MIN_CHARACTERS: Final = 8
 _MIN_ENTRY: Final = 4
+_MAX_SHOWN: Final = 40
 _MIN_URL_PASSWORD: Final = 9
 
 _URL: Final = LatePattern(
@@ -201,9 +203,11 @@ _OPTION: Final = LatePattern(r"-(?<= -)(?=[upaPUwb][ '\"=]?[^\s-])")
 _ARGUMENT: Final = LatePattern(r"[ =]?[\"']?([^\s\"'|;&<>]{4,200}+)")
 _ATTACHED: Final = LatePattern(r"[\"']?([^\s\"'|;&<>]{4,200}+)")
 _AFTER_USER: Final = LatePattern(r"[ =]?[\"']?[^\s:%\"']{1,128}+[:%]([^\s\"'|;&<>]{4,200}+)")
+_AFTER_COMMA: Final = LatePattern(r"[ =]?[\"']?[^\s,\"']{1,128}+,([^\s\"'|;&<>]{4,200}+)")
 _COMMANDS: Final = {
     "mysql": (r"(?:mysql|mariadb)\w{0,10}", "p", _ATTACHED),
     "curl": ("curl|https?|xh|httpie", "ua", _AFTER_USER),
+    "lftp": ("lftp", "u", _AFTER_COMMA),
     "smb": ("smbclient|smbmap|rpcclient|net|mount", "U", _AFTER_USER),
     "docker": (
         r"sshpass|docker|podman|helm|az|mongo\w{0,8}|twine|oc|skopeo|nmcli|7z|zip|unzip|rar|cqlsh|openssl",
@@ -242,7 +246,8 @@ _SECURE_STRING: Final = LatePattern(
 )
 _MIN_SEED_WORDS: Final = 10
 _SEED: Final = LatePattern(
-    r"(?i:seed|mnemonic|recovery)(?i:[ _-]?(?:phrase|words|seed)){0,2}[\"']?\s{0,3}(?:[:=]|is)\s{0,3}[\"']?"
+    r"(?i:seed|mnemonic|recovery)(?i:[ _-]?(?:phrase|words|seed)){0,2}[\"']?(?: for [\w '-]{1,60})?"
+    r"\s{0,3}(?:[:=]|is)\s{0,3}[\"']?"
     r"((?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b",
     marks=("eed", "EED", "nemonic", "NEMONIC", "ecovery", "ECOVERY"),
 )

@@ -11,6 +11,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 from directory_indexer.credentials.late import LatePattern
@@ -28,7 +29,7 @@ PROSE_KINDS: Final = frozenset(
 
 def named_spans(text: str, lowered: str, kind: str) -> Iterator[SecretSpan]:
     """Find the values that stand behind names of secrets; `lowered` is the text in lower case."""
-    for stem in _STEMS:
+    for stem in chain(_STEMS, _foreign_stems(lowered, kind)):
         end = masked_end = n_nested = 0
         for at in stem.finditer(lowered):
             # A hostile text is a name in the value of a name in the value of a name.
@@ -39,6 +40,12 @@ def named_spans(text: str, lowered: str, kind: str) -> Iterator[SecretSpan]:
             if span := _span(text, found, kind):
                 masked_end = span.end
                 yield span
+
+
+def _foreign_stems(lowered: str, kind: str) -> Iterator[LatePattern]:
+    """Choose the words of other languages that are in a text; source code is mostly in English."""
+    if not kind or kind in PROSE_KINDS or kind in SETTINGS_KINDS:
+        yield from (stem for word, stem in _FOREIGN_STEMS.items() if word in lowered)
 
 
 def _span(text: str, found: re.Match[str], kind: str) -> SecretSpan | None:
@@ -153,9 +160,9 @@ _NAME_BEFORE: Final = LatePattern(
     re.IGNORECASE,
 )
 _DIRECTIVE: Final = LatePattern(
-    r"(?:^|[\s\"'`;&|(])(?:--?|(?:env|arg|setenv|setx|export|set(?:[ \t]+-[a-zA-Z]{1,3})?|"
+    r"(?:^|[\s\"'`;&|(])(?:--?|(?:env|arg|#[ \t]{0,4}define|setenv|setx|export|set(?:[ \t]+-[a-zA-Z]{1,3})?|"
     r"(?:configure|config)[ \t]+(?:set|--global)|"
-    r"login[ \t]+\S{1,64}|user(?:name)?[ \t]+\S{1,64}|account)[ \t]+)$|^[ \t]*$",
+    r"login[ \t]+\S{1,64}|(?:user(?:name)?|neighbor)[ \t]+\S{1,64}|privilege[ \t]+\d{1,2}|account)[ \t]+)$|^[ \t]*$",
     re.IGNORECASE,
 )
 _IN_SQL: Final = LatePattern(r"(?i)password|pass")
@@ -176,15 +183,16 @@ _VALUE_MAY_FOLLOW: Final = r"""(?=
     (?:
         \\{0,3}["'`\])*]{0,4}+ (?:\[\d{0,6}\])?
         (?:[ \t]?:?[ \t]{0,2}[a-z_&'][\w.<>\[\]|?' ]{0,40}?(?=[ \t]{0,4}=))? [ \t]{0,40}+ [=:,|!?+]
-      | >
+      | ["']?>
       | </
+      | " [ ]{1,4} \{
       | \([ \t]{0,8}["'`]
       | [ ]is[ ]
       | \t
       | \\{0,3}["']? \s{1,40} -?[ ]? \\{0,3}["']? (?:value|defaultvalue|content)
       | \\{0,3}["'], \s{0,40} \\{0,3}["'] value
       | [ ][\w:]{1,20}="
-      | [ \t]{1,40} (?:["'`]|\S{0,64}?\d)
+      | [ \t]{1,40} (?:--plaintext[ ])? (?:["'`]|\S{0,64}?\d)
     ))"""
 _STEMS: Final = tuple(
     LatePattern(stem + _VALUE_MAY_FOLLOW, re.VERBOSE, marks=marks)
@@ -199,6 +207,9 @@ _STEMS: Final = tuple(
     )
 )
 """What each such name contains, in lower case; the engine looks for the letters before the first bracket."""
+_FOREIGN_STEMS: Final = {
+    word: LatePattern(word + _VALUE_MAY_FOLLOW, re.VERBOSE) for word in ("kennwort", "contrase", "пароль")
+}
 
 _VALUE: Final = LatePattern(
     r"""
@@ -206,7 +217,9 @@ _VALUE: Final = LatePattern(
     (?:
         (?:[ ](?:key|token|value|secret|password|\d{1,2})(?![\w])){0,2}+ \*{0,2}  # API key: …, **Password**: …
         (?:\\{0,3}["'`])?+ [\])]{0,2}+ (?:\[\d{0,6}\])?+
-        (?:[ \t]?:?[ \t]{0,2}(?:[A-Za-z_]|&'?)(?:[\w.<>\[\]|? ]|&'?){0,40}?(?=[ \t]{0,4}=[^=]))?+  # password: str = …
+        # password: str = …, but not <password type="text">…
+        (?!(?:[ ][\w:]{1,20}="[^"<>]{0,60}+"){1,3}+>)
+        (?:[ \t]?:?[ \t]{0,2}(?:[A-Za-z_]|&'?)(?:[\w.<>\[\]|? ]|&'?){0,40}?(?=[ \t]{1,4}=[^=]|=["'`]))?+
         [ \t]{0,40}+ (?:=>|:=|\?=|\+=|[!=]==?|=|:) \*{0,2}+
         (?:\s{0,2}[|>][+-]?\d?(?=[ \t]{0,4}\n))?+                                   # block of YAML
         (?:[ \t]*+\\?\n)?+ [ \t]{0,40}+
@@ -214,14 +227,16 @@ _VALUE: Final = LatePattern(
       | \\{0,3}["']?\s{0,20}+,?\s{0,40}+-?[ ]?\\{0,3}["']?(?i:value|defaultvalue|content)   # name: PASSWORD, value: …
         \\{0,3}["']?\s{0,8}+[=:]\s{0,8}+
       | (?:\\{0,3}["'`])[ \t]{0,8}+,\s{0,40}+(?=\\{0,3}["'`])                       # define('PASSWORD', '…')
-      | (?:</(?i:key|name|td|th|dt|code|strong|b|span)>\s{0,40}+){0,8}+
+      | "[ ]{1,4}\{(?:\s{0,40}(?:type|description|sensitive)[ \t]{0,20}=[^\n{}]{0,200}+\n){0,4}+  # variable "x" {
+        \s{0,40}default[ \t]{0,20}=[ \t]{0,8}                                        # default = …
+      | (?:>(?=\s{0,40}<)|</(?i:key|name|td|th|dt|code|strong|b|span)>\s{0,40}+){0,8}+
         (?:\s{0,40}<(?i:string|value|td|dd|code|span)\b[^<>]{0,80}+>){1,4}
-      | (?P<tag>(?:[ ][\w:]{1,20}="[^"<>]{0,60}+"){0,3}+>)\s{0,40}+(?:<!\[CDATA\[)?+          # <password>…
+      | (?P<tag>["']?+(?:[ ][\w:]{1,20}="[^"<>]{0,60}+"){0,3}+>)\s{0,40}+(?:<!\[CDATA\[)?+          # <password>…
       | (?P<said>[ ]is[ ]|[ ]?\|[ ]?|\t)
-      | (?P<blank>[ \t]{1,40}+)
+      | (?P<blank>[ \t]{1,40}+(?:--plaintext[ \t]{1,8}+)?+)
     )
     (?:
-        [A-Za-z]{0,2}@?(?P<quote>\\{1,3}["']|["'`])
+        [A-Za-z]{0,2}@?(?P<quote>\"{3}|'{3}|\\{1,3}["']|["'`])
         (?:(?i:bearer|basic|token|bot|apikey|sso-key|ssws|splunk|genie-?key)[ ]{1,4}+)?+
         (?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n])){1,4096}+)(?P=quote)
       | (?:(?i:bearer|basic|token|bot|apikey|sso-key|ssws|splunk|genie-?key)[ ]{1,4}+)?+

@@ -35,7 +35,7 @@ def naming_of(name: str) -> Naming | None:
     return Naming.TOKEN if last in _KEYS and before in _KINDS_OF_KEYS else None
 
 
-_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zñ]+|[А-ЯЁа-яё]+|\d+")  # noqa: RUF001
 _QUALIFIERS: Final = frozenset(
     "value val plain plaintext text prod production dev development staging stage live test default old new current "
     "backup base b64 base64 primary secondary string str data raw main here override v".split()
@@ -43,7 +43,8 @@ _QUALIFIERS: Final = frozenset(
 _PUBLIC: Final = frozenset("public existing csrf xsrf pub".split())
 _PASSWORDS: Final = frozenset(
     "pass passcode kennwort contrasena motdepasse psk pw requirepass masterauth dbpass userpass rootpass adminpass "
-    "keypass storepass sshpass smtppass mailpass ftppass mypass authpass privpass wpapsk".split()
+    "keypass storepass sshpass smtppass mailpass ftppass mypass authpass privpass wpapsk "
+    "remotepass localpass proxypass rootpw bindpw passe contraseña пароль".split()
 )
 _TOKENS: Final = frozenset(
     "secret token credential credentials creds authorization auth salt apikeys secrets totp authkey sharedkey "
@@ -57,6 +58,7 @@ _KINDS_OF_KEYS: Final = frozenset(
     "deploy deployment integration consumer webhook cookie root user token project write ingest subscription function "
     "functions host server developer secretaccess accesssecret devise fernet flask django symmetric vault unseal "
     "recovery restic borg activation insights instrumentation logging insert connection sas cosmos cosmosdb batch "
+    "validation decryption "
     "maps translator cognitive speech queue event topic stripe sendgrid mailgun openai algolia datadog dd "
     "fastly mailchimp figma rapidapi newrelic launchdarkly segment mixpanel amplitude bugsnag rollbar".split()
 )

@@ -76,7 +76,7 @@ _MAX_PASSWORD: Final = 128
 
 _TEMPLATE: Final = LatePattern(
     r"\$\{|\{\{|\$\(|<%|%>|#\{|\{%|^\$[A-Za-z_]\w*$|^<|^\{[^{}]*\}$|^%\(?\w+\)?[%sd]?$|^@\w+@$|^__\w+__$|^\[\w|^&|^\*\w|"
-    r"\*{3}|\.{3}|…|•{3}|^(?:arn:aws|op://|vault:|ssm:|projects/|secretsmanager:|file:|env[.:]|ref\+|keyring:|"
+    r"\*{3}|\.{3}|…|•{3}|\\u(?!00[2-7])[0-9a-fA-F]{4}|^(?:arn:aws|op://|vault:|ssm:|projects/|secretsmanager:|file:|env[.:]|ref\+|keyring:|"
     r"ENC\[|process\.env|os\.environ|https?://)"
 )
 _RUN: Final = LatePattern(r"x{4}|([^/=+])\1{7}|0123456|1234567890|abcdefgh|9876543")

@@ -24,6 +24,8 @@ def token_spans(text: str) -> Iterator[SecretSpan]:
         for found in pattern.finditer(text):
             if not _is_example(found[0]):
                 yield SecretSpan(*found.span(), kind)
+                if kind == "access key" and (behind := _BEHIND.match(text, found.end())):
+                    yield SecretSpan(*behind.span(1), kind)
 
 
 class _Rule(NamedTuple):
@@ -218,16 +220,23 @@ _TOKENS: Final = {
 
 _RULES: Final = _rules()
 _ANCHORS: Final = (
-    LatePattern(r"_(?=[A-Za-z0-9]{16})"),
+    LatePattern(
+        r"_(?:(?=[A-Za-z0-9]{16})"
+        r"|(?=[\w-]{20})(?:(?<=[po]at_)|(?<=secret_)|(?<=figd_)|(?<=_tkn_)|(?<=_pw_)|(?<=fo1_)|(?<=fm2_)|(?<=tfp_)))"
+    ),
     LatePattern(r"-(?=[A-Za-z0-9][\w-]{15})"),
     LatePattern(r"\.(?=[\w-]{16})"),
 )
+_BEHIND: Final = LatePattern(r"(?!\n)[^\w+=\n]{1,12}([A-Za-z0-9+/]{40})(?![\w+/=])")
+"""The secret that stands behind the name of an access key: `("AKIA…", "…")`."""
 _OTHERS: Final = (
     (
         LatePattern(
             r"A(?:(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[A-Z2-7]{16}(?![A-Za-z0-9+/])|BSK[A-Za-z0-9+/]{100,270}+|Iza[\w-]{35}(?![\w-])"
-            r"|TATT3[\w=-]{60,250}+|KCp[A-Za-z0-9]{60,80}+|GE-(?:SECRET-KEY|PLUGIN-[A-Z0-9-]{1,20})-1[A-Z0-9]{30,400}+)",
-            marks=("AKIA", "ASIA", "ABIA", "ACCA", "A3T", "ABSK", "AIza", "ATATT3", "AKCp", "AGE-"),
+            r"|TATT3[\w=-]{60,250}+|KCp[A-Za-z0-9]{60,80}+|GE-(?:SECRET-KEY|PLUGIN-[A-Z0-9-]{1,20})-1[A-Z0-9]{30,400}+"
+            r"|C[0-9a-f]{32}[\"', :]{1,6}[0-9a-f]{32}(?![\w-])"
+            r"|A(?<=EAA)(?<![\w+/=-]EAA)[A-Za-z0-9]{100,400}+(?![\w+/=-]))",
+            marks=("AKIA", "ASIA", "ABIA", "ACCA", "A3T", "ABSK", "AIza", "ATATT3", "AKCp", "AGE-", "AC", "EAA"),
         ),
         "access key",
     ),
@@ -250,4 +259,5 @@ _DOTTED: Final = (
         LatePattern(r"\.(?:(?<=[MNO][\w-]{23}\.[\w-]{6}\.)|(?<=[MNO][\w-]{25}\.[\w-]{6}\.))[\w-]{27,40}+(?![\w.-])"),
         "bot token",
     ),
+    (LatePattern(r"\.(?<=pat[A-Za-z0-9]{14}\.)[0-9a-f]{64}(?![\w-])"), "workspace token"),
 )

@@ -134,7 +134,17 @@ SECRET_NAMES: Final = {
     ),
     "credential file": (
         *_dotted("netrc", "pgpass", "smbcredentials", "mylogin.cnf", "git-credentials", "vault-token", "pypirc"),
-        *("_netrc", "pgpass.conf", ".my.cnf", ".npmrc", ".credentials", ".credentials.json"),
+        *(
+            "_netrc",
+            "pgpass.conf",
+            "chap-secrets",
+            "pap-secrets",
+            "ipsec.secrets",
+            ".my.cnf",
+            ".npmrc",
+            ".credentials",
+            ".credentials.json",
+        ),
         *("**/.cargo/credentials", "**/.cargo/credentials.toml", "**/.gem/credentials", "**/.bundle/config"),
         *("**/.m2/settings.xml", "**/.m2/settings-security.xml", "**/.gradle/gradle.properties"),
         *(

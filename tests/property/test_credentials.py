@@ -81,6 +81,15 @@ def test_a_document_keeps_its_shape(headings: list[str], text: str) -> None:
             "BEGIN PRIVATE KEY-----\n",
             "kind: Secret\n",
         ),
+        *(
+            "| a | password |\n|---|---|\n",
+            "cookie: a=b",
+            ".login(a, ",
+            "accounts: [",
+            ":500:",
+            "LS0tLS1CRUdJTi",
+            "AKIA",
+        ),
         *("api_key=aZ9kD83j", "_aaaaaaaaaaaaaaaa", ".eyJ", "$6$a", "password,", "name: password\n value", "key\\\\\\"),
     ],
 )
