@@ -5,7 +5,6 @@ Light to import: it knows the shape of the model's vectors for those who need no
 
 from __future__ import annotations
 
-import json
 import os
 
 from blake3 import blake3
@@ -27,12 +26,13 @@ def verified_file(name: str, directory: str | os.PathLike[str] = MODEL_DIRECTORY
     path = os.path.join(directory, name)
     try:
         with open(os.path.join(directory, "model.json"), "rb") as file:
-            expected = json.load(file)["blake3"][name]
+            manifest = file.read()
         actual = blake3().update_mmap(path).hexdigest()
     except OSError as error:
         raise ProviderError(f"cannot read '{path}': {error.strerror}", hint=_HINT) from error
-    if actual != expected:
-        raise ProviderError(f"'{path}' is damaged: its hash is {actual}, not {expected}", hint=_HINT)
+    # To import what reads JSON takes 2 ms, a thirtieth of what a worker needs to start.
+    if f'"{name}": "{actual}"'.encode() not in manifest:
+        raise ProviderError(f"'{path}' is damaged: its hash {actual} is not the one in 'model.json'", hint=_HINT)
     return path
 
 

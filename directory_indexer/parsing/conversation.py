@@ -166,7 +166,7 @@ class Worker:
 
 def _start() -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603 - this program
-        isolated_command("directory_indexer.parsing.worker:work"),
+        isolated_command("directory_indexer.parsing.worker:work", is_bare=True),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
