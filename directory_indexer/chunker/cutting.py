@@ -173,16 +173,16 @@ def _ends_with_stop(text: str, line: re.Match[str]) -> bool:
 
 
 def _sentences(text: str, span: _Span) -> Iterator[_Span]:
-    return _parts(_SENTENCE, text, span, _SENTENCE_STRENGTH)
+    return _parts(re.compile(_SENTENCE), text, span, _SENTENCE_STRENGTH)
 
 
 def _clumps(text: str, span: _Span) -> Iterator[_Span]:
     # A text without lines and sentences is rare, but with a unit for each word it would take five times as long.
-    return _parts(_CLUMP, text, span, _WORD_STRENGTH)
+    return _parts(re.compile(_CLUMP), text, span, _WORD_STRENGTH)
 
 
 def _words(text: str, span: _Span) -> Iterator[_Span]:
-    return _parts(_WORD, text, span, _WORD_STRENGTH)
+    return _parts(re.compile(_WORD), text, span, _WORD_STRENGTH)
 
 
 def _parts(end_of_part: re.Pattern[str], text: str, span: _Span, strength: int) -> Iterator[_Span]:
@@ -217,7 +217,7 @@ def _window_end(text: str, start: int, last: int, ruler: Ruler) -> int:
         stop = start + max(1, (stop - start) * ruler.capacity // (n_tokens + 1))
     if stop == last:
         return last
-    marks = list(_MARK.finditer(text, stop - (stop - start) // 4, stop))
+    marks = list(re.compile(_MARK).finditer(text, stop - (stop - start) // 4, stop))
     stop = marks[-1].end() if marks else stop
     letters = (
         index for index in range(stop, max(start, stop - _MAX_MARKS), -1) if not unicodedata.combining(text[index])
@@ -248,9 +248,10 @@ _LINE_START: Final = re.compile(
     r"(?P<indentation>[ \t]*)(?:(?P<closing>[)\]}]|(?:end|else|elif|elsif|except|catch|finally|then|fi|done)\b)"
     r"|(?P<item>[-*+•|]\s|\|\S|\d{1,3}[.)]\s))?"
 )
-_SENTENCE: Final = re.compile(
+# Compiled when a line is too long to stay whole, which few are.
+_SENTENCE: Final = (
     "[.!?\u2026][\"'\u201d\u2019)\\]]{0,3}\\s+|[\u3002\uff01\uff1f][\u201d\u2019\u300d\u300f\uff09]{0,3}\\s*"
 )
-_CLUMP: Final = re.compile(r"\S\s+(?:\S{1,32}\s+){0,7}")
-_WORD: Final = re.compile(r"\S\s+")
-_MARK: Final = re.compile(r"[^\w\s]")
+_CLUMP: Final = r"\S\s+(?:\S{1,32}\s+){0,7}"
+_WORD: Final = r"\S\s+"
+_MARK: Final = r"[^\w\s]"

@@ -38,9 +38,9 @@ def _with_plain_lines(text: str) -> str:
         # A lone CR among LFs only moves the cursor of a terminal, as in the log of a progress bar.
         text = text.replace("\r", " " if "\n" in text else "\n")
     if "\x1b" in text:
-        text = _TERMINAL_ESCAPE.sub("", text)
+        text = re.sub(_TERMINAL_ESCAPE, "", text)
     if "\b" in text:
-        text = _OVERSTRUCK.sub("", text)
+        text = re.sub(_OVERSTRUCK, "", text)
     # SQLite's text functions stop at a NUL; a log may hold some after a crash.
     return text.replace("\0", " ")
 
@@ -157,7 +157,7 @@ def _detected_encoding(content: bytes) -> str:
 
 def _foreign_lines(content: bytes) -> Iterator[bytes]:
     """Pick lines that are not ASCII: among lines of code the detector overlooks the few that tell (0.60 to 1.00)."""
-    first = next(_FOREIGN_BYTE.finditer(content)).start()
+    first = next(re.finditer(_FOREIGN_BYTE, content)).start()
     start = max(content.rfind(b"\n", 0, first) + 1, first - _CONTEXT_BYTES)
     budget = _DETECTION_BYTES
     for line in content[start : start + _SEARCHED_BYTES].splitlines():
@@ -169,7 +169,7 @@ def _foreign_lines(content: bytes) -> Iterator[bytes]:
 
 
 def _declared_encoding(head: bytes) -> str | None:
-    found = _DECLARATION.search(b"\n".join(head.splitlines()[:2])) or _META_CHARSET.search(head)
+    found = re.search(_DECLARATION, b"\n".join(head.splitlines()[:2])) or re.search(_META_CHARSET, head)
     if not found:
         return None
     try:
@@ -226,10 +226,11 @@ _DETECTABLE_ENCODINGS: Final = (
 ).split()
 """What text files are found in. Of all 90 that the detector knows, the exotic ones win by accident (0.93 to 0.96)."""
 
-_DECLARATION: Final = re.compile(rb"(?:coding\s*[:=]|charset\s*=|@charset)\s*[\"']?([A-Za-z][-\w.]{1,30})")
-_META_CHARSET: Final = re.compile(rb"<meta\s[^>]{0,200}?charset\s*=\s*[\"']?([A-Za-z][-\w.]{1,30})", re.IGNORECASE)
-_FOREIGN_BYTE: Final = re.compile(rb"[\x80-\xff]")
-_OVERSTRUCK: Final = re.compile("[^\n\b]\b|\b")
-_TERMINAL_ESCAPE: Final = re.compile(
+# Compiled when a text first needs them, which most do not.
+_DECLARATION: Final = rb"(?:coding\s*[:=]|charset\s*=|@charset)\s*[\"']?([A-Za-z][-\w.]{1,30})"
+_META_CHARSET: Final = rb"(?i)<meta\s[^>]{0,200}?charset\s*=\s*[\"']?([A-Za-z][-\w.]{1,30})"
+_FOREIGN_BYTE: Final = rb"[\x80-\xff]"
+_OVERSTRUCK: Final = "[^\n\b]\b|\b"
+_TERMINAL_ESCAPE: Final = (
     r"\x1b(?:\[[0-?]{0,20}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[()][0-9A-Z]|[=>78])"
 )
