@@ -21,6 +21,8 @@ def format_spans(text: str, lowered: str) -> Iterator[SecretSpan]:
         yield from find(text)
     if found := _MANIFEST.search(text):
         yield from _manifest_spans(text, found.start())
+    if "phrase" in lowered or "nemonic" in lowered:
+        yield from _phrase_spans(text)
     if "identified" in lowered:
         for found in _IDENTIFIED.finditer(text):
             if not is_placeholder(found[1].lstrip("*")) and not found[1].isalpha():
@@ -143,8 +145,6 @@ def _shell_spans(text: str) -> Iterator[SecretSpan]:
 
 def _phrase_spans(text: str) -> Iterator[SecretSpan]:
     """Find the words that restore a wallet (BIP 39: 12 to 24 of them)."""
-    if not any(mark in text for mark in ("phrase", "nemonic", "PHRASE", "NEMONIC", "Phrase")):
-        return
     for found in _SEED.finditer(text):
         if len(set(found[1].split())) >= _MIN_SEED_WORDS:
             yield SecretSpan(*found.span(1), "recovery phrase")
@@ -269,6 +269,5 @@ _FINDERS: Final[tuple[Callable[[str], Iterator[SecretSpan]], ...]] = (
     _cookie_spans,
     _pgpass_spans,
     _shell_spans,
-    _phrase_spans,
     _service_spans,
 )
