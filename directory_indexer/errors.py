@@ -24,6 +24,7 @@ DirIndexError                     70  a bug, when nothing more precise is raised
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import IntEnum
 from typing import ClassVar
 
 from directory_indexer.lazy import lazily
@@ -35,10 +36,24 @@ with lazily:
     from directory_indexer.files import SkipReason
 
 
+class ExitCode(IntEnum):
+    """How a command ended, as shells see it."""
+
+    DONE = 0
+    INCOMPLETE = 1
+    """Nothing was found, or some files failed."""
+
+    USAGE = 2
+    UNAVAILABLE = 3
+    LOCKED = 4
+    BUG = 70
+    INTERRUPTED = 130
+
+
 class DirIndexError(Exception):
     """Say what happened, to which path or value, and in `hint` what to do next."""
 
-    exit_code: ClassVar[int] = 70
+    exit_code: ClassVar[ExitCode] = ExitCode.BUG
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
@@ -49,7 +64,7 @@ class DirIndexError(Exception):
 class UsageError(DirIndexError):
     """The request cannot be meant."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 class ConfigError(UsageError):
@@ -67,13 +82,13 @@ class ConsentNeededError(UsageError):
 class NotIndexedError(DirIndexError):
     """The file or directory is not in the index."""
 
-    exit_code = 1
+    exit_code = ExitCode.INCOMPLETE
 
 
 class UnavailableError(DirIndexError):
     """Something that is needed cannot be used now."""
 
-    exit_code = 3
+    exit_code = ExitCode.UNAVAILABLE
 
 
 class ProviderError(UnavailableError):
@@ -120,7 +135,7 @@ class RootUnavailableError(UnavailableError):
 class LockedError(DirIndexError):
     """Another run holds the write lock."""
 
-    exit_code = 4
+    exit_code = ExitCode.LOCKED
 
 
 class ExtractionError(DirIndexError):

@@ -16,20 +16,19 @@ from itertools import pairwise, takewhile
 from typing import NoReturn
 
 from directory_indexer.cli.streams import secure_streams
-from directory_indexer.errors import DirIndexError, UnavailableError, UsageError
+from directory_indexer.errors import DirIndexError, ExitCode, UnavailableError, UsageError
 from directory_indexer.isolation import GC_THRESHOLD
 from directory_indexer.lazy import lazily
 
 with lazily:
     import traceback
 
-    from directory_indexer.cli.commands import cli, leave_out_options
+    from directory_indexer.cli.commands import cli
     from directory_indexer.cli.output import Output
 
 
 __all__ = ["main"]
 
-_BUG = 70
 _EXHAUSTED = {
     errno.EMFILE,
     errno.ENFILE,
@@ -41,7 +40,6 @@ _EXHAUSTED = {
     errno.EAGAIN,
 }
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ESTALE}
-_INTERRUPTED = 130
 _NO_THREAD = "can't start new thread"
 
 
@@ -63,8 +61,6 @@ def main() -> NoReturn:
 
 def _exit_code() -> int:
     try:
-        if not os.environ.get("_DIRINDEX_COMPLETE"):  # the shell may ask for the options of any command
-            leave_out_options(except_of=next((one for one in sys.argv[1:] if not one.startswith("-")), ""))
         # The vector engine writes small files anew when it opens and closes a generation.
         os.umask(0o077)
         # Typer itself tells of a mistake in the command line, unless it shall be an object.
@@ -76,7 +72,7 @@ def _exit_code() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return ExitCode.INTERRUPTED
     except SystemExit as end:
         return int(end.code or 0)
     except Exception as error:  # noqa: BLE001 - the one place where a bug becomes an exit code
@@ -169,4 +165,4 @@ def _report_bug(error: Exception) -> int:
     except OSError:
         where = text
     sys.stderr.write(f"dirindex: this is a bug ({type(error).__name__}: {error}); {where}\n")
-    return _BUG
+    return ExitCode.BUG

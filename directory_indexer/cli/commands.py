@@ -1,6 +1,6 @@
 """The commands: options become records, one call does the work, and what comes back is rendered.
 
-What a command needs is imported inside it, so that `--help` and completion load no model, no parser and no store.
+What a command needs is imported when it is used, so that `--help` and completion load no model, no parser and no store.
 """
 
 # ruff: noqa: PLR0913 - see above; each option of a command is a parameter of its function
@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -20,7 +20,7 @@ import typer
 from directory_indexer import __version__
 from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, first_and_last, given_path, since
 from directory_indexer.cli.output import Output
-from directory_indexer.errors import ConsentNeededError, DirIndexError, StoreError, UsageError
+from directory_indexer.errors import ConsentNeededError, DirIndexError, ExitCode, StoreError, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display, exact_text, resolved_path
 from directory_indexer.render.printable import printable
@@ -46,10 +46,6 @@ with lazily:
     from directory_indexer.signals import StopSwitch
 
 
-_NOTHING_FOUND = 1
-_SOME_FAILED = 1
-_UNAVAILABLE = 3
-_INTERRUPTED = 130
 _DEFAULT_LIMIT = 10
 _FAILURES_TOLD = 5
 _Mode = Literal["hybrid", "semantic", "keyword"]
@@ -62,24 +58,6 @@ cli = typer.Typer(
 )
 config_cli = typer.Typer(rich_markup_mode=None)
 cli.add_typer(config_cli, name="config")
-
-
-def leave_out_options(*, except_of: str) -> None:
-    """Have the other commands known by name and description only: Typer takes 1 ms to look at the options of each."""
-    for command in cli.registered_commands:
-        if command.callback and command.callback.__name__ != except_of:
-            command.callback = _described(command.callback)
-    if except_of != "config" and config_cli.registered_callback:
-        config_cli.registered_callback.callback = _described(show_config)
-        config_cli.registered_commands.clear()
-
-
-def _described(command: Callable[..., None]) -> Callable[[], None]:
-    def named() -> None:
-        raise NotImplementedError
-
-    named.__name__, named.__doc__ = command.__name__, command.__doc__
-    return named
 
 
 def _show_version(*, version: bool) -> None:
@@ -150,7 +128,7 @@ def index(
         _tell_failures(report)
     if watch:
         _watch(app, wanted, switch, output)
-    raise typer.Exit(_index_exit_code(report))
+    raise typer.Exit(report.exit_code)
 
 
 @cli.command()
@@ -200,7 +178,7 @@ def search(
     result = app.searcher.search(request)
     _show(app, result, output, view=view, explain=explain, first=cursor)
     is_found = len(result.hits) > cursor and (limit is not None or not result.is_weak)
-    raise typer.Exit(0 if is_found else _NOTHING_FOUND)
+    raise typer.Exit(ExitCode.DONE if is_found else ExitCode.INCOMPLETE)
 
 
 @cli.command()
@@ -221,7 +199,7 @@ def similar(
     within = (resolved_path(path),) if path else ()
     result = app.similar_files.find(resolved_path(file), within=within, limit=limit)
     _show(app, result, output, view=View.FILES, explain=False, first=0)
-    raise typer.Exit(0 if result.hits else _NOTHING_FOUND)
+    raise typer.Exit(ExitCode.DONE if result.hits else ExitCode.INCOMPLETE)
 
 
 @cli.command()
@@ -332,7 +310,7 @@ def migrate(
     else:
         output.notes([plain(reports.migration_lines(report)).rstrip()])
     if report.outcome is not Outcome.COMPLETED:
-        raise typer.Exit(_INTERRUPTED)
+        raise typer.Exit(ExitCode.INTERRUPTED)
     if not as_json:
         output.notes(["put this into the configuration, and the index answers from there:"])
         output.data(json_pages.endpoint_json(to_server))
@@ -362,7 +340,7 @@ def doctor(
         output.data(json_pages.doctor_json(findings))
     else:
         output.lines(reports.doctor_lines(findings))
-    raise typer.Exit(_UNAVAILABLE if any(one.verdict is Verdict.PROBLEM for one in findings) else 0)
+    raise typer.Exit(ExitCode.UNAVAILABLE if any(one.verdict is Verdict.PROBLEM for one in findings) else ExitCode.DONE)
 
 
 @cli.command()
@@ -532,14 +510,6 @@ def _tell_failures(report: IndexReport) -> None:
         sys.stderr.write(f"  and {len(report.failures) - _FAILURES_TOLD} more, as dirindex status shows\n")
     if report.unavailable:
         sys.stderr.write(f"dirindex: {printable(report.unavailable)}\n")
-
-
-def _index_exit_code(report: IndexReport) -> int:
-    if report.outcome is Outcome.INTERRUPTED:
-        return _INTERRUPTED
-    if report.unavailable_roots or report.unavailable:
-        return _UNAVAILABLE
-    return _SOME_FAILED if report.failures or report.refused else 0
 
 
 def _show(app: App, result: SearchResult, output: Output, *, view: View, explain: bool, first: int) -> None:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from directory_indexer.docstore.runs import Outcome
+from directory_indexer.errors import ExitCode
 from directory_indexer.files import FileFailure, SkipReason
 from directory_indexer.paths import FilePath
 
@@ -45,6 +46,15 @@ class IndexReport(NamedTuple):
     refused: tuple[FileFailure, ...] = ()
     unavailable: str = ""
     unavailable_roots: tuple[FilePath, ...] = ()
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Tell how a command ends that did this."""
+        if self.outcome is Outcome.INTERRUPTED:
+            return ExitCode.INTERRUPTED
+        if self.unavailable_roots or self.unavailable:
+            return ExitCode.UNAVAILABLE
+        return ExitCode.INCOMPLETE if self.failures or self.refused else ExitCode.DONE
 
     @property
     def n_skipped(self) -> int:

@@ -25,7 +25,7 @@ from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import Query, parse_query
 from directory_indexer.relevance.ranking import DEPTH, EMBEDDED_MODEL, OTHER_MODEL, Candidate, Model, Ranked, rank
 from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, SearchResult
-from directory_indexer.searching.meanwhile import Meanwhile
+from directory_indexer.searching.background import BackgroundTask
 from directory_indexer.searching.scope import Scope, require_types, resolve_scope
 from directory_indexer.vectorstore import VectorHit
 
@@ -106,7 +106,7 @@ class Searcher:
         require_types(request.kinds)
         by_meaning = mode is not SearchMode.KEYWORD and query.meaning
         embedding = (
-            Meanwhile(partial(self._embed, snapshot.vectors.answering_line().space, query.meaning))
+            BackgroundTask(partial(self._embed, snapshot.vectors.answering_line().space, query.meaning))
             if by_meaning
             else None
         )
@@ -147,7 +147,7 @@ class _Inquiry:
         mode: SearchMode,
         plan: MatchPlan,
         scope: Scope,
-        embedding: Meanwhile[_Meaning] | None,
+        embedding: BackgroundTask[_Meaning] | None,
         nearest: Callable[[], Nearest],
     ) -> None:
         self._snapshot = snapshot
@@ -162,13 +162,13 @@ class _Inquiry:
         if self._embedding is None:
             return _Lists(self._by_words(depth), {}, {}, OTHER_MODEL, ())
         if self._mode is SearchMode.HYBRID and THREADS_MAY_SHARE_A_SNAPSHOT:
-            with Meanwhile(partial(self._by_words, depth)) as words:
-                meaning = self._embedding.answer()
+            with BackgroundTask(partial(self._by_words, depth)) as words:
+                meaning = self._embedding.result()
                 hits = self._hits(meaning, depth)
-            by_words = words.answer()
+            by_words = words.result()
         else:
             by_words = self._by_words(depth)
-            meaning = self._embedding.answer()
+            meaning = self._embedding.result()
             hits = self._hits(meaning, depth)
         by_meaning = self._by_meaning(meaning, hits, depth)
         rest = [one for one in by_words if one not in by_meaning]

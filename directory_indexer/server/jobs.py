@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import tempfile
@@ -20,7 +21,7 @@ from typing import IO
 
 from directory_indexer.config.sources import with_absolute_paths
 from directory_indexer.docstore.runs import Outcome, Phase, RunRecord
-from directory_indexer.errors import LockedError
+from directory_indexer.errors import ExitCode, LockedError
 from directory_indexer.isolation import NEUTRAL_DIRECTORY, without_python_settings
 from directory_indexer.paths import FilePath, exact_text, file_path
 from directory_indexer.server.results import JobCounts, JobResult
@@ -30,7 +31,6 @@ _MOST_RUNS = 50
 _CLOCK_SECONDS = 60.0
 """A clock that is set back meanwhile must not hide a run."""
 
-_SOME_FAILED = 1
 _LONGEST_MESSAGE = 800
 _STATES = {
     Outcome.COMPLETED: "done",
@@ -182,7 +182,7 @@ class IndexJobs:
         report = _report(job.output)
         message = _tail(job.errors)
         code = job.process.returncode
-        if run is None or code not in {0, _SOME_FAILED, 130}:
+        if run is None or code not in {ExitCode.DONE, ExitCode.INCOMPLETE, ExitCode.INTERRUPTED}:
             return _failed(job, run, message)
         return result_of(run, joined=False, counts=_counts(report), message=message)
 
@@ -241,7 +241,7 @@ def _queued(job: Job) -> JobResult:
 
 
 def _failed(job: Job, run: RunRecord | None, message: str) -> JobResult:
-    was_told_to = job.process.returncode in {-15, 4}
+    was_told_to = job.process.returncode in {-signal.SIGTERM, ExitCode.LOCKED}
     state = "cancelled" if was_told_to else "failed"
     return JobResult(
         job_id=f"run-{run.id}" if run else f"process-{job.process.pid}",

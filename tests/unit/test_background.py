@@ -7,13 +7,13 @@ import threading
 
 import pytest
 
-from directory_indexer.searching.meanwhile import Meanwhile
+from directory_indexer.searching.background import BackgroundTask
 
 
 def test_the_answer_is_there_when_the_block_ends() -> None:
-    with Meanwhile(lambda: 6 * 7) as answer:
+    with BackgroundTask(lambda: 6 * 7) as task:
         pass
-    assert answer.answer() == 42
+    assert task.result() == 42
 
 
 def test_a_block_ends_no_earlier_than_the_work_even_when_it_fails() -> None:
@@ -24,7 +24,7 @@ def test_a_block_ends_no_earlier_than_the_work_even_when_it_fails() -> None:
         ended.append(True)
 
     def fail_meanwhile() -> None:
-        with Meanwhile(work):
+        with BackgroundTask(work):
             threading.Timer(0.05, may_end.set).start()
             raise ZeroDivisionError
 
@@ -34,10 +34,10 @@ def test_a_block_ends_no_earlier_than_the_work_even_when_it_fails() -> None:
 
 
 def test_an_error_is_raised_where_the_answer_is_wanted() -> None:
-    with Meanwhile(lambda: 1 // 0) as answer:
+    with BackgroundTask(lambda: 1 // 0) as task:
         pass
     with pytest.raises(ZeroDivisionError):
-        answer.answer()
+        task.result()
 
 
 def test_the_work_is_done_where_no_thread_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,6 +45,6 @@ def test_the_work_is_done_where_no_thread_can_be_had(monkeypatch: pytest.MonkeyP
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(_thread, "start_new_thread", refuse)
-    with Meanwhile(lambda: 6 * 7) as answer:
+    with BackgroundTask(lambda: 6 * 7) as task:
         pass
-    assert answer.answer() == 42
+    assert task.result() == 42

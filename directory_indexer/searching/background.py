@@ -6,11 +6,11 @@ import _thread
 from collections.abc import Callable
 from typing import Generic, Self, TypeVar
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
-class Meanwhile(Generic[Answer]):
-    """Does `work` from now on, or at once where no thread can be had.
+class BackgroundTask(Generic[Result]):
+    """Do `work` in a thread of its own, or at once where no thread can be had.
 
     It pays where either side spends its time outside of Python.
 
@@ -19,9 +19,9 @@ class Meanwhile(Generic[Answer]):
     sometimes ten times that.
     """
 
-    def __init__(self, work: Callable[[], Answer]) -> None:
+    def __init__(self, work: Callable[[], Result]) -> None:
         self._work = work
-        self._answer: Answer
+        self._result: Result
         self._error: BaseException | None = None
         self._going_on = _thread.allocate_lock()
         self._going_on.acquire()
@@ -36,16 +36,16 @@ class Meanwhile(Generic[Answer]):
     def __exit__(self, *_: object) -> None:
         self._wait()
 
-    def answer(self) -> Answer:
-        """Give what the work has given, when it has ended.
+    def result(self) -> Result:
+        """Wait for the work to end, and give what it returned.
 
         Raises:
-            BaseException: what the work has raised.
+            BaseException: what the work raised.
         """
         self._wait()
         if self._error:
             raise self._error
-        return self._answer
+        return self._result
 
     def _wait(self) -> None:
         with self._going_on:
@@ -53,8 +53,8 @@ class Meanwhile(Generic[Answer]):
 
     def _run(self) -> None:
         try:
-            self._answer = self._work()
-        except BaseException as error:  # noqa: BLE001 - it is raised in the thread that wants the answer
+            self._result = self._work()
+        except BaseException as error:  # noqa: BLE001 - it is raised in the thread that wants the result
             self._error = error
         finally:
             self._going_on.release()
