@@ -89,7 +89,7 @@ class Doctor:
             vectorizer = self._vectorizer()
             for _ in vectorizer.embed_pending():
                 pass
-            vectorizer.complete_switch()
+            vectorizer.complete_switch(vectorizer.state())
             vectorizer.merge_all()
             docstore.checkpoint(words_kept_seconds=0)
 

@@ -32,6 +32,7 @@ from directory_indexer.indexing.updater import Updater, explained
 from directory_indexer.lazy import lazily
 from directory_indexer.lock import write_lock
 from directory_indexer.paths import FilePath, display, file_path, lies_in, os_path, resolved_path
+from directory_indexer.vectorstore import VectorPlace
 from directory_indexer.walker.listing import Listing, SameListing, Settled
 from directory_indexer.walker.policy import WalkPolicy
 from directory_indexer.walker.walk import walk
@@ -82,6 +83,16 @@ class IndexOptions(NamedTuple):
     accepts_mounts: bool = False
 
 
+class _Start(NamedTuple):
+    """What a run finds when it has the write lock."""
+
+    tracked: dict[FilePath, int]
+    fingerprint: str | None
+    vector_places: frozenset[VectorPlace]
+    was_cut_off: bool
+    """Whether the last run ended without a word; the caller holds the lock, so that none is going on."""
+
+
 class Indexer:
     """The writing side of the index of one data directory."""
 
@@ -120,19 +131,19 @@ class Indexer:
         # Before it waits for anything: what a path means now is what the caller has seen.
         given = list(map(file_path, paths)) if options.is_exact else self._meant(paths)
         with self._writing(listener, stop_reason, wait=options.wait):
-            roots = self._roots(given)
+            start = self._start()
+            roots = _roots(given, start.tracked)
             if options.tracked_only:
-                roots = [root for root in roots if root in self._tracked()]
-            self._adopt_fingerprint(has_consent=options.has_consent)
-            is_wary = self._was_cut_off()
+                roots = [root for root in roots if root in start.tracked]
+            self._adopt_fingerprint(start, has_consent=options.has_consent)
             with recorded_run(self._docstore, Verb.INDEX, roots, listener=listener, stop_reason=stop_reason) as run:
                 self._vectorizer.restore_lost()
-                updater = self._updater(run, is_wary=is_wary)
+                updater = self._updater(run, is_wary=start.was_cut_off)
                 self._update(updater, run, roots, options)
                 self._pack_texts(run)
                 outcome = run.outcome
             self._docstore.checkpoint(must_stop=lambda: run.must_stop)
-            return updater.tally.report(outcome, seconds=time.monotonic() - started)
+            return updater.report._replace(outcome=outcome, seconds=time.monotonic() - started)
 
     @contextlib.contextmanager
     def _writing(
@@ -152,7 +163,7 @@ class Indexer:
 
     def tracked(self, paths: Sequence[str]) -> list[FilePath]:
         """Give the tracked directories at `paths`; with none, all of them."""
-        return self._roots(self._meant(paths))
+        return _roots(self._meant(paths), self._tracked())
 
     def directories(self, roots: Sequence[FilePath]) -> Iterator[FilePath]:
         """List the directories that a run over these roots would read."""
@@ -204,8 +215,8 @@ class Indexer:
             except _WalkStoppedError:
                 return
             except RootUnavailableError as error:
-                updater.tally.unavailable_roots.append(root)
-                updater.tally.failures.append(FileFailure(root, Stage.WALK, error.message))
+                failure = FileFailure(root, Stage.WALK, error.message)
+                updater.report = updater.report.plus(unavailable_roots=(root,), failures=(failure,))
         self._require_space(plans, has_consent=options.has_consent)
         run.notice = self._services_notice(plans)
         updater.update_words([(self._track(plan.directory), plan) for plan in plans])
@@ -220,20 +231,22 @@ class Indexer:
 
     def _services_notice(self, plans: Sequence[Plan]) -> str:
         """Ask for provider and vector store before hours of work, of which the words can be had without them."""
-        with self._docstore.snapshot() as snapshot:
-            is_needed = snapshot.vectors.count_chunks_to_embed() or any(plan.requests for plan in plans)
         try:
-            if is_needed:
+            if any(plan.requests for plan in plans) or self._vectorizer.state().n_waiting:
                 self._check_services()
         except (ProviderError, VectorStoreError) as error:
             return f"{explained(error)}; indexing words meanwhile"
         return ""
 
-    def _was_cut_off(self) -> bool:
-        """Tell whether the last run ended without a word; the caller holds the lock, so that none is going on."""
+    def _start(self) -> _Start:
         with self._docstore.snapshot() as snapshot:
             runs = snapshot.latest_runs(1)
-        return bool(runs) and runs[0].outcome is None
+            return _Start(
+                tracked=snapshot.directories(),
+                fingerprint=snapshot.meta("fingerprint"),
+                vector_places=frozenset(snapshot.vectors.generations()),
+                was_cut_off=bool(runs) and runs[0].outcome is None,
+            )
 
     def _updater(self, run: Run, *, is_wary: bool) -> Updater:
         return Updater(
@@ -282,24 +295,11 @@ class Indexer:
         given = [(path, _absolute(path)) for path in paths]
         return [absolute if absolute in tracked else resolved_path(path) for path, absolute in given]
 
-    def _roots(self, paths: Sequence[FilePath]) -> list[FilePath]:
-        tracked = self._tracked()
-        if not paths and not tracked:
-            raise UsageError("no directory is tracked yet", hint="dirindex index PATH adds one")
-        roots = list(dict.fromkeys(paths)) or list(tracked)
-        for root in roots:
-            _require_directory(root, tracked)
-            _require_no_overlap(root, [*tracked, *roots])
-        return roots
-
-    def _adopt_fingerprint(self, *, has_consent: bool) -> None:
+    def _adopt_fingerprint(self, start: _Start, *, has_consent: bool) -> None:
         now = self._policy.fingerprint
-        with self._docstore.snapshot() as snapshot:
-            stored = snapshot.meta("fingerprint")
-            places = snapshot.vectors.generations()
-        built = Fingerprint.from_json(stored) if stored else now
+        built = Fingerprint.from_json(start.fingerprint) if start.fingerprint else now
         differences = now.differences(built)
-        is_elsewhere = bool(places) and self._vectorizer.place not in places
+        is_elsewhere = bool(start.vector_places) and self._vectorizer.place not in start.vector_places
         if is_elsewhere:
             differences += ("embed every text again (its vectors are in another store; dirindex migrate copies them)",)
         if differences and not has_consent:
@@ -309,6 +309,8 @@ class Indexer:
             )
         if built.embedding != now.embedding and not is_elsewhere:
             self._vectorizer.switch(built._replace(embedding=now.embedding))
+        if start.fingerprint == now.to_json() and not is_elsewhere:
+            return
         with self._docstore.transaction() as transaction:
             if built.analysis != now.analysis:
                 transaction.rebuild_words()
@@ -336,6 +338,16 @@ def _until(must_stop: Callable[[], bool], listings: Iterator[Listing | SameListi
         if must_stop():
             raise _WalkStoppedError
         yield listing
+
+
+def _roots(paths: Sequence[FilePath], tracked: Mapping[FilePath, int]) -> list[FilePath]:
+    if not paths and not tracked:
+        raise UsageError("no directory is tracked yet", hint="dirindex index PATH adds one")
+    roots = list(dict.fromkeys(paths)) or list(tracked)
+    for root in roots:
+        _require_directory(root, tracked)
+        _require_no_overlap(root, [*tracked, *roots])
+    return roots
 
 
 def _absolute(path: str) -> FilePath:

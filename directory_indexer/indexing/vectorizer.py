@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from directory_indexer.docstore.store import DocStore
+from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.docstore.vectors import EmbeddedChunk, PendingChunk, VectorLine
 from directory_indexer.embedders import Embedder
 from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
@@ -19,6 +19,7 @@ from directory_indexer.errors import ProviderError, VectorsLostError, VectorStor
 from directory_indexer.files import FileFailure, Stage
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.ids import ContentHash, content_hash
+from directory_indexer.indexing.vector_state import VectorState, vector_state
 from directory_indexer.lazy import lazily
 from directory_indexer.vectorstore import VectorPlace, VectorStore
 
@@ -57,10 +58,10 @@ class Vectorizer:
         self._embedder = embedder
         self.usage = EmbeddingUsage()
 
-    @property
-    def _vectorstore(self) -> VectorStore:
+    def state(self) -> VectorState:
+        """Read how the vectors stand."""
         with self._docstore.snapshot() as snapshot:
-            return self._store_of(snapshot.vectors.line())
+            return vector_state(snapshot, self.place)
 
     def check(self) -> None:
         """Make sure that the vector store can take vectors.
@@ -68,9 +69,8 @@ class Vectorizer:
         Raises:
             VectorStoreError: it cannot be reached, or holds other vectors.
         """
-        with self._docstore.snapshot() as snapshot:
-            generation = snapshot.vectors.generation(self.place)
-        self._vectorstore.prepare(generation)
+        state = self.state()
+        self._store_of(state.line).prepare(state.generation)
 
     def embed_pending(self, *, must_stop: Callable[[], bool] = lambda: False) -> Iterator[Step]:
         """Embed what waits; each step tells what became of a batch, which is then kept.
@@ -79,11 +79,8 @@ class Vectorizer:
             ProviderError: the embedder cannot answer; the batches that it has answered are kept.
             VectorStoreError: the vector store cannot take vectors; the batches that are under way are kept.
         """
-        with self._docstore.snapshot() as snapshot:
-            if not snapshot.vectors.count_chunks_to_embed():
-                return
-        # A run that has nothing to embed, as most have, does without.
-
+        if not self.state().n_waiting:
+            return
         share_heaps()
         embedder = self._embedder()
         self.adopt(embedder.space)
@@ -136,18 +133,19 @@ class Vectorizer:
         if former is not None and line.space is not None:
             self._clear(line)
 
-    def complete_switch(self) -> None:
-        """Let new vectors answer, and drop those of the former space, if every chunk has got its own."""
-        with self._docstore.snapshot() as snapshot:
-            former = snapshot.vectors.former_line()
-            is_complete = snapshot.vectors.count_chunks_to_embed() == snapshot.vectors.count_refused()
-            left = snapshot.vectors.left_line()
-        if former is not None and is_complete:
+    def complete_switch(self, state: VectorState) -> VectorState:
+        """Let new vectors answer, and drop those of the former space, if every chunk has got its own.
+
+        Returns how the vectors stand afterwards.
+        """
+        if state.former is not None and state.n_waiting == state.n_refused:
             with self._docstore.transaction() as transaction:
                 transaction.end_switch()
-            self._clear(former)
-        elif left is not None and self.place is VectorPlace.EMBEDDED:
-            self._clear(left)
+            self._clear(state.former)
+            return self.state()
+        if state.left is not None and self.place is VectorPlace.EMBEDDED:
+            self._clear(state.left)
+        return state
 
     def _clear(self, line: VectorLine) -> None:
         """Drop vectors that answer nothing any more; what cannot be reached stays where it is."""
@@ -159,26 +157,25 @@ class Vectorizer:
 
         While the vector store is away nothing is known to be lost; what needs it later says so.
         """
-        with self._docstore.snapshot() as snapshot:
-            generation, n_vectors = snapshot.vectors.generation(self.place), snapshot.vectors.count_stored()
-        if not generation:
+        state = self.state()
+        if not state.generation:
             return
         try:
-            self._vectorstore.require_whole(generation, n_vectors=n_vectors)
+            self._store_of(state.line).require_whole(state.generation, n_vectors=state.n_stored)
         except VectorsLostError:
             with self._docstore.transaction() as transaction:
                 transaction.forget_generation()
         except VectorStoreError:
             return
 
-    def merge_what_is_worth_it(self) -> None:
+    def merge_if_due(self, state: VectorState) -> None:
         """Move pending vectors into the vector store unless they are so few that they may stay."""
-        if self._has_changes():
-            self._merge(at_least=self._vectorstore.keep_pending)
+        if state.n_pending + state.n_stale:
+            self._merge(state, at_least=self._store_of(state.line).keep_pending)
 
     def merge_all(self) -> None:
         """Move every pending vector into the vector store, and let it drop every stale point."""
-        self._merge(at_least=1)
+        self._merge(self.state(), at_least=1)
 
     def forget_gone(self) -> None:
         """Move every pending vector into the vector store, and let no vector of a text that is gone stay anywhere."""
@@ -193,29 +190,28 @@ class Vectorizer:
                 transaction.publish_former_generation(self.place, generation)
             store.discard_others(generation)
 
-    def _has_changes(self) -> bool:
+    def _merge(self, state: VectorState, *, at_least: int) -> None:
+        """Move pending vectors; `state` is of now, for only the holder of the write lock changes any of it."""
+        if state.n_pending + state.n_needless < max(at_least, 1):
+            return
+        store = self._store_of(state.line)
         with self._docstore.snapshot() as snapshot:
-            return bool(snapshot.vectors.count_pending() + snapshot.vectors.count_stale_points())
-
-    def _merge(self, *, at_least: int) -> None:
-        with self._docstore.snapshot() as snapshot:
-            if snapshot.vectors.count_pending() + snapshot.vectors.count_needless_points() < max(at_least, 1):
-                return
-            generation = self._vectorstore.merge(
-                snapshot.vectors.generation(self.place),
+            generation = store.merge(
+                state.generation,
                 deletes=snapshot.vectors.needless_points(),
                 upserts=snapshot.vectors.pending_points(),
             )
         with self._docstore.transaction() as transaction:
             transaction.publish_generation(self.place, generation)
-        self._vectorstore.discard_others(generation)
+        store.discard_others(generation)
 
-    def _merge_meanwhile(self, flights: Flights) -> None:
+    def _merge_between(self, flights: Flights) -> None:
         """Merge when it is time to; if that fails, let what is under way land before the run ends."""
         if flights.has_failed:
             return
         try:
-            self._merge(at_least=self._vectorstore.merge_at)
+            state = self.state()
+            self._merge(state, at_least=self._store_of(state.line).merge_at)
         except VectorStoreError as error:
             flights.fail(error)
 
@@ -229,15 +225,15 @@ class Vectorizer:
                 return
             for flight, vectors, reasons in flights.landed(must_stop):
                 yield self._keep(flight, vectors, reasons)
-                self._merge_meanwhile(flights)
+                self._merge_between(flights)
 
     def _send(self, flights: Flights, after: int, limit: int) -> tuple[int | None, Step]:
         """Take the next batch: keep what is known of it, send off the rest; None when there is no next batch."""
         with self._docstore.snapshot() as snapshot:
             batch = snapshot.vectors.chunks_to_embed(after=after, limit=limit)
-        if not batch:
-            return None, Step()
-        known = self._known_vectors(batch)
+            if not batch:
+                return None, Step()
+            known = self._known_vectors(snapshot, batch)
         reused = [_embedded(chunk, known[chunk.text_hash]) for chunk in batch if chunk.text_hash in known]
         if reused:
             with self._docstore.transaction() as transaction:
@@ -245,13 +241,14 @@ class Vectorizer:
         flights.send([chunk for chunk in batch if chunk.text_hash not in known])
         return batch[-1].id, Step(n_reused=len(reused))
 
-    def _known_vectors(self, batch: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
+    def _known_vectors(self, snapshot: Snapshot, batch: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
         hashes = list({chunk.text_hash for chunk in batch})
-        with self._docstore.snapshot() as snapshot:
-            known = snapshot.vectors.pending_twins(hashes)
-            twins = snapshot.vectors.embedded_twins([digest for digest in hashes if digest not in known])
-            generation = snapshot.vectors.generation(self.place)
-        stored = self._vectorstore.vectors(generation, list(twins.values())) if twins else {}
+        known = snapshot.vectors.pending_twins(hashes)
+        twins = snapshot.vectors.embedded_twins([digest for digest in hashes if digest not in known])
+        if not twins:
+            return known
+        store = self._store_of(snapshot.vectors.line())
+        stored = store.vectors(snapshot.vectors.generation(self.place), list(twins.values()))
         return known | {digest: stored[twin].tobytes() for digest, twin in twins.items() if twin in stored}
 
     def _keep(self, flight: Flight, vectors: Vectors, reasons: dict[ContentHash, str]) -> Step:
