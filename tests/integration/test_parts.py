@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.paths import FilePath
+from directory_indexer.paths import FilePath, file_path
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.searching import scope as scopes
 from directory_indexer.searching.answers import SearchMode
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from indexes import Index
 
 
@@ -47,3 +49,28 @@ def test_the_rows_of_a_part_are_those_of_its_chunks(index: Index, part: FilePath
         paths = [FilePath(os.path.join(part, name)) for name in os.listdir(os.fspath(part))]
         rows = sorted(chunk.id for path in paths for chunk in snapshot.chunks_of(path))
     assert resolved.rows == (rows[0], rows[-1])
+
+
+def test_a_search_in_one_of_two_directories_answers_from_that_one_alone(index: Index, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "b.md").write_text("apples of the other directory\n", encoding="utf-8")
+    index.write("a.md", "apples of this directory\n")
+    index.run(index.root, other)
+    for mode in SearchMode:
+        hits = index.search("apples", mode=mode, scope=(file_path(other),))
+        assert [hit.path for hit in hits] == [file_path(other / "b.md")]
+        both = index.search("apples", mode=mode, scope=(file_path(other), file_path(index.root)))
+        assert len(both) == 2
+
+
+@pytest.mark.parametrize("n_files", [300])
+def test_a_search_above_a_large_directory_finds_by_meaning_what_is_in_it(index: Index, n_files: int) -> None:
+    """More files than are named to the vector store one by one."""
+    for number in range(n_files):
+        index.write(f"{number}.md", f"pear{number}\n")
+    index.write("wanted.md", "harbour boats\n")
+    index.run()
+    above = file_path(index.root.parent)
+    hits = index.search("harbour boats", mode=SearchMode.SEMANTIC, scope=(above,), limit=1)
+    assert [hit.path for hit in hits] == [file_path(index.root / "wanted.md")]

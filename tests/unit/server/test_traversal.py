@@ -259,6 +259,23 @@ def test_what_the_operator_allows_can_be_added(root: Path) -> None:
     assert to_index("", tracked=[file_path(root)], allowed=[new]) == (file_path(root), new)
 
 
+def test_a_link_inside_an_allowed_directory_does_not_lead_out_of_it(tmp_path: Path) -> None:
+    allowed, outside = tmp_path / "allowed", tmp_path / "outside"
+    (outside / "sub").mkdir(parents=True)
+    allowed.mkdir()
+    (allowed / "link").symlink_to(outside)
+    for name in (f"{allowed}/link", f"{allowed}/link/sub", "link"):
+        with pytest.raises(UsageError):
+            to_index(name, tracked=[], allowed=[file_path(allowed)])
+
+
+def test_a_directory_around_an_allowed_one_is_not_allowed(tmp_path: Path) -> None:
+    allowed = tmp_path / "around/allowed"
+    allowed.mkdir(parents=True)
+    with pytest.raises(UsageError):
+        to_index(str(allowed.parent), tracked=[], allowed=[file_path(allowed)])
+
+
 def test_nothing_can_be_indexed_where_nothing_is_tracked_or_allowed() -> None:
     with pytest.raises(NotIndexedError, match="allows no directory"):
         to_index("", tracked=[], allowed=[])
