@@ -20,7 +20,7 @@ with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.docstore.vectors import PendingChunk
+    from directory_indexer.docstore.embedding_queue import PendingChunk
 
 
 _GRACE_SECONDS = 5.0

@@ -177,9 +177,9 @@ class Indexer:
         """Tell about how many tokens such a run would embed: those of chunks that wait, and of the files to read."""
         now = self._policy.fingerprint
         with self._docstore.snapshot() as snapshot:
-            stored = snapshot.meta("fingerprint")
+            stored = snapshot.meta.get("fingerprint")
             built = Fingerprint.from_json(stored) if stored else now
-            n_tokens = snapshot.vectors.count_tokens(waiting_only=built.embedding == now.embedding)
+            n_tokens = snapshot.embedding_queue.count_tokens(waiting_only=built.embedding == now.embedding)
         n_tokens += sum(plan.n_bytes for plan in plans) // BYTES_PER_TOKEN
         return EmbeddingEstimate(now.embedding, n_tokens, now.differences(built))
 
@@ -193,17 +193,17 @@ class Indexer:
         """
         with self._writing(listener, lambda: None, wait=True):
             with self._docstore.snapshot() as snapshot:
-                tracked = snapshot.directories()
+                tracked = snapshot.directories.all()
                 root = _forgettable(path, snapshot)
-                known = snapshot.known_files_within(root)
+                known = snapshot.files.within(root)
             self._vectorizer.restore_lost()
             self._remove(list(known))
             if root in tracked:
                 with self._docstore.transaction() as transaction:
-                    transaction.remove_directory(tracked[root])
+                    transaction.directories.remove(tracked[root])
             self._vectorizer.forget_gone()
             with self._docstore.transaction() as transaction:
-                transaction.forget_run_details()
+                transaction.runs.forget_details()
             self._docstore.compact()
         return sum(file.hash is not None for file in known.values())
 
@@ -227,7 +227,7 @@ class Indexer:
         has_more = True
         while has_more and not run.must_stop:
             with self._docstore.transaction() as transaction:
-                has_more = transaction.pack_texts(_PACK_BATCH)
+                has_more = transaction.chunks.pack_texts(_PACK_BATCH)
 
     def _services_notice(self, plans: Sequence[Plan]) -> str:
         """Ask for provider and vector store before hours of work, of which the words can be had without them."""
@@ -240,11 +240,11 @@ class Indexer:
 
     def _start(self) -> _Start:
         with self._docstore.snapshot() as snapshot:
-            runs = snapshot.latest_runs(1)
+            runs = snapshot.runs.latest(1)
             return _Start(
-                tracked=snapshot.directories(),
-                fingerprint=snapshot.meta("fingerprint"),
-                vector_places=frozenset(snapshot.vectors.generations()),
+                tracked=snapshot.directories.all(),
+                fingerprint=snapshot.meta.get("fingerprint"),
+                vector_places=frozenset(snapshot.collections.generations()),
                 was_cut_off=bool(runs) and runs[0].outcome is None,
             )
 
@@ -260,10 +260,10 @@ class Indexer:
 
     def _plan(self, root: FilePath, options: IndexOptions, *, must_stop: Callable[[], bool]) -> Plan:
         with self._docstore.snapshot() as snapshot:
-            directory_id = snapshot.directories().get(root)
-            mounts = {} if directory_id is None else snapshot.mounts(directory_id)
+            directory_id = snapshot.directories.all().get(root)
+            mounts = {} if directory_id is None else snapshot.directories.mounts(directory_id)
             recipe = self._policy.fingerprint.recipe
-            known = snapshot.known(directory_id, recipe=recipe)
+            known = snapshot.files.known(directory_id, recipe=recipe)
             return plan(
                 root,
                 _until(must_stop, walk(root, self._policy.walk, self._settled(known.settled, options))),
@@ -278,16 +278,16 @@ class Indexer:
 
     def _track(self, root: FilePath) -> int:
         with self._docstore.transaction() as transaction:
-            return transaction.add_directory(root)
+            return transaction.directories.add(root)
 
     def _remove(self, paths: Sequence[FilePath]) -> None:
         for start in range(0, len(paths), _REMOVE_BATCH):
             with self._docstore.transaction() as transaction:
-                transaction.remove_files(paths[start : start + _REMOVE_BATCH])
+                transaction.files.remove(paths[start : start + _REMOVE_BATCH])
 
     def _tracked(self) -> dict[FilePath, int]:
         with self._docstore.snapshot() as snapshot:
-            return snapshot.directories()
+            return snapshot.directories.all()
 
     def _meant(self, paths: Sequence[str]) -> list[FilePath]:
         """Resolve paths; one that is tracked as it is given means that, even if a link stands there now."""
@@ -313,10 +313,10 @@ class Indexer:
             return
         with self._docstore.transaction() as transaction:
             if built.analysis != now.analysis:
-                transaction.rebuild_words()
+                transaction.words.rebuild()
             if is_elsewhere:
-                transaction.start_over()
-            transaction.set_meta("fingerprint", now.to_json())
+                transaction.collections.start_over()
+            transaction.meta.set("fingerprint", now.to_json())
 
     def _require_space(self, plans: Sequence[Plan], *, has_consent: bool) -> None:
         needed = BYTES_PER_TEXT_BYTE * sum(plan.n_bytes for plan in plans)
@@ -355,11 +355,11 @@ def _absolute(path: str) -> FilePath:
 
 
 def _forgettable(path: str, snapshot: Snapshot) -> FilePath:
-    tracked = snapshot.directories()
+    tracked = snapshot.directories.all()
     # A link that leads nowhere now was indexed under its own path.
     as_given = _absolute(path)
     for candidate in (as_given, resolved_path(path)):
-        known = snapshot.known_file(candidate)
+        known = snapshot.files.get(candidate)
         if candidate in tracked or (known and (known.state, known.reason) == (FileState.FAILED, Stage.WALK)):
             return candidate
     raise NotIndexedError(f"{display(as_given)} is not tracked", hint=_tracked_hint(tracked))

@@ -60,7 +60,7 @@ class Updater:
         for directory_id, _ in plans:
             if not self._run.must_stop:
                 with self._docstore.transaction() as transaction:
-                    transaction.complete_directory(directory_id)
+                    transaction.directories.complete(directory_id)
 
     def update_meaning(self) -> None:
         """Embed what waits, until all is searchable by meaning, a service fails, or the run must stop."""
@@ -95,19 +95,19 @@ class Updater:
         # Before anything is written: whatever is written afterwards unsettles the directory that it lies in.
         if plan.settled or plan.left:
             with self._docstore.transaction() as transaction:
-                transaction.unsettle(plan.left)
-                transaction.settle(directory_id, plan.settled)
+                transaction.directories.unsettle(plan.left)
+                transaction.directories.settle(directory_id, plan.settled)
         gone = [*plan.removed, *plan.resolved]
         for start in range(0, len(gone), self._batch_files):
             with self._docstore.transaction() as transaction:
-                transaction.remove_files(gone[start : start + self._batch_files])
+                transaction.files.remove(gone[start : start + self._batch_files])
         with self._docstore.transaction() as transaction:
-            transaction.set_mounts(directory_id, plan.mounts)
+            transaction.directories.set_mounts(directory_id, plan.mounts)
             for skipped in plan.skipped:
-                transaction.put_skipped(directory_id, skipped, recipe=self._recipe)
+                transaction.files.put_skipped(directory_id, skipped, recipe=self._recipe)
             for failure in plan.failures:
                 if lies_in(failure.path, plan.directory):
-                    transaction.put_failure(directory_id, failure, recipe=self._recipe)
+                    transaction.files.put_failure(directory_id, failure, recipe=self._recipe)
 
     def _read(self, plans: Sequence[tuple[int, Plan]]) -> None:
         requests = [request for _, plan in plans for request in plan.requests]
@@ -170,13 +170,13 @@ class Updater:
     def _put(self, transaction: Transaction, directory_id: int, outcome: ParseOutcome) -> None:
         match outcome:
             case ParsedFile():
-                transaction.put_file(directory_id, outcome, recipe=self._recipe)
+                transaction.files.put(directory_id, outcome, recipe=self._recipe)
             case SkippedFile():
-                transaction.put_skipped(directory_id, outcome, recipe=self._recipe)
+                transaction.files.put_skipped(directory_id, outcome, recipe=self._recipe)
             case FileFailure():
-                transaction.put_failure(directory_id, outcome, recipe=self._recipe)
+                transaction.files.put_failure(directory_id, outcome, recipe=self._recipe)
             case UnchangedFile():
-                transaction.renew_stamps([outcome])
+                transaction.files.renew_stamps([outcome])
 
     def _embed(self) -> None:
         self._run.report(self._progress)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from directory_indexer.docstore.collections import VectorCollection
 from directory_indexer.docstore.store import Snapshot
-from directory_indexer.docstore.vectors import VectorLine
 from directory_indexer.vectorstore import VectorPlace
 
 
@@ -17,9 +17,9 @@ class VectorState(NamedTuple):
     these the vectors of `n_needless` are not to be reused.
     """
 
-    line: VectorLine
-    former: VectorLine | None
-    left: VectorLine | None
+    collection: VectorCollection
+    former: VectorCollection | None
+    left: VectorCollection | None
     generation: int
     n_waiting: int
     n_refused: int
@@ -35,17 +35,17 @@ def vector_state(snapshot: Snapshot, place: VectorPlace) -> VectorState:
     Raises:
         IndexMismatchError: they are in another place.
     """
-    vectors = snapshot.vectors
-    n_stale = vectors.count_stale_points()
+    collections, queue, stale = snapshot.collections, snapshot.embedding_queue, snapshot.stale_points
+    n_stale = stale.count()
     return VectorState(
-        line=vectors.line(),
-        former=vectors.former_line(),
-        left=vectors.left_line(),
-        generation=vectors.generation(place),
-        n_waiting=vectors.count_chunks_to_embed(),
-        n_refused=vectors.count_refused(),
-        n_pending=vectors.count_pending(),
-        n_stored=vectors.count_stored(),
+        collection=collections.current(),
+        former=collections.former(),
+        left=collections.left(),
+        generation=collections.generation(place),
+        n_waiting=queue.count(),
+        n_refused=queue.count_refused(),
+        n_pending=snapshot.vectors.count_pending(),
+        n_stored=snapshot.vectors.count_stored(),
         n_stale=n_stale,
-        n_needless=vectors.count_needless_points() if n_stale else 0,
+        n_needless=stale.count_needless() if n_stale else 0,
     )

@@ -11,8 +11,10 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from directory_indexer.docstore.collections import VectorCollection
+from directory_indexer.docstore.embedding_queue import PendingChunk
 from directory_indexer.docstore.store import DocStore, Snapshot
-from directory_indexer.docstore.vectors import EmbeddedChunk, PendingChunk, VectorLine
+from directory_indexer.docstore.vectors import EmbeddedChunk
 from directory_indexer.embedders import Embedder
 from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.errors import ProviderError, VectorsLostError, VectorStoreError
@@ -49,7 +51,7 @@ class Vectorizer:
         *,
         docstore: DocStore,
         place: VectorPlace,
-        vectorstore: Callable[[VectorLine], VectorStore],
+        vectorstore: Callable[[VectorCollection], VectorStore],
         embedder: Callable[[], Embedder],
     ) -> None:
         self.place = place
@@ -70,7 +72,7 @@ class Vectorizer:
             VectorStoreError: it cannot be reached, or holds other vectors.
         """
         state = self.state()
-        self._store_of(state.line).prepare(state.generation)
+        self._store_of(state.collection).prepare(state.generation)
 
     def embed_pending(self, *, must_stop: Callable[[], bool] = lambda: False) -> Iterator[Step]:
         """Embed what waits; each step tells what became of a batch, which is then kept.
@@ -99,10 +101,10 @@ class Vectorizer:
             ProviderError: the vectors of the index have another length.
         """
         with self._docstore.snapshot() as snapshot:
-            known = snapshot.vectors.line().space
+            known = snapshot.collections.current().space
         if known is None:
             with self._docstore.transaction() as transaction:
-                transaction.set_space(space)
+                transaction.collections.set_space(space)
         elif known.dimensions != space.dimensions:
             raise ProviderError(
                 f"{space.name} makes vectors of {space.dimensions} dimensions, and those of the index have "
@@ -121,17 +123,19 @@ class Vectorizer:
         self.restore_lost()
         self.merge_all()
         with self._docstore.snapshot() as snapshot:
-            former, line = snapshot.vectors.former_line(), snapshot.vectors.line()
+            former, current = snapshot.collections.former(), snapshot.collections.current()
         name = fingerprint.embedding
         is_way_back = former is not None and former.space is not None and former.space.name == name
         with self._docstore.transaction() as transaction:
             if is_way_back:
-                transaction.switch_back()
+                transaction.collections.switch_back()
             else:
-                transaction.begin_switch(f"-{content_hash(name.encode())[:4].hex()}" if line.space else line.suffix)
-            transaction.set_meta("fingerprint", fingerprint.to_json())
-        if former is not None and line.space is not None:
-            self._clear(line)
+                transaction.collections.begin_switch(
+                    f"-{content_hash(name.encode())[:4].hex()}" if current.space else current.suffix
+                )
+            transaction.meta.set("fingerprint", fingerprint.to_json())
+        if former is not None and current.space is not None:
+            self._clear(current)
 
     def complete_switch(self, state: VectorState) -> VectorState:
         """Let new vectors answer, and drop those of the former space, if every chunk has got its own.
@@ -140,17 +144,17 @@ class Vectorizer:
         """
         if state.former is not None and state.n_waiting == state.n_refused:
             with self._docstore.transaction() as transaction:
-                transaction.end_switch()
+                transaction.collections.end_switch()
             self._clear(state.former)
             return self.state()
         if state.left is not None and self.place is VectorPlace.EMBEDDED:
             self._clear(state.left)
         return state
 
-    def _clear(self, line: VectorLine) -> None:
+    def _clear(self, collection: VectorCollection) -> None:
         """Drop vectors that answer nothing any more; what cannot be reached stays where it is."""
         with contextlib.suppress(VectorStoreError):
-            self._store_of(line).clear()
+            self._store_of(collection).clear()
 
     def restore_lost(self) -> None:
         """Let chunks wait for their vectors again if those are not where the database has them.
@@ -161,17 +165,17 @@ class Vectorizer:
         if not state.generation:
             return
         try:
-            self._store_of(state.line).require_whole(state.generation, n_vectors=state.n_stored)
+            self._store_of(state.collection).require_whole(state.generation, n_vectors=state.n_stored)
         except VectorsLostError:
             with self._docstore.transaction() as transaction:
-                transaction.forget_generation()
+                transaction.vectors.forget_published()
         except VectorStoreError:
             return
 
     def merge_if_due(self, state: VectorState) -> None:
         """Move pending vectors into the vector store unless they are so few that they may stay."""
         if state.n_pending + state.n_stale:
-            self._merge(state, at_least=self._store_of(state.line).keep_pending)
+            self._merge(state, at_least=self._store_of(state.collection).keep_pending)
 
     def merge_all(self) -> None:
         """Move every pending vector into the vector store, and let it drop every stale point."""
@@ -181,28 +185,28 @@ class Vectorizer:
         """Move every pending vector into the vector store, and let no vector of a text that is gone stay anywhere."""
         self.merge_all()
         with self._docstore.snapshot() as snapshot:
-            former, gone = snapshot.vectors.former_line(), snapshot.vectors.gone_former_points()
-            generation = snapshot.vectors.answering_generation(self.place)
+            former, gone = snapshot.collections.former(), snapshot.stale_points.gone_former()
+            generation = snapshot.collections.answering_generation(self.place)
         if former is not None and gone:
             store = self._store_of(former)
             generation = store.merge(generation, deletes=gone, upserts=())
             with self._docstore.transaction() as transaction:
-                transaction.publish_former_generation(self.place, generation)
+                transaction.vectors.publish_former(self.place, generation)
             store.discard_others(generation)
 
     def _merge(self, state: VectorState, *, at_least: int) -> None:
         """Move pending vectors; `state` is of now, for only the holder of the write lock changes any of it."""
         if state.n_pending + state.n_needless < max(at_least, 1):
             return
-        store = self._store_of(state.line)
+        store = self._store_of(state.collection)
         with self._docstore.snapshot() as snapshot:
             generation = store.merge(
                 state.generation,
-                deletes=snapshot.vectors.needless_points(),
+                deletes=snapshot.stale_points.needless(),
                 upserts=snapshot.vectors.pending_points(),
             )
         with self._docstore.transaction() as transaction:
-            transaction.publish_generation(self.place, generation)
+            transaction.vectors.publish(self.place, generation)
         store.discard_others(generation)
 
     def _merge_between(self, flights: Flights) -> None:
@@ -211,7 +215,7 @@ class Vectorizer:
             return
         try:
             state = self.state()
-            self._merge(state, at_least=self._store_of(state.line).merge_at)
+            self._merge(state, at_least=self._store_of(state.collection).merge_at)
         except VectorStoreError as error:
             flights.fail(error)
 
@@ -230,25 +234,25 @@ class Vectorizer:
     def _send(self, flights: Flights, after: int, limit: int) -> tuple[int | None, Step]:
         """Take the next batch: keep what is known of it, send off the rest; None when there is no next batch."""
         with self._docstore.snapshot() as snapshot:
-            batch = snapshot.vectors.chunks_to_embed(after=after, limit=limit)
+            batch = snapshot.embedding_queue.next(after=after, limit=limit)
             if not batch:
                 return None, Step()
             known = self._known_vectors(snapshot, batch)
         reused = [_embedded(chunk, known[chunk.text_hash]) for chunk in batch if chunk.text_hash in known]
         if reused:
             with self._docstore.transaction() as transaction:
-                transaction.put_vectors(reused)
+                transaction.vectors.put(reused)
         flights.send([chunk for chunk in batch if chunk.text_hash not in known])
         return batch[-1].id, Step(n_reused=len(reused))
 
     def _known_vectors(self, snapshot: Snapshot, batch: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
         hashes = list({chunk.text_hash for chunk in batch})
-        known = snapshot.vectors.pending_twins(hashes)
-        twins = snapshot.vectors.embedded_twins([digest for digest in hashes if digest not in known])
+        known = snapshot.embedding_queue.pending_twins(hashes)
+        twins = snapshot.embedding_queue.embedded_twins([digest for digest in hashes if digest not in known])
         if not twins:
             return known
-        store = self._store_of(snapshot.vectors.line())
-        stored = store.vectors(snapshot.vectors.generation(self.place), list(twins.values()))
+        store = self._store_of(snapshot.collections.current())
+        stored = store.vectors(snapshot.collections.generation(self.place), list(twins.values()))
         return known | {digest: stored[twin].tobytes() for digest, twin in twins.items() if twin in stored}
 
     def _keep(self, flight: Flight, vectors: Vectors, reasons: dict[ContentHash, str]) -> Step:
@@ -258,8 +262,8 @@ class Vectorizer:
         ]
         refused = [chunk for chunk in flight.chunks if chunk.text_hash in reasons]
         with self._docstore.transaction() as transaction:
-            transaction.put_vectors(embedded)
-            transaction.put_refused([(chunk.id, reasons[chunk.text_hash]) for chunk in refused])
+            transaction.vectors.put(embedded)
+            transaction.vectors.put_refused([(chunk.id, reasons[chunk.text_hash]) for chunk in refused])
         n_fresh = len(flight.texts) - len(reasons)
         return Step(
             n_embedded=n_fresh,

@@ -152,7 +152,7 @@ class Tools:
     def start_index(self, call: IndexCall) -> Job | RunRecord:
         """Start a run or join the one that goes on."""
         with self._app.docstore.snapshot() as snapshot:
-            tracked = tuple(snapshot.directories())
+            tracked = tuple(snapshot.directories.all())
         try:
             directories = to_index(call.path, tracked=tracked, allowed=self._allowed)
         except DirIndexError:
@@ -170,7 +170,7 @@ class Tools:
             UsageError: there is none, or another process started the one that goes on.
         """
         with self._app.docstore.snapshot() as snapshot:
-            tracked = tuple(snapshot.directories())
+            tracked = tuple(snapshot.directories.all())
         directory = to_index(call.path, tracked=tracked, allowed=self._allowed)[0] if call.path else None
         stopped = self.jobs.cancel_all(directory)
         if not stopped:
@@ -195,16 +195,13 @@ class Tools:
         """Complete the path of an indexed file; tell how many there are."""
         typed = prefix if os.path.isabs(prefix) else f"/{prefix}"
         with self._app.docstore.snapshot() as snapshot:
-            found = snapshot.files_in_scope(
-                "f.state = 'indexed' AND f.path >= ? AND f.path < ?", [typed, typed + chr(0x10FFFF)]
-            ) or snapshot.files_in_scope("f.state = 'indexed' AND instr(lower(f.path), lower(?))", [prefix])
-        paths = sorted(path for _, path in found)
+            paths = sorted(snapshot.files.starting_with(typed) or snapshot.files.containing(prefix))
         return [path.removeprefix("/") for path in paths[:_MOST_COMPLETIONS]], len(paths)
 
     def _state(self, snapshot: Snapshot) -> tuple[IndexSummary, str]:
         """Sum up the index, and name the state that it is in."""
-        summary, runs = self._app.status.summary_of(snapshot), snapshot.latest_runs(1)
-        generations = snapshot.vectors.generations().values()
+        summary, runs = self._app.status.summary_of(snapshot), snapshot.runs.latest(1)
+        generations = snapshot.collections.generations().values()
         parts = (*generations, summary.n_files, summary.n_chunks, summary.n_embedded, runs[0].id if runs else 0)
         return summary, ".".join(map(str, parts))
 

@@ -47,7 +47,7 @@ def test_the_rows_of_a_part_are_those_of_its_chunks(index: Index, part: FilePath
     with index.docstore.snapshot() as snapshot:
         resolved = scopes.resolve_scope(snapshot, index.request("apples", scope=(part,)), parse_query("apples"))
         paths = [FilePath(os.path.join(part, name)) for name in os.listdir(os.fspath(part))]
-        rows = sorted(chunk.id for path in paths for chunk in snapshot.chunks_of(path))
+        rows = sorted(chunk.id for path in paths for chunk in snapshot.chunks.of_file(path))
     assert resolved.rows == (rows[0], rows[-1])
 
 
@@ -74,3 +74,15 @@ def test_a_search_above_a_large_directory_finds_by_meaning_what_is_in_it(index: 
     above = file_path(index.root.parent)
     hits = index.search("harbour boats", mode=SearchMode.SEMANTIC, scope=(above,), limit=1)
     assert [hit.path for hit in hits] == [file_path(index.root / "wanted.md")]
+
+
+def test_a_scope_counts_the_files_that_have_text(index: Index) -> None:
+    index.write("part/a.md", "apples\n")
+    (index.root / "part/b.bin").write_bytes(b"\0\1\2" * 50)
+    index.write("rest/c.md", "apples\n")
+    index.run()
+    part = file_path(index.root / "part")
+    with index.docstore.snapshot() as snapshot:
+        resolved = scopes.resolve_scope(snapshot, index.request("apples", scope=(part,)), parse_query("apples"))
+        assert resolved.file_ids is not None
+        assert len(resolved.file_ids) == 1

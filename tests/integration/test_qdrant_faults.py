@@ -220,7 +220,7 @@ def test_trouble_that_stays_loses_nothing(setting: Setting, kind: str, details: 
     assert setting.run().n_embedded == 0
     assert setting.semantic()[0] == "keys.md"
     with setting.index.docstore.snapshot() as snapshot:
-        assert setting.index.vectorstore.count(snapshot.vectors.generation(setting.index.vectorstore.place)) == 2
+        assert setting.index.vectorstore.count(snapshot.collections.generation(setting.index.vectorstore.place)) == 2
 
 
 @pytest.mark.parametrize(

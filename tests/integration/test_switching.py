@@ -124,8 +124,10 @@ def test_what_is_forgotten_in_the_middle_of_a_switch_leaves_no_vector_of_either_
     run_for(index, 3)
     index.indexer.forget(str(other))
     with index.docstore.snapshot() as snapshot:
-        former = set(index.vectorstore.ids(snapshot.vectors.answering_generation(index.vectorstore.place)))
-        chunks = {chunk.chunk_id for number in range(N_FILES) for chunk in snapshot.chunks_of(_path(index, number))}
+        former = set(index.vectorstore.ids(snapshot.collections.answering_generation(index.vectorstore.place)))
+        chunks = {
+            chunk.chunk_id for number in range(N_FILES) for chunk in snapshot.chunks.of_file(_path(index, number))
+        }
     assert former == chunks
     assert by_meaning(index, "town23") == ["23.md"]
     index.run(options=CONSENT)
@@ -232,7 +234,7 @@ def test_a_switch_is_complete_when_nothing_is_left_to_embed(index: Index, old: F
     report = index.run()
     assert report.n_pending == 0
     with index.docstore.snapshot() as snapshot:
-        assert not snapshot.vectors.is_switching
+        assert not snapshot.collections.is_switching
     del old
 
 

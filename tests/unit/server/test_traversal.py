@@ -152,7 +152,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 @pytest.fixture(scope="module")
 def root(app: App) -> Path:
     with app.docstore.snapshot() as snapshot:
-        return Path(next(iter(snapshot.directories())))
+        return Path(next(iter(snapshot.directories.all())))
 
 
 def test_there_are_at_least_sixty_attempts() -> None:
