@@ -87,11 +87,10 @@ class Status:
     def summary(self) -> IndexSummary:
         """Tell what answers are drawn from now."""
         with self._docstore().snapshot() as snapshot:
-            return self.summary_of(snapshot)
+            return self.checked(snapshot.summary())
 
-    def summary_of(self, snapshot: Snapshot) -> IndexSummary:
-        """Tell what answers of one moment are drawn from."""
-        summary = snapshot.summary()
+    def checked(self, summary: IndexSummary) -> IndexSummary:
+        """Correct whether a run goes on."""
         return summary._replace(is_running=summary.is_running and is_locked(self._lock_path))
 
     def _going_on(self, runs: tuple[RunRecord, ...]) -> RunRecord | None:

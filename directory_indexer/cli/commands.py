@@ -516,7 +516,7 @@ def _show(app: App, result: SearchResult, output: Output, *, view: View, explain
     shown = result._replace(hits=result.hits[first:])
     if output.as_json:
         page = json_pages.search_json(
-            result, index=app.status.summary(), first=first, full=view is View.FULL, explain=explain
+            result, index=app.status.checked(result.summary), first=first, full=view is View.FULL, explain=explain
         )
         output.data(page)
         return

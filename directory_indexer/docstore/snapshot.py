@@ -88,6 +88,13 @@ class Snapshot(Reading):
         """Sum up what an answer is drawn from."""
         return self._once("summary", self._summary)
 
+    def state_name(self) -> str:
+        """Name the state that the index is in: another one has another name, as far as answers go."""
+        summary, runs = self.summary(), self.runs.latest(1)
+        generations = self.collections.generations().values()
+        parts = (*generations, summary.n_files, summary.n_chunks, summary.n_embedded, runs[0].id if runs else 0)
+        return ".".join(map(str, parts))
+
     def _summary(self) -> IndexSummary:
         n_chunks = self.n_chunks
         directories = self._connection.execute("SELECT count(*), min(coalesce(completed_at, 0)) FROM directories")

@@ -128,6 +128,8 @@ class Searcher:
             request=request,
             hits=tuple(_hit(chunks[ranked.chunk_id], ranked, plan) for ranked in ranking.hits),
             degraded=lists.degraded,
+            summary=snapshot.summary(),
+            state=snapshot.state_name(),
             is_truncated=len(ranking.hits) >= request.limit,
             is_weak=ranking.is_weak,
         )

@@ -77,6 +77,8 @@ class SimilarFiles:
             tuple(hits[: request.limit]),
             degraded=coverage(snapshot),
             is_truncated=len(hits) > request.limit,
+            summary=snapshot.summary(),
+            state=snapshot.state_name(),
         )
 
     def _passages(self, snapshot: Snapshot, path: FilePath) -> Sequence[NDArray[np.float32]]:

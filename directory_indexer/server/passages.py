@@ -40,7 +40,7 @@ class Page:
     before: tuple[bytes, ...]
     max_tokens: int
     question: tuple[object, ...]
-    generation: str
+    state: str
 
 
 def search_answer(result: SearchResult, page: Page, index: IndexSummary, notes: Sequence[str]) -> SearchAnswer:
@@ -118,7 +118,7 @@ def _answer(
     left_out = n_found - len(shown)
     is_truncated = bool(left_out) or result.is_truncated
     marks = (*page.before, *map(mark_of, result.hits[: len(shown)]))
-    cursor = cursor_for(marks, question=page.question, generation=page.generation)
+    cursor = cursor_for(marks, question=page.question, state=page.state)
     return SearchAnswer(
         hits=shown,
         truncated=is_truncated,

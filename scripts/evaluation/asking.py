@@ -9,9 +9,8 @@ import time
 from typing import TYPE_CHECKING
 
 from directory_indexer.app import App
-from directory_indexer.paths import resolved_path
 from directory_indexer.config import load_config
-from directory_indexer.paths import os_path
+from directory_indexer.paths import os_path, resolved_path
 from directory_indexer.searching.answers import SearchMode, SearchRequest
 from evaluation.measures import of_files, of_hits, of_spans
 from evaluation.sets import Span

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from directory_indexer.docstore.words import Words
 from directory_indexer.paths import FilePath, file_path
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.searching import scope as scopes
@@ -86,3 +87,24 @@ def test_a_scope_counts_the_files_that_have_text(index: Index) -> None:
         resolved = scopes.resolve_scope(snapshot, index.request("apples", scope=(part,)), parse_query("apples"))
         assert resolved.file_ids is not None
         assert len(resolved.file_ids) == 1
+
+
+def test_an_answer_tells_of_the_moment_that_it_was_drawn_from(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is indexed after the words were looked up is in neither the hits nor the summary."""
+    index.write("a.md", "apples\n")
+    index.run()
+    ranked = Words.ranked
+
+    def ranked_before_a_run(words: Words, *arguments: object, **options: object) -> object:
+        found = ranked(words, *arguments, **options)  # type: ignore[arg-type]
+        monkeypatch.setattr(Words, "ranked", ranked)
+        index.write("b.md", "apples and more\n")
+        index.run()
+        return found
+
+    monkeypatch.setattr(Words, "ranked", ranked_before_a_run)
+    result = index.searcher.search(index.request("apples", mode=SearchMode.KEYWORD))
+    assert (len(result.hits), result.summary.n_files) == (1, 1)
+    later = index.searcher.search(index.request("apples", mode=SearchMode.KEYWORD))
+    assert (len(later.hits), later.summary.n_files) == (2, 2)
+    assert result.state != later.state
