@@ -40,7 +40,7 @@ class Ruler(NamedTuple):
             return None
         n_tokens = self.count_tokens(part)
         cost = max(cost, n_tokens)
-        return Unit(start, end, n_tokens, cost, strength + _whim(part)) if cost <= self.capacity else None
+        return Unit(start, end, n_tokens, cost, strength + _tie_breaker(part)) if cost <= self.capacity else None
 
 
 def units_of(text: str, start: int, end: int, *, ruler: Ruler, strength: int) -> Iterator[Unit]:
@@ -107,13 +107,13 @@ def _countable(part: str) -> str:
     return part if len(part) - len(stripped) <= _MAX_BLANKS else stripped
 
 
-def _whim(part: str) -> int:
+def _tie_breaker(part: str) -> int:
     """Prefer some of many equal places, by their words alone.
 
     Otherwise, in a text of like paragraphs, each piece would be as full as can be, and an edit would move all cuts
     behind it: measured on 600 paragraphs, 25 new pieces on average instead of 6, for 8 % more pieces.
     """
-    return zlib.crc32(part.lstrip()[:_WHIM_CHARS].encode("utf-8", "replace")) % _MAX_WHIM
+    return zlib.crc32(part.lstrip()[:_TIE_BREAKER_CHARS].encode("utf-8", "replace")) % _MAX_TIE_BREAKER
 
 
 class _Span(NamedTuple):
@@ -229,8 +229,8 @@ _MAX_TOKEN_CHARS: Final = 16
 _EVENNESS: Final = 30
 _MAX_BLANKS: Final = 64
 _MAX_MARKS: Final = 16
-_MAX_WHIM: Final = 32
-_WHIM_CHARS: Final = 80
+_MAX_TIE_BREAKER: Final = 32
+_TIE_BREAKER_CHARS: Final = 80
 _PARAGRAPH_STRENGTH: Final = 100
 _ITEM_STRENGTH: Final = 60
 _LINE_STRENGTH: Final = 50

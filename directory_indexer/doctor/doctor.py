@@ -109,7 +109,7 @@ class Doctor:
         except ProviderError as error:
             return Finding("provider", Verdict.PROBLEM, error.message, error.hint or "")
         name = f"{space.provider}/{space.model}"
-        reads = f", and reads {max_tokens:,} tokens of a text" if max_tokens else ""
+        reads = f", and reads the first {max_tokens:,} tokens of a text" if max_tokens else ""
         message = f"{name} answers in {seconds:.2f} s with {vector.size} dimensions{reads}"
         return Finding("provider", Verdict.OK, message)
 

@@ -143,7 +143,7 @@ class Migration:
         if n_there != len(wanted):
             raise VectorStoreError(
                 f"{self._where} has {n_there} vectors in place of {len(wanted)}",
-                hint="run the same command again; the index answers from where it did",
+                hint="run the same command again; searches still use the previous store",
             )
         n_same = n_compared = 0
         for before, after in self._answers(plan, wanted):
@@ -153,7 +153,7 @@ class Migration:
         if n_same < _ENOUGH * n_compared:
             raise VectorStoreError(
                 f"{self._where} answers otherwise: of {n_compared} hits only {n_same} are as near as before",
-                hint="the index answers from where it did; dirindex doctor shows how the server is",
+                hint="searches still use the previous store; dirindex doctor shows how the server is",
             )
         return n_same, n_compared
 

@@ -27,7 +27,7 @@ from directory_indexer.vectorstore import VectorPlace, VectorStore
 
 with lazily:
     from directory_indexer.heaps import share_heaps
-    from directory_indexer.indexing.flights import Flight, Flights, Vectors
+    from directory_indexer.indexing.in_flight import InFlightBatch, InFlightBatches, Vectors
 
 
 class Step(NamedTuple):
@@ -88,9 +88,9 @@ class Vectorizer:
         self.adopt(embedder.space)
         used_before = embedder.usage
         try:
-            with contextlib.closing(Flights(embedder)) as flights:
-                yield from self._embed_batches(flights, embedder.batch_size, must_stop)
-                flights.raise_failure()
+            with contextlib.closing(InFlightBatches(embedder)) as in_flight:
+                yield from self._embed_batches(in_flight, embedder.batch_size, must_stop)
+                in_flight.raise_failure()
         finally:
             self.usage = _difference(embedder.usage, used_before)
 
@@ -209,29 +209,31 @@ class Vectorizer:
             transaction.vectors.publish(self.place, generation)
         store.discard_others(generation)
 
-    def _merge_between(self, flights: Flights) -> None:
+    def _merge_between(self, in_flight: InFlightBatches) -> None:
         """Merge when it is time to; if that fails, let what is under way land before the run ends."""
-        if flights.has_failed:
+        if in_flight.has_failed:
             return
         try:
             state = self.state()
             self._merge(state, at_least=self._store_of(state.collection).merge_at)
         except VectorStoreError as error:
-            flights.fail(error)
+            in_flight.fail(error)
 
-    def _embed_batches(self, flights: Flights, batch_size: int, must_stop: Callable[[], bool]) -> Iterator[Step]:
+    def _embed_batches(
+        self, in_flight: InFlightBatches, batch_size: int, must_stop: Callable[[], bool]
+    ) -> Iterator[Step]:
         after: int | None = 0
         while True:
-            while after is not None and flights.has_room and not must_stop():
-                after, step = self._send(flights, after, batch_size)
+            while after is not None and in_flight.has_room and not must_stop():
+                after, step = self._send(in_flight, after, batch_size)
                 yield step
-            if not flights.is_flying:
+            if not in_flight.is_busy:
                 return
-            for flight, vectors, reasons in flights.landed(must_stop):
-                yield self._keep(flight, vectors, reasons)
-                self._merge_between(flights)
+            for batch_in_flight, vectors, reasons in in_flight.landed(must_stop):
+                yield self._keep(batch_in_flight, vectors, reasons)
+                self._merge_between(in_flight)
 
-    def _send(self, flights: Flights, after: int, limit: int) -> tuple[int | None, Step]:
+    def _send(self, in_flight: InFlightBatches, after: int, limit: int) -> tuple[int | None, Step]:
         """Take the next batch: keep what is known of it, send off the rest; None when there is no next batch."""
         with self._docstore.snapshot() as snapshot:
             batch = snapshot.embedding_queue.next(after=after, limit=limit)
@@ -242,7 +244,7 @@ class Vectorizer:
         if reused:
             with self._docstore.transaction() as transaction:
                 transaction.vectors.put(reused)
-        flights.send([chunk for chunk in batch if chunk.text_hash not in known])
+        in_flight.send([chunk for chunk in batch if chunk.text_hash not in known])
         return batch[-1].id, Step(n_reused=len(reused))
 
     def _known_vectors(self, snapshot: Snapshot, batch: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
@@ -255,16 +257,18 @@ class Vectorizer:
         stored = store.vectors(snapshot.collections.generation(self.place), list(twins.values()))
         return known | {digest: stored[twin].tobytes() for digest, twin in twins.items() if twin in stored}
 
-    def _keep(self, flight: Flight, vectors: Vectors, reasons: dict[ContentHash, str]) -> Step:
-        rows = {digest: vector.tobytes() for digest, vector in zip(flight.texts, vectors, strict=True)}
+    def _keep(self, batch_in_flight: InFlightBatch, vectors: Vectors, reasons: dict[ContentHash, str]) -> Step:
+        rows = {digest: vector.tobytes() for digest, vector in zip(batch_in_flight.texts, vectors, strict=True)}
         embedded = [
-            _embedded(chunk, rows[chunk.text_hash]) for chunk in flight.chunks if chunk.text_hash not in reasons
+            _embedded(chunk, rows[chunk.text_hash])
+            for chunk in batch_in_flight.chunks
+            if chunk.text_hash not in reasons
         ]
-        refused = [chunk for chunk in flight.chunks if chunk.text_hash in reasons]
+        refused = [chunk for chunk in batch_in_flight.chunks if chunk.text_hash in reasons]
         with self._docstore.transaction() as transaction:
             transaction.vectors.put(embedded)
             transaction.vectors.put_refused([(chunk.id, reasons[chunk.text_hash]) for chunk in refused])
-        n_fresh = len(flight.texts) - len(reasons)
+        n_fresh = len(batch_in_flight.texts) - len(reasons)
         return Step(
             n_embedded=n_fresh,
             n_reused=len(embedded) - n_fresh,

@@ -9,7 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 from directory_indexer.lazy import lazily
 
 with lazily:
-    from directory_indexer.parsing.crew import Crew
+    from directory_indexer.parsing.crew import WorkerPool
 
 
 Item = TypeVar("Item")
@@ -38,7 +38,7 @@ class Task(NamedTuple, Generic[Item]):
     """Whether a worker was lost over its one item before."""
 
 
-class Lost(NamedTuple):
+class WorkerFailure(NamedTuple):
     """What stands for a result that never came, because the worker was stopped or died.
 
     `is_proven` says that the item did it, and not somebody who ended the process.
@@ -54,7 +54,7 @@ def run_tasks(
     *,
     n_workers: int = 2,
     must_stop: Callable[[], bool] = lambda: False,
-) -> Iterator[tuple[Item, Result | Lost]]:
+) -> Iterator[tuple[Item, Result | WorkerFailure]]:
     """Call `function` with every item, and yield what comes back in the order that it does.
 
     `function`, the items and the results must be picklable, and `function` should not raise. No more than a few tasks
@@ -67,5 +67,5 @@ def run_tasks(
     for first in tasks:
         # A run that changes nothing but notes starts no process, and does without the imports.
 
-        with Crew(function, n_workers=n_workers) as crew:
+        with WorkerPool(function, n_workers=n_workers) as crew:
             yield from crew.work(chain([first], tasks), must_stop)

@@ -55,8 +55,8 @@ class Hit(NamedTuple):
 class SearchResult(NamedTuple):
     """An answer: the hits, best first, and what a reader must know to trust them.
 
-    `summary` sums up what it was drawn from, and `state` names that moment. `degraded` holds sentences on what could not
-    be used; `is_weak` says that nothing good was found.
+    `summary` sums up what it was drawn from, and `state` names that moment. `degraded` holds sentences on what could
+    not be used; `is_weak` says that nothing good was found.
     """
 
     request: SearchRequest

@@ -103,7 +103,7 @@ class Nearest:
             current = snapshot.vectors.current_points([hit.chunk_id for hit in hits], scope.file_ids)
             valid = [hit for hit in hits if hit.chunk_id in current]
             if not hits and snapshot.vectors.has_current_points(scope.file_ids_json):
-                raise GenerationGoneError("there are none where there should be some")
+                raise GenerationGoneError("the vector store returned nothing although chunks are embedded")
             if len(valid) >= limit or len(hits) < asked:
                 return valid
             asked *= _GROWTH

@@ -115,7 +115,7 @@ def require_types(names: Iterable[str]) -> None:
         if name.lower() not in GROUPS and kind_for_alias(name) is None:
             near = difflib.get_close_matches(name.lower(), (*GROUPS, *KIND_NAMES), n=1)
             known = f"did you mean {near[0]}?" if near else f"types are languages and formats, and {', '.join(GROUPS)}"
-            raise UsageError(f"there is no type '{name}'", hint=known)
+            raise UsageError(f"unknown type '{name}'", hint=known)
 
 
 def _names_paths(request: SearchRequest, query: Query) -> bool:

@@ -96,7 +96,7 @@ class Searcher:
         except (ProviderError, IndexMismatchError, VectorStoreError) as error:
             if request.mode is SearchMode.SEMANTIC:
                 raise
-            degraded = (f"answered by words alone: {error.message}",)
+            degraded = (f"answered by keywords alone: {error.message}",)
         with self._docstore.snapshot() as snapshot:
             result = self._search(snapshot, request, query, SearchMode.KEYWORD)
         return result._replace(degraded=degraded)
@@ -270,7 +270,7 @@ def coverage(snapshot: Snapshot) -> tuple[str, ...]:
         snapshot.chunks.count(),
     )
     if former is not None and former.space is not None:
-        return (f"{waiting} of {n_chunks} chunks wait to be embedded anew; until then {former.space.name} answers",)
+        return (f"{waiting} of {n_chunks} chunks wait to be embedded again; until then {former.space.name} answers",)
     if not waiting:
         return ()
     return (f"{waiting} of {n_chunks} chunks are not embedded yet: they are found by words alone",)

@@ -98,7 +98,7 @@ def require_sane(name: str) -> None:
     try:
         os.fsencode(name)
     except UnicodeEncodeError as error:
-        raise UsageError("a path cannot hold half of a character") from error
+        raise UsageError("the path contains an unpaired surrogate") from error
     if _is_device(name):
         raise UsageError(f"'{name}' names a device or another machine, not an indexed file")
 

@@ -59,7 +59,7 @@ LONG_PATIENCE_SECONDS = 30.0
 """So long waits who asked for meaning only."""
 
 _STILL_LOADING = (
-    "degraded: answered by words alone, for the embedding model is still being loaded; repeat the call in a few "
+    "degraded: answered by keywords alone, for the embedding model is still being loaded; repeat the call in a few "
     "seconds to search by meaning, too"
 )
 _HAS_CHANGED = (

@@ -70,7 +70,7 @@ def expected(server: ProviderServer, protocol: str) -> np.ndarray[tuple[int, ...
 
 def test_an_ollama_that_does_not_run_is_named_with_the_line_that_starts_it(server: ProviderServer) -> None:
     embedder = server.embedder("ollama", endpoint="http://127.0.0.1:9")
-    with pytest.raises(ProviderError, match=r"nobody answers as Ollama at http://127\.0\.0\.1:9") as caught:
+    with pytest.raises(ProviderError, match=r"cannot connect to Ollama at http://127\.0\.0\.1:9") as caught:
         embedder.embed_query("anything")
     assert "ollama serve" in str(caught.value.hint)
 
@@ -78,7 +78,7 @@ def test_an_ollama_that_does_not_run_is_named_with_the_line_that_starts_it(serve
 def test_another_server_that_does_not_run_is_named(server: ProviderServer) -> None:
     embedder = server.embedder("openai", endpoint="http://127.0.0.1:9/v1")
     with pytest.raises(
-        ProviderError, match=r"nobody answers as the embedding server at http://127\.0\.0\.1:9/v1"
+        ProviderError, match=r"cannot connect to the embedding server at http://127\.0\.0\.1:9/v1"
     ) as caught:
         embedder.check()
     assert "embedding.endpoint" in str(caught.value.hint)
@@ -425,4 +425,4 @@ def test_a_search_while_the_provider_is_away_is_answered_by_words(
     index.provider = server.embedder(protocol, endpoint="http://127.0.0.1:9")
     result = index.searcher.search(index.request("harbour"))
     assert [hit.path.rpartition("/")[2] for hit in result.hits] == ["a.md"]
-    assert "answered by words alone: nobody answers" in result.degraded[0]
+    assert "answered by keywords alone: cannot connect" in result.degraded[0]
