@@ -255,9 +255,9 @@ def test_the_key_is_wrong(setting: Setting) -> None:
 def test_a_proxy_that_finds_nothing_has_lost_nothing(setting: Setting) -> None:
     setting.run()
     setting.fail(EVERYTHING, "status", status=404)
-    assert "does not know what Qdrant servers know" in setting.refused()
+    assert "is not a Qdrant server" in setting.refused()
     setting.index.write("new.md", "A new note.\n")
-    assert "does not know what Qdrant servers know" in setting.run().unavailable
+    assert "is not a Qdrant server" in setting.run().unavailable
     setting.server.fail()
     assert setting.run().n_embedded == 0
 
