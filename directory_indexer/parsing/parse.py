@@ -30,7 +30,8 @@ from directory_indexer.ids import content_hash
 from directory_indexer.lazy import lazily
 from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest, UnchangedFile, outcome_path
 from directory_indexer.parsing.reading import FileContent, read
-from directory_indexer.parsing.workers import OUT_OF_MEMORY, Limits, Lost, Task, run_tasks
+from directory_indexer.parsing.tasks import OUT_OF_MEMORY, Limits, Lost, Task
+from directory_indexer.parsing.workers import run_tasks
 from directory_indexer.paths import FilePath
 
 with lazily:
