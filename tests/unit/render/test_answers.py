@@ -135,7 +135,10 @@ def test_a_name_that_is_no_unicode_reaches_a_pipe_as_the_same_bytes(result: Sear
 
 def test_what_a_reader_must_know_is_said(result: SearchResult) -> None:
     assert search_notes(result) == ()
-    assert search_notes(result._replace(hits=(), degraded=("by keywords alone",))) == ("by keywords alone", "nothing found")
+    assert search_notes(result._replace(hits=(), degraded=("by keywords alone",))) == (
+        "by keywords alone",
+        "nothing found",
+    )
     assert "nothing matches well" in search_notes(result._replace(is_weak=True))[0]
 
 
