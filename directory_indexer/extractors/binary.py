@@ -42,7 +42,6 @@ _SIGNATURES: Final[tuple[tuple[bytes, str], ...]] = (
     (b"\xff\x0a", "JPEG XL image"),
     (b"\0\0\0\x0cjP  ", "JPEG 2000 image"),
     (b"v/1\1", "OpenEXR image"),
-    (b"%PDF-", "PDF document"),
     (b"PK\3\4", _ZIP),
     (b"PK\5\6", _ZIP),
     (b"\x1f\x8b", "gzip archive"),

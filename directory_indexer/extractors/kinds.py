@@ -1,159 +1,28 @@
-"""Which kind a file is: the name that picks its extractor and that people give to `--type`.
-
-A name decides before content, for it is what the author says; content decides where names are shared or say nothing.
-"""
+"""What kinds of files are called: by people who give a kind to `--type`, and as groups."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from functools import cache
 from typing import Final
 
-from directory_indexer.extractors.kind_table import ALIASES, CODE, DATA, DOCS, FILE_NAMES, INERT_SUFFIXES
-from directory_indexer.paths import FilePath
-
-PLAIN: Final = "text"
+from directory_indexer.extractors.formats import FORMATS
 
 GROUPS: Final[dict[str, frozenset[str]]] = {
-    "code": frozenset(CODE),
-    "docs": frozenset(DOCS),
-    "data": frozenset(DATA),
+    group: frozenset(kind for kind, one in FORMATS.items() if one.group == group) for group in ("code", "docs", "data")
 }
-
-
-def kind_of(path: FilePath, head: bytes) -> str:
-    """Name the kind of a file by its name and its first kilobytes; "text" when nothing more precise is known."""
-    name = path[max(path.rfind("/"), path.rfind("\\")) + 1 :].lower()
-    if _is_pdf(name, head):
-        return "pdf"
-    # UTF-16 differs from ASCII by NULs, which no rule below needs.
-    ascii_head = head.replace(b"\0", b"") if b"\0" in head else head
-    return _kind_by_name(name, ascii_head) or _kind_by_content(ascii_head.lstrip(_BYTE_ORDER_MARKS)) or PLAIN
 
 
 def kind_for_alias(alias: str) -> str | None:
     """Find the kind that a person means by `py`, `.md`, `C++` or `markdown`; None when no kind is called that."""
-    return _KINDS_BY_ALIAS.get(alias.lower().removeprefix("."))
+    return _kinds_by_alias().get(alias.lower().removeprefix("."))
 
 
-def _is_pdf(name: str, head: bytes) -> bool:
-    # The header may stand anywhere in the first 1024 bytes; without the suffix only the very start is trusted.
-    return head.startswith(b"%PDF-") or (name.endswith(".pdf") and b"%PDF-" in head[:1024])
+def kind_names() -> tuple[str, ...]:
+    """List every name that a person may call a kind by."""
+    return tuple(sorted(_kinds_by_alias()))
 
 
-def _kind_by_name(name: str, head: bytes) -> str | None:
-    return _kind_by_bare_name(_without_inert_suffixes(name), head) or _kind_by_bare_name(name, head)
-
-
-def _kind_by_bare_name(name: str, head: bytes) -> str | None:
-    if kind := _KINDS_BY_NAME.get(name):
-        return kind
-    stem, _, suffix = name.rpartition(".")
-    if not stem:
-        return None
-    if rule := _SHARED_SUFFIXES.get(suffix):
-        return rule(head)
-    return _KINDS_BY_SUFFIX.get(suffix) or _KINDS_BY_FIRST_NAME.get(name.partition(".")[0])
-
-
-def _without_inert_suffixes(name: str) -> str:
-    name = name.rstrip("~")
-    while True:
-        stem, _, suffix = name.rpartition(".")
-        if not stem or suffix not in INERT_SUFFIXES:
-            return name
-        name = stem
-
-
-def _kind_by_content(head: bytes) -> str | None:
-    if head.startswith(b"#!"):
-        return _kind_by_shebang(head)
-    if mode := re.search(_EMACS_MODE, head[:1024]) or re.search(_VIM_FILETYPE, head[:1024]):
-        return kind_for_alias(mode[1].decode("ascii"))
-    return next((kind for kind, pattern in _CONTENT_RULES if re.match(pattern, head)), None)
-
-
-def _kind_by_shebang(head: bytes) -> str | None:
-    words = head[2:].split(b"\n", 1)[0].decode("latin-1").split()
-    programs = [word.rpartition("/")[2] for word in words if not word.startswith("-") and "=" not in word]
-    if programs and programs[0] == "env":
-        programs = programs[1:]
-    return kind_for_alias(programs[0].rstrip("0123456789.-")) if programs else None
-
-
-def _kind_of_h(head: bytes) -> str:
-    if re.search(_OBJC, head):
-        return "objc"
-    return "cpp" if _may_be_cpp(head) and re.search(_CPP, head) else "c"
-
-
-def _may_be_cpp(head: bytes) -> bool:
-    # Most headers have none of the words, and the pattern takes four times as long to find that out.
-    return any(word in head for word in _CPP_WORDS) or re.search(_BARE_INCLUDE, head) is not None
-
-
-def _kind_of_m(head: bytes) -> str:
-    return "objc" if re.search(_OBJC, head) or head.lstrip().startswith((b"//", b"/*")) else "matlab"
-
-
-def _kind_of_ts(head: bytes) -> str:
-    # Qt Linguist keeps translations in XML files with this suffix.
-    return "xml" if head.lstrip().startswith((b"<?xml", b"<!DOCTYPE TS")) else "typescript"
-
-
-def _kind_of_pl(head: bytes) -> str:
-    return "prolog" if re.search(rb"^:-\s|^\w+\(.*\)\s*:-", head, re.MULTILINE) else "perl"
-
-
-def _kind_of_v(head: bytes) -> str:
-    return (
-        "coq" if re.search(rb"^(?:Require|From|Theorem|Lemma|Inductive|Section)\b", head, re.MULTILINE) else "verilog"
-    )
-
-
-_BYTE_ORDER_MARKS: Final = b"\xef\xbb\xbf\xfe\xff"
-# Compiled when they are first needed: a search looks at names alone, and all of them take 2 ms.
-_OBJC: Final = rb"(?m)^\s*(?:#import\b|@(?:interface|implementation|protocol|import|class)\b)"
-_CPP: Final = (
-    rb"(?m)^\s*(?:class|namespace|template|using|constexpr|public:|private:|protected:)\b|\bstd::"
-    rb"|^\s*#\s*include\s*<[a-z_]+>|\bextern \"C\+\+\""
-)
-_CPP_WORDS: Final = (
-    *(b"class", b"namespace", b"template", b"using", b"constexpr", b"public:", b"private:", b"protected:"),
-    *(b"std::", b'extern "C++"'),
-)
-_BARE_INCLUDE: Final = rb"include\s*<[a-z_]+>"
-_EMACS_MODE: Final = rb"-\*-\s*(?:.*?\bmode:\s*)?([\w+#-]+)\s*(?:;[^\n]*)?-\*-"
-_VIM_FILETYPE: Final = rb"vim?:[^\n]{0,200}?\b(?:ft|filetype|syntax)=(\w+)"
-
-_CONTENT_RULES: Final = (
-    ("html", rb"(?i)\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype html|<html)\b"),
-    ("svg", rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^>]*-->\s*)?(?:<!DOCTYPE svg[^>]*>\s*)?<svg\b"),
-    ("xml", rb"\s*<\?xml\b"),
-    ("man", rb"(?:[.']\\\"[^\n]*+\n|[ \t]*+\n)*+\.(?:TH|Dd|SH)\s"),
-    ("diff", rb"diff --git |Index: |--- [^\n]+\n\+\+\+ "),
-    ("json", rb"\s*[{\[]\s*(?:\{\s*)?\"(?:[^\"\\\n]|\\.)*\"\s*:"),
-    ("php", rb"\s*<\?php\b"),
-)
-
-_SHARED_SUFFIXES: Final[dict[str, Callable[[bytes], str]]] = {
-    "h": _kind_of_h,
-    "m": _kind_of_m,
-    "ts": _kind_of_ts,
-    "pl": _kind_of_pl,
-    "v": _kind_of_v,
-}
-
-
-def _by_word(*tables: dict[str, str]) -> dict[str, str]:
-    return {word: kind for table in tables for kind, words in table.items() for word in words.split()}
-
-
-_KINDS_BY_NAME: Final = _by_word(FILE_NAMES)
-_KINDS_BY_FIRST_NAME: Final = {name: _KINDS_BY_NAME[name] for name in ("containerfile", "dockerfile", "makefile")}
-_KINDS_BY_SUFFIX: Final = _by_word(CODE, DOCS, DATA)
-_KINDS_BY_ALIAS: Final = (
-    _KINDS_BY_SUFFIX | _by_word(ALIASES) | {kind: kind for group in GROUPS.values() for kind in group} | {"h": "c"}
-)
-KIND_NAMES: Final = tuple(sorted(_KINDS_BY_ALIAS))
-"""Every name that a person may call a kind by."""
+@cache
+def _kinds_by_alias() -> dict[str, str]:
+    named = {word: kind for kind, one in FORMATS.items() for word in f"{one.suffixes} {one.aliases}".split()}
+    return named | {kind: kind for kind in FORMATS} | {"h": "c"}

@@ -16,8 +16,8 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from directory_indexer.isolation import NEUTRAL_DIRECTORY, isolated_command
+from directory_indexer.parsing.tasks import Limits, Task
 from directory_indexer.parsing.worker import read_frame, write_frame
-from directory_indexer.parsing.workers import Limits, Task
 
 _START_SECONDS = 300.0
 _END_SECONDS = 10.0

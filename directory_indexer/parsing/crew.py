@@ -16,8 +16,8 @@ from typing import Any, Generic
 
 from directory_indexer.errors import UnavailableError
 from directory_indexer.parsing.conversation import Event, Worker
+from directory_indexer.parsing.tasks import Item, Result, Task, WorkerFailure
 from directory_indexer.parsing.worker import NEXT, READY
-from directory_indexer.parsing.workers import Item, Result, Task, WorkerFailure
 
 _TASKS_PER_WORKER = 2
 _MAX_FAILED_STARTS = 3
@@ -164,5 +164,5 @@ def _loaded(content: bytes) -> Any:
 
 
 _RECORDS = frozenset(
-    f"directory_indexer.{module}" for module in ("files", "chunker.chunks", "parsing.outcomes", "parsing.workers")
+    f"directory_indexer.{module}" for module in ("files", "chunker.chunks", "parsing.outcomes", "parsing.tasks")
 )

@@ -23,14 +23,15 @@ from typing import NamedTuple, TypeAlias
 from directory_indexer.chunker import ChunkPolicy
 from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors.document import Document
-from directory_indexer.extractors.grammars import GRAMMARS
-from directory_indexer.extractors.kinds import kind_of
+from directory_indexer.extractors.formats import FORMATS, Format
+from directory_indexer.extractors.recognition import expected_kind, kind_of
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage
 from directory_indexer.ids import content_hash
 from directory_indexer.lazy import lazily
 from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest, UnchangedFile, outcome_path
 from directory_indexer.parsing.reading import FileContent, read
-from directory_indexer.parsing.workers import OUT_OF_MEMORY, Limits, Task, WorkerFailure, run_tasks
+from directory_indexer.parsing.tasks import OUT_OF_MEMORY, Limits, Task, WorkerFailure
+from directory_indexer.parsing.workers import run_tasks
 from directory_indexer.paths import FilePath
 
 with lazily:
@@ -41,10 +42,9 @@ with lazily:
     from directory_indexer.parsing.worker import is_memory_limited
 
 
-_HEAD_BYTES = 1 << 16
+_KEY_STORE_HEAD_BYTES = 1 << 16
 _LIGHT_BYTES = 1 << 18
 _LIGHT_FILES = 100
-_ISOLATED_KINDS = frozenset({"pdf", *GRAMMARS})
 _FILES_PER_TASK = 32
 _BYTES_PER_TASK = 1 << 20
 
@@ -140,7 +140,7 @@ def _outcome_of_lost(request: ParseRequest, lost: WorkerFailure, policy: ParsePo
     found = _read(request, policy)
     if not isinstance(found, FileContent):
         return found
-    if not lost.is_proven or kind_of(request.source.path, found.content[:_HEAD_BYTES]) not in GRAMMARS:
+    if not lost.is_proven or not _is_source_code(_format_of(found)):
         return _failure(found, request, lost)
     if policy.is_wary or found.source.size > _LIGHT_BYTES:
         return None
@@ -161,19 +161,27 @@ def _failure(
 
 
 def _parse_light(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | None:
-    if request.source.size > _LIGHT_BYTES or _kind_by_name(request) in _ISOLATED_KINDS:
+    if request.source.size > _LIGHT_BYTES or _expected_format(request).is_isolated:
         return None
     found = _read(request, policy)
     if not isinstance(found, FileContent):
         return found
-    if kind_of(found.source.path, found.content[:_HEAD_BYTES]) in _ISOLATED_KINDS:
+    if _format_of(found).is_isolated:
         return None
     return _parse_content(found, request, policy)
 
 
-def _kind_by_name(request: ParseRequest) -> str:
-    path = request.source.path
-    return "pdf" if path.lower().endswith(".pdf") else kind_of(path, b"")
+def _expected_format(request: ParseRequest) -> Format:
+    return FORMATS[expected_kind(request.source.path)]
+
+
+def _format_of(found: FileContent) -> Format:
+    return FORMATS[kind_of(found.source.path, found.content)]
+
+
+def _is_source_code(one: Format) -> bool:
+    """Tell whether a grammar reads a format: native code that reads text, which can be taken as it is instead."""
+    return one.is_isolated and one.is_text
 
 
 def _read(request: ParseRequest, policy: ParsePolicy) -> FileContent | SkippedFile | FileFailure:
@@ -233,7 +241,7 @@ def _redacted(found: FileContent, policy: ParsePolicy) -> Redaction | SkippedFil
     path, content = found.source.path, found.content
     if policy.include_secrets:
         return Redaction((policy.extract or registry.extract)(content, path))
-    if kind := kind_of_container(content[:_HEAD_BYTES]):
+    if kind := kind_of_container(content[:_KEY_STORE_HEAD_BYTES]):
         return _skipped(found, SkipReason.SECRET, kind)
     document = (policy.extract or registry.extract)(content, path)
     redaction = redact_document(document)
@@ -258,7 +266,7 @@ def _tasks(requests: Iterable[ParseRequest], policy: ParsePolicy) -> Iterator[Ta
     n_bytes = 0
     for request in requests:
         size = request.source.size
-        if size > _LIGHT_BYTES or _kind_by_name(request) == "pdf":
+        if size > _LIGHT_BYTES or not _expected_format(request).is_text:
             yield _task([request], policy)
             continue
         batch.append(request)
@@ -277,7 +285,7 @@ def _task(requests: list[ParseRequest], policy: ParsePolicy) -> Task[ParseReques
 def _limits_of(request: ParseRequest) -> Limits:
     """Tell what a file may use: a quarter of it was enough for each of 3,000 files of Python, C and C++."""
     mb = request.source.size / _MB
-    is_code = _kind_by_name(request) in GRAMMARS
+    is_code = _is_source_code(_expected_format(request))
     seconds = 3 + 12 * mb if is_code else min(4 + 40 * mb, 30 + 10 * mb)
     memory_bytes = (_CODE_BYTES if is_code else _OTHER_BYTES) + _BYTES_PER_BYTE * request.source.size
     return Limits(seconds, memory_bytes, _CLOCK_FACTOR * seconds)

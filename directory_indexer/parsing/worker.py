@@ -18,7 +18,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import IO, Any
 
-from directory_indexer.parsing.workers import OUT_OF_MEMORY, Limits, WorkerFailure
+from directory_indexer.parsing.tasks import OUT_OF_MEMORY, Limits, WorkerFailure
 
 try:
     import resource

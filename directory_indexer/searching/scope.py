@@ -12,7 +12,7 @@ from typing import NamedTuple
 from directory_indexer.docstore.filters import ALL_FILES, FileFilter
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import UsageError
-from directory_indexer.extractors.kinds import GROUPS, KIND_NAMES, kind_for_alias
+from directory_indexer.extractors.kinds import GROUPS, kind_for_alias, kind_names
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, exact_text, lies_in
 from directory_indexer.relevance.query import Query
@@ -113,7 +113,7 @@ def require_types(names: Iterable[str]) -> None:
     """
     for name in names:
         if name.lower() not in GROUPS and kind_for_alias(name) is None:
-            near = difflib.get_close_matches(name.lower(), (*GROUPS, *KIND_NAMES), n=1)
+            near = difflib.get_close_matches(name.lower(), (*GROUPS, *kind_names()), n=1)
             known = f"did you mean {near[0]}?" if near else f"types are languages and formats, and {', '.join(GROUPS)}"
             raise UsageError(f"unknown type '{name}'", hint=known)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pymupdf
 
-from directory_indexer.extractors.kind_table import CODE, DATA, DOCS
+from directory_indexer.extractors.formats import FORMATS
 
 if TYPE_CHECKING:
     import random
@@ -88,7 +88,7 @@ _OTHERS = {
         }
     ),
 }
-SUFFIXES = tuple(suffix for kinds in (CODE, DOCS, DATA) for names in kinds.values() for suffix in names.split())
+SUFFIXES = tuple(suffix for one in FORMATS.values() if one.is_text for suffix in one.suffixes.split())
 
 
 @cache

@@ -21,7 +21,8 @@ from directory_indexer.files import FileFailure, SkippedFile, SourceFile, Stage,
 from directory_indexer.ids import content_hash
 from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest
 from directory_indexer.parsing.parse import ParseOutcome, ParsePolicy, parse_all
-from directory_indexer.parsing.workers import Limits, Task, WorkerFailure, run_tasks
+from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure
+from directory_indexer.parsing.workers import run_tasks
 from directory_indexer.paths import file_path
 
 if TYPE_CHECKING:

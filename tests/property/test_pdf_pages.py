@@ -69,7 +69,7 @@ def test_joining_keeps_every_sign_and_knows_where_each_row_starts(pages: list[Pa
 @UNHURRIED
 @given(documents(), st.lists(st.builds(OutlineEntry, st.integers(1, 4), TEXTS, st.integers(-1, 9))), TEXTS)
 def test_sections_are_sorted_and_start_at_the_start(pages: list[Page], outline: list[OutlineEntry], title: str) -> None:
-    document = document_of(pages, outline=outline, title=title)
+    document = document_of(pages, "pdf", outline=outline, title=title)
 
     starts = [section.start for section in document.sections]
     assert starts == sorted(set(starts))

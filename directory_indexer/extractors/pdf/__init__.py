@@ -51,7 +51,7 @@ pymupdf.TOOLS.mupdf_display_errors(False)
 pymupdf.TOOLS.mupdf_display_warnings(False)
 
 
-def extract_pdf(content: bytes) -> Document:
+def extract_pdf(content: bytes, kind: str = "pdf") -> Document:
     """Read a PDF as one text with a section for each page and heading.
 
     Raises:
@@ -66,7 +66,7 @@ def extract_pdf(content: bytes) -> Document:
             raise ExtractionError(f"damaged PDF: {reason[:_MESSAGE_CHARS]}") from error
         finally:
             pymupdf.TOOLS.store_shrink(100)
-    return document_of(pages, outline=outline, title=title)
+    return document_of(pages, kind, outline=outline, title=title)
 
 
 def _read(content: bytes) -> tuple[list[Page], list[OutlineEntry], str]:

@@ -20,7 +20,7 @@ _NO_TITLE = re.compile(
 )
 
 
-def document_of(pages: Iterable[Page], *, outline: Sequence[OutlineEntry], title: str) -> Document:
+def document_of(pages: Iterable[Page], kind: str, *, outline: Sequence[OutlineEntry], title: str) -> Document:
     """Put pages together; `title` is what the file says of itself, which is often nothing or a file name."""
     body = without_running_rows([in_reading_order(page) for page in pages])
     size = body_size(body)
@@ -28,7 +28,7 @@ def document_of(pages: Iterable[Page], *, outline: Sequence[OutlineEntry], title
     if _NO_TITLE.fullmatch(title):
         title = _printed_title(text, size)
     headings = headings_by_outline(outline, text) or headings_by_typography(text, body_size=size)
-    return Document(text.text, "pdf", title[:_MAX_TITLE], tuple(_sections(text, _below(title, headings))))
+    return Document(text.text, kind, title[:_MAX_TITLE], tuple(_sections(text, _below(title, headings))))
 
 
 def _below(title: str, headings: Iterable[Heading]) -> Iterator[Heading]:

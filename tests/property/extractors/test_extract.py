@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from directory_indexer.errors import ExtractionError
 from directory_indexer.extractors.decoding import decode
 from directory_indexer.extractors.document import Document
-from directory_indexer.extractors.kinds import kind_of
+from directory_indexer.extractors.recognition import kind_of
 from directory_indexer.extractors.registry import extract
 from directory_indexer.paths import file_path
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from directory_indexer.extractors.code import CODE_KINDS
-from directory_indexer.extractors.kinds import GROUPS, kind_for_alias, kind_of
+from directory_indexer.extractors.formats import FORMATS
+from directory_indexer.extractors.kinds import GROUPS, kind_for_alias
+from directory_indexer.extractors.recognition import expected_kind, kind_of
 from directory_indexer.paths import file_path
 
 
@@ -82,6 +84,7 @@ def test_what_is_appended_to_a_name_does_not_hide_its_kind(name: str, expected: 
         (b"#!/usr/bin/env deno\n", "typescript"),
         (b"#!/opt/unheard-of\n", "text"),
         (b"#!\n", "text"),
+        (b"#!/usr/bin/pdf\n", "text"),
         (b"\xef\xbb\xbf#!/bin/bash\n", "bash"),
     ],
 )
@@ -95,6 +98,7 @@ def test_a_file_without_suffix_is_known_by_its_shebang(shebang: bytes, expected:
         (b"# -*- mode: ruby -*-\n", "ruby"),
         (b"// -*- C++ -*-\n", "cpp"),
         (b"# vim: set ft=python ts=4:\n", "python"),
+        (b"# vim: set ft=pdf:\n", "text"),
         (b"<!DOCTYPE html><html>", "html"),
         (b'<?xml version="1.0"?>\n<svg xmlns="x">', "svg"),
         (b'<?xml version="1.0"?>\n<pom>', "xml"),
@@ -160,6 +164,7 @@ def test_a_pdf_is_known_by_its_header(name: str, head: bytes, expected: str) -> 
         ("jupyter", "notebook"),
         ("h", "c"),
         ("markdown", "markdown"),
+        ("gomod", "gomod"),
         ("klingon", None),
     ],
 )
@@ -175,3 +180,24 @@ def test_every_kind_is_an_alias_of_itself_and_lies_in_one_group() -> None:
 
 def test_kinds_that_can_be_cut_along_definitions_are_code() -> None:
     assert GROUPS["code"].issuperset(CODE_KINDS)
+
+
+def test_what_native_code_reads_is_read_in_worker_processes() -> None:
+    assert {kind for kind, one in FORMATS.items() if one.is_isolated} == {"pdf", *CODE_KINDS}
+    assert {kind for kind, one in FORMATS.items() if not one.is_text} == {"pdf"}
+
+
+@pytest.mark.parametrize("name", ["paper.pdf", "PAPER.PDF", ".pdf"])
+def test_a_file_that_is_called_pdf_is_expected_to_be_one_until_it_is_read(name: str) -> None:
+    assert expected_kind(file_path(f"/root/{name}")) == "pdf"
+    assert kind(name) == "text"
+
+
+def test_no_two_kinds_share_a_name() -> None:
+    for words in ("suffixes", "names", "aliases"):
+        found = [word for one in FORMATS.values() for word in getattr(one, words).split()]
+        assert len(found) == len(set(found))
+
+
+def test_only_the_beginning_of_a_file_tells_its_kind() -> None:
+    assert kind("a.h", b"int a;\n" * 2000 + b"namespace a {\n") == "c"
