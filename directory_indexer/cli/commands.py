@@ -5,8 +5,6 @@ What a command needs is imported when it is used, so that `--help` and completio
 
 # ruff: noqa: PLR0913 - see above; each option of a command is a parameter of its function
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -399,7 +397,7 @@ def _access(http: str, allow_host: Sequence[str], token_file: Path | None, *, ne
 def _print_config(
     name: str,
     allowed: Sequence[FilePath],
-    access: Access | None,
+    access: "Access | None",
     output: Output,
     *,
     watch: bool,
@@ -528,7 +526,7 @@ def _show(app: App, result: SearchResult, output: Output, *, view: View, explain
         output.data(answers.search_rows(shown, view=view, explain=explain))
 
 
-def _selection(*, chunks: str | None, lines: str | None, pages: str | None) -> Selection | None:
+def _selection(*, chunks: str | None, lines: str | None, pages: str | None) -> "Selection | None":
     units = ((Unit.CHUNKS, chunks), (Unit.LINES, lines), (Unit.PAGES, pages))
     given = [(unit, text) for unit, text in units if text is not None]
     if not given:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar, cast
+
+from directory_indexer.lazy import lazily
+
+with lazily:
+    import sqlite3
 
 Answer = TypeVar("Answer")
 

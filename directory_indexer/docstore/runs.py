@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
 import time
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
 from directory_indexer.docstore.reading import Reading
+from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, well_formed
+
+with lazily:
+    import json
+    import sqlite3
 
 
 class Verb(StrEnum):
