@@ -50,8 +50,9 @@ class _Output(io.FileIO):
     def write(self, content: Buffer, /) -> int:
         try:
             return super().write(content)
-        except BrokenPipeError:
-            raise
+        except BrokenPipeError as error:
+            # Without a number, for Typer itself would end the process with 1 where it finds that of a broken pipe.
+            raise BrokenPipeError("nobody reads standard output any more") from error
         except OSError as error:
             if error.errno == errno.EBADF:
                 raise UnavailableError("standard output is closed") from error

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from shells import Shell
+from shells import DIRINDEX, Shell
 
 from directory_indexer.docstore.runs import Verb
 from directory_indexer.docstore.schema import SCHEMA_VERSION
@@ -631,3 +631,18 @@ def test_secrets_that_were_wanted_and_are_not_any_more_leave_the_index(shell: Sh
     shell.run("index", "--quiet")
     assert token not in shell.run("get", "notes.md").stdout
     assert shell.json("status")["masked"] == 1
+
+
+def test_whoever_reads_no_further_is_no_error(shell: Shell) -> None:
+    large = shell.write("large.txt", "word after word after word\n" * 6_000)
+    shell.run("index", shell.docs, "--quiet")
+    for words in (("get", large),):
+        with subprocess.Popen(
+            [DIRINDEX, *words], env=shell.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as running:
+            assert running.stdout is not None
+            assert running.stderr is not None
+            running.stdout.readline()
+            running.stdout.close()
+            assert running.stderr.read() == b""
+            assert running.wait(timeout=60) == 0
