@@ -20,6 +20,7 @@ with lazily:
     from directory_indexer import policies
     from directory_indexer.doctor.doctor import Doctor
     from directory_indexer.embedders.loading import Embedders
+    from directory_indexer.exporting.exporter import Exporter
     from directory_indexer.indexing.indexer import Indexer, IndexPolicy
     from directory_indexer.indexing.migration import Migration, prepare_migration
     from directory_indexer.indexing.vectorizer import Vectorizer
@@ -124,6 +125,11 @@ class App:
             vector_bytes=self.vectorstores.size_bytes,
             lock_path=self._lock_path,
         )
+
+    @cached_property
+    def exporter(self) -> Exporter:
+        """Write what the index holds for other programs."""
+        return Exporter(docstore=self.docstore, own=self.walk_policy.own)
 
     @cached_property
     def doctor(self) -> Doctor:

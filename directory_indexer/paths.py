@@ -52,6 +52,12 @@ def resolved_path(path: str | os.PathLike[str]) -> FilePath:
     return file_path(os.path.realpath(os.path.expanduser(path)))
 
 
+def place_path(path: str | os.PathLike[str]) -> FilePath:
+    """Make a path to write to absolute, with `~` and the links on the way to it resolved, but not what it names."""
+    directory, name = os.path.split(os.path.abspath(os.path.expanduser(path)))
+    return file_path(os.path.join(os.path.realpath(directory), name))
+
+
 def os_path(path: FilePath) -> OsPath:
     """Turn a stored path back into one that means the same to the operating system, byte by byte."""
     return OsPath(exact_text(path))

@@ -20,7 +20,7 @@ from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Ve
 from directory_indexer.cli.output import Output
 from directory_indexer.errors import ConsentNeededError, DirIndexError, ExitCode, StoreError, UsageError
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, display, exact_text, resolved_path
+from directory_indexer.paths import FilePath, display, exact_text, place_path, resolved_path
 from directory_indexer.render.printable import printable
 from directory_indexer.searching.answers import SearchResult
 
@@ -30,6 +30,8 @@ with lazily:
     from directory_indexer.config import config_location, load_config
     from directory_indexer.config.example import write_example
     from directory_indexer.docstore.runs import Outcome
+    from directory_indexer.exporting.exporter import ExportRequest
+    from directory_indexer.exporting.formats import ExportFormat, export_format, is_standard_output
     from directory_indexer.findings import Verdict
     from directory_indexer.indexing.indexer import IndexOptions
     from directory_indexer.indexing.report import IndexReport
@@ -47,6 +49,7 @@ with lazily:
 _DEFAULT_LIMIT = 10
 _FAILURES_TOLD = 5
 _Mode = Literal["hybrid", "semantic", "keyword"]
+_Format = Literal["sqlite", "jsonl", "csv"]
 
 cli = typer.Typer(
     rich_markup_mode=None,
@@ -246,6 +249,63 @@ def status(
         output.data(json_pages.status_json(report, verbose=verbose))
     else:
         output.lines(reports.status_lines(report, now=time.time(), paths=output.paths, verbose=verbose))
+
+
+@cli.command()
+def export(
+    *,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            parser=given_path,
+            help="File to write: .db, .sqlite, .jsonl or .csv; - for standard output.",
+            metavar="FILE",
+        ),
+    ],
+    paths: Annotated[
+        list[Path] | None, typer.Argument(parser=given_path, help="Directories or files; none: all that is indexed.")
+    ] = None,
+    format_name: Annotated[
+        _Format | None, typer.Option("--format", "-f", help="How to write it, whatever the name of FILE ends with.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write what is indexed for other programs, as a SQLite database, JSON Lines or CSV."""
+    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    request = ExportRequest(
+        export_format(os.fspath(file), format_name), tuple(resolved_path(path) for path in paths or ()), force=force
+    )
+    if is_standard_output(os.fspath(file)):
+        _export_to_output(config, data_dir, output, request)
+        return
+    app = _existing_app(config, data_dir, output)
+    switch = StopSwitch(max_seconds=None)
+    with output.progress() as listener:
+        report = app.exporter.to_file(
+            place_path(file), request, listener=listener, must_stop=lambda: switch.reason() is not None
+        )
+    if as_json:
+        output.data(json_pages.export_json(report))
+    else:
+        output.notes([plain(reports.export_lines(report, paths=output.paths)).rstrip()])
+    if report.outcome is not Outcome.COMPLETED:
+        raise typer.Exit(ExitCode.INTERRUPTED)
+
+
+def _export_to_output(config: Path | None, data_dir: Path | None, output: Output, request: ExportRequest) -> None:
+    if output.as_json:
+        raise UsageError("standard output is for one of them: the export or --json", hint="name a file to write")
+    if output.is_terminal and request.format is ExportFormat.CSV:
+        raise UsageError(
+            "CSV holds texts as they are, and some could steer a terminal", hint="write it to a file, or as jsonl"
+        )
+    app = _existing_app(config, data_dir, output)
+    app.exporter.to_stream(output.stream(), request)
 
 
 @cli.command()

@@ -6,11 +6,13 @@ How it writes is imported where it is known to be needed: rich is for terminals 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from typing import TextIO
 
 from directory_indexer.docstore.runs import RunProgress
 from directory_indexer.errors import DirIndexError
@@ -52,6 +54,13 @@ class Output:
         """Write to standard output as it is, ended by a line end."""
         sys.stdout.write(text if text.endswith("\n") or not text else f"{text}\n")
         sys.stdout.flush()
+
+    @staticmethod
+    def stream() -> TextIO:
+        """Give standard output for other programs: UTF-8 whatever the locale, and line ends as they are."""
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8", newline="")
+        return sys.stdout
 
     def notes(self, notes: Iterable[str]) -> None:
         """Say something beside the data, on standard error."""

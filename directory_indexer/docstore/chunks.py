@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from directory_indexer.chunker.chunks import Chunk, embedding_text
+from directory_indexer.docstore.filters import ALL_FILES, FileFilter, condition_of
 from directory_indexer.docstore.meta import MetaWrites
 from directory_indexer.docstore.reading import Reading, batches, marks
 from directory_indexer.docstore.texts import packed, unpacked
@@ -48,6 +49,14 @@ class Chunks(Reading):
     def count(self) -> int:
         """Count the chunks."""
         return self.n_chunks
+
+    def count_of(self, wanted: FileFilter) -> int:
+        """Count the chunks of the files that a filter lets through."""
+        if wanted == ALL_FILES:
+            return self.n_chunks
+        condition, arguments = condition_of(wanted)
+        query = f"SELECT count(*) FROM files f JOIN chunks c ON c.file_id = f.id WHERE {condition}"  # noqa: S608
+        return self._count(query, arguments)
 
     def of_file(self, path: FilePath) -> list[IndexedChunk]:
         """Give all chunks of a file in their order; empty when the file has no text in the index."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from directory_indexer.docstore.chunks import ChunkWrites
 from directory_indexer.docstore.directories import DirectoryWrites
@@ -11,6 +12,7 @@ from directory_indexer.docstore.filters import FileFilter, condition_of, within_
 from directory_indexer.docstore.known import KNOWN_COLUMNS, FileState, KnownFile, KnownFiles, known_by_path
 from directory_indexer.docstore.reading import Reading
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage
+from directory_indexer.ids import ContentHash
 from directory_indexer.parsing.outcomes import ParsedFile, UnchangedFile
 from directory_indexer.paths import FilePath, well_formed
 
@@ -36,6 +38,21 @@ _ADD_FILE = f"INSERT INTO files ({_FILE_COLUMNS}) VALUES ({_FILE_MARKS})"  # noq
 
 
 _CHANGE_FILE = f"UPDATE files SET ({_FILE_COLUMNS}) = ({_FILE_MARKS}) WHERE id = ?"  # noqa: S608 - made of constants
+
+
+class IndexedFile(NamedTuple):
+    """A file with text as the index holds it."""
+
+    id: int
+    directory_id: int
+    path: FilePath
+    kind: str
+    title: str
+    size: int
+    mtime_ns: int
+    checked_ns: int
+    n_masked: int
+    hash: ContentHash
 
 
 class Files(Reading):
@@ -83,6 +100,15 @@ class Files(Reading):
             [directory_id, *arguments],
         )
         return [(file_id, FilePath(path)) for file_id, path in rows]
+
+    def in_order(self, wanted: FileFilter) -> Iterator[IndexedFile]:
+        """Give the files that a filter lets through one after the other, sorted by path."""
+        condition, arguments = condition_of(wanted)
+        rows = self._connection.execute(
+            f"SELECT {', '.join(IndexedFile._fields)} FROM files f WHERE {condition} ORDER BY path",  # noqa: S608
+            arguments,
+        )
+        return map(IndexedFile._make, rows)
 
     def starting_with(self, text: str) -> list[FilePath]:
         """List the indexed files whose paths begin with a text."""

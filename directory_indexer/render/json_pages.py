@@ -33,6 +33,7 @@ from directory_indexer.searching.texts import FileText
 with lazily:
     from directory_indexer.config import LoadedConfig
     from directory_indexer.docstore.summaries import IndexSummary
+    from directory_indexer.exporting.exporter import ExportReport
     from directory_indexer.indexing.planner import Plan
     from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport, MigrationReport
     from directory_indexer.searching.answers import SearchResult
@@ -140,6 +141,21 @@ def migration_json(report: MigrationReport, *, endpoint: str | None) -> str:
         "configuration": _endpoint(endpoint),
     }
     return json.dumps(page, ensure_ascii=False)
+
+
+def export_json(report: ExportReport) -> str:
+    """Write what an export came to."""
+    return _text(
+        {
+            "outcome": report.outcome,
+            "seconds": round(report.seconds, 3),
+            "file": None if report.file is None else exact_text(report.file),
+            "format": report.format,
+            "files": report.n_files,
+            "chunks": report.n_chunks,
+            "bytes": report.n_bytes,
+        }
+    )
 
 
 def endpoint_json(endpoint: str | None) -> str:

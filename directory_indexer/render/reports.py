@@ -20,6 +20,8 @@ from directory_indexer.status import StatusReport
 with lazily:
     from directory_indexer.config import LoadedConfig
     from directory_indexer.config.sources import Setting
+    from directory_indexer.exporting.exporter import ExportReport
+    from directory_indexer.exporting.formats import ExportFormat
     from directory_indexer.indexing.planner import Plan
 
 
@@ -50,6 +52,18 @@ def migration_lines(report: MigrationReport) -> Iterator[Line]:
         yield _fact(
             "checked", f"{report.n_same_hits:,} of {report.n_compared_hits:,} sample hits are as near as before"
         )
+
+
+def export_lines(report: ExportReport, *, paths: PathStyle) -> Iterator[Line]:
+    """Say what an export holds and where it is."""
+    if report.file is None or report.outcome is not Outcome.COMPLETED:
+        yield line(Span("stopped; nothing was written", Style.WARNING))
+        return
+    yield line(Span("done", Style.GOOD), f" in {duration(report.seconds)}")
+    holds = f"{count(report.n_chunks, 'chunk')} of {count(report.n_files, 'file')}, {size(report.n_bytes)}"
+    yield _fact("written", f"{paths.shown(report.file)}: {holds}")
+    if report.tracked_in and report.format is not ExportFormat.SQLITE:
+        yield _fact("note", f"it lies in {paths.shown(report.tracked_in)}, so the next run may index it")
 
 
 def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False) -> Iterator[Line]:

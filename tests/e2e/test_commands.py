@@ -110,6 +110,8 @@ def test_an_age_in_no_known_unit_is_refused(indexed: Shell, age: str) -> None:
         ("serve", "--token-file", "{}"),
         ("status", "--data-dir", "{}"),
         ("status", "--config", "{}"),
+        ("export", "{}"),
+        ("export", "all.db", "{}"),
     ],
 )
 @pytest.mark.parametrize("blank", ["", " ", "\t"])
@@ -521,7 +523,9 @@ def test_a_name_that_is_not_utf8_is_indexed_found_and_read(shell: Shell) -> None
 
 def test_help_lists_every_command(shell: Shell) -> None:
     text = shell.run("--help").stdout
-    assert all(name in text for name in ("index", "search", "similar", "get", "status", "serve", "forget", "doctor"))
+    assert all(
+        name in text for name in ("index", "search", "similar", "get", "status", "serve", "forget", "doctor", "export")
+    )
 
 
 @pytest.mark.parametrize(
@@ -552,6 +556,7 @@ def test_search_and_help_load_no_library_that_they_do_not_need(indexed: Shell) -
         "try: cli()\n"
         "except SystemExit: pass\n"
         "heavy = {'onnxruntime', 'qdrant_edge', 'pymupdf', 'mcp', 'rich', 'tree_sitter', 'pydantic', 'numpy'}\n"
+        "heavy |= {'sqlite_utils'}\n"
         "heavy |= {f'directory_indexer.extractors.{name}' for name in ('html', 'markdown', 'markup', 'structured')}\n"
         "print('loaded:', *sorted(heavy & set(sys.modules)))"
     )
@@ -636,7 +641,7 @@ def test_secrets_that_were_wanted_and_are_not_any_more_leave_the_index(shell: Sh
 def test_whoever_reads_no_further_is_no_error(shell: Shell) -> None:
     large = shell.write("large.txt", "word after word after word\n" * 6_000)
     shell.run("index", shell.docs, "--quiet")
-    for words in (("get", large),):
+    for words in (("get", large), ("export", "-", "-f", "jsonl")):
         with subprocess.Popen(
             [DIRINDEX, *words], env=shell.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         ) as running:

@@ -35,6 +35,8 @@ COMMANDS = [
     ("get", "note000.md"),
     ("status", "--json"),
     ("doctor",),
+    ("export", "../all.db"),
+    ("export", "-", "--format", "csv"),
     ("config",),
     ("forget", "."),
 ]

@@ -11,6 +11,8 @@ import pytest
 from directory_indexer.chunker.chunks import Chunk
 from directory_indexer.docstore.runs import Outcome
 from directory_indexer.errors import ConfigError
+from directory_indexer.exporting.exporter import ExportReport
+from directory_indexer.exporting.formats import ExportFormat
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
 from directory_indexer.indexing.report import IndexReport, MigrationReport
 from directory_indexer.paths import file_path
@@ -19,6 +21,7 @@ from directory_indexer.render.json_pages import (
     config_json,
     doctor_json,
     error_json,
+    export_json,
     get_json,
     index_json,
     migration_json,
@@ -74,6 +77,11 @@ def test_the_documentation_shows_what_is_written(  # noqa: PLR0913, PLR0917 - ea
         "index --dry-run": plan_json(plans, estimate),
         "status": status_json(
             status_report._replace(directories=status_report.directories[:1], last_run=None), verbose=True
+        ),
+        "export": export_json(
+            ExportReport(
+                Outcome.COMPLETED, 3.214, ExportFormat.SQLITE, file_path("/home/ann/notes.db"), 1200, 5600, 9000000
+            )
         ),
         "migrate": migration_json(
             MigrationReport(Outcome.COMPLETED, 3.214, 12034, 12034, 200, 200), endpoint="http://localhost:6333"

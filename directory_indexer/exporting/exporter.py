@@ -1,0 +1,175 @@
+"""Writes one moment of the index, or of some directories in it, into one file or stream."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TextIO
+
+from directory_indexer import __version__
+from directory_indexer.docstore.filters import FileFilter
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress
+from directory_indexer.docstore.store import DocStore, Snapshot
+from directory_indexer.errors import NotIndexedError
+from directory_indexer.exporting.formats import ExportFormat
+from directory_indexer.exporting.rows import ExportedFile, utc
+from directory_indexer.exporting.streams import CsvLines, JsonLines
+from directory_indexer.exporting.target import draft_of, require_free
+from directory_indexer.exporting.writing import ExportStart, ExportWriter, StopRequested
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath, display, lies_in
+
+with lazily:
+    from directory_indexer.exporting.database import DatabaseWriter
+
+
+EXPORT_VERSION = 1
+"""Grows when a column or key goes or changes its meaning; what is only added changes nothing."""
+
+_FINISHING = "all chunks are copied; now their words are made searchable"
+"""Which takes twice as long as copying them."""
+
+_STREAMS: dict[ExportFormat, Callable[[TextIO], ExportWriter]] = {
+    ExportFormat.JSONL: JsonLines,
+    ExportFormat.CSV: CsvLines,
+}
+
+
+class ExportRequest(NamedTuple):
+    """What to export and as what; `within` are directories or files, none for everything."""
+
+    format: ExportFormat
+    within: tuple[FilePath, ...] = ()
+    force: bool = False
+
+
+class ExportReport(NamedTuple):
+    """What an export came to. `tracked_in` is the tracked directory that its file lies in, where there is one."""
+
+    outcome: Outcome
+    seconds: float
+    format: ExportFormat
+    file: FilePath | None
+    n_files: int
+    n_chunks: int
+    n_bytes: int = 0
+    tracked_in: FilePath | None = None
+
+
+class Exporter:
+    """Exports the index; `own` are the paths that no export may be written to."""
+
+    def __init__(self, *, docstore: DocStore, own: Sequence[FilePath]) -> None:
+        self._docstore = docstore
+        self._own = own
+
+    def to_stream(self, stream: TextIO, request: ExportRequest) -> ExportReport:
+        """Write passages to a stream.
+
+        Raises:
+            NotIndexedError: the index holds nothing of a path.
+        """
+        return self._export(request, lambda _: contextlib.nullcontext(_STREAMS[request.format](stream)))
+
+    def to_file(
+        self,
+        target: FilePath,
+        request: ExportRequest,
+        *,
+        listener: Callable[[RunProgress], None] = lambda _: None,
+        must_stop: Callable[[], bool] = lambda: False,
+    ) -> ExportReport:
+        """Write a file, which is there when it is whole, or not at all.
+
+        Raises:
+            UsageError: something is there, or it belongs to the index.
+            NotIndexedError: the index holds nothing of a path.
+            UnavailableError: the file cannot be written.
+        """
+        require_free(target, self._own, force=request.force)
+        started = time.monotonic()
+        try:
+            with draft_of(target, force=request.force) as draft:
+                report = self._export(
+                    request, lambda start: _writer(draft, request.format, start), listener=listener, must_stop=must_stop
+                )
+                report = report._replace(n_bytes=os.stat(draft).st_size)
+        except StopRequested:
+            seconds = time.monotonic() - started
+            return ExportReport(Outcome.INTERRUPTED, seconds, request.format, target, n_files=0, n_chunks=0)
+        return report._replace(seconds=time.monotonic() - started, file=target, tracked_in=self._tracked(target))
+
+    def _export(
+        self,
+        request: ExportRequest,
+        open_writer: Callable[[ExportStart], contextlib.AbstractContextManager[ExportWriter]],
+        *,
+        listener: Callable[[RunProgress], None] = lambda _: None,
+        must_stop: Callable[[], bool] = lambda: False,
+    ) -> ExportReport:
+        started = time.monotonic()
+        n_files = n_chunks = 0
+        wanted = FileFilter(within=request.within)
+        with self._docstore.snapshot() as snapshot:
+            _require_indexed(snapshot, request.within)
+            n_all = snapshot.chunks.count_of(wanted)
+            with open_writer(_start(snapshot, request, must_stop)) as writer:
+                for exported in _files(snapshot, wanted):
+                    if must_stop():
+                        raise StopRequested
+                    writer.add(exported)
+                    n_files += 1
+                    n_chunks += len(exported.chunks)
+                    listener(RunProgress(Phase.COPYING, chunks_done=n_chunks, chunks_total=n_all))
+                if request.format is ExportFormat.SQLITE:
+                    listener(RunProgress(Phase.COPYING, chunks_done=n_chunks, chunks_total=n_all, notice=_FINISHING))
+                writer.finish()
+        return ExportReport(Outcome.COMPLETED, time.monotonic() - started, request.format, None, n_files, n_chunks)
+
+    def _tracked(self, target: FilePath) -> FilePath | None:
+        with self._docstore.snapshot() as snapshot:
+            return next((root for root in snapshot.directories.all() if lies_in(target, root)), None)
+
+
+@contextlib.contextmanager
+def _writer(draft: str, format_: ExportFormat, start: ExportStart) -> Iterator[ExportWriter]:
+    if format_ is ExportFormat.SQLITE:
+        with contextlib.closing(DatabaseWriter(draft, start)) as writer:
+            yield writer
+    else:
+        with open(draft, "w", encoding="utf-8", newline="") as stream:
+            yield _STREAMS[format_](stream)
+
+
+def _require_indexed(snapshot: Snapshot, within: Sequence[FilePath]) -> None:
+    for path in within:
+        if not snapshot.files.holds(path):
+            raise NotIndexedError(
+                f"the index holds nothing of '{display(path)}'", hint="dirindex status shows what is indexed"
+            )
+
+
+def _start(snapshot: Snapshot, request: ExportRequest, must_stop: Callable[[], bool]) -> ExportStart:
+    completed_at = snapshot.summary().completed_at
+    facts = {
+        "export_version": str(EXPORT_VERSION),
+        "dirindex_version": __version__,
+        "exported_at": utc(time.time_ns()),
+        "index_completed_at": "" if completed_at is None else utc(int(completed_at) * 1_000_000_000),
+        "restricted_to": json.dumps([display(path) for path in request.within]),
+    }
+    directories = {
+        root: id_
+        for root, id_ in snapshot.directories.all().items()
+        if not request.within or any(lies_in(root, path) or lies_in(path, root) for path in request.within)
+    }
+    return ExportStart(facts, directories, must_stop)
+
+
+def _files(snapshot: Snapshot, wanted: FileFilter) -> Iterator[ExportedFile]:
+    roots = {id_: root for root, id_ in snapshot.directories.all().items()}
+    for file in snapshot.files.in_order(wanted):
+        yield ExportedFile(file, roots[file.directory_id], snapshot.chunks.of_file(file.path))

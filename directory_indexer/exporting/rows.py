@@ -1,0 +1,151 @@
+"""Files and chunks as the rows and objects of an export; `docs/export.md` describes every column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple, TypeAlias
+
+from directory_indexer.docstore.chunks import IndexedChunk
+from directory_indexer.docstore.files import IndexedFile
+from directory_indexer.paths import FilePath, display
+
+Row: TypeAlias = dict[str, str | int | None]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+FILE_COLUMNS: dict[str, type] = {
+    "id": int,
+    "directory_id": int,
+    "path": str,
+    "kind": str,
+    "title": str,
+    "size": int,
+    "modified_at": str,
+    "checked_at": str,
+    "masked": int,
+    "content_hash": str,
+}
+HEADING_COLUMNS: dict[str, type] = {
+    "id": int,
+    "file_id": int,
+    "heading": str,
+    "page": int,
+    "start_line": int,
+    "end_line": int,
+}
+CHUNK_COLUMNS: dict[str, type] = {
+    "id": int,
+    "chunk_id": str,
+    "file_id": int,
+    "heading_id": int,
+    "chunk": int,
+    "page": int,
+    "start_line": int,
+    "end_line": int,
+    "tokens": int,
+    "text": str,
+}
+PASSAGE_COLUMNS = (
+    "chunk_id",
+    "path",
+    "directory",
+    "kind",
+    "title",
+    "size",
+    "modified_at",
+    "chunk",
+    "heading",
+    "page",
+    "start_line",
+    "end_line",
+    "tokens",
+    "text",
+)
+"""The columns of CSV, the keys of an object of JSON Lines, and the columns of the view `passages`."""
+
+
+class ExportedFile(NamedTuple):
+    """A file with all of its chunks, in their order, and the tracked directory that it belongs to."""
+
+    file: IndexedFile
+    directory: FilePath
+    chunks: Sequence[IndexedChunk]
+
+
+def file_row(exported: ExportedFile) -> Row:
+    """Describe a file, in the order of `FILE_COLUMNS`."""
+    file = exported.file
+    return {
+        "id": file.id,
+        "directory_id": file.directory_id,
+        "path": display(file.path),
+        "kind": file.kind,
+        "title": file.title or None,
+        "size": file.size,
+        "modified_at": utc(file.mtime_ns),
+        "checked_at": utc(file.checked_ns) if file.checked_ns else None,
+        "masked": file.n_masked,
+        "content_hash": file.hash.hex(),
+    }
+
+
+def heading_row(id_: int, file_id: int, under: Sequence[IndexedChunk]) -> Row:
+    """Describe a heading by the chunks that stand under it, one after the other."""
+    first, last = under[0].chunk, under[-1].chunk
+    return {
+        "id": id_,
+        "file_id": file_id,
+        "heading": first.heading,
+        "page": first.page,
+        "start_line": first.start_line,
+        "end_line": last.end_line,
+    }
+
+
+def chunk_row(stored: IndexedChunk, *, file_id: int, heading_id: int | None) -> Row:
+    """Describe a chunk, in the order of `CHUNK_COLUMNS`."""
+    return {
+        "id": stored.id,
+        "chunk_id": stored.chunk_id,
+        "file_id": file_id,
+        "heading_id": heading_id,
+        **_place(stored),
+        "text": stored.chunk.text,
+    }
+
+
+def passage_row(exported: ExportedFile, stored: IndexedChunk) -> Row:
+    """Describe a chunk together with its file, in the order of `PASSAGE_COLUMNS`."""
+    file = exported.file
+    place = _place(stored)
+    return {
+        "chunk_id": stored.chunk_id,
+        "path": display(file.path),
+        "directory": display(exported.directory),
+        "kind": file.kind,
+        "title": file.title or None,
+        "size": file.size,
+        "modified_at": utc(file.mtime_ns),
+        "chunk": place.pop("chunk"),
+        "heading": stored.chunk.heading or None,
+        **place,
+        "text": stored.chunk.text,
+    }
+
+
+def utc(nanoseconds: int) -> str:
+    """Write a moment since the epoch as ISO 8601 in UTC, to the second; any that a file system gives, in any year."""
+    moment = _EPOCH + timedelta(seconds=nanoseconds // 1_000_000_000)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _place(stored: IndexedChunk) -> Row:
+    chunk = stored.chunk
+    return {
+        "chunk": chunk.ordinal + 1,
+        "page": chunk.page,
+        "start_line": chunk.start_line,
+        "end_line": chunk.end_line,
+        "tokens": chunk.n_tokens,
+    }

@@ -1,0 +1,39 @@
+"""What writes an export, whatever its format: it is given one file after the other, and then told to finish."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
+
+from directory_indexer.exporting.rows import ExportedFile
+from directory_indexer.paths import FilePath
+
+
+class ExportStart(NamedTuple):
+    """What is known before the first file: facts about the export, and the tracked directories with their ids."""
+
+    facts: Mapping[str, str]
+    directories: Mapping[FilePath, int]
+    must_stop: Callable[[], bool]
+
+
+class ExportWriter(Protocol):
+    """Writes one export."""
+
+    def add(self, exported: ExportedFile) -> None:
+        """Write a file with its chunks, now or with the next ones.
+
+        Raises:
+            StopRequested: it should stop.
+        """
+
+    def finish(self) -> None:
+        """Write what is left.
+
+        Raises:
+            StopRequested: it should stop.
+        """
+
+
+class StopRequested(Exception):  # noqa: N818 - no error: somebody asked for it
+    """The export should stop, and nothing of it be kept."""

@@ -1,0 +1,33 @@
+"""CSV whose cells no spreadsheet calculates, and from which every text can be had back."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from directory_indexer.chunker.chunks import Chunk
+from directory_indexer.docstore.chunks import IndexedChunk
+from directory_indexer.docstore.files import IndexedFile
+from directory_indexer.exporting.rows import ExportedFile
+from directory_indexer.exporting.streams import CsvLines
+from directory_indexer.ids import ChunkId, ContentHash
+from directory_indexer.paths import file_path
+
+TEXTS = st.text(st.characters(codec="utf-8"))
+BEGINNINGS = st.sampled_from(["", "'", "''", "=", "+", "-", "@", "\t", "\r", "\n=", "\uff1d", '"'])
+
+
+@given(beginning=BEGINNINGS, text=TEXTS)
+def test_an_apostrophe_taken_off_gives_the_text_and_no_cell_is_a_formula(beginning: str, text: str) -> None:
+    path = file_path("/n/a.txt")
+    file = IndexedFile(1, 1, path, "text", text, 1, 0, 0, 0, ContentHash(bytes(16)))
+    chunk = IndexedChunk(1, ChunkId("id"), path, "text", text, 0, Chunk(0, beginning + text, 1, 0, 1, 1, 1))
+    stream = io.StringIO(newline="")
+    CsvLines(stream).add(ExportedFile(file, path, [chunk]))
+    stream.seek(0)
+    (row,) = csv.DictReader(stream)
+    assert row["text"].removeprefix("'") == beginning + text
+    assert not row["text"].startswith(tuple("=+-@\t\r\uff1d\uff0b\uff0d\uff20"))
