@@ -61,14 +61,14 @@ class Status:
         with docstore.snapshot() as snapshot:
             directories = _directories(snapshot, within)
             root = directories[0].path if within else None
-            runs = snapshot.latest_runs(1)
-            answering = snapshot.vectors.answering_line().space
+            runs = snapshot.runs.latest(1)
+            answering = snapshot.collections.answering().space
             return StatusReport(
                 directories=directories,
-                failures=snapshot.failures(within=root, limit=_LISTED),
-                skipped_files=snapshot.skipped_files(within=root, limit=_LISTED),
-                space=answering or (self._configured if snapshot.meta("fingerprint") else None),
-                next_space=self._configured if snapshot.vectors.is_switching else None,
+                failures=snapshot.files.failures(within=root, limit=_LISTED),
+                skipped_files=snapshot.files.skipped(within=root, limit=_LISTED),
+                space=answering or (self._configured if snapshot.meta.get("fingerprint") else None),
+                next_space=self._configured if snapshot.collections.is_switching else None,
                 n_database_bytes=docstore.size_bytes(),
                 n_vector_bytes=self._vector_bytes(),
                 running=self._going_on(runs),
@@ -78,7 +78,7 @@ class Status:
     def runs(self, limit: int) -> tuple[RunRecord, ...]:
         """List the newest index runs of all processes, newest first."""
         with self._docstore().snapshot() as snapshot:
-            return snapshot.latest_runs(limit)
+            return snapshot.runs.latest(limit)
 
     def running(self) -> RunRecord | None:
         """Give the run that goes on now, in whichever process."""
@@ -87,11 +87,10 @@ class Status:
     def summary(self) -> IndexSummary:
         """Tell what answers are drawn from now."""
         with self._docstore().snapshot() as snapshot:
-            return self.summary_of(snapshot)
+            return self.checked(snapshot.summary())
 
-    def summary_of(self, snapshot: Snapshot) -> IndexSummary:
-        """Tell what answers of one moment are drawn from."""
-        summary = snapshot.summary()
+    def checked(self, summary: IndexSummary) -> IndexSummary:
+        """Correct whether a run goes on."""
         return summary._replace(is_running=summary.is_running and is_locked(self._lock_path))
 
     def _going_on(self, runs: tuple[RunRecord, ...]) -> RunRecord | None:
@@ -99,7 +98,7 @@ class Status:
 
 
 def _directories(snapshot: Snapshot, within: FilePath | None) -> tuple[DirectoryStatus, ...]:
-    directories = snapshot.directory_statuses()
+    directories = snapshot.directories.statuses()
     if within is None:
         return directories
     around = tuple(one for one in directories if lies_in(within, one.path))

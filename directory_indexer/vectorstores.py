@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from directory_indexer.config.settings import QdrantConfig, Quantization
+from directory_indexer.docstore.collections import VectorCollection
 from directory_indexer.docstore.store import DocStore
-from directory_indexer.docstore.vectors import VectorLine
 from directory_indexer.errors import VectorStoreError
 from directory_indexer.heaps import loading
 from directory_indexer.lazy import lazily
@@ -35,7 +35,7 @@ class VectorStores:
         self._docstore = docstore
         self._dimensions = dimensions
         self._lock = threading.Lock()
-        self._open: dict[VectorLine, VectorStore] = {}
+        self._open: dict[VectorCollection, VectorStore] = {}
 
     @property
     def place(self) -> VectorPlace:
@@ -47,7 +47,7 @@ class VectorStores:
         """The directory of the embedded engine."""
         return self._qdrant.path
 
-    def of(self, line: VectorLine) -> VectorStore:
+    def of(self, line: VectorCollection) -> VectorStore:
         """Open the store of a line once; of two at most, for readers of a former one keep it on the disk.
 
         Raises:
@@ -61,13 +61,13 @@ class VectorStores:
                 self._open[line] = self.on_server(line, endpoint) if endpoint else self.embedded(line)
             return self._open[line]
 
-    def embedded(self, line: VectorLine) -> VectorStore:
+    def embedded(self, line: VectorCollection) -> VectorStore:
         """Open the embedded store of a line, wherever the configuration has the vectors."""
         with loading("the vector engine", VectorStoreError):
             generations = Generations(self._qdrant.path / self.collection(line))
             return EmbeddedVectorStore(generations, dimensions=self._dimensions_of(line))
 
-    def on_server(self, line: VectorLine, url: str) -> VectorStore:
+    def on_server(self, line: VectorCollection, url: str) -> VectorStore:
         """Open the store of a line on a Qdrant server."""
         qdrant = self._qdrant
         address = Address(
@@ -89,7 +89,7 @@ class VectorStores:
         dimensions = self._dimensions_of(line)
         return QdrantServer(Connection(address), plan, index_id=self._docstore().index_id(), dimensions=dimensions)
 
-    def collection(self, line: VectorLine) -> str:
+    def collection(self, line: VectorCollection) -> str:
         """Name the collection of a line."""
         return self._qdrant.collection + line.suffix
 
@@ -114,7 +114,7 @@ class VectorStores:
         for store in self._open.values():
             store.close()
 
-    def _dimensions_of(self, line: VectorLine) -> int:
+    def _dimensions_of(self, line: VectorCollection) -> int:
         # Before the provider has told the length of its vectors there is nothing to store.
         return line.space.dimensions if line.space else self._dimensions or 1
 

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from directory_indexer.docstore.collections import VectorCollection
     from directory_indexer.docstore.runs import Outcome, RunProgress
     from directory_indexer.docstore.store import DocStore
-    from directory_indexer.docstore.vectors import VectorLine
     from directory_indexer.embedders import Embedder
     from directory_indexer.embedders.space import EmbeddingSpace
     from directory_indexer.extractors.document import Document
@@ -86,7 +86,7 @@ class _Stores(VectorStores):
     def place(self) -> VectorPlace:
         return self._index.vectorstore.place
 
-    def of(self, line: VectorLine) -> VectorStore:
+    def of(self, line: VectorCollection) -> VectorStore:
         return self._index.store_of(line)
 
 
@@ -114,7 +114,7 @@ class Index:
         self.app = App(load_config(file=None, data_dir=self.data_dir, environ={}))
         self.docstore = self.app.docstore
         self.vectorstore = (self.open_vectorstore or self._embedded)(self.docstore)
-        self._other_stores: dict[VectorLine, VectorStore] = {}
+        self._other_stores: dict[VectorCollection, VectorStore] = {}
         self.app.vectorstores = _Stores(self)
         self.app.embedders = _Embedders(self)
         self.vectorizer = self.app.vectorizer
@@ -135,7 +135,7 @@ class Index:
             raise ProviderError(f"{space.name} cannot be had any more")
         return self.former_embedders[space.name]
 
-    def store_of(self, line: VectorLine) -> VectorStore:
+    def store_of(self, line: VectorCollection) -> VectorStore:
         if not line.suffix:
             return self.vectorstore
         if line not in self._other_stores:
@@ -203,9 +203,9 @@ class Index:
         """Give all that a search can see, so that two indexes can be compared: texts, places, words and vectors."""
         with self.docstore.snapshot() as snapshot:
             contents: dict[str, object] = {}
-            for directory in snapshot.directories():
-                for path, known in snapshot.known_files_within(directory).items():
-                    chunks = snapshot.chunks_of(path)
+            for directory in snapshot.directories.all():
+                for path, known in snapshot.files.within(directory).items():
+                    chunks = snapshot.chunks.of_file(path)
                     vectors = self.nearest.vectors(snapshot, [chunk.chunk_id for chunk in chunks])
                     contents[path.removeprefix(directory)] = (
                         known.state,
@@ -214,7 +214,7 @@ class Index:
                         [chunk.chunk for chunk in chunks],
                         [Rounded(vectors[chunk.chunk_id]) for chunk in chunks if chunk.chunk_id in vectors],
                     )
-            contents["words"] = snapshot.count_words_rows()
+            contents["words"] = snapshot.words.count_rows()
             return contents
 
     def close(self) -> None:

@@ -84,14 +84,14 @@ def index(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Read every file again, changed or not.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Stay, and index what changes.")] = False,
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait while another run writes, or leave.")] = True,
+    watch: Annotated[bool, typer.Option("--watch", help="Keep running, and index what changes.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Wait for a running index job, or exit with 4.")
+    ] = True,
     max_seconds: Annotated[
-        float | None, typer.Option("--max-seconds", help="Stop after so long; the next run goes on.")
+        float | None, typer.Option("--max-seconds", help="Stop after so many seconds; the next run resumes.")
     ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Redo and write as much as it takes, without asking.")
-    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     accept_mounts: Annotated[
         bool,
         typer.Option("--accept-mounts", help="File systems mounted now replace others: what they lack is removed."),
@@ -516,7 +516,7 @@ def _show(app: App, result: SearchResult, output: Output, *, view: View, explain
     shown = result._replace(hits=result.hits[first:])
     if output.as_json:
         page = json_pages.search_json(
-            result, index=app.status.summary(), first=first, full=view is View.FULL, explain=explain
+            result, index=app.status.checked(result.summary), first=first, full=view is View.FULL, explain=explain
         )
         output.data(page)
         return

@@ -80,7 +80,7 @@ def first_and_last(text: str, option: str) -> tuple[int, int]:
     """
     found = re.fullmatch(_RANGE, text.strip())
     if not found:
-        raise UsageError(f"{option} '{text}' is no range", hint=f"write {option} 3, {option} 3-7 or {option} 3-")
+        raise UsageError(f"invalid range '{text}' for {option}", hint=f"write {option} 3, {option} 3-7 or {option} 3-")
     if found[2]:
         return int(found[1]), int(found[2])
     return int(found[1]), _END if text.strip().endswith("-") else int(found[1])

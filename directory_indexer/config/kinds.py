@@ -63,7 +63,7 @@ class Kind:
     def mistakes(self, value: object) -> Iterator[Mistake]:
         """Tell what is wrong with a value."""
         if isinstance(value, str | Path) and not _is_whole(str(value)):
-            yield Mistake("must not hold NUL or half of a character", value)
+            yield Mistake("must not contain NUL or an unpaired surrogate", value)
         elif not (value is None and self._or_null) and (words := self._mistake(value)):
             yield Mistake(words, value)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Final
 
-from directory_indexer.credentials.late import LatePattern
+from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.names import Naming, naming_of
 from directory_indexer.credentials.spans import SecretSpan, line_start
 from directory_indexer.credentials.strength import is_password, is_phrase, is_placeholder, is_strong
@@ -176,16 +176,16 @@ _MIN_ENTRY: Final = 4
 _MAX_SHOWN: Final = 40
 _MIN_URL_PASSWORD: Final = 9
 
-_URL: Final = LatePattern(
+_URL: Final = LazyPattern(
     r"://(?P<user>[^\s/:@\"'<>`?#]{0,128}+)(?::(?P<password>[^\s/@\"'<>`]{3,256}+))?@[\w\[({$<%-]",
     marks=("://",),
 )
-_URL_WORD: Final = LatePattern(
+_URL_WORD: Final = LazyPattern(
     r"(?:my|db|the|some|user|root|admin|a)?[-_]?(?:pass(?:word|wd)?|pwd|pw|secret|user|token|credential)s?\d?|"
     r"x-oauth-basic|oauth2?|postgres|mysql|guest|admin|root|port|\d{1,5}|password\d?"
 )
 _HASH: Final = (
-    LatePattern(
+    LazyPattern(
         r"\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{53}"
         r"|(?:apr1|1|5|6|sha1|7|md5)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,64}+\$[./A-Za-z0-9]{22,100}+"
         r"|(?:y|gy)\$[./A-Za-z0-9]{1,10}\$[./A-Za-z0-9]{1,90}+\$[./A-Za-z0-9]{22,100}+"
@@ -193,17 +193,17 @@ _HASH: Final = (
         r"|(?<=sha256\$)\d{1,8}\$[\w+/=]{4,64}+\$[\w+/=]{20,120}+)",
         marks=("$2", "$apr1$", "$1$", "$5$", "$6$", "$sha1$", "$7$", "$md5$", "$y$", "$gy$", "$argon2", "sha256$"),
     ),
-    LatePattern(r"\{(?:S?SHA(?:256|512)?|S?MD5|CRYPT)\}[A-Za-z0-9+/$.]{13,120}+={0,2}", marks=("{S", "{M", "{C")),
+    LazyPattern(r"\{(?:S?SHA(?:256|512)?|S?MD5|CRYPT)\}[A-Za-z0-9+/$.]{13,120}+={0,2}", marks=("{S", "{M", "{C")),
 )
-_IDENTIFIED: Final = LatePattern(
+_IDENTIFIED: Final = LazyPattern(
     r"(?i)identified\s{1,4}(?:with\s{1,4}[\w'\"]{1,40}\s{1,4})?(?:by|as)\s{1,4}(?:password\s{1,4})?['\"]([^'\"\n]{4,200}+)['\"]"
 )
 
-_OPTION: Final = LatePattern(r"-(?<= -)(?=[upaPUwb][ '\"=]?[^\s-])")
-_ARGUMENT: Final = LatePattern(r"[ =]?[\"']?([^\s\"'|;&<>]{4,200}+)")
-_ATTACHED: Final = LatePattern(r"[\"']?([^\s\"'|;&<>]{4,200}+)")
-_AFTER_USER: Final = LatePattern(r"[ =]?[\"']?[^\s:%\"']{1,128}+[:%]([^\s\"'|;&<>]{4,200}+)")
-_AFTER_COMMA: Final = LatePattern(r"[ =]?[\"']?[^\s,\"']{1,128}+,([^\s\"'|;&<>]{4,200}+)")
+_OPTION: Final = LazyPattern(r"-(?<= -)(?=[upaPUwb][ '\"=]?[^\s-])")
+_ARGUMENT: Final = LazyPattern(r"[ =]?[\"']?([^\s\"'|;&<>]{4,200}+)")
+_ATTACHED: Final = LazyPattern(r"[\"']?([^\s\"'|;&<>]{4,200}+)")
+_AFTER_USER: Final = LazyPattern(r"[ =]?[\"']?[^\s:%\"']{1,128}+[:%]([^\s\"'|;&<>]{4,200}+)")
+_AFTER_COMMA: Final = LazyPattern(r"[ =]?[\"']?[^\s,\"']{1,128}+,([^\s\"'|;&<>]{4,200}+)")
 _COMMANDS: Final = {
     "mysql": (r"(?:mysql|mariadb)\w{0,10}", "p", _ATTACHED),
     "curl": ("curl|https?|xh|httpie", "ua", _AFTER_USER),
@@ -217,47 +217,47 @@ _COMMANDS: Final = {
     "redis": (r"redis-cli|ldap\w{3,8}|keytool|rabbitmqadmin", "awp", _ARGUMENT),
 }
 """Programs, the letters of options that take a password, and how the password stands there."""
-_PROGRAM: Final = LatePattern(
+_PROGRAM: Final = LazyPattern(
     rf"\b(?:{'|'.join(f'(?P<{name}>{programs})' for name, (programs, _, _) in _COMMANDS.items())})\b"
 )
 
-_MANIFEST: Final = LatePattern(r"kind\\?[\"']?[ \t]{0,8}:[ \t]{0,8}\\?[\"']?Secret\b(?![\w-])", marks=("Secret",))
-_MANIFEST_DATA: Final = LatePattern(r"(?:^|[\s{,])\\?[\"']?(?:stringData|data)\\?[\"']?[ \t]{0,8}:[ \t]*")
-_MANIFEST_BLOCK: Final = LatePattern(r"(?:#[^\n]{0,500}+)?(?:\n(?:[ \t]+[^\n]*|[ \t]*)){1,2000}+")
-_MANIFEST_OBJECT: Final = LatePattern(r"\{[^{}]{0,100000}+\}")
-_MANIFEST_ENTRY: Final = LatePattern(
+_MANIFEST: Final = LazyPattern(r"kind\\?[\"']?[ \t]{0,8}:[ \t]{0,8}\\?[\"']?Secret\b(?![\w-])", marks=("Secret",))
+_MANIFEST_DATA: Final = LazyPattern(r"(?:^|[\s{,])\\?[\"']?(?:stringData|data)\\?[\"']?[ \t]{0,8}:[ \t]*")
+_MANIFEST_BLOCK: Final = LazyPattern(r"(?:#[^\n]{0,500}+)?(?:\n(?:[ \t]+[^\n]*|[ \t]*)){1,2000}+")
+_MANIFEST_OBJECT: Final = LazyPattern(r"\{[^{}]{0,100000}+\}")
+_MANIFEST_ENTRY: Final = LazyPattern(
     r"[\"']?[\w.-]{1,253}+\\?[\"']?[ \t]{0,8}:[ \t]{0,8}"
     r"(?:\\?[\"'](?P<quoted>[^\"'\n\\]{1,100000}+)"
     r"|[|>][+-]?\d?[ \t]*(?P<block>(?:\n[ \t]{2,40}+[^\n]*){1,500}+)"
     r"|(?P<bare>[^\s\"'{},#|>][^\s,}]{0,100000}+))"
 )
 
-_TEMPLATED: Final = LatePattern(r"\{\{|\$\{|\$\(|^<.*>$|^(.)\1*$")
-_EXPORT: Final = LatePattern(r"(?i)passw|pwd|secret|token|key")
-_COLUMN: Final = LatePattern(r"[\w /@#-]{0,48}(?:\([\w ]{0,20}\))?")
-_LOGIN: Final = LatePattern(r"user|login|mail|url|account|site|host|title|name|origin|id$|group")
+_TEMPLATED: Final = LazyPattern(r"\{\{|\$\{|\$\(|^<.*>$|^(.)\1*$")
+_EXPORT: Final = LazyPattern(r"(?i)passw|pwd|secret|token|key")
+_COLUMN: Final = LazyPattern(r"[\w /@#-]{0,48}(?:\([\w ]{0,20}\))?")
+_LOGIN: Final = LazyPattern(r"user|login|mail|url|account|site|host|title|name|origin|id$|group")
 _FIELDS: Final = {
-    mark: LatePattern(rf'("(?:[^"]|""){{0,20000}}+"|[^{mark}\n]{{0,20000}}+)({mark}|\n|\Z)')
+    mark: LazyPattern(rf'("(?:[^"]|""){{0,20000}}+"|[^{mark}\n]{{0,20000}}+)({mark}|\n|\Z)')
     for mark in (",", ";", "\t")
 }
-_SECURE_STRING: Final = LatePattern(
+_SECURE_STRING: Final = LazyPattern(
     r"ConvertTo-[Ss]ecure[Ss]tring\s{1,8}(?:-String\s{1,8})?[\"']([^\"'\n]{4,200}+)[\"']",
     marks=("ConvertTo-",),
 )
 _MIN_SEED_WORDS: Final = 10
-_SEED: Final = LatePattern(
+_SEED: Final = LazyPattern(
     r"(?i:seed|mnemonic|recovery)(?i:[ _-]?(?:phrase|words|seed)){0,2}[\"']?(?: for [\w '-]{1,60})?"
     r"\s{0,3}(?:[:=]|is)\s{0,3}[\"']?"
     r"((?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b",
     marks=("eed", "EED", "nemonic", "NEMONIC", "ecovery", "ECOVERY"),
 )
-_DATA_CENTRE: Final = LatePattern(r"-us(?<=[0-9a-f]{32}-us)[0-9]{1,2}(?![\w-])", marks=("-us",))
-_COOKIES: Final = LatePattern(r"\ufeff?\s{0,20}# (?:Netscape )?HTTP Cookie File", marks=("HTTP Cookie File",))
-_COOKIE: Final = LatePattern(
+_DATA_CENTRE: Final = LazyPattern(r"-us(?<=[0-9a-f]{32}-us)[0-9]{1,2}(?![\w-])", marks=("-us",))
+_COOKIES: Final = LazyPattern(r"\ufeff?\s{0,20}# (?:Netscape )?HTTP Cookie File", marks=("HTTP Cookie File",))
+_COOKIE: Final = LazyPattern(
     r"^(?:#HttpOnly_)?[^\s#][^\t\n]{0,255}+\t(?:TRUE|FALSE)\t[^\t\n]{0,1000}+\t(?:TRUE|FALSE)\t\d{1,20}\t[^\t\n]{0,500}+\t([^\t\n]{4,8000}+)$",
     re.MULTILINE,
 )
-_PGPASS: Final = LatePattern(
+_PGPASS: Final = LazyPattern(
     r":(?:5432|5433|6432|\*):[^:\s]{1,64}+:[^:\s]{1,64}+:([^\s:/]{4,200}+)(?=\s|\Z)",
     marks=(":5432:", ":5433:", ":6432:", ":*:"),
 )

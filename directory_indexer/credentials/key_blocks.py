@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from directory_indexer.credentials.late import LatePattern
+from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.spans import SecretSpan
 
 PRIVATE_KEY: Final = "private key"
@@ -41,11 +41,11 @@ _MIN_LENGTH: Final = 20
 _MIN_BLOCK: Final = 40
 _MIN_CHARACTERS: Final = 6
 _GAP: Final = r"(?:[\s\"'+,|>#*;&/.-]|\\{1,4}[nrt]|<br ?/?>|\\$)"
-_BEGIN: Final = LatePattern(
+_BEGIN: Final = LazyPattern(
     r"BEGIN (?:[A-Za-z0-9]{1,12} ){0,3}(?:PRIVATE KEY(?: BLOCK)?|Static key V1) ?-{4,5}",
     marks=("PRIVATE KEY", "Static key"),
 )
-_BODY: Final = LatePattern(
+_BODY: Final = LazyPattern(
     rf"""
     {_GAP}{{0,80}}+
     (?:[A-Za-z0-9-]{{1,20}}:[ ][^\n\\]{{0,200}}+{_GAP}{{1,80}}+){{0,8}}+  # headers of encrypted keys and of OpenPGP
@@ -57,14 +57,14 @@ _BODY: Final = LatePattern(
     re.VERBOSE,
 )
 _OTHERS: Final = (
-    LatePattern(
+    LazyPattern(
         r"<(?:D|P|Q|DP|DQ|InverseQ)>\s{0,20}([A-Za-z0-9+/]{20,1400}+={0,2})\s{0,20}</",
         marks=("<D>", "<P>", "<Q>", "<DP>", "<DQ>", "<InverseQ>"),
     ),
-    LatePattern(
+    LazyPattern(
         r"\"(?:d|p|q|dp|dq|qi)\\{0,2}\"\s{0,8}:\s{0,8}\\{0,2}\"([\w+/=-]{40,1400}+)\\{0,2}\"",
         marks=('"d', '"p', '"q'),
     ),
 )
-_PUTTY: Final = LatePattern(r"\s{0,20}PuTTY-User-Key-File-\d", marks=("PuTTY-User-Key-File-",))
-_PUTTY_LINES: Final = LatePattern(r"Private-Lines: [0-9]{1,3}\s{1,4}((?:[A-Za-z0-9+/=]{4,80}+\s{1,4}){1,100}+)")
+_PUTTY: Final = LazyPattern(r"\s{0,20}PuTTY-User-Key-File-\d", marks=("PuTTY-User-Key-File-",))
+_PUTTY_LINES: Final = LazyPattern(r"Private-Lines: [0-9]{1,3}\s{1,4}((?:[A-Za-z0-9+/=]{4,80}+\s{1,4}){1,100}+)")

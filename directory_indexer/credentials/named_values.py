@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from directory_indexer.credentials.late import LatePattern
+from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.names import Naming, naming_of
 from directory_indexer.credentials.spans import SecretSpan, line_start
 from directory_indexer.credentials.strength import is_password, is_phrase, is_placeholder, is_strong
@@ -42,7 +42,7 @@ def named_spans(text: str, lowered: str, kind: str) -> Iterator[SecretSpan]:
                 yield span
 
 
-def _foreign_stems(lowered: str, kind: str) -> Iterator[LatePattern]:
+def _foreign_stems(lowered: str, kind: str) -> Iterator[LazyPattern]:
     """Choose the words of other languages that are in a text; source code is mostly in English."""
     if not kind or kind in PROSE_KINDS or kind in SETTINGS_KINDS:
         yield from (stem for word, stem in _FOREIGN_STEMS.items() if word in lowered)
@@ -139,45 +139,45 @@ def _is_basic(before: str, value: str) -> bool:
 
 
 _MIN_BASE32: Final = 16
-_BASE32: Final = LatePattern(r"(?=.{0,40}[B-DF-HJ-NP-TV-Z]{3})[A-Z2-7]{16,128}={0,6}")
+_BASE32: Final = LazyPattern(r"(?=.{0,40}[B-DF-HJ-NP-TV-Z]{3})[A-Z2-7]{16,128}={0,6}")
 _MAX_BEFORE: Final = 48
 _MAX_LINE: Final = 200
 _MAX_NESTED: Final = 2
 _MAX_JUDGED: Final = 256
 _MAX_BARE: Final = 512
-_LONG_REST: Final = LatePattern(r"[\w+/=.-]{1,65536}+")
+_LONG_REST: Final = LazyPattern(r"[\w+/=.-]{1,65536}+")
 _MIN_MIXED: Final = 10
 
 _LINE_KINDS: Final = frozenset("batch bash dockerfile dotenv fish ini make properties yaml".split())
-_LINE_START: Final = LatePattern(
+_LINE_START: Final = LazyPattern(
     r"[ \t]{0,40}(?:(?:export|set|setx|env|arg|-|- |-e|\"|'|local|readonly|set -[gUx]{1,3})[ \t]{0,4}[\"']?)?"
     r"[\w.-]{0,60}",
     re.IGNORECASE,
 )
-_NAME_BEFORE: Final = LatePattern(
+_NAME_BEFORE: Final = LazyPattern(
     r"(?:(?:api|access|secret|auth|private|account|master|encryption|signing|client|app|licen[cs]e|unseal) ){0,2}"
     r"[\w.-]*\Z",
     re.IGNORECASE,
 )
-_DIRECTIVE: Final = LatePattern(
+_DIRECTIVE: Final = LazyPattern(
     r"(?:^|[\s\"'`;&|(])(?:--?|(?:env|arg|#[ \t]{0,4}define|setenv|setx|export|set(?:[ \t]+-[a-zA-Z]{1,3})?|"
     r"(?:configure|config)[ \t]+(?:set|--global)|"
     r"login[ \t]+\S{1,64}|(?:user(?:name)?|neighbor)[ \t]+\S{1,64}|privilege[ \t]+\d{1,2}|account)[ \t]+)$|^[ \t]*$",
     re.IGNORECASE,
 )
-_IN_SQL: Final = LatePattern(r"(?i)password|pass")
-_EXPRESSION: Final = LatePattern(r"[(\[{]|\w\.[A-Za-z_]|->|::|^\$|^[A-Za-z_]+\d?$")
-_HARD_PASSWORD: Final = LatePattern(
+_IN_SQL: Final = LazyPattern(r"(?i)password|pass")
+_EXPRESSION: Final = LazyPattern(r"[(\[{]|\w\.[A-Za-z_]|->|::|^\$|^[A-Za-z_]+\d?$")
+_HARD_PASSWORD: Final = LazyPattern(
     r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])(?!\d{1,4}[a-z]{1,5}$)(?![a-z]{1,12}-?\d{1,4}$)|.{0,40}[!@#$%^&*?]."
 )
-_HAS_DIGIT_AND_LETTER: Final = LatePattern(r"(?=\D*\d)(?=[^a-zA-Z]*[a-zA-Z])")
-_MIXED: Final = LatePattern(r"\A(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])|[!@#$%^&*+=?~]|\d[a-z]{1,8}\d")
-_PATH: Final = LatePattern(
+_HAS_DIGIT_AND_LETTER: Final = LazyPattern(r"(?=\D*\d)(?=[^a-zA-Z]*[a-zA-Z])")
+_MIXED: Final = LazyPattern(r"\A(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])|[!@#$%^&*+=?~]|\d[a-z]{1,8}\d")
+_PATH: Final = LazyPattern(
     r"(?:[\w-]+\.){2,}|\.{0,2}/|[A-Za-z]:\\|\w+:/|[\w.-]+/[\w.-]+/|[a-z]+(?:[-_.][a-z]+)*[-_.]?v?\d{1,2}$|\w+\(|\w+\["
 )
-_BASE64: Final = LatePattern(r"[A-Za-z0-9+/]{8,2000}={0,2}")
-_OTHER_SCHEME: Final = LatePattern(r"(?i)bearer |token |bot ")
-_REST: Final = LatePattern(r"[^\s\"'][^\s]{0,1024}+(?=[ \t]*(?:$|[ \t][#;]))", re.MULTILINE)
+_BASE64: Final = LazyPattern(r"[A-Za-z0-9+/]{8,2000}={0,2}")
+_OTHER_SCHEME: Final = LazyPattern(r"(?i)bearer |token |bot ")
+_REST: Final = LazyPattern(r"[^\s\"'][^\s]{0,1024}+(?=[ \t]*(?:$|[ \t][#;]))", re.MULTILINE)
 _VALUE_MAY_FOLLOW: Final = r"""(?=
     [\w.-]{0,48}+ (?:[ ](?:key|token|value|secret|password|\d{1,2})(?![\w])){0,2}+
     (?:
@@ -195,7 +195,7 @@ _VALUE_MAY_FOLLOW: Final = r"""(?=
       | [ \t]{1,40} (?:--plaintext[ ])? (?:["'`]|\S{0,64}?\d)
     ))"""
 _STEMS: Final = tuple(
-    LatePattern(stem + _VALUE_MAY_FOLLOW, re.VERBOSE, marks=marks)
+    LazyPattern(stem + _VALUE_MAY_FOLLOW, re.VERBOSE, marks=marks)
     for marks, stem in (
         (("token", "key", "psk"), r"k(?:(?<=tok)en|ey|(?<=psk))"),
         (("pass",), "pass"),
@@ -208,10 +208,10 @@ _STEMS: Final = tuple(
 )
 """What each such name contains, in lower case; the engine looks for the letters before the first bracket."""
 _FOREIGN_STEMS: Final = {
-    word: LatePattern(word + _VALUE_MAY_FOLLOW, re.VERBOSE) for word in ("kennwort", "contrase", "пароль")
+    word: LazyPattern(word + _VALUE_MAY_FOLLOW, re.VERBOSE) for word in ("kennwort", "contrase", "пароль")
 }
 
-_VALUE: Final = LatePattern(
+_VALUE: Final = LazyPattern(
     r"""
     (?P<name>[\w.-]{1,48}+)
     (?:

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from directory_indexer.credentials.key_blocks import PRIVATE_KEY
-from directory_indexer.credentials.late import LatePattern
+from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.named_values import PROSE_KINDS, SETTINGS_KINDS
 from directory_indexer.credentials.names import Naming, naming_of
 from directory_indexer.credentials.spans import SecretSpan
@@ -122,26 +122,26 @@ _MAX_HEADER: Final = 1_000
 _MAX_COLUMN: Final = 40
 _ARGUMENT: Final = r"(?:\"[^\"\n]{0,200}+\"|'[^'\n]{0,200}+'|[\w.$>\[\]-]{1,60}+(?:\(\))?)"
 _LAST: Final = r"[\"']([^\"'\n\\]{6,128}+)[\"']\s{0,4}[,)]"
-_LOGIN: Final = LatePattern(rf"(?i)(?:\.login|auth=\w{{0,30}})\(\s{{0,20}}{_ARGUMENT}\s{{0,4}},\s{{0,20}}{_LAST}")
-_CONNECT: Final = LatePattern(
+_LOGIN: Final = LazyPattern(rf"(?i)(?:\.login|auth=\w{{0,30}})\(\s{{0,20}}{_ARGUMENT}\s{{0,4}},\s{{0,20}}{_LAST}")
+_CONNECT: Final = LazyPattern(
     rf"(?i)(?:mysqli?_connect|new[ ](?:mysqli|PDO)|getConnection)\(\s{{0,20}}"
     rf"(?:{_ARGUMENT}\s{{0,4}},\s{{0,20}}){{2}}{_LAST}"
 )
-_ENCODED: Final = LatePattern(r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{66,40000}+={0,2}")  # -----BEGIN
-_CHANGED: Final = LatePattern(
+_ENCODED: Final = LazyPattern(r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{66,40000}+={0,2}")  # -----BEGIN
+_CHANGED: Final = LazyPattern(
     r"(?:^|(?<=[\s\"']))[\w.-]{1,40}+:([^\s\"'|:]{4,128}+)[\"']?\s{0,4}\|\s{0,4}(?:sudo\s{1,4})?chpasswd", 8
 )
-_REMOTE_DESKTOP: Final = LatePattern(r"/p:[\"']?([^\s\"']{4,128}+)")
-_ACCOUNT: Final = LatePattern(r":[0-9]{3,10}:(?:[0-9A-Fa-f]{32}|\*{0,32}):([0-9A-Fa-f]{32}):::")
-_WALLET: Final = LatePattern(r"accounts\\?[\"']?:\s{0,8}\[\s{0,40}\\?[\"'](?:0x)?([0-9a-fA-F]{64})\\?[\"']")
-_HEADER: Final = LatePattern(
+_REMOTE_DESKTOP: Final = LazyPattern(r"/p:[\"']?([^\s\"']{4,128}+)")
+_ACCOUNT: Final = LazyPattern(r":[0-9]{3,10}:(?:[0-9A-Fa-f]{32}|\*{0,32}):([0-9A-Fa-f]{32}):::")
+_WALLET: Final = LazyPattern(r"accounts\\?[\"']?:\s{0,8}\[\s{0,40}\\?[\"'](?:0x)?([0-9a-fA-F]{64})\\?[\"']")
+_HEADER: Final = LazyPattern(
     r"(?i)cookie(?:\\?[\"'],\s{0,40}\\?[\"']value\\?[\"'])?:\s{0,8}(?:\\?[\"'])?([^\n\"'\\]{8,8000}+)"
 )
-_PAIR: Final = LatePattern(r"=([^\s;=,]{12,4000}+)(?==|;|\s|\Z|[\"'\\])")
-_COOKIE_VALUE: Final = LatePattern(r"\"value\"\s{0,4}:\s{0,4}\"([^\"\\\n]{12,4096}+)\"")
-_RULE: Final = LatePattern(r"\n[ \t]{0,8}\|?[ ]{0,8}:?-{2,200}+:?[ ]{0,80}\|[-:| \t]{0,2000}+\n")
-_ROW: Final = LatePattern(r"[ \t]{0,8}\|?([^\n|]{0,2000}+\|[^\n]{0,4000}+)(?:\n|\Z)")
-_USER: Final = LatePattern(r"(?i)user|login|mail|url|account|site|host|server|name|service|system")
+_PAIR: Final = LazyPattern(r"=([^\s;=,]{12,4000}+)(?==|;|\s|\Z|[\"'\\])")
+_COOKIE_VALUE: Final = LazyPattern(r"\"value\"\s{0,4}:\s{0,4}\"([^\"\\\n]{12,4096}+)\"")
+_RULE: Final = LazyPattern(r"\n[ \t]{0,8}\|?[ ]{0,8}:?-{2,200}+:?[ ]{0,80}\|[-:| \t]{0,2000}+\n")
+_ROW: Final = LazyPattern(r"[ \t]{0,8}\|?([^\n|]{0,2000}+\|[^\n]{0,4000}+)(?:\n|\Z)")
+_USER: Final = LazyPattern(r"(?i)user|login|mail|url|account|site|host|server|name|service|system")
 _RULES: Final = (
     _Rule(("ls0tls1crudjti",), _encoded_key_spans),
     _Rule(("chpasswd",), _changed_password_spans),

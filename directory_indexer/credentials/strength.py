@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final
 
-from directory_indexer.credentials.late import LatePattern
+from directory_indexer.credentials.lazy_pattern import LazyPattern
 
 
 def is_placeholder(value: str) -> bool:
@@ -74,38 +74,38 @@ _LONG: Final = 28
 _MIN_PASSWORD: Final = 6
 _MAX_PASSWORD: Final = 128
 
-_TEMPLATE: Final = LatePattern(
+_TEMPLATE: Final = LazyPattern(
     r"\$\{|\{\{|\$\(|<%|%>|#\{|\{%|^\$[A-Za-z_]\w*$|^<|^\{[^{}]*\}$|^%\(?\w+\)?[%sd]?$|^@\w+@$|^__\w+__$|^\[\w|^&|^\*\w|"
     r"\*{3}|\.{3}|…|•{3}|\\u(?!00[2-7])[0-9a-fA-F]{4}|^(?:arn:aws|op://|vault:|ssm:|projects/|secretsmanager:|file:|env[.:]|ref\+|keyring:|"
     r"ENC\[|process\.env|os\.environ|https?://)"
 )
-_RUN: Final = LatePattern(r"x{4}|([^/=+])\1{7}|0123456|1234567890|abcdefgh|9876543")
-_STAND_IN: Final = LatePattern(
+_RUN: Final = LazyPattern(r"x{4}|([^/=+])\1{7}|0123456|1234567890|abcdefgh|9876543")
+_STAND_IN: Final = LazyPattern(
     r"example|change.?(?:me|it|this)|placeholder|your|dummy|redacted|replace|insert|todo|sample|fixme|foobar|fake|mock|"
     r"here$|^enter|not.?a?.?real|undefined|removed|hidden|masked|^test.?(?:password|secret|token|key)|^some[-_]|"
     r"^my[-_.]?(?:secret|password|token|key|api|pass)[-_.]?(?:key|token)?$"
 )
-_LONG_STAND_IN: Final = LatePattern(
+_LONG_STAND_IN: Final = LazyPattern(
     r"example|change.?(?:me|it|this)[^a-z]|placeholder|your[-_.]|redacted|replace.?(?:me|this|with)|foobar|"
     r"[-_.](?:here|goes.here)$|insert[-_]|dummy|not.?a?.?real"
 )
-_WORD: Final = LatePattern(
+_WORD: Final = LazyPattern(
     r"(?:(?:new|old|user|confirm|repeat|current|my|the|invalid|wrong|bad|good|correct|default|root|admin|db|database)"
     r"[-_ ]?)?(?:pass(?:word|wd|phrase)?|pwd|pw|secret|token|key|credentials?)[-_]?\d?|"
     r"null|none|nil|true|false|test\d{0,3}|testing|string|required|optional|unset|empty|default|disabled|enabled|basic|"
     r"bearer|md5|scram-sha-256|sha256|sha-256|sha512|base64|aes-?\d{3}(?:-[a-z]{3})?|hs256|rs256|es256|ed25519|utf-?8|"
     r"rsa-?\d{3,4}|base32|hmac-?sha\d{1,3}|x509|oauth2|openid|saml2|passw0rd|p@ssw0rd_placeholder"
 )
-_NAMES: Final = LatePattern(
+_NAMES: Final = LazyPattern(
     r"(?:[A-Za-z]:|~|\.{1,2})?[/\\]?(?:[a-z][a-z0-9_.-]*[/\\]){1,12}[\w.-]*|"
     r"[A-Za-z_]+\d{0,2}(?:(?:\.|::|->|/|-)[A-Za-z_]+\d{0,2}){1,8}|(?:[A-Za-z]+_){1,12}[A-Za-z]+\d?"
 )
-_WORDS: Final = LatePattern(r"(?:[A-Z]?[a-z]{2,}+[-_./]?){2,}[A-Z]{0,3}")
-_REFERENCE: Final = LatePattern(
+_WORDS: Final = LazyPattern(r"(?:[A-Z]?[a-z]{2,}+[-_./]?){2,}[A-Z]{0,3}")
+_REFERENCE: Final = LazyPattern(
     r"\$\w+|[A-Za-z_]+\d?(?:(?:\.|::|->)[A-Za-z_]+\d?){1,8}[();,]{0,3}|[A-Z][A-Z_]+\d?|[\w.]+\(.*|/.*|\.{1,2}/.*|~/.*|"
     r"[a-z]+(?:[A-Z][a-z]+)+\d?|[a-z]+(?:_[a-z]+)+\d?|.*\.(?:txt|key|pem|json|ya?ml|conf|properties|html?|php|py|md)(?:#.*)?|#[A-Za-z][\w-]*|"
     r"[A-Za-z]+[?!.:;,]|%[\w%{}.]+|[a-z]+\[.*|@[\w/]+|\W*[A-Za-z]+\W*|[A-Z]?[a-z]+(?:[/+&=|][A-Z]?[a-z]+)+"
 )
-_SIGN: Final = LatePattern(r"[!@#$%^&*+=?~]")
-_PHRASE: Final = LatePattern(r"[a-z]{12,40}|[A-Za-z]{3,}(?:-[A-Za-z]{3,}){3,7}|[a-z]{3,}(?: [a-z]{3,}){3,7}")
-_ABOUT_SECRETS: Final = LatePattern(r"(?i)passw|secret|token|require|invalid|field|valid|must|enter|user|login")
+_SIGN: Final = LazyPattern(r"[!@#$%^&*+=?~]")
+_PHRASE: Final = LazyPattern(r"[a-z]{12,40}|[A-Za-z]{3,}(?:-[A-Za-z]{3,}){3,7}|[a-z]{3,}(?: [a-z]{3,}){3,7}")
+_ABOUT_SECRETS: Final = LazyPattern(r"(?i)passw|secret|token|require|invalid|field|valid|must|enter|user|login")

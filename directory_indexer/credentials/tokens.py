@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final, NamedTuple
 
-from directory_indexer.credentials.late import LatePattern
+from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.spans import SecretSpan
 from directory_indexer.credentials.strength import is_placeholder
 
@@ -30,11 +30,11 @@ def token_spans(text: str) -> Iterator[SecretSpan]:
 
 class _Rule(NamedTuple):
     prefix: str
-    tail: LatePattern
+    tail: LazyPattern
     kind: str
 
 
-def _anchored(text: str, anchor: LatePattern) -> Iterator[SecretSpan]:
+def _anchored(text: str, anchor: LazyPattern) -> Iterator[SecretSpan]:
     end = masked_end = n_nested = 0
     for found in anchor.finditer(text):
         at = found.start()
@@ -77,7 +77,7 @@ def _rules() -> dict[str, tuple[_Rule, ...]]:
     rules: dict[str, tuple[_Rule, ...]] = {}
     for kind, tokens in _TOKENS.items():
         for prefix, tail in tokens:
-            rule = _Rule(prefix, LatePattern(tail), kind)
+            rule = _Rule(prefix, LazyPattern(tail), kind)
             rules[prefix[-2:]] = (*rules.get(prefix[-2:], ()), rule)
     return rules
 
@@ -220,18 +220,18 @@ _TOKENS: Final = {
 
 _RULES: Final = _rules()
 _ANCHORS: Final = (
-    LatePattern(
+    LazyPattern(
         r"_(?:(?=[A-Za-z0-9]{16})"
         r"|(?=[\w-]{20})(?:(?<=[po]at_)|(?<=secret_)|(?<=figd_)|(?<=_tkn_)|(?<=_pw_)|(?<=fo1_)|(?<=fm2_)|(?<=tfp_)))"
     ),
-    LatePattern(r"-(?=[A-Za-z0-9][\w-]{15})"),
-    LatePattern(r"\.(?=[\w-]{16})"),
+    LazyPattern(r"-(?=[A-Za-z0-9][\w-]{15})"),
+    LazyPattern(r"\.(?=[\w-]{16})"),
 )
-_BEHIND: Final = LatePattern(r"(?!\n)[^\w+=\n]{1,12}([A-Za-z0-9+/]{40})(?![\w+/=])")
+_BEHIND: Final = LazyPattern(r"(?!\n)[^\w+=\n]{1,12}([A-Za-z0-9+/]{40})(?![\w+/=])")
 """The secret that stands behind the name of an access key: `("AKIA…", "…")`."""
 _OTHERS: Final = (
     (
-        LatePattern(
+        LazyPattern(
             r"A(?:(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[A-Z2-7]{16}(?![A-Za-z0-9+/])|BSK[A-Za-z0-9+/]{100,270}+|Iza[\w-]{35}(?![\w-])"
             r"|TATT3[\w=-]{60,250}+|KCp[A-Za-z0-9]{60,80}+|GE-(?:SECRET-KEY|PLUGIN-[A-Z0-9-]{1,20})-1[A-Z0-9]{30,400}+"
             r"|C[0-9a-f]{32}[\"', :]{1,6}[0-9a-f]{32}(?![\w-])"
@@ -240,24 +240,24 @@ _OTHERS: Final = (
         ),
         "access key",
     ),
-    (LatePattern(r"dapi[0-9a-f]{32}(?:-\d)?(?![0-9A-Za-z])", marks=("dapi",)), "cloud token"),
-    (LatePattern(r":AA(?<=[0-9]:AA)[\w-]{33}(?![\w-])", marks=(":AA",)), "bot token"),
-    (LatePattern(r"~(?<=[0-9]Q~)[\w.~-]{31,34}", marks=("Q~",)), "cloud token"),
+    (LazyPattern(r"dapi[0-9a-f]{32}(?:-\d)?(?![0-9A-Za-z])", marks=("dapi",)), "cloud token"),
+    (LazyPattern(r":AA(?<=[0-9]:AA)[\w-]{33}(?![\w-])", marks=(":AA",)), "bot token"),
+    (LazyPattern(r"~(?<=[0-9]Q~)[\w.~-]{31,34}", marks=("Q~",)), "cloud token"),
     (
-        LatePattern(
+        LazyPattern(
             r"hook(?:s\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/]{30,80}+|s/[0-9]{15,22}/[\w-]{50,100}+"
             r"|/[0-9a-f]{32}/[0-9a-f-]{36})",
             marks=("hooks", "hook/"),
         ),
         "webhook",
     ),
-    (LatePattern(r"&sig=[\w%+/-]{40,120}+={0,2}", marks=("&sig=",)), "signed URL"),
+    (LazyPattern(r"&sig=[\w%+/-]{40,120}+={0,2}", marks=("&sig=",)), "signed URL"),
 )
 _DOTTED: Final = (
-    (LatePattern(r"\.eyJ[\w-]{8,8000}+\.[\w-]{20,2000}+"), "JSON web token"),
+    (LazyPattern(r"\.eyJ[\w-]{8,8000}+\.[\w-]{20,2000}+"), "JSON web token"),
     (
-        LatePattern(r"\.(?:(?<=[MNO][\w-]{23}\.[\w-]{6}\.)|(?<=[MNO][\w-]{25}\.[\w-]{6}\.))[\w-]{27,40}+(?![\w.-])"),
+        LazyPattern(r"\.(?:(?<=[MNO][\w-]{23}\.[\w-]{6}\.)|(?<=[MNO][\w-]{25}\.[\w-]{6}\.))[\w-]{27,40}+(?![\w.-])"),
         "bot token",
     ),
-    (LatePattern(r"\.(?<=pat[A-Za-z0-9]{14}\.)[0-9a-f]{64}(?![\w-])"), "workspace token"),
+    (LazyPattern(r"\.(?<=pat[A-Za-z0-9]{14}\.)[0-9a-f]{64}(?![\w-])"), "workspace token"),
 )

@@ -1,9 +1,16 @@
 """Index runs as all processes see them."""
 
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from directory_indexer.paths import FilePath
+from directory_indexer.docstore.reading import Reading
+from directory_indexer.paths import FilePath, well_formed
 
 
 class Verb(StrEnum):
@@ -68,3 +75,72 @@ class RunRecord(NamedTuple):
     progress: RunProgress
     outcome: Outcome | None = None
     message: str = ""
+
+
+class Runs(Reading):
+    """The runs of one moment."""
+
+    def latest(self, limit: int) -> tuple[RunRecord, ...]:
+        """List the newest runs, newest first."""
+        rows = self._connection.execute(
+            """SELECT id, pid, host, verb, directories, started_at, heartbeat_at, phase, files_done, files_total,
+                      bytes_done, bytes_total, chunks_done, chunks_total, n_failed, outcome, message
+               FROM runs ORDER BY id DESC LIMIT ?""",
+            (limit,),
+        )
+        return tuple(_run_record(row) for row in rows)
+
+
+class RunWrites:
+    """Record a run."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def start(self, *, pid: int, host: str, verb: Verb, directories: Sequence[FilePath]) -> int:
+        """Record a run that begins; runs of processes that died are closed, old ones dropped."""
+        now = time.time()
+        self._connection.execute(
+            "UPDATE runs SET outcome = 'interrupted', message = 'the process ended' WHERE outcome IS NULL"
+        )
+        cursor = self._connection.execute(
+            """INSERT INTO runs (pid, host, verb, directories, started_at, heartbeat_at, phase)
+               VALUES (?, ?, ?, ?, ?, ?, 'walking')""",
+            (pid, host, verb, json.dumps(directories), now, now),
+        )
+        run_id = int(cursor.lastrowid or 0)
+        self._connection.execute("DELETE FROM runs WHERE id <= ?", (run_id - _RUNS_KEPT,))
+        return run_id
+
+    def update(self, run_id: int, progress: RunProgress) -> None:
+        """Tell other processes how far a run is."""
+        self._connection.execute(
+            """UPDATE runs SET heartbeat_at = ?, phase = ?, files_done = ?, files_total = ?, bytes_done = ?,
+                   bytes_total = ?, chunks_done = ?, chunks_total = ?, n_failed = ? WHERE id = ?""",
+            (
+                *(time.time(), progress.phase, progress.files_done, progress.files_total, progress.bytes_done),
+                *(progress.bytes_total, progress.chunks_done, progress.chunks_total, progress.n_failed, run_id),
+            ),
+        )
+
+    def finish(self, run_id: int, outcome: Outcome, message: str) -> None:
+        """Record how a run ended."""
+        self._connection.execute(
+            "UPDATE runs SET heartbeat_at = ?, phase = 'done', outcome = ?, message = ? WHERE id = ?",
+            (time.time(), outcome.value, well_formed(message), run_id),
+        )
+
+    def forget_details(self) -> None:
+        """Forget which directories runs were about, and what was said of them."""
+        self._connection.execute("UPDATE runs SET directories = '[]', message = ''")
+
+
+def _run_record(row: Sequence[object]) -> RunRecord:
+    id_, pid, host, verb, directories, started_at, heartbeat_at, phase, *counts = row[:15]
+    progress = RunProgress(Phase(phase), *counts)  # type: ignore[arg-type]
+    outcome = Outcome(str(row[15])) if row[15] else None
+    places = tuple(map(FilePath, json.loads(str(directories))))
+    return RunRecord(id_, pid, host, Verb(verb), places, started_at, heartbeat_at, progress, outcome, row[16])  # type: ignore[arg-type]
+
+
+_RUNS_KEPT = 100

@@ -101,11 +101,11 @@ class DocStore:
     def index_id(self) -> str:
         """Give the id of this index, which tells its vectors from those of other indexes on a server."""
         with self.snapshot() as snapshot:
-            known = snapshot.meta("index_id")
+            known = snapshot.meta.get("index_id")
         if known:
             return known
         with self.transaction() as transaction:
-            return transaction.index_id()
+            return transaction.meta.index_id()
 
     def checkpoint(
         self, *, words_kept_seconds: float = removed_words.KEPT_SECONDS, must_stop: Callable[[], bool] = lambda: False
@@ -168,7 +168,7 @@ class DocStore:
         """Tell whether FTS5 finds its index whole, which is more than that it can be read; nobody writes meanwhile."""
         try:
             with self.transaction() as transaction:
-                transaction.check_words()
+                transaction.words.check()
         except CorruptIndexError:
             return False
         return True

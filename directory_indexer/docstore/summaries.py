@@ -28,9 +28,9 @@ class DirectoryStatus(NamedTuple):
 class IndexSummary(NamedTuple):
     """What an answer was drawn from; `is_running` says that a run is changing it."""
 
-    n_directories: int
-    n_files: int
-    n_chunks: int
-    n_embedded: int
-    is_running: bool
-    completed_at: float | None
+    n_directories: int = 0
+    n_files: int = 0
+    n_chunks: int = 0
+    n_embedded: int = 0
+    is_running: bool = False
+    completed_at: float | None = None

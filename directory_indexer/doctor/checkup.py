@@ -75,8 +75,8 @@ class Checkup:
         """Look whether the full-text index can be read and has every chunk."""
         try:
             with self._docstore.snapshot() as snapshot:
-                snapshot.read_words()
-                n_rows, n_chunks = snapshot.count_words_rows(), snapshot.n_chunks
+                snapshot.words.read_through()
+                n_rows, n_chunks = snapshot.words.count_rows(), snapshot.chunks.count()
         except CorruptIndexError:
             return Finding("words", Verdict.PROBLEM, "the full-text index is damaged", _REPAIR)
         if n_rows != n_chunks:
@@ -108,17 +108,17 @@ class Checkup:
             VectorsLostError: they are damaged.
             GenerationGoneError: they are not there, or were replaced meanwhile.
         """
-        generation = snapshot.vectors.generation(self._vectorstore.place)
+        generation = snapshot.collections.generation(self._vectorstore.place)
         expected = snapshot.vectors.embedded_chunk_ids()
         self._vectorstore.require_intact(generation)
         stored = set(self._vectorstore.ids(generation)) if generation else set()
         # A merge that was cut off may have brought pending vectors to a server.
         pending = snapshot.vectors.pending_of(list(stored - expected))
-        return expected - stored, stored - expected - set(snapshot.vectors.stale_points()) - pending.keys()
+        return expected - stored, stored - expected - set(snapshot.stale_points.all()) - pending.keys()
 
 
 def _directories(snapshot: Snapshot) -> Iterator[Finding]:
-    for directory in snapshot.directories():
+    for directory in snapshot.directories.all():
         path = os_path(directory)
         if os.path.isdir(path) and os.access(path, os.R_OK | os.X_OK):
             yield Finding("directory", Verdict.OK, f"{path} can be read")
@@ -132,7 +132,7 @@ def _directories(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _coverage(snapshot: Snapshot) -> Finding:
-    waiting = snapshot.vectors.count_chunks_to_embed()
+    waiting = snapshot.embedding_queue.count()
     if waiting:
         return Finding("meaning", Verdict.WARNING, f"{waiting} chunks wait for their vectors", "dirindex index")
     return Finding("meaning", Verdict.OK, "every chunk is searchable by meaning")

@@ -89,14 +89,14 @@ class Doctor:
             vectorizer = self._vectorizer()
             for _ in vectorizer.embed_pending():
                 pass
-            vectorizer.complete_switch()
+            vectorizer.complete_switch(vectorizer.state())
             vectorizer.merge_all()
             docstore.checkpoint(words_kept_seconds=0)
 
     def _checkup(self) -> Checkup:
         docstore = self._docstore()
         with docstore.snapshot() as snapshot:
-            line = snapshot.vectors.line()
+            line = snapshot.collections.current()
         return Checkup(docstore, self._vectorstores.of(line))
 
     def _provider(self) -> Finding:
@@ -109,7 +109,7 @@ class Doctor:
         except ProviderError as error:
             return Finding("provider", Verdict.PROBLEM, error.message, error.hint or "")
         name = f"{space.provider}/{space.model}"
-        reads = f", and reads {max_tokens:,} tokens of a text" if max_tokens else ""
+        reads = f", and reads the first {max_tokens:,} tokens of a text" if max_tokens else ""
         message = f"{name} answers in {seconds:.2f} s with {vector.size} dimensions{reads}"
         return Finding("provider", Verdict.OK, message)
 
@@ -118,7 +118,7 @@ def _repair_words(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:
     if checkup.words().verdict is Verdict.OK and docstore.has_whole_words():
         return
     with docstore.transaction() as transaction:
-        transaction.rebuild_words()
+        transaction.words.rebuild()
     yield Finding("words", Verdict.REPAIRED, "the full-text index was built again from the stored texts")
 
 
@@ -127,12 +127,12 @@ def _repair_vectors(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:
         lost, unknown = docstore.ask(checkup.disagreement)
     except VectorsLostError:
         with docstore.transaction() as transaction:
-            transaction.forget_vectors()
+            transaction.vectors.forget_all()
         yield Finding("vectors", Verdict.REPAIRED, "all vectors made again")
         return
     if lost or unknown:
         with docstore.transaction() as transaction:
-            transaction.forget_vectors_of(lost)
-            transaction.add_stale_points(unknown)
+            transaction.vectors.forget(lost)
+            transaction.vectors.add_stale(unknown)
         message = f"{len(lost)} lost vectors made again, {len(unknown)} unknown ones removed"
         yield Finding("vectors", Verdict.REPAIRED, message)

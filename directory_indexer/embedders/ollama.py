@@ -105,7 +105,7 @@ class OllamaService:
             case ConnectionError() | httpx.ConnectTimeout():
                 start = "start it: ollama serve" if is_on_this_machine(self._endpoint) else "is it running there"
                 hint = f"{start}, or set embedding.endpoint to where it runs"
-                return ServiceError(Trouble.AWAY, f"nobody answers as {self.place}", hint=hint)
+                return ServiceError(Trouble.AWAY, f"cannot connect to {self.place}", hint=hint)
             case httpx.TimeoutException():
                 return ServiceError(Trouble.SLOW, f"{self.place} did not answer within {self._now.seconds:.0f} s")
             case httpx.HTTPError():

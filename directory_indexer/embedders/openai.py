@@ -101,7 +101,7 @@ class OpenAIService:
             case openai.APIConnectionError() if "Connect" in type(error.__cause__).__name__:
                 start = "start it" if is_on_this_machine(self._endpoint) else "check the network"
                 hint = f"{start}, or set embedding.endpoint to where it runs"
-                message = f"nobody answers as {self.place}: {error.__cause__}"
+                message = f"cannot connect to {self.place}: {error.__cause__}"
                 return ServiceError(Trouble.AWAY, message, hint=hint)
             case _:
                 return ServiceError(Trouble.BROKEN, f"{self.place} broke off: {error.__cause__ or error}")

@@ -13,7 +13,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from itertools import pairwise
+from itertools import count, pairwise
 from types import ModuleType
 from typing import NamedTuple, cast
 
@@ -35,6 +35,7 @@ _MAX_NAME = 100
 _MAX_GAP = 200
 _MAX_NEWLINES = 2
 _MAX_RUBBLE = 10_000
+_NODES_A_LOOK = 64
 _MAX_LEADS = 500
 _WORD_BYTES = 4096
 
@@ -172,7 +173,9 @@ def _is_rubble(root: Node, is_late: Callable[[], bool]) -> bool:
     cursor = root.walk()
     n_rubble = 0
     is_below = True
-    while not is_late():
+    for n_nodes in count(1):
+        if n_nodes % _NODES_A_LOOK == 0 and is_late():
+            break
         node = cast("Node", cursor.node)
         if is_below and node.is_error:
             n_rubble += node.child_count

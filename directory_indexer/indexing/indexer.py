@@ -32,6 +32,7 @@ from directory_indexer.indexing.updater import Updater, explained
 from directory_indexer.lazy import lazily
 from directory_indexer.lock import write_lock
 from directory_indexer.paths import FilePath, display, file_path, lies_in, os_path, resolved_path
+from directory_indexer.vectorstore import VectorPlace
 from directory_indexer.walker.listing import Listing, SameListing, Settled
 from directory_indexer.walker.policy import WalkPolicy
 from directory_indexer.walker.walk import walk
@@ -82,6 +83,16 @@ class IndexOptions(NamedTuple):
     accepts_mounts: bool = False
 
 
+class _Start(NamedTuple):
+    """What a run finds when it has the write lock."""
+
+    tracked: dict[FilePath, int]
+    fingerprint: str | None
+    vector_places: frozenset[VectorPlace]
+    was_cut_off: bool
+    """Whether the last run ended without a word; the caller holds the lock, so that none is going on."""
+
+
 class Indexer:
     """The writing side of the index of one data directory."""
 
@@ -120,19 +131,19 @@ class Indexer:
         # Before it waits for anything: what a path means now is what the caller has seen.
         given = list(map(file_path, paths)) if options.is_exact else self._meant(paths)
         with self._writing(listener, stop_reason, wait=options.wait):
-            roots = self._roots(given)
+            start = self._start()
+            roots = _roots(given, start.tracked)
             if options.tracked_only:
-                roots = [root for root in roots if root in self._tracked()]
-            self._adopt_fingerprint(has_consent=options.has_consent)
-            is_wary = self._was_cut_off()
+                roots = [root for root in roots if root in start.tracked]
+            self._adopt_fingerprint(start, has_consent=options.has_consent)
             with recorded_run(self._docstore, Verb.INDEX, roots, listener=listener, stop_reason=stop_reason) as run:
                 self._vectorizer.restore_lost()
-                updater = self._updater(run, is_wary=is_wary)
+                updater = self._updater(run, is_wary=start.was_cut_off)
                 self._update(updater, run, roots, options)
                 self._pack_texts(run)
                 outcome = run.outcome
             self._docstore.checkpoint(must_stop=lambda: run.must_stop)
-            return updater.tally.report(outcome, seconds=time.monotonic() - started)
+            return updater.report._replace(outcome=outcome, seconds=time.monotonic() - started)
 
     @contextlib.contextmanager
     def _writing(
@@ -152,7 +163,7 @@ class Indexer:
 
     def tracked(self, paths: Sequence[str]) -> list[FilePath]:
         """Give the tracked directories at `paths`; with none, all of them."""
-        return self._roots(self._meant(paths))
+        return _roots(self._meant(paths), self._tracked())
 
     def directories(self, roots: Sequence[FilePath]) -> Iterator[FilePath]:
         """List the directories that a run over these roots would read."""
@@ -166,9 +177,9 @@ class Indexer:
         """Tell about how many tokens such a run would embed: those of chunks that wait, and of the files to read."""
         now = self._policy.fingerprint
         with self._docstore.snapshot() as snapshot:
-            stored = snapshot.meta("fingerprint")
+            stored = snapshot.meta.get("fingerprint")
             built = Fingerprint.from_json(stored) if stored else now
-            n_tokens = snapshot.vectors.count_tokens(waiting_only=built.embedding == now.embedding)
+            n_tokens = snapshot.embedding_queue.count_tokens(waiting_only=built.embedding == now.embedding)
         n_tokens += sum(plan.n_bytes for plan in plans) // BYTES_PER_TOKEN
         return EmbeddingEstimate(now.embedding, n_tokens, now.differences(built))
 
@@ -182,17 +193,17 @@ class Indexer:
         """
         with self._writing(listener, lambda: None, wait=True):
             with self._docstore.snapshot() as snapshot:
-                tracked = snapshot.directories()
+                tracked = snapshot.directories.all()
                 root = _forgettable(path, snapshot)
-                known = snapshot.known_files_within(root)
+                known = snapshot.files.within(root)
             self._vectorizer.restore_lost()
             self._remove(list(known))
             if root in tracked:
                 with self._docstore.transaction() as transaction:
-                    transaction.remove_directory(tracked[root])
+                    transaction.directories.remove(tracked[root])
             self._vectorizer.forget_gone()
             with self._docstore.transaction() as transaction:
-                transaction.forget_run_details()
+                transaction.runs.forget_details()
             self._docstore.compact()
         return sum(file.hash is not None for file in known.values())
 
@@ -204,8 +215,8 @@ class Indexer:
             except _WalkStoppedError:
                 return
             except RootUnavailableError as error:
-                updater.tally.unavailable_roots.append(root)
-                updater.tally.failures.append(FileFailure(root, Stage.WALK, error.message))
+                failure = FileFailure(root, Stage.WALK, error.message)
+                updater.report = updater.report.plus(unavailable_roots=(root,), failures=(failure,))
         self._require_space(plans, has_consent=options.has_consent)
         run.notice = self._services_notice(plans)
         updater.update_words([(self._track(plan.directory), plan) for plan in plans])
@@ -216,24 +227,26 @@ class Indexer:
         has_more = True
         while has_more and not run.must_stop:
             with self._docstore.transaction() as transaction:
-                has_more = transaction.pack_texts(_PACK_BATCH)
+                has_more = transaction.chunks.pack_texts(_PACK_BATCH)
 
     def _services_notice(self, plans: Sequence[Plan]) -> str:
         """Ask for provider and vector store before hours of work, of which the words can be had without them."""
-        with self._docstore.snapshot() as snapshot:
-            is_needed = snapshot.vectors.count_chunks_to_embed() or any(plan.requests for plan in plans)
         try:
-            if is_needed:
+            if any(plan.requests for plan in plans) or self._vectorizer.state().n_waiting:
                 self._check_services()
         except (ProviderError, VectorStoreError) as error:
             return f"{explained(error)}; indexing words meanwhile"
         return ""
 
-    def _was_cut_off(self) -> bool:
-        """Tell whether the last run ended without a word; the caller holds the lock, so that none is going on."""
+    def _start(self) -> _Start:
         with self._docstore.snapshot() as snapshot:
-            runs = snapshot.latest_runs(1)
-        return bool(runs) and runs[0].outcome is None
+            runs = snapshot.runs.latest(1)
+            return _Start(
+                tracked=snapshot.directories.all(),
+                fingerprint=snapshot.meta.get("fingerprint"),
+                vector_places=frozenset(snapshot.collections.generations()),
+                was_cut_off=bool(runs) and runs[0].outcome is None,
+            )
 
     def _updater(self, run: Run, *, is_wary: bool) -> Updater:
         return Updater(
@@ -247,10 +260,10 @@ class Indexer:
 
     def _plan(self, root: FilePath, options: IndexOptions, *, must_stop: Callable[[], bool]) -> Plan:
         with self._docstore.snapshot() as snapshot:
-            directory_id = snapshot.directories().get(root)
-            mounts = {} if directory_id is None else snapshot.mounts(directory_id)
+            directory_id = snapshot.directories.all().get(root)
+            mounts = {} if directory_id is None else snapshot.directories.mounts(directory_id)
             recipe = self._policy.fingerprint.recipe
-            known = snapshot.known(directory_id, recipe=recipe)
+            known = snapshot.files.known(directory_id, recipe=recipe)
             return plan(
                 root,
                 _until(must_stop, walk(root, self._policy.walk, self._settled(known.settled, options))),
@@ -265,16 +278,16 @@ class Indexer:
 
     def _track(self, root: FilePath) -> int:
         with self._docstore.transaction() as transaction:
-            return transaction.add_directory(root)
+            return transaction.directories.add(root)
 
     def _remove(self, paths: Sequence[FilePath]) -> None:
         for start in range(0, len(paths), _REMOVE_BATCH):
             with self._docstore.transaction() as transaction:
-                transaction.remove_files(paths[start : start + _REMOVE_BATCH])
+                transaction.files.remove(paths[start : start + _REMOVE_BATCH])
 
     def _tracked(self) -> dict[FilePath, int]:
         with self._docstore.snapshot() as snapshot:
-            return snapshot.directories()
+            return snapshot.directories.all()
 
     def _meant(self, paths: Sequence[str]) -> list[FilePath]:
         """Resolve paths; one that is tracked as it is given means that, even if a link stands there now."""
@@ -282,24 +295,11 @@ class Indexer:
         given = [(path, _absolute(path)) for path in paths]
         return [absolute if absolute in tracked else resolved_path(path) for path, absolute in given]
 
-    def _roots(self, paths: Sequence[FilePath]) -> list[FilePath]:
-        tracked = self._tracked()
-        if not paths and not tracked:
-            raise UsageError("no directory is tracked yet", hint="dirindex index PATH adds one")
-        roots = list(dict.fromkeys(paths)) or list(tracked)
-        for root in roots:
-            _require_directory(root, tracked)
-            _require_no_overlap(root, [*tracked, *roots])
-        return roots
-
-    def _adopt_fingerprint(self, *, has_consent: bool) -> None:
+    def _adopt_fingerprint(self, start: _Start, *, has_consent: bool) -> None:
         now = self._policy.fingerprint
-        with self._docstore.snapshot() as snapshot:
-            stored = snapshot.meta("fingerprint")
-            places = snapshot.vectors.generations()
-        built = Fingerprint.from_json(stored) if stored else now
+        built = Fingerprint.from_json(start.fingerprint) if start.fingerprint else now
         differences = now.differences(built)
-        is_elsewhere = bool(places) and self._vectorizer.place not in places
+        is_elsewhere = bool(start.vector_places) and self._vectorizer.place not in start.vector_places
         if is_elsewhere:
             differences += ("embed every text again (its vectors are in another store; dirindex migrate copies them)",)
         if differences and not has_consent:
@@ -309,12 +309,14 @@ class Indexer:
             )
         if built.embedding != now.embedding and not is_elsewhere:
             self._vectorizer.switch(built._replace(embedding=now.embedding))
+        if start.fingerprint == now.to_json() and not is_elsewhere:
+            return
         with self._docstore.transaction() as transaction:
             if built.analysis != now.analysis:
-                transaction.rebuild_words()
+                transaction.words.rebuild()
             if is_elsewhere:
-                transaction.start_over()
-            transaction.set_meta("fingerprint", now.to_json())
+                transaction.collections.start_over()
+            transaction.meta.set("fingerprint", now.to_json())
 
     def _require_space(self, plans: Sequence[Plan], *, has_consent: bool) -> None:
         needed = BYTES_PER_TEXT_BYTE * sum(plan.n_bytes for plan in plans)
@@ -338,16 +340,26 @@ def _until(must_stop: Callable[[], bool], listings: Iterator[Listing | SameListi
         yield listing
 
 
+def _roots(paths: Sequence[FilePath], tracked: Mapping[FilePath, int]) -> list[FilePath]:
+    if not paths and not tracked:
+        raise UsageError("no directory is tracked yet", hint="dirindex index PATH adds one")
+    roots = list(dict.fromkeys(paths)) or list(tracked)
+    for root in roots:
+        _require_directory(root, tracked)
+        _require_no_overlap(root, [*tracked, *roots])
+    return roots
+
+
 def _absolute(path: str) -> FilePath:
     return file_path(os.path.abspath(os.path.expanduser(path)))
 
 
 def _forgettable(path: str, snapshot: Snapshot) -> FilePath:
-    tracked = snapshot.directories()
+    tracked = snapshot.directories.all()
     # A link that leads nowhere now was indexed under its own path.
     as_given = _absolute(path)
     for candidate in (as_given, resolved_path(path)):
-        known = snapshot.known_file(candidate)
+        known = snapshot.files.get(candidate)
         if candidate in tracked or (known and (known.state, known.reason) == (FileState.FAILED, Stage.WALK)):
             return candidate
     raise NotIndexedError(f"{display(as_given)} is not tracked", hint=_tracked_hint(tracked))

@@ -95,8 +95,8 @@ class Migration:
         )
 
     def _planned(self, snapshot: Snapshot) -> _Plan:
-        fresh = _Plan(snapshot.vectors.generation(self._source.place), self._where)
-        mark = snapshot.meta(_MARK)
+        fresh = _Plan(snapshot.collections.generation(self._source.place), self._where)
+        mark = snapshot.meta.get(_MARK)
         begun = _Plan(*json.loads(mark)) if mark else fresh
         return begun if (begun.base, begun.where) == (fresh.base, fresh.where) else fresh
 
@@ -132,8 +132,8 @@ class Migration:
         """Note how far it is. Until the end the target is no place to answer from, though it may have been one."""
         plan = replace(plan, generation=generation)
         with self._docstore.transaction() as transaction:
-            transaction.unname_generation(self._target.place)
-            transaction.set_meta(_MARK, plan.to_json())
+            transaction.meta.unname_generation(self._target.place)
+            transaction.meta.set(_MARK, plan.to_json())
         self._target.discard_others(generation)
         return plan
 
@@ -143,7 +143,7 @@ class Migration:
         if n_there != len(wanted):
             raise VectorStoreError(
                 f"{self._where} has {n_there} vectors in place of {len(wanted)}",
-                hint="run the same command again; the index answers from where it did",
+                hint="run the same command again; searches still use the previous store",
             )
         n_same = n_compared = 0
         for before, after in self._answers(plan, wanted):
@@ -153,7 +153,7 @@ class Migration:
         if n_same < _ENOUGH * n_compared:
             raise VectorStoreError(
                 f"{self._where} answers otherwise: of {n_compared} hits only {n_same} are as near as before",
-                hint="the index answers from where it did; dirindex doctor shows how the server is",
+                hint="searches still use the previous store; dirindex doctor shows how the server is",
             )
         return n_same, n_compared
 
@@ -168,8 +168,8 @@ class Migration:
 
     def _name(self, plan: _Plan) -> None:
         with self._docstore.transaction() as transaction:
-            transaction.name_generation(self._target.place, plan.generation)
-            transaction.forget_meta(_MARK)
+            transaction.meta.name_generation(self._target.place, plan.generation)
+            transaction.meta.forget(_MARK)
 
 
 def _batches(ids: Iterable[ChunkId]) -> Iterator[list[ChunkId]]:
@@ -193,8 +193,8 @@ def prepare_migration(
     for mistake in KEYS["storage.qdrant.endpoint"].kind.mistakes(url):
         raise UsageError(f"--to-server '{url}' {mistake.words}")
     with docstore.snapshot() as snapshot:
-        line = snapshot.vectors.line()
-        if snapshot.vectors.is_switching:
+        line = snapshot.collections.current()
+        if snapshot.collections.is_switching:
             raise IndexMismatchError("a switch to another model is under way", hint="dirindex index completes it")
     embedded, server = stores.embedded(line), stores.on_server(line, url)
     return Migration(

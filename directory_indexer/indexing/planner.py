@@ -95,9 +95,9 @@ def plan(
     comparison = _Comparison(known, recipe=recipe, read_everything=read_everything)
     for listing in listings:
         comparison.add(listing)
-    comparison.look_elsewhere()
+    comparison.load_unlisted_files()
     comparison.compare_mounts(directory, mounts)
-    comparison.look_behind_links()
+    comparison.keep_targets_of_broken_links()
     comparison.require_evidence(directory)
     return comparison.plan(directory)
 
@@ -183,7 +183,7 @@ class _Comparison:
     def _n_to_do(self) -> int:
         return len(self.requests) + len(self.skipped) + len(self.broken)
 
-    def look_elsewhere(self) -> None:
+    def load_unlisted_files(self) -> None:
         """Load what is known of the files of directories that are not there any more, if there is anything."""
         if self._n_accounted_for != self._known_files.count():
             self.known |= self._known_files.details_outside(self._listed)
@@ -253,7 +253,7 @@ class _Comparison:
         is_root_that_was_mounted = path == directory and not before[path] and path not in self.mounts
         return is_root_that_was_mounted or bool(before[path] and before[path] != self.file_systems[path])
 
-    def look_behind_links(self) -> None:
+    def keep_targets_of_broken_links(self) -> None:
         """Take links that lead nowhere for unavailable if the index has text of what was behind them."""
         by_path = {link.path: link for link in self.broken_links}
         with_text = self._covers_of_text(set(by_path))

@@ -1,6 +1,9 @@
 """What a run did, or would do."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
 
 from directory_indexer.docstore.runs import Outcome
 from directory_indexer.errors import ExitCode
@@ -17,7 +20,7 @@ class EmbeddingEstimate(NamedTuple):
 
 
 class IndexReport(NamedTuple):
-    """What an index run did. Files seen = added + changed + moved + unchanged + skipped + failed.
+    """What an index run has done so far. Files seen = added + changed + moved + unchanged + skipped + failed.
 
     `n_masked` counts the secrets that were masked in the texts of files that were read.
 
@@ -25,8 +28,8 @@ class IndexReport(NamedTuple):
     why chunks wait for a provider that takes nothing.
     """
 
-    outcome: Outcome
-    seconds: float
+    outcome: Outcome = Outcome.COMPLETED
+    seconds: float = 0.0
     n_added: int = 0
     n_changed: int = 0
     n_moved: int = 0
@@ -46,6 +49,15 @@ class IndexReport(NamedTuple):
     refused: tuple[FileFailure, ...] = ()
     unavailable: str = ""
     unavailable_roots: tuple[FilePath, ...] = ()
+
+    def plus(self, **more: Any) -> IndexReport:
+        """Add to counters, and to the lists of failures and refused chunks."""
+        return self._replace(**{name: getattr(self, name) + value for name, value in more.items()})
+
+    def plus_skipped(self, counts: Counter[SkipReason]) -> IndexReport:
+        """Add files that were left out, by reason."""
+        together = Counter(dict(self.skipped)) + counts
+        return self._replace(skipped=tuple(together.most_common()))
 
     @property
     def exit_code(self) -> ExitCode:

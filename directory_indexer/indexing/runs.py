@@ -53,13 +53,13 @@ class Run:
         if now - self._written_at >= _HEARTBEAT_SECONDS:
             self._written_at = now
             with self._docstore.transaction() as transaction:
-                transaction.update_run(self._run_id, progress)
+                transaction.runs.update(self._run_id, progress)
 
 
 def who_writes(docstore: DocStore) -> str:
     """Say which process holds the write lock, as far as the index knows, and how far it is."""
     with docstore.snapshot() as snapshot:
-        runs = snapshot.latest_runs(1)
+        runs = snapshot.runs.latest(1)
     if not runs or runs[0].outcome is not None:
         return "another process is writing to the index"
     run, progress = runs[0], runs[0].progress
@@ -83,7 +83,7 @@ def recorded_run(
     """Record a run from its start to its end; an exception is its end too."""
     with docstore.transaction() as transaction:
         host = file_path(platform.node())
-        run_id = transaction.start_run(pid=os.getpid(), host=host, verb=verb, directories=directories)
+        run_id = transaction.runs.start(pid=os.getpid(), host=host, verb=verb, directories=directories)
     run = Run(run_id=run_id, docstore=docstore, listener=listener, stop_reason=stop_reason)
     outcome, message = Outcome.FAILED, ""
     try:
@@ -98,5 +98,5 @@ def recorded_run(
         raise
     finally:
         with docstore.transaction() as transaction:
-            transaction.update_run(run_id, run.progress)
-            transaction.finish_run(run_id, outcome, message)
+            transaction.runs.update(run_id, run.progress)
+            transaction.runs.finish(run_id, outcome, message)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
-from directory_indexer.docstore.runs import Outcome, Phase, RunProgress
+from directory_indexer.docstore.runs import Phase, RunProgress
 from directory_indexer.docstore.store import DocStore, Transaction
-from directory_indexer.embedders.space import EmbeddingUsage
 from directory_indexer.errors import DirIndexError, ProviderError, VectorStoreError
-from directory_indexer.files import FileFailure, SkippedFile, SkipReason
+from directory_indexer.files import FileFailure, SkippedFile
 from directory_indexer.ids import ContentHash
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import IndexReport
@@ -28,57 +28,6 @@ with lazily:
 
 
 _BATCH_CHUNKS = 512
-
-
-class Tally:
-    """What a run has done so far."""
-
-    n_added = 0
-    n_changed = 0
-    n_moved = 0
-    n_unchanged = 0
-    n_removed = 0
-    n_ignored = 0
-    n_chunks = 0
-    n_embedded = 0
-    n_reused = 0
-    n_masked = 0
-    n_pending = 0
-    n_bytes = 0
-    usage = EmbeddingUsage()
-    unavailable = ""
-
-    def __init__(self) -> None:
-        self.skipped: Counter[SkipReason] = Counter()
-        self.failures: list[FileFailure] = []
-        self.refused: list[FileFailure] = []
-        self.unavailable_roots: list[FilePath] = []
-
-    def report(self, outcome: Outcome, *, seconds: float) -> IndexReport:
-        """Sum up the run."""
-        return IndexReport(
-            outcome=outcome,
-            seconds=seconds,
-            n_added=self.n_added,
-            n_changed=self.n_changed,
-            n_moved=self.n_moved,
-            n_unchanged=self.n_unchanged,
-            n_removed=self.n_removed - self.n_moved,
-            n_ignored=self.n_ignored,
-            skipped=tuple(self.skipped.most_common()),
-            failures=tuple(self.failures),
-            n_chunks=self.n_chunks,
-            n_embedded=self.n_embedded,
-            n_reused=self.n_reused,
-            n_masked=self.n_masked,
-            n_pending=self.n_pending,
-            n_bytes=self.n_bytes,
-            n_tokens=self.usage.n_tokens,
-            n_truncated=self.usage.n_truncated,
-            refused=tuple(self.refused),
-            unavailable=self.unavailable,
-            unavailable_roots=tuple(self.unavailable_roots),
-        )
 
 
 class Updater:
@@ -101,7 +50,7 @@ class Updater:
         self._batch_files = batch_files
         self._run = run
         self._progress = RunProgress(Phase.READING)
-        self.tally = Tally()
+        self.report = IndexReport()
 
     def update_words(self, plans: Sequence[tuple[int, Plan]]) -> None:
         """Apply plans, each with the id of its directory, until all files are searchable by words."""
@@ -111,50 +60,54 @@ class Updater:
         for directory_id, _ in plans:
             if not self._run.must_stop:
                 with self._docstore.transaction() as transaction:
-                    transaction.complete_directory(directory_id)
+                    transaction.directories.complete(directory_id)
 
     def update_meaning(self) -> None:
         """Embed what waits, until all is searchable by meaning, a service fails, or the run must stop."""
-        with self._docstore.snapshot() as snapshot:
-            total = snapshot.vectors.count_chunks_to_embed()
+        state = self._vectorizer.state()
+        total = state.n_waiting
         self._progress = self._progress._replace(phase=Phase.EMBEDDING, chunks_total=total)
         if total and not self._run.must_stop:
             self._attempt(self._embed)
-            self.tally.usage = self._vectorizer.usage
-        self._vectorizer.complete_switch()
+            n_tokens, n_truncated = self._vectorizer.usage
+            self.report = self.report.plus(n_tokens=n_tokens, n_truncated=n_truncated)
+            state = self._vectorizer.state()
+        state = self._vectorizer.complete_switch(state)
         self._run.report(self._progress._replace(phase=Phase.MERGING))
-        self._attempt(self._vectorizer.merge_what_is_worth_it)
-        self.tally.n_pending = total - self._progress.chunks_done
+        self._attempt(partial(self._vectorizer.merge_if_due, state))
+        self.report = self.report.plus(n_pending=total - self._progress.chunks_done)
 
     def _attempt(self, work: Callable[[], None]) -> None:
         """Do what needs a service; if that fails, what was done before it did is kept, and the rest waits."""
         try:
             work()
         except (ProviderError, VectorStoreError) as error:
-            self.tally.unavailable = self._run.trouble = self.tally.unavailable or explained(error)
+            self._run.trouble = self.report.unavailable or explained(error)
+            self.report = self.report._replace(unavailable=self._run.trouble)
 
     def _apply_walk(self, directory_id: int, plan: Plan) -> None:
-        self.tally.n_unchanged += plan.n_unchanged
-        self.tally.n_ignored += len(plan.ignored)
-        self.tally.n_removed += len(plan.removed)
-        self.tally.skipped += plan.skip_counts
-        self.tally.failures += (*plan.failures, *plan.broken)
+        self.report = self.report.plus_skipped(plan.skip_counts).plus(
+            n_unchanged=plan.n_unchanged,
+            n_ignored=len(plan.ignored),
+            n_removed=len(plan.removed),
+            failures=(*plan.failures, *plan.broken),
+        )
         # Before anything is written: whatever is written afterwards unsettles the directory that it lies in.
         if plan.settled or plan.left:
             with self._docstore.transaction() as transaction:
-                transaction.unsettle(plan.left)
-                transaction.settle(directory_id, plan.settled)
+                transaction.directories.unsettle(plan.left)
+                transaction.directories.settle(directory_id, plan.settled)
         gone = [*plan.removed, *plan.resolved]
         for start in range(0, len(gone), self._batch_files):
             with self._docstore.transaction() as transaction:
-                transaction.remove_files(gone[start : start + self._batch_files])
+                transaction.files.remove(gone[start : start + self._batch_files])
         with self._docstore.transaction() as transaction:
-            transaction.set_mounts(directory_id, plan.mounts)
+            transaction.directories.set_mounts(directory_id, plan.mounts)
             for skipped in plan.skipped:
-                transaction.put_skipped(directory_id, skipped, recipe=self._recipe)
+                transaction.files.put_skipped(directory_id, skipped, recipe=self._recipe)
             for failure in plan.failures:
                 if lies_in(failure.path, plan.directory):
-                    transaction.put_failure(directory_id, failure, recipe=self._recipe)
+                    transaction.files.put_failure(directory_id, failure, recipe=self._recipe)
 
     def _read(self, plans: Sequence[tuple[int, Plan]]) -> None:
         requests = [request for _, plan in plans for request in plan.requests]
@@ -165,7 +118,7 @@ class Updater:
             Phase.READING,
             files_total=len(requests),
             bytes_total=sum(request.source.size for request in requests),
-            n_failed=len(self.tally.failures),
+            n_failed=self.report.n_failed,
         )
         batch: list[ParseOutcome] = []
         for outcome in self._parsed(requests):
@@ -178,34 +131,34 @@ class Updater:
 
     def _parsed(self, requests: Sequence[ParseRequest]) -> Iterator[ParseOutcome]:
         if requests:
-            # A run that finds nothing to read, as most do, does without the parsers: 30 ms of processor time.
-
             yield from parse_all(requests, self._parse_policy(), must_stop=lambda: self._run.must_stop)
 
     def _count(self, outcome: ParseOutcome, gone: Counter[ContentHash], *, is_known: bool) -> None:
-        match outcome:
-            case UnchangedFile():
-                self.tally.n_unchanged += 1
-            case SkippedFile():
-                self.tally.skipped[outcome.reason] += 1
-            case FileFailure():
-                self.tally.failures.append(outcome)
-            case ParsedFile():
-                self.tally.n_chunks += len(outcome.chunks)
-                self.tally.n_masked += outcome.n_masked
-                self.tally.n_bytes += outcome.source.size
-                if is_known:
-                    self.tally.n_changed += 1
-                elif gone[outcome.hash]:
-                    gone[outcome.hash] -= 1
-                    self.tally.n_moved += 1
-                else:
-                    self.tally.n_added += 1
+        self.report = self._counted(outcome, gone, is_known=is_known)
         self._progress = self._progress._replace(
             files_done=self._progress.files_done + 1,
             bytes_done=self._progress.bytes_done + _n_bytes(outcome),
-            n_failed=len(self.tally.failures),
+            n_failed=self.report.n_failed,
         )
+
+    def _counted(self, outcome: ParseOutcome, gone: Counter[ContentHash], *, is_known: bool) -> IndexReport:
+        match outcome:
+            case UnchangedFile():
+                return self.report.plus(n_unchanged=1)
+            case SkippedFile():
+                return self.report.plus_skipped(Counter([outcome.reason]))
+            case FileFailure():
+                return self.report.plus(failures=(outcome,))
+            case ParsedFile():
+                read = self.report.plus(
+                    n_chunks=len(outcome.chunks), n_masked=outcome.n_masked, n_bytes=outcome.source.size
+                )
+                if is_known:
+                    return read.plus(n_changed=1)
+                if not gone[outcome.hash]:
+                    return read.plus(n_added=1)
+                gone[outcome.hash] -= 1
+                return read.plus(n_moved=1, n_removed=-1)
 
     def _commit(self, batch: Sequence[ParseOutcome], directory_ids: dict[FilePath, int]) -> None:
         if batch:
@@ -217,20 +170,18 @@ class Updater:
     def _put(self, transaction: Transaction, directory_id: int, outcome: ParseOutcome) -> None:
         match outcome:
             case ParsedFile():
-                transaction.put_file(directory_id, outcome, recipe=self._recipe)
+                transaction.files.put(directory_id, outcome, recipe=self._recipe)
             case SkippedFile():
-                transaction.put_skipped(directory_id, outcome, recipe=self._recipe)
+                transaction.files.put_skipped(directory_id, outcome, recipe=self._recipe)
             case FileFailure():
-                transaction.put_failure(directory_id, outcome, recipe=self._recipe)
+                transaction.files.put_failure(directory_id, outcome, recipe=self._recipe)
             case UnchangedFile():
-                transaction.renew_stamps([outcome])
+                transaction.files.renew_stamps([outcome])
 
     def _embed(self) -> None:
         self._run.report(self._progress)
         for step in self._vectorizer.embed_pending(must_stop=lambda: self._run.must_stop):
-            self.tally.n_embedded += step.n_embedded
-            self.tally.n_reused += step.n_reused
-            self.tally.refused += step.refused
+            self.report = self.report.plus(n_embedded=step.n_embedded, n_reused=step.n_reused, refused=step.refused)
             self._progress = self._progress._replace(chunks_done=self._progress.chunks_done + step.n_chunks)
             self._run.report(self._progress)
 

@@ -11,20 +11,23 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from directory_indexer.docstore.store import DocStore
-from directory_indexer.docstore.vectors import EmbeddedChunk, PendingChunk, VectorLine
+from directory_indexer.docstore.collections import VectorCollection
+from directory_indexer.docstore.embedding_queue import PendingChunk
+from directory_indexer.docstore.store import DocStore, Snapshot
+from directory_indexer.docstore.vectors import EmbeddedChunk
 from directory_indexer.embedders import Embedder
 from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.errors import ProviderError, VectorsLostError, VectorStoreError
 from directory_indexer.files import FileFailure, Stage
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.ids import ContentHash, content_hash
+from directory_indexer.indexing.vector_state import VectorState, vector_state
 from directory_indexer.lazy import lazily
 from directory_indexer.vectorstore import VectorPlace, VectorStore
 
 with lazily:
     from directory_indexer.heaps import share_heaps
-    from directory_indexer.indexing.flights import Flight, Flights, Vectors
+    from directory_indexer.indexing.in_flight import InFlightBatch, InFlightBatches, Vectors
 
 
 class Step(NamedTuple):
@@ -48,7 +51,7 @@ class Vectorizer:
         *,
         docstore: DocStore,
         place: VectorPlace,
-        vectorstore: Callable[[VectorLine], VectorStore],
+        vectorstore: Callable[[VectorCollection], VectorStore],
         embedder: Callable[[], Embedder],
     ) -> None:
         self.place = place
@@ -57,10 +60,10 @@ class Vectorizer:
         self._embedder = embedder
         self.usage = EmbeddingUsage()
 
-    @property
-    def _vectorstore(self) -> VectorStore:
+    def state(self) -> VectorState:
+        """Read how the vectors stand."""
         with self._docstore.snapshot() as snapshot:
-            return self._store_of(snapshot.vectors.line())
+            return vector_state(snapshot, self.place)
 
     def check(self) -> None:
         """Make sure that the vector store can take vectors.
@@ -68,9 +71,8 @@ class Vectorizer:
         Raises:
             VectorStoreError: it cannot be reached, or holds other vectors.
         """
-        with self._docstore.snapshot() as snapshot:
-            generation = snapshot.vectors.generation(self.place)
-        self._vectorstore.prepare(generation)
+        state = self.state()
+        self._store_of(state.collection).prepare(state.generation)
 
     def embed_pending(self, *, must_stop: Callable[[], bool] = lambda: False) -> Iterator[Step]:
         """Embed what waits; each step tells what became of a batch, which is then kept.
@@ -79,19 +81,16 @@ class Vectorizer:
             ProviderError: the embedder cannot answer; the batches that it has answered are kept.
             VectorStoreError: the vector store cannot take vectors; the batches that are under way are kept.
         """
-        with self._docstore.snapshot() as snapshot:
-            if not snapshot.vectors.count_chunks_to_embed():
-                return
-        # A run that has nothing to embed, as most have, does without.
-
+        if not self.state().n_waiting:
+            return
         share_heaps()
         embedder = self._embedder()
         self.adopt(embedder.space)
         used_before = embedder.usage
         try:
-            with contextlib.closing(Flights(embedder)) as flights:
-                yield from self._embed_batches(flights, embedder.batch_size, must_stop)
-                flights.raise_failure()
+            with contextlib.closing(InFlightBatches(embedder)) as in_flight:
+                yield from self._embed_batches(in_flight, embedder.batch_size, must_stop)
+                in_flight.raise_failure()
         finally:
             self.usage = _difference(embedder.usage, used_before)
 
@@ -102,10 +101,10 @@ class Vectorizer:
             ProviderError: the vectors of the index have another length.
         """
         with self._docstore.snapshot() as snapshot:
-            known = snapshot.vectors.line().space
+            known = snapshot.collections.current().space
         if known is None:
             with self._docstore.transaction() as transaction:
-                transaction.set_space(space)
+                transaction.collections.set_space(space)
         elif known.dimensions != space.dimensions:
             raise ProviderError(
                 f"{space.name} makes vectors of {space.dimensions} dimensions, and those of the index have "
@@ -124,146 +123,152 @@ class Vectorizer:
         self.restore_lost()
         self.merge_all()
         with self._docstore.snapshot() as snapshot:
-            former, line = snapshot.vectors.former_line(), snapshot.vectors.line()
+            former, current = snapshot.collections.former(), snapshot.collections.current()
         name = fingerprint.embedding
         is_way_back = former is not None and former.space is not None and former.space.name == name
         with self._docstore.transaction() as transaction:
             if is_way_back:
-                transaction.switch_back()
+                transaction.collections.switch_back()
             else:
-                transaction.begin_switch(f"-{content_hash(name.encode())[:4].hex()}" if line.space else line.suffix)
-            transaction.set_meta("fingerprint", fingerprint.to_json())
-        if former is not None and line.space is not None:
-            self._clear(line)
+                transaction.collections.begin_switch(
+                    f"-{content_hash(name.encode())[:4].hex()}" if current.space else current.suffix
+                )
+            transaction.meta.set("fingerprint", fingerprint.to_json())
+        if former is not None and current.space is not None:
+            self._clear(current)
 
-    def complete_switch(self) -> None:
-        """Let new vectors answer, and drop those of the former space, if every chunk has got its own."""
-        with self._docstore.snapshot() as snapshot:
-            former = snapshot.vectors.former_line()
-            is_complete = snapshot.vectors.count_chunks_to_embed() == snapshot.vectors.count_refused()
-            left = snapshot.vectors.left_line()
-        if former is not None and is_complete:
+    def complete_switch(self, state: VectorState) -> VectorState:
+        """Let new vectors answer, and drop those of the former space, if every chunk has got its own.
+
+        Returns how the vectors stand afterwards.
+        """
+        if state.former is not None and state.n_waiting == state.n_refused:
             with self._docstore.transaction() as transaction:
-                transaction.end_switch()
-            self._clear(former)
-        elif left is not None and self.place is VectorPlace.EMBEDDED:
-            self._clear(left)
+                transaction.collections.end_switch()
+            self._clear(state.former)
+            return self.state()
+        if state.left is not None and self.place is VectorPlace.EMBEDDED:
+            self._clear(state.left)
+        return state
 
-    def _clear(self, line: VectorLine) -> None:
+    def _clear(self, collection: VectorCollection) -> None:
         """Drop vectors that answer nothing any more; what cannot be reached stays where it is."""
         with contextlib.suppress(VectorStoreError):
-            self._store_of(line).clear()
+            self._store_of(collection).clear()
 
     def restore_lost(self) -> None:
         """Let chunks wait for their vectors again if those are not where the database has them.
 
         While the vector store is away nothing is known to be lost; what needs it later says so.
         """
-        with self._docstore.snapshot() as snapshot:
-            generation, n_vectors = snapshot.vectors.generation(self.place), snapshot.vectors.count_stored()
-        if not generation:
+        state = self.state()
+        if not state.generation:
             return
         try:
-            self._vectorstore.require_whole(generation, n_vectors=n_vectors)
+            self._store_of(state.collection).require_whole(state.generation, n_vectors=state.n_stored)
         except VectorsLostError:
             with self._docstore.transaction() as transaction:
-                transaction.forget_generation()
+                transaction.vectors.forget_published()
         except VectorStoreError:
             return
 
-    def merge_what_is_worth_it(self) -> None:
+    def merge_if_due(self, state: VectorState) -> None:
         """Move pending vectors into the vector store unless they are so few that they may stay."""
-        if self._has_changes():
-            self._merge(at_least=self._vectorstore.keep_pending)
+        if state.n_pending + state.n_stale:
+            self._merge(state, at_least=self._store_of(state.collection).keep_pending)
 
     def merge_all(self) -> None:
         """Move every pending vector into the vector store, and let it drop every stale point."""
-        self._merge(at_least=1)
+        self._merge(self.state(), at_least=1)
 
     def forget_gone(self) -> None:
         """Move every pending vector into the vector store, and let no vector of a text that is gone stay anywhere."""
         self.merge_all()
         with self._docstore.snapshot() as snapshot:
-            former, gone = snapshot.vectors.former_line(), snapshot.vectors.gone_former_points()
-            generation = snapshot.vectors.answering_generation(self.place)
+            former, gone = snapshot.collections.former(), snapshot.stale_points.gone_former()
+            generation = snapshot.collections.answering_generation(self.place)
         if former is not None and gone:
             store = self._store_of(former)
             generation = store.merge(generation, deletes=gone, upserts=())
             with self._docstore.transaction() as transaction:
-                transaction.publish_former_generation(self.place, generation)
+                transaction.vectors.publish_former(self.place, generation)
             store.discard_others(generation)
 
-    def _has_changes(self) -> bool:
+    def _merge(self, state: VectorState, *, at_least: int) -> None:
+        """Move pending vectors; `state` is of now, for only the holder of the write lock changes any of it."""
+        if state.n_pending + state.n_needless < max(at_least, 1):
+            return
+        store = self._store_of(state.collection)
         with self._docstore.snapshot() as snapshot:
-            return bool(snapshot.vectors.count_pending() + snapshot.vectors.count_stale_points())
-
-    def _merge(self, *, at_least: int) -> None:
-        with self._docstore.snapshot() as snapshot:
-            if snapshot.vectors.count_pending() + snapshot.vectors.count_needless_points() < max(at_least, 1):
-                return
-            generation = self._vectorstore.merge(
-                snapshot.vectors.generation(self.place),
-                deletes=snapshot.vectors.needless_points(),
+            generation = store.merge(
+                state.generation,
+                deletes=snapshot.stale_points.needless(),
                 upserts=snapshot.vectors.pending_points(),
             )
         with self._docstore.transaction() as transaction:
-            transaction.publish_generation(self.place, generation)
-        self._vectorstore.discard_others(generation)
+            transaction.vectors.publish(self.place, generation)
+        store.discard_others(generation)
 
-    def _merge_meanwhile(self, flights: Flights) -> None:
+    def _merge_between(self, in_flight: InFlightBatches) -> None:
         """Merge when it is time to; if that fails, let what is under way land before the run ends."""
-        if flights.has_failed:
+        if in_flight.has_failed:
             return
         try:
-            self._merge(at_least=self._vectorstore.merge_at)
+            state = self.state()
+            self._merge(state, at_least=self._store_of(state.collection).merge_at)
         except VectorStoreError as error:
-            flights.fail(error)
+            in_flight.fail(error)
 
-    def _embed_batches(self, flights: Flights, batch_size: int, must_stop: Callable[[], bool]) -> Iterator[Step]:
+    def _embed_batches(
+        self, in_flight: InFlightBatches, batch_size: int, must_stop: Callable[[], bool]
+    ) -> Iterator[Step]:
         after: int | None = 0
         while True:
-            while after is not None and flights.has_room and not must_stop():
-                after, step = self._send(flights, after, batch_size)
+            while after is not None and in_flight.has_room and not must_stop():
+                after, step = self._send(in_flight, after, batch_size)
                 yield step
-            if not flights.is_flying:
+            if not in_flight.is_busy:
                 return
-            for flight, vectors, reasons in flights.landed(must_stop):
-                yield self._keep(flight, vectors, reasons)
-                self._merge_meanwhile(flights)
+            for batch_in_flight, vectors, reasons in in_flight.landed(must_stop):
+                yield self._keep(batch_in_flight, vectors, reasons)
+                self._merge_between(in_flight)
 
-    def _send(self, flights: Flights, after: int, limit: int) -> tuple[int | None, Step]:
+    def _send(self, in_flight: InFlightBatches, after: int, limit: int) -> tuple[int | None, Step]:
         """Take the next batch: keep what is known of it, send off the rest; None when there is no next batch."""
         with self._docstore.snapshot() as snapshot:
-            batch = snapshot.vectors.chunks_to_embed(after=after, limit=limit)
-        if not batch:
-            return None, Step()
-        known = self._known_vectors(batch)
+            batch = snapshot.embedding_queue.next(after=after, limit=limit)
+            if not batch:
+                return None, Step()
+            known = self._known_vectors(snapshot, batch)
         reused = [_embedded(chunk, known[chunk.text_hash]) for chunk in batch if chunk.text_hash in known]
         if reused:
             with self._docstore.transaction() as transaction:
-                transaction.put_vectors(reused)
-        flights.send([chunk for chunk in batch if chunk.text_hash not in known])
+                transaction.vectors.put(reused)
+        in_flight.send([chunk for chunk in batch if chunk.text_hash not in known])
         return batch[-1].id, Step(n_reused=len(reused))
 
-    def _known_vectors(self, batch: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
+    def _known_vectors(self, snapshot: Snapshot, batch: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
         hashes = list({chunk.text_hash for chunk in batch})
-        with self._docstore.snapshot() as snapshot:
-            known = snapshot.vectors.pending_twins(hashes)
-            twins = snapshot.vectors.embedded_twins([digest for digest in hashes if digest not in known])
-            generation = snapshot.vectors.generation(self.place)
-        stored = self._vectorstore.vectors(generation, list(twins.values())) if twins else {}
+        known = snapshot.embedding_queue.pending_twins(hashes)
+        twins = snapshot.embedding_queue.embedded_twins([digest for digest in hashes if digest not in known])
+        if not twins:
+            return known
+        store = self._store_of(snapshot.collections.current())
+        stored = store.vectors(snapshot.collections.generation(self.place), list(twins.values()))
         return known | {digest: stored[twin].tobytes() for digest, twin in twins.items() if twin in stored}
 
-    def _keep(self, flight: Flight, vectors: Vectors, reasons: dict[ContentHash, str]) -> Step:
-        rows = {digest: vector.tobytes() for digest, vector in zip(flight.texts, vectors, strict=True)}
+    def _keep(self, batch_in_flight: InFlightBatch, vectors: Vectors, reasons: dict[ContentHash, str]) -> Step:
+        rows = {digest: vector.tobytes() for digest, vector in zip(batch_in_flight.texts, vectors, strict=True)}
         embedded = [
-            _embedded(chunk, rows[chunk.text_hash]) for chunk in flight.chunks if chunk.text_hash not in reasons
+            _embedded(chunk, rows[chunk.text_hash])
+            for chunk in batch_in_flight.chunks
+            if chunk.text_hash not in reasons
         ]
-        refused = [chunk for chunk in flight.chunks if chunk.text_hash in reasons]
+        refused = [chunk for chunk in batch_in_flight.chunks if chunk.text_hash in reasons]
         with self._docstore.transaction() as transaction:
-            transaction.put_vectors(embedded)
-            transaction.put_refused([(chunk.id, reasons[chunk.text_hash]) for chunk in refused])
-        n_fresh = len(flight.texts) - len(reasons)
+            transaction.vectors.put(embedded)
+            transaction.vectors.put_refused([(chunk.id, reasons[chunk.text_hash]) for chunk in refused])
+        n_fresh = len(batch_in_flight.texts) - len(reasons)
         return Step(
             n_embedded=n_fresh,
             n_reused=len(embedded) - n_fresh,

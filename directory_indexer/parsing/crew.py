@@ -16,7 +16,7 @@ from typing import Any, Generic
 
 from directory_indexer.errors import UnavailableError
 from directory_indexer.parsing.conversation import Event, Worker
-from directory_indexer.parsing.tasks import Item, Lost, Result, Task
+from directory_indexer.parsing.tasks import Item, Result, Task, WorkerFailure
 from directory_indexer.parsing.worker import NEXT, READY
 
 _TASKS_PER_WORKER = 2
@@ -24,7 +24,7 @@ _MAX_FAILED_STARTS = 3
 _LOOK_SECONDS = 0.5
 
 
-class Crew(Generic[Item, Result]):
+class WorkerPool(Generic[Item, Result]):
     """The workers of one job and the tasks that they have in hand."""
 
     def __init__(self, function: Callable[[Item], Result], *, n_workers: int) -> None:
@@ -35,14 +35,16 @@ class Crew(Generic[Item, Result]):
         self._again: deque[Task[Item]] = deque()
         self._n_failed_starts = 0
 
-    def __enter__(self) -> Crew[Item, Result]:
+    def __enter__(self) -> WorkerPool[Item, Result]:
         return self
 
     def __exit__(self, *_: object) -> None:
         for worker in self._workers:
             worker.end()
 
-    def work(self, tasks: Iterator[Task[Item]], must_stop: Callable[[], bool]) -> Iterator[tuple[Item, Result | Lost]]:
+    def work(
+        self, tasks: Iterator[Task[Item]], must_stop: Callable[[], bool]
+    ) -> Iterator[tuple[Item, Result | WorkerFailure]]:
         """Yield what comes back in the order that it does, until `must_stop` is true.
 
         Raises:
@@ -93,7 +95,7 @@ class Crew(Generic[Item, Result]):
         self._workers.append(worker)
         return worker
 
-    def _take(self, event: Event) -> Iterator[tuple[Item, Result | Lost]]:
+    def _take(self, event: Event) -> Iterator[tuple[Item, Result | WorkerFailure]]:
         worker, content = event
         if worker not in self._workers:
             return
@@ -115,7 +117,7 @@ class Crew(Generic[Item, Result]):
         self._workers.remove(worker)
         worker.end()
 
-    def _without_culprit(self, worker: Worker) -> Iterator[tuple[Item, Result | Lost]]:
+    def _without_culprit(self, worker: Worker) -> Iterator[tuple[Item, Result | WorkerFailure]]:
         """Take out the item over which a worker was lost. It is given up, or tried alone if it may not have been it."""
         if not worker.was_ready:
             self._n_failed_starts += 1
@@ -128,7 +130,7 @@ class Crew(Generic[Item, Result]):
             worker.items.popleft()
             cause = worker.cause(limits.seconds)
             if cause.is_limit or was_tried:
-                yield item, Lost(cause.message, is_proven=cause.is_proven)
+                yield item, WorkerFailure(cause.message, is_proven=cause.is_proven)
             else:
                 self._again.append(Task((item,), (limits,), was_tried=True))
 
@@ -158,7 +160,7 @@ def _loaded(content: bytes) -> Any:
     try:
         return _Results(io.BytesIO(content)).load()
     except Exception as error:  # noqa: BLE001 - bytes of chance raise whatever they like
-        return Lost(f"could not be handed over ({type(error).__name__})")
+        return WorkerFailure(f"could not be handed over ({type(error).__name__})")
 
 
 _RECORDS = frozenset(

@@ -30,7 +30,7 @@ from directory_indexer.ids import content_hash
 from directory_indexer.lazy import lazily
 from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest, UnchangedFile, outcome_path
 from directory_indexer.parsing.reading import FileContent, read
-from directory_indexer.parsing.tasks import OUT_OF_MEMORY, Limits, Lost, Task
+from directory_indexer.parsing.tasks import OUT_OF_MEMORY, Limits, Task, WorkerFailure
 from directory_indexer.parsing.workers import run_tasks
 from directory_indexer.paths import FilePath
 
@@ -98,13 +98,13 @@ def parse_all(
             yield outcome
     broken: list[ParseRequest] = []
     for request, result in _parse_elsewhere(chain(heavy, requests), policy, must_stop):
-        outcome = _outcome_of_lost(request, result, policy) if isinstance(result, Lost) else result
+        outcome = _outcome_of_lost(request, result, policy) if isinstance(result, WorkerFailure) else result
         if outcome is None:
             broken.append(request)
         else:
             yield outcome
     for request, result in _parse_elsewhere(broken, _as_text(policy), must_stop) if broken else ():
-        yield _failure(_read(request, policy), request, result) if isinstance(result, Lost) else result
+        yield _failure(_read(request, policy), request, result) if isinstance(result, WorkerFailure) else result
 
 
 def parse(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome:
@@ -115,11 +115,14 @@ def parse(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome:
 
 def _parse_elsewhere(
     requests: Iterable[ParseRequest], policy: ParsePolicy, must_stop: Callable[[], bool]
-) -> Iterator[tuple[ParseRequest, ParseOutcome | Lost]]:
+) -> Iterator[tuple[ParseRequest, ParseOutcome | WorkerFailure]]:
     tasks = _tasks(requests, policy)
     results = run_tasks(partial(parse, policy=policy), tasks, n_workers=policy.n_workers, must_stop=must_stop)
     for request, result in results:
-        yield request, result if isinstance(result, Lost) or _is_outcome(result, request) else Lost(_NO_OUTCOME)
+        yield (
+            request,
+            result if isinstance(result, WorkerFailure) or _is_outcome(result, request) else WorkerFailure(_NO_OUTCOME),
+        )
 
 
 def _is_outcome(result: object, request: ParseRequest) -> bool:
@@ -132,7 +135,7 @@ def _is_outcome(result: object, request: ParseRequest) -> bool:
     return isinstance(result.source, SourceFile) and result.source.path == outcome_path(result) == path
 
 
-def _outcome_of_lost(request: ParseRequest, lost: Lost, policy: ParsePolicy) -> ParseOutcome | None:
+def _outcome_of_lost(request: ParseRequest, lost: WorkerFailure, policy: ParsePolicy) -> ParseOutcome | None:
     """Tell what becomes of a file over which a worker was lost; None when it is to be parsed again as plain text."""
     found = _read(request, policy)
     if not isinstance(found, FileContent):
@@ -148,7 +151,9 @@ def _as_text(policy: ParsePolicy) -> ParsePolicy:
     return policy._replace(extract=registry.extract_as_text)
 
 
-def _failure(found: FileContent | SkippedFile | FileFailure, request: ParseRequest, lost: Lost) -> ParseOutcome:
+def _failure(
+    found: FileContent | SkippedFile | FileFailure, request: ParseRequest, lost: WorkerFailure
+) -> ParseOutcome:
     if not isinstance(found, FileContent):
         return found
     failure = FileFailure(request.source.path, Stage.EXTRACT, lost.message)

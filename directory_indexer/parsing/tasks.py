@@ -30,7 +30,7 @@ class Task(NamedTuple, Generic[Item]):
     """Whether a worker was lost over its one item before."""
 
 
-class Lost(NamedTuple):
+class WorkerFailure(NamedTuple):
     """What stands for a result that never came, because the worker was stopped or died.
 
     `is_proven` says that the item did it, and not somebody who ended the process.

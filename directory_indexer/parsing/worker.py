@@ -18,7 +18,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import IO, Any
 
-from directory_indexer.parsing.tasks import OUT_OF_MEMORY, Limits, Lost
+from directory_indexer.parsing.tasks import OUT_OF_MEMORY, Limits, WorkerFailure
 
 try:
     import resource
@@ -112,11 +112,11 @@ def _result(function: Callable[[Any], object], item: object) -> bytes:
         result = pickle.dumps(function(item), pickle.HIGHEST_PROTOCOL)
         if len(result) <= MAX_FRAME_BYTES:
             return result
-        lost = Lost("could not be handed over (too large)")
+        lost = WorkerFailure("could not be handed over (too large)")
     except MemoryError:
-        lost = Lost(OUT_OF_MEMORY, is_proven=is_memory_limited())
+        lost = WorkerFailure(OUT_OF_MEMORY, is_proven=is_memory_limited())
     except Exception as error:  # noqa: BLE001 - whatever cannot leave the process
-        lost = Lost(f"could not be handed over ({type(error).__name__})")
+        lost = WorkerFailure(f"could not be handed over ({type(error).__name__})")
     return pickle.dumps(lost)
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from directory_indexer.lazy import lazily
-from directory_indexer.parsing.tasks import Item, Lost, Result, Task
+from directory_indexer.parsing.tasks import Item, Result, Task, WorkerFailure
 
 with lazily:
-    from directory_indexer.parsing.crew import Crew
+    from directory_indexer.parsing.crew import WorkerPool
 
 
 def run_tasks(
@@ -18,7 +18,7 @@ def run_tasks(
     *,
     n_workers: int = 2,
     must_stop: Callable[[], bool] = lambda: False,
-) -> Iterator[tuple[Item, Result | Lost]]:
+) -> Iterator[tuple[Item, Result | WorkerFailure]]:
     """Call `function` with every item, and yield what comes back in the order that it does.
 
     `function`, the items and the results must be picklable, and `function` should not raise. No more than a few tasks
@@ -31,5 +31,5 @@ def run_tasks(
     for first in tasks:
         # A run that changes nothing but notes starts no process, and does without the imports.
 
-        with Crew(function, n_workers=n_workers) as crew:
+        with WorkerPool(function, n_workers=n_workers) as crew:
             yield from crew.work(chain([first], tasks), must_stop)

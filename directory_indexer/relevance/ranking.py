@@ -100,7 +100,7 @@ def rank(plan: MatchPlan, candidates: Sequence[Candidate], *, limit: int, model:
                 one.candidate.keyword_score,
                 by_meaning.get(one.candidate.chunk_id),
                 one.candidate.semantic_score,
-                (*one.signals, ("further passage of the file", score - one.score), ("quality of the best", quality)),
+                (*one.signals, ("same_file", score - one.score), ("top_quality", quality)),
             ),
             hidden.pop(one.candidate.path, 0),
         )
@@ -141,11 +141,11 @@ def _judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> l
         candidates, frequencies, coverages, cosines, aside, strict=True
     ):
         signals = (
-            ("words", asked * told * frequency),
-            ("meaning", weight * cosine),
-            ("all names", names * (coverage > _ALL)),
-            ("file name", asked * _FILE_NAME * matcher.share_of_name(_stem(one.path))),
-            ("beside the code", -asked * _ASIDE * is_aside),
+            ("keyword", asked * told * frequency),
+            ("semantic", weight * cosine),
+            ("all_names", names * (coverage > _ALL)),
+            ("file_name", asked * _FILE_NAME * matcher.share_of_name(_stem(one.path))),
+            ("test_or_example", -asked * _ASIDE * is_aside),
         )
         quality = _quality(frequency, coverage, cosine + surprise if by_meaning else None)
         judged.append(_Judged(one, signals, math.fsum([value for _, value in signals]), quality))

@@ -146,15 +146,18 @@ def _joined(row: Sequence[Span]) -> str:
 
 def _explained(explanation: Explanation) -> str:
     parts = [
-        _ranked("words", explanation.keyword_rank, explanation.keyword_score),
-        _ranked("meaning", explanation.semantic_rank, explanation.semantic_score),
+        _ranked("keyword", explanation.keyword_rank, explanation.keyword_score),
+        _ranked("semantic", explanation.semantic_rank, explanation.semantic_score),
         *(f"{name} {value:+.2f}" for name, value in explanation.signals if round(value, 2)),
     ]
     return "; ".join(parts)
 
 
 def _ranked(kind: str, rank: int | None, score: float | None) -> str:
-    return f"not found by {kind}" if rank is None else f"by {kind} no. {rank} ({score or 0:.2f})"
+    if score is None:
+        return f"no {kind} score"
+    place = "below the top results" if rank is None else f"rank {rank}"
+    return f"{kind} {place} (score {score:.2f})"
 
 
 def _path(hit: Hit) -> str:

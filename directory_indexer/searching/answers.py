@@ -3,6 +3,7 @@
 from enum import StrEnum
 from typing import NamedTuple
 
+from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.evidence import Excerpt, Explanation
@@ -54,7 +55,8 @@ class Hit(NamedTuple):
 class SearchResult(NamedTuple):
     """An answer: the hits, best first, and what a reader must know to trust them.
 
-    `degraded` holds sentences on what could not be used; `is_weak` says that nothing good was found.
+    `summary` sums up what it was drawn from, and `state` names that moment. `degraded` holds sentences on what could
+    not be used; `is_weak` says that nothing good was found.
     """
 
     request: SearchRequest
@@ -62,3 +64,5 @@ class SearchResult(NamedTuple):
     degraded: tuple[str, ...] = ()
     is_truncated: bool = False
     is_weak: bool = False
+    summary: IndexSummary = IndexSummary()
+    state: str = ""

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from directory_indexer.docstore.reading import within_condition
+from directory_indexer.docstore.filters import ALL_FILES, FileFilter
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import UsageError
 from directory_indexer.extractors.kinds import GROUPS, kind_for_alias, kind_names
@@ -28,9 +28,6 @@ _NAMED_FILES = 256
 
 _SMALL_PART = 0.1
 """Of more of the files, to find out between which rows their chunks lie takes longer than to look everywhere."""
-
-_MOST = 2.0**62
-"""SQLite takes whole numbers below 2⁶³; this is a moment 146 years from 1970."""
 
 
 class Scope(NamedTuple):
@@ -54,36 +51,35 @@ class Scope(NamedTuple):
 
 def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> Scope:
     """Find the files that satisfy the options of a request and the filters within its query."""
-    scope = () if _is_everything(snapshot, request.scope) else request.scope
-    condition, arguments = _condition(request._replace(scope=scope), query)
-    if condition == "1" and not _names_paths(request, query):
+    wanted = _filter(request, query)
+    if _is_everything(snapshot, request.scope):
+        wanted = wanted._replace(within=())
+    if wanted == ALL_FILES and not _names_paths(request, query):
         return Scope(None, VectorScope())
-    # The sign keeps SQLite from going through all files of a tracked directory, of which a scope is mostly little.
-    of_directory = "+f.directory_id" if scope else "f.directory_id"
     files = [
         (id_, path)
-        for root, directory_id in snapshot.directories().items()
+        for root, directory_id in snapshot.directories.all().items()
         for is_wanted in [_path_test(request, query, root)]
-        for id_, path in snapshot.files_in_scope(f"{of_directory} = ? AND {condition}", [directory_id, *arguments])
+        for id_, path in snapshot.files.matching(wanted, directory_id=directory_id)
         if is_wanted(path)
     ]
     file_ids = frozenset(id_ for id_, _ in files)
     file_ids_json = json.dumps(sorted(file_ids))
-    vectors = VectorScope(directories=_tracked_parts(snapshot, scope))
+    vectors = VectorScope(directories=_tracked_parts(snapshot, wanted.within))
     if len(files) <= _NAMED_FILES:
         vectors = VectorScope(files=tuple(path for _, path in files))
     is_small = len(files) <= _SMALL_PART * snapshot.summary().n_files
-    return Scope(file_ids, vectors, file_ids_json, snapshot.rows_of_chunks(file_ids_json) if is_small else None)
+    return Scope(file_ids, vectors, file_ids_json, snapshot.chunks.rows_of_files(file_ids_json) if is_small else None)
 
 
 def _is_everything(snapshot: Snapshot, scope: Iterable[FilePath]) -> bool:
     """Tell whether all that is tracked lies in the scope, which then costs time and changes nothing."""
-    return all(any(lies_in(root, path) for path in scope) for root in snapshot.directories())
+    return all(any(lies_in(root, path) for path in scope) for root in snapshot.directories.all())
 
 
 def _tracked_parts(snapshot: Snapshot, scope: Iterable[FilePath]) -> tuple[FilePath, ...]:
     """Give directories that are tracked or lie in tracked ones: in the place of one above them, those below it."""
-    tracked = snapshot.directories()
+    tracked = snapshot.directories.all()
     parts: list[FilePath] = []
     for path in scope:
         below = [root for root in tracked if root != path and lies_in(root, path)]
@@ -91,36 +87,22 @@ def _tracked_parts(snapshot: Snapshot, scope: Iterable[FilePath]) -> tuple[FileP
     return tuple(parts)
 
 
-def _condition(request: SearchRequest, query: Query) -> tuple[str, list[object]]:
-    clauses: list[str] = []
-    arguments: list[object] = []
-
-    def add(clause: str, values: Iterable[object]) -> None:
-        clauses.append(clause)
-        arguments.extend(values)
-
-    within = [within_condition(path) for path in request.scope]
-    if within:
-        add(" OR ".join(clause for clause, _ in within), [value for _, values in within for value in values])
-    for names, negation in ((request.kinds, ""), (query.required.kinds, ""), (query.forbidden.kinds, "NOT")):
-        if names:
-            kinds = sorted(_kinds_named(names))
-            add(f"f.kind {negation} IN ({', '.join('?' * len(kinds))})", kinds)
-    if request.modified_since is not None:
-        add("f.mtime_ns >= ?", [_within_sqlite(request.modified_since * 1e9)])
-    return " AND ".join(f"({clause})" for clause in clauses) or "1", arguments
+def _filter(request: SearchRequest, query: Query) -> FileFilter:
+    kinds = [_kinds_named(names) for names in (request.kinds, query.required.kinds) if names]
+    return FileFilter(
+        within=request.scope,
+        kinds=frozenset.intersection(*kinds) if kinds else None,
+        not_kinds=_kinds_named(query.forbidden.kinds),
+        modified_since=request.modified_since,
+    )
 
 
-def _within_sqlite(number: float) -> int:
-    return int(min(max(number, -_MOST), _MOST))
-
-
-def _kinds_named(names: Iterable[str]) -> set[str]:
+def _kinds_named(names: Iterable[str]) -> frozenset[str]:
     """Find the kinds that people mean by `py`, `markdown` or `code`; an unknown name stands for itself."""
     kinds: set[str] = set()
     for name in names:
         kinds |= GROUPS.get(name.lower()) or {kind_for_alias(name) or name}
-    return kinds
+    return frozenset(kinds)
 
 
 def require_types(names: Iterable[str]) -> None:
@@ -133,7 +115,7 @@ def require_types(names: Iterable[str]) -> None:
         if name.lower() not in GROUPS and kind_for_alias(name) is None:
             near = difflib.get_close_matches(name.lower(), (*GROUPS, *kind_names()), n=1)
             known = f"did you mean {near[0]}?" if near else f"types are languages and formats, and {', '.join(GROUPS)}"
-            raise UsageError(f"there is no type '{name}'", hint=known)
+            raise UsageError(f"unknown type '{name}'", hint=known)
 
 
 def _names_paths(request: SearchRequest, query: Query) -> bool:
@@ -149,8 +131,6 @@ def _path_test(request: SearchRequest, query: Query, root: FilePath) -> Callable
 
 def _matches(patterns: Sequence[str], root: FilePath) -> Callable[[FilePath], bool]:
     """Match as a .gitignore in the tracked directory would; a pattern may begin with the path of that directory."""
-    # Some milliseconds, which only a search with patterns should pay.
-
     above = exact_text(root).rstrip(os.sep)
     wanted = PathPatterns([_below(pattern, above) for pattern in patterns])
     return lambda path: wanted.match(exact_text(path)[len(above) + 1 :].replace(os.sep, "/"))

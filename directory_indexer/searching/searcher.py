@@ -11,7 +11,7 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
-from directory_indexer.docstore.reading import IndexedChunk
+from directory_indexer.docstore.chunks import IndexedChunk
 from directory_indexer.docstore.store import THREADS_MAY_SHARE_A_SNAPSHOT, DocStore, Snapshot
 from directory_indexer.embedders import Embedder
 from directory_indexer.embedders.space import EmbeddingSpace
@@ -96,7 +96,7 @@ class Searcher:
         except (ProviderError, IndexMismatchError, VectorStoreError) as error:
             if request.mode is SearchMode.SEMANTIC:
                 raise
-            degraded = (f"answered by words alone: {error.message}",)
+            degraded = (f"answered by keywords alone: {error.message}",)
         with self._docstore.snapshot() as snapshot:
             result = self._search(snapshot, request, query, SearchMode.KEYWORD)
         return result._replace(degraded=degraded)
@@ -106,18 +106,18 @@ class Searcher:
         require_types(request.kinds)
         by_meaning = mode is not SearchMode.KEYWORD and query.meaning
         embedding = (
-            BackgroundTask(partial(self._embed, snapshot.vectors.answering_line().space, query.meaning))
+            BackgroundTask(partial(self._embed, snapshot.collections.answering().space, query.meaning))
             if by_meaning
             else None
         )
-        plan = plan_match(query, snapshot)
+        plan = plan_match(query, snapshot.words)
         scope = resolve_scope(snapshot, request, query)
         inquiry = _Inquiry(snapshot, mode, plan, scope, embedding, self._nearest)
         depth = _depth(request.limit)
         while True:
             lists = inquiry.lists(depth)
             bands = _bands(lists)
-            chunks = snapshot.chunks(_permitted(snapshot, plan, bands.keys()))
+            chunks = snapshot.chunks.by_id(_permitted(snapshot, plan, bands.keys()))
             candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
             ranking = rank(plan, candidates, limit=request.limit, model=lists.model)
             # Copies of a passage, which are shown once, and what the query excludes may take up all the places.
@@ -128,6 +128,8 @@ class Searcher:
             request=request,
             hits=tuple(_hit(chunks[ranked.chunk_id], ranked, plan) for ranked in ranking.hits),
             degraded=lists.degraded,
+            summary=snapshot.summary(),
+            state=snapshot.state_name(),
             is_truncated=len(ranking.hits) >= request.limit,
             is_weak=ranking.is_weak,
         )
@@ -188,7 +190,7 @@ class _Inquiry:
 
     def _matches(self, expression: str, depth: int) -> dict[ChunkId, float]:
         scope = self._scope
-        matches = self._snapshot.keyword_matches
+        matches = self._snapshot.words.ranked
         return dict(matches(expression, file_ids_json=scope.file_ids_json, rows=scope.rows, limit=depth))
 
     @property
@@ -196,7 +198,7 @@ class _Inquiry:
         if self._scope.rows is None:
             return False
         first, last = self._scope.rows
-        return last - first < _FEW_ROWS * self._snapshot.n_chunks
+        return last - first < _FEW_ROWS * self._snapshot.chunks.count()
 
     def _hits(self, meaning: _Meaning, depth: int) -> list[VectorHit]:
         require_comparable(self._snapshot, meaning.vector.size)
@@ -225,9 +227,9 @@ def _permitted(snapshot: Snapshot, plan: MatchPlan, chunk_ids: Collection[ChunkI
     """Leave out what the phrases, exclusions and headings of the query rule out; meaning knows nothing of them."""
     permitted = set(chunk_ids)
     for expression in plan.required:
-        permitted &= snapshot.matching(expression, permitted)
+        permitted &= snapshot.words.matching(expression, permitted)
     for expression in plan.forbidden:
-        permitted -= snapshot.matching(expression, permitted)
+        permitted -= snapshot.words.matching(expression, permitted)
     return permitted
 
 
@@ -237,11 +239,11 @@ def require_indexed(snapshot: Snapshot, scope: tuple[FilePath, ...]) -> None:
     Raises:
         NotIndexedError: no directory is tracked, or none that has to do with the scope.
     """
-    tracked = snapshot.directories()
+    tracked = snapshot.directories.all()
     if not tracked:
         raise NotIndexedError("nothing is indexed yet", hint="dirindex index PATH adds a directory")
     for path in scope:
-        if not snapshot.holds(path):
+        if not snapshot.files.holds(path):
             names = ", ".join(map(display, tracked))
             raise NotIndexedError(f"nothing is indexed at {display(path)}", hint=f"indexed directories: {names}")
 
@@ -252,7 +254,7 @@ def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
     Raises:
         IndexMismatchError: those of the index have another number.
     """
-    space = snapshot.vectors.answering_line().space
+    space = snapshot.collections.answering().space
     if space is not None and space.dimensions != n_dimensions:
         raise IndexMismatchError(
             f"the index holds vectors of {space.dimensions} dimensions, and {space.name} makes {n_dimensions} now",
@@ -262,14 +264,16 @@ def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
 
 def coverage(snapshot: Snapshot) -> tuple[str, ...]:
     """Say what cannot be found by meaning yet, if there is anything."""
-    former, waiting = snapshot.vectors.former_line(), snapshot.vectors.count_chunks_to_embed()
+    former, waiting, n_chunks = (
+        snapshot.collections.former(),
+        snapshot.embedding_queue.count(),
+        snapshot.chunks.count(),
+    )
     if former is not None and former.space is not None:
-        return (
-            f"{waiting} of {snapshot.n_chunks} chunks wait to be embedded anew; until then {former.space.name} answers",
-        )
+        return (f"{waiting} of {n_chunks} chunks wait to be embedded again; until then {former.space.name} answers",)
     if not waiting:
         return ()
-    return (f"{waiting} of {snapshot.n_chunks} chunks are not embedded yet: they are found by words alone",)
+    return (f"{waiting} of {n_chunks} chunks are not embedded yet: they are found by words alone",)
 
 
 def _candidate(stored: IndexedChunk, lists: _Lists, band: int) -> Candidate:

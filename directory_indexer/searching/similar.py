@@ -77,17 +77,19 @@ class SimilarFiles:
             tuple(hits[: request.limit]),
             degraded=coverage(snapshot),
             is_truncated=len(hits) > request.limit,
+            summary=snapshot.summary(),
+            state=snapshot.state_name(),
         )
 
     def _passages(self, snapshot: Snapshot, path: FilePath) -> Sequence[NDArray[np.float32]]:
-        known = self._nearest.vectors(snapshot, [one.chunk_id for one in snapshot.chunks_of(path)])
+        known = self._nearest.vectors(snapshot, [one.chunk_id for one in snapshot.chunks.of_file(path)])
         if known:
             return _spread(list(known.values()))
         [outcome] = parse_all([ParseRequest(_stamped(path), None)], self._parse_policy)
         match outcome:
             case ParsedFile():
                 texts = [embedding_text(chunk, path) for chunk in _spread(outcome.chunks)]
-                vectors = self._embedder(snapshot.vectors.answering_line().space).embed_documents(texts)
+                vectors = self._embedder(snapshot.collections.answering().space).embed_documents(texts)
                 require_comparable(snapshot, vectors.shape[1])
                 return list(vectors)
             case SkippedFile():
@@ -105,7 +107,7 @@ def _stamped(path: FilePath) -> SourceFile:
 
 
 def _ranked_files(snapshot: Snapshot, found: Sequence[Sequence[VectorHit]], *, exclude: FilePath) -> list[Hit]:
-    chunks = snapshot.chunks({hit.chunk_id for hits in found for hit in hits})
+    chunks = snapshot.chunks.by_id({hit.chunk_id for hits in found for hit in hits})
     totals: dict[FilePath, float] = defaultdict(float)
     best: dict[FilePath, tuple[float, ChunkId]] = {}
     for hits in found:
@@ -121,7 +123,7 @@ def _ranked_files(snapshot: Snapshot, found: Sequence[Sequence[VectorHit]], *, e
 
 
 def _hit(snapshot: Snapshot, chunk_id: ChunkId, *, score: float) -> Hit:
-    stored = snapshot.chunks([chunk_id])[chunk_id]
+    stored = snapshot.chunks.by_id([chunk_id])[chunk_id]
     chunk = stored.chunk
     shown = chunk.text[:EXCERPT_CHARS].rstrip()
     return Hit(

@@ -56,12 +56,12 @@ def read_text(snapshot: Snapshot, path: FilePath, selection: Selection | None) -
         NotIndexedError: the index holds no text of the file.
         UsageError: the selection lies beyond the file, or counts pages in a file that has none.
     """
-    stored = snapshot.chunks_of(path)
+    stored = snapshot.chunks.of_file(path)
     if not stored:
         raise NotIndexedError(f"the index holds no text of {display(path)}", hint=_reason(snapshot, path))
     chunks = [one.chunk for one in stored]
     whole = joined(chunks)
-    start, end = _characters(whole, chunks, snapshot.page_starts(path), selection, path)
+    start, end = _characters(whole, chunks, snapshot.files.page_starts(path), selection, path)
     selected = [chunk for chunk in chunks if chunk.start_char < end and chunk.end_char > start]
     text = whole[start:end]
     start_line = whole.count("\n", 0, start) + 1
@@ -118,7 +118,7 @@ def _asked(selection: Selection) -> str:
 
 def _has_changed(snapshot: Snapshot, path: FilePath) -> bool:
     """Tell whether a file is not what the index holds; where its stamp does not tell, its content does."""
-    known = snapshot.known_file(path)
+    known = snapshot.files.get(path)
     try:
         now = source_file(path)
         if known is None or (now.size, now.mtime_ns) != (known.source.size, known.source.mtime_ns):
@@ -132,8 +132,8 @@ def _has_changed(snapshot: Snapshot, path: FilePath) -> bool:
 
 
 def _reason(snapshot: Snapshot, path: FilePath) -> str:
-    known = snapshot.known_file(path)
-    if known is None and snapshot.holds(path):
+    known = snapshot.files.get(path)
+    if known is None and snapshot.files.holds(path):
         return "it is a directory: name a file in it"
     if known is None:
         return "dirindex status lists the indexed directories"

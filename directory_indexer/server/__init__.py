@@ -117,14 +117,14 @@ def _warm(app: App) -> Embedder:
     """Load the model, and have the database read meanwhile: searches of a large one would wait for the disk."""
     threading.Thread(target=app.docstore.bring_into_memory, name="reader", daemon=True).start()
     with app.docstore.snapshot() as snapshot:
-        space = snapshot.vectors.answering_line().space
+        space = snapshot.collections.answering().space
     return app.embedders.of(space)
 
 
 def _watch(app: App, jobs: IndexJobs) -> DirectoryWatch:
     def tracked() -> list[FilePath]:
         with app.docstore.snapshot() as snapshot:
-            return list(snapshot.directories())
+            return list(snapshot.directories.all())
 
     def directories(roots: Sequence[FilePath]) -> Iterator[FilePath]:
         return app.indexer.directories(roots)

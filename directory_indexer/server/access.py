@@ -100,7 +100,7 @@ def parse_address(text: str) -> HttpAddress:
     """
     found = _ADDRESS.fullmatch(f"127.0.0.1{text}" if text.startswith(":") else text)
     if not found or int(found["port"]) > _LAST_PORT:
-        raise UsageError(f"--http '{text}' is no address", hint="write --http 127.0.0.1:8765")
+        raise UsageError(f"invalid address '{text}' for --http", hint="write --http 127.0.0.1:8765")
     return HttpAddress(found["six"] or found["host"], int(found["port"]))
 
 

@@ -49,7 +49,7 @@ def client_named(name: str) -> Client:
     try:
         return Client(name.lower().replace(" ", "-"))
     except ValueError as error:
-        raise UsageError(f"'{name}' is no known client", hint=f"known are {', '.join(Client)}") from error
+        raise UsageError(f"unknown client '{name}'", hint=f"known are {', '.join(Client)}") from error
 
 
 def launch_of(arguments: Sequence[str], *, url: str = "", has_token: bool = False) -> Launch:

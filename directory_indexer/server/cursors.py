@@ -29,10 +29,14 @@ _MARK_BYTES = 3
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where an answer goes on: the marks of the hits that were shown, and whether the index has changed since."""
+    """Where an answer goes on: the marks of the hits that were shown, and the state of the index at that time."""
 
     shown: tuple[bytes, ...] = ()
-    has_changed: bool = False
+    state_digest: bytes | None = None
+
+    def is_before(self, state: str) -> bool:
+        """Tell whether the index was in another state then."""
+        return self.state_digest is not None and self.state_digest != _digest([state])
 
 
 def mark_of(hit: Hit) -> bytes:
@@ -40,13 +44,13 @@ def mark_of(hit: Hit) -> bytes:
     return bytes.fromhex(hit.chunk_id[: 2 * _MARK_BYTES])
 
 
-def cursor_for(shown: Sequence[bytes], *, question: Sequence[object], generation: str) -> str:
+def cursor_for(shown: Sequence[bytes], *, question: Sequence[object], state: str) -> str:
     """Make the cursor that continues after the hits with these marks."""
-    content = b"".join([_digest(question), _digest([generation]), *shown])
+    content = b"".join([_digest(question), _digest([state]), *shown])
     return base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 
-def position_of(cursor: str, *, question: Sequence[object], generation: str) -> Position:
+def position_of(cursor: str, *, question: Sequence[object]) -> Position:
     """Tell where to go on; an empty cursor means at the beginning.
 
     Raises:
@@ -59,13 +63,13 @@ def position_of(cursor: str, *, question: Sequence[object], generation: str) -> 
     except (binascii.Error, ValueError):
         content = b""
     of_question, rest = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
-    of_generation, marks = rest[:_DIGEST_BYTES], rest[_DIGEST_BYTES:]
-    if len(of_generation) < _DIGEST_BYTES or len(marks) % _MARK_BYTES:
+    of_state, marks = rest[:_DIGEST_BYTES], rest[_DIGEST_BYTES:]
+    if len(of_state) < _DIGEST_BYTES or len(marks) % _MARK_BYTES:
         raise ArgumentError("the cursor is not one that this server gave; repeat the call without cursor")
     if of_question != _digest(question):
         raise ArgumentError("the cursor belongs to another question; repeat the call without cursor")
     shown = tuple(marks[at : at + _MARK_BYTES] for at in range(0, len(marks), _MARK_BYTES))
-    return Position(shown, has_changed=of_generation != _digest([generation]))
+    return Position(shown, of_state)
 
 
 def _digest(values: Sequence[object]) -> bytes:

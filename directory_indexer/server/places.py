@@ -98,7 +98,7 @@ def require_sane(name: str) -> None:
     try:
         os.fsencode(name)
     except UnicodeEncodeError as error:
-        raise UsageError("a path cannot hold half of a character") from error
+        raise UsageError("the path contains an unpaired surrogate") from error
     if _is_device(name):
         raise UsageError(f"'{name}' names a device or another machine, not an indexed file")
 
@@ -111,7 +111,7 @@ def _is_device(name: str) -> bool:
 def _candidates(snapshot: Snapshot, name: str) -> Iterator[FilePath]:
     """Give the spellings under which the index may know a path, exact ones first."""
     meant = exact_text(FilePath(name))
-    plains = [one for root in snapshot.directories() for one in below_or_beside(root, meant)]
+    plains = [one for root in snapshot.directories.all() for one in below_or_beside(root, meant)]
     for plain in [meant] if os.path.isabs(meant) else plains:
         for path in dict.fromkeys([plain, os.path.normpath(plain), os.path.realpath(plain)]):
             stored = file_path(path)
@@ -121,14 +121,13 @@ def _candidates(snapshot: Snapshot, name: str) -> Iterator[FilePath]:
 
 def _is_known(snapshot: Snapshot, candidate: FilePath) -> bool:
     """Tell whether the index has text of a file, which may be that of before it could not be read any more."""
-    known = snapshot.known_file(candidate)
+    known = snapshot.files.get(candidate)
     return known is not None and known.hash is not None
 
 
 def _other_case(snapshot: Snapshot, candidates: list[FilePath]) -> Iterator[FilePath]:
     """Find a file that differs in case only, where the file system says that it is the same file."""
-    condition = f"f.state = 'indexed' AND lower(f.path) IN ({','.join(['lower(?)'] * len(candidates))})"
-    for _, path in snapshot.files_in_scope(condition, candidates):
+    for path in snapshot.files.in_other_case(candidates):
         if any(_is_same_file(path, candidate) for candidate in candidates):
             yield path
 
@@ -141,21 +140,21 @@ def _is_same_file(path: FilePath, other: FilePath) -> bool:
 
 
 def _is_tracked(snapshot: Snapshot, candidate: FilePath) -> bool:
-    roots = snapshot.directories()
+    roots = snapshot.directories.all()
     is_inside = any(lies_in(candidate, root) for root in roots)
     is_around = any(root != candidate and lies_in(root, candidate) for root in roots)
-    known = snapshot.known_file(candidate)
+    known = snapshot.files.get(candidate)
     return is_around or (
-        is_inside and (_is_known(snapshot, candidate) or (known is None and snapshot.holds(candidate)))
+        is_inside and (_is_known(snapshot, candidate) or (known is None and snapshot.files.holds(candidate)))
     )
 
 
 def _not_indexed(snapshot: Snapshot, name: str) -> NotIndexedError:
-    tracked = list(snapshot.directories())
+    tracked = list(snapshot.directories.all())
     if not tracked:
         return NotIndexedError("nothing is indexed yet")
     reasons = [
-        f"it was left out: {known.reason}" for c in _candidates(snapshot, name) if (known := snapshot.known_file(c))
+        f"it was left out: {known.reason}" for c in _candidates(snapshot, name) if (known := snapshot.files.get(c))
     ]
     more = f" and {len(tracked) - _MOST_NAMED} more" if len(tracked) > _MOST_NAMED else ""
     where = f"indexed directories are {', '.join(map(display, tracked[:_MOST_NAMED]))}{more}"

@@ -11,7 +11,6 @@ from typing import TypeAlias
 
 from directory_indexer import __version__
 from directory_indexer.docstore.runs import RunRecord
-from directory_indexer.docstore.store import Snapshot
 from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
 from directory_indexer.errors import (
     CorruptIndexError,
@@ -60,7 +59,7 @@ LONG_PATIENCE_SECONDS = 30.0
 """So long waits who asked for meaning only."""
 
 _STILL_LOADING = (
-    "degraded: answered by words alone, for the embedding model is still being loaded; repeat the call in a few "
+    "degraded: answered by keywords alone, for the embedding model is still being loaded; repeat the call in a few "
     "seconds to search by meaning, too"
 )
 _HAS_CHANGED = (
@@ -91,10 +90,9 @@ class Tools:
     def search(self, call: SearchCall) -> Answer:
         """Find passages."""
         with self._app.docstore.snapshot() as snapshot:
-            summary, generation = self._state(snapshot)
             scope = scope_of(snapshot, call.path)
         question = dataclasses.astuple(dataclasses.replace(call, cursor="", limit=0, max_tokens=0))
-        position = position_of(call.cursor, question=question, generation=generation)
+        position = position_of(call.cursor, question=question)
         mode, notes = self._mode(call.mode)
         request = SearchRequest(
             query=call.query,
@@ -105,21 +103,21 @@ class Tools:
             globs=call.globs,
         )
         result = _after(position, self._app.searcher.search(request), limit=call.limit)
-        page = Page(position.shown, call.max_tokens, question, generation)
-        return _found(result, page, summary, notes)
+        page = Page(position.shown, call.max_tokens, question, result.state)
+        return _found(result, page, self._app.status.checked(result.summary), notes)
 
     def similar_files(self, call: SimilarCall) -> Answer:
         """Find files like an indexed one."""
         with self._app.docstore.snapshot() as snapshot:
-            summary, generation = self._state(snapshot)
             path = indexed_file(snapshot, call.path)
             within = scope_of(snapshot, call.within)
         question = ("similar", call.path, call.within)
-        position = position_of(call.cursor, question=question, generation=generation)
+        position = position_of(call.cursor, question=question)
         self._model.is_usable(within_seconds=LONG_PATIENCE_SECONDS)
         found = self._app.similar_files.find(path, within=within, limit=len(position.shown) + call.limit)
         result = found._replace(request=found.request._replace(mode=SearchMode.SEMANTIC))
-        page = Page(position.shown, call.max_tokens, question, generation)
+        page = Page(position.shown, call.max_tokens, question, result.state)
+        summary = self._app.status.checked(result.summary)
         return _found(_after(position, result, limit=call.limit), page, summary, ())
 
     def get_content(self, call: ContentCall) -> Answer:
@@ -152,7 +150,7 @@ class Tools:
     def start_index(self, call: IndexCall) -> Job | RunRecord:
         """Start a run or join the one that goes on."""
         with self._app.docstore.snapshot() as snapshot:
-            tracked = tuple(snapshot.directories())
+            tracked = tuple(snapshot.directories.all())
         try:
             directories = to_index(call.path, tracked=tracked, allowed=self._allowed)
         except DirIndexError:
@@ -170,7 +168,7 @@ class Tools:
             UsageError: there is none, or another process started the one that goes on.
         """
         with self._app.docstore.snapshot() as snapshot:
-            tracked = tuple(snapshot.directories())
+            tracked = tuple(snapshot.directories.all())
         directory = to_index(call.path, tracked=tracked, allowed=self._allowed)[0] if call.path else None
         stopped = self.jobs.cancel_all(directory)
         if not stopped:
@@ -195,18 +193,8 @@ class Tools:
         """Complete the path of an indexed file; tell how many there are."""
         typed = prefix if os.path.isabs(prefix) else f"/{prefix}"
         with self._app.docstore.snapshot() as snapshot:
-            found = snapshot.files_in_scope(
-                "f.state = 'indexed' AND f.path >= ? AND f.path < ?", [typed, typed + chr(0x10FFFF)]
-            ) or snapshot.files_in_scope("f.state = 'indexed' AND instr(lower(f.path), lower(?))", [prefix])
-        paths = sorted(path for _, path in found)
+            paths = sorted(snapshot.files.starting_with(typed) or snapshot.files.containing(prefix))
         return [path.removeprefix("/") for path in paths[:_MOST_COMPLETIONS]], len(paths)
-
-    def _state(self, snapshot: Snapshot) -> tuple[IndexSummary, str]:
-        """Sum up the index, and name the state that it is in."""
-        summary, runs = self._app.status.summary_of(snapshot), snapshot.latest_runs(1)
-        generations = snapshot.vectors.generations().values()
-        parts = (*generations, summary.n_files, summary.n_chunks, summary.n_embedded, runs[0].id if runs else 0)
-        return summary, ".".join(map(str, parts))
 
     def _mode(self, wanted: SearchMode) -> tuple[SearchMode, tuple[str, ...]]:
         if wanted is SearchMode.KEYWORD:
@@ -294,7 +282,7 @@ def _after(position: Position, result: SearchResult, *, limit: int) -> SearchRes
     return result._replace(
         hits=tuple(hits[:limit]),
         is_truncated=result.is_truncated or len(hits) > limit,
-        degraded=(*result.degraded, *([_HAS_CHANGED] if position.has_changed else [])),
+        degraded=(*result.degraded, *([_HAS_CHANGED] if position.is_before(result.state) else [])),
     )
 
 

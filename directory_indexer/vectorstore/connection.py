@@ -115,10 +115,10 @@ def _certificates(path: Path) -> str:
         ssl.create_default_context(cadata=text)
     except OSError as error:
         if isinstance(error, ssl.SSLError):
-            raise VectorStoreError(f"'{path}' is no certificate: {error}", hint=hint) from error
+            raise VectorStoreError(f"'{path}' is not a certificate: {error}", hint=hint) from error
         raise VectorStoreError(f"'{path}' cannot be read: {error.strerror}", hint=hint) from error
     except ValueError as error:
-        raise VectorStoreError(f"'{path}' is no certificate: {error}", hint=hint) from error
+        raise VectorStoreError(f"'{path}' is not a certificate: {error}", hint=hint) from error
     return text
 
 

@@ -85,7 +85,7 @@ def _refusal(status: int, said: str, url: str, doing: str) -> Failure:
     if status == _UNAVAILABLE:
         return _no_connection(said, url)
     if status == _NOT_FOUND and not _COLLECTION_GONE.search(said):
-        message = f"what answers at {url} does not know what Qdrant servers know: {status} {said}"
+        message = f"{url} is not a Qdrant server: {status} {said}"
         return Failure(message, "check storage.qdrant.endpoint, and the proxy before the server", may_pass=False)
     if status in _REFUSALS:
         known = _REFUSALS[status]

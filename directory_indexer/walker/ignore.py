@@ -122,7 +122,7 @@ class Rules:
 
     @cached_property
     def _leading_on(self) -> Callable[[Sequence[str]], set[str]]:
-        return finder_of(merged(layer.door_hints for _, layer in self._sources))
+        return finder_of(merged(layer.descent_hints for _, layer in self._sources))
 
     def _entered(self, directory_name: str) -> Rules:
         name = byte_text(directory_name)

@@ -15,7 +15,7 @@ from directory_indexer.nofollow import open_entry, open_file
 from directory_indexer.paths import FilePath, exact_text, file_path
 from directory_indexer.walker.gitignore import parse_patterns, parse_rules
 from directory_indexer.walker.ignore import Precedence, Rules
-from directory_indexer.walker.late_rules import LateRules, Step
+from directory_indexer.walker.lazy_rules import LazyRules, Step
 from directory_indexer.walker.repository import (
     GitSettings,
     Repository,
@@ -58,7 +58,7 @@ class RuleFiles:
         self._root = exact_text(root)
         self._respect_gitignore = respect_gitignore
 
-    def rules_at_root(self, built_in: Callable[[], Rules], patterns: Sequence[str]) -> LateRules:
+    def rules_at_root(self, built_in: Callable[[], Rules], patterns: Sequence[str]) -> LazyRules:
         """Gather what comes from outside: the configured patterns, and the repository that the root lies in.
 
         Raises:
@@ -85,7 +85,7 @@ class RuleFiles:
             return rules.adding(Precedence.CONFIGURED, layer_of(parsed.rules)) if parsed.rules else rules
 
         key = self._key(b"", (str(top), [*outside, *around], patterns))
-        return LateRules(key, Step(LateRules(key, Rules(())), made))
+        return LazyRules(key, Step(LazyRules(key, Rules(())), made))
 
     def take_failures(self) -> tuple[list[FileFailure], bool]:
         """Hand over the failures since the last time, and whether rules are lost by them."""
@@ -94,8 +94,8 @@ class RuleFiles:
         return failures, are_lost
 
     def rules_in(
-        self, rules: LateRules, directory: str, names: Container[str], *, handle: int | str | None = None
-    ) -> LateRules:
+        self, rules: LazyRules, directory: str, names: Container[str], *, handle: int | str | None = None
+    ) -> LazyRules:
         """Add what a directory, open as `handle`, says itself; `names` tells which of `RULE_FILES` it holds.
 
         The files are read now, for what they hold belongs to the key of the rules, and parsed when it is asked for.

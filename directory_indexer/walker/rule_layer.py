@@ -53,7 +53,7 @@ class Layer:
         return merged((self._source.hints, hints_of(last_steps)))
 
     @cached_property
-    def door_hints(self) -> NameHints:
+    def descent_hints(self) -> NameHints:
         """What the name of a sub-directory must have to lead a path pattern on."""
         return hints_of(glob for route in self._routes for glob in route.next_steps())
 

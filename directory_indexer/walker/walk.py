@@ -23,7 +23,7 @@ from directory_indexer.nofollow import CAN_OPEN_BELOW, Descent
 from directory_indexer.paths import FilePath, exact_text, file_path, lies_in, prefix_of
 from directory_indexer.walker.filesystems import FileSystems
 from directory_indexer.walker.ignore import Decision, built_in_rules
-from directory_indexer.walker.late_rules import LateRules
+from directory_indexer.walker.lazy_rules import LazyRules
 from directory_indexer.walker.listing import IgnoredPath, Listing, SameListing, Settled
 from directory_indexer.walker.policy import WalkPolicy
 from directory_indexer.walker.rule_files import RULE_FILES, RuleFiles
@@ -55,14 +55,14 @@ def explain(root: FilePath, path: FilePath, policy: WalkPolicy) -> Decision | No
         rules = rule_files.rules_in(rules, str(directory), RULE_FILES)
         directory /= name
         is_directory = directory.is_dir() and (policy.follow_symlinks or not directory.is_symlink())
-        decision = rules.now().decide(name, is_directory=is_directory)
+        decision = rules.resolve().decide(name, is_directory=is_directory)
         if decision and decision.is_ignored:
             break
         rules = rules.entering(name)
     return decision
 
 
-def _rules_at_root(rule_files: RuleFiles, policy: WalkPolicy) -> LateRules:
+def _rules_at_root(rule_files: RuleFiles, policy: WalkPolicy) -> LazyRules:
     built_in = partial(built_in_rules, include_secrets=policy.include_secrets, include_hidden=policy.include_hidden)
     return rule_files.rules_at_root(built_in, policy.ignore_patterns)
 
@@ -71,13 +71,13 @@ class _Visit(NamedTuple):
     """A directory to list, with the rules around it, before its own."""
 
     directory: FilePath
-    rules: LateRules
+    rules: LazyRules
     device_around: int
     is_linked: bool = False
     """Whether a symbolic link led here: then another path may lead to the same directory."""
     is_root: bool = False
 
-    def into(self, name: str, rules: LateRules, device: int, *, is_link: bool = False) -> _Visit:
+    def into(self, name: str, rules: LazyRules, device: int, *, is_link: bool = False) -> _Visit:
         """Go on to a sub-directory of this one, which lies on a device."""
         path = FilePath(prefix_of(self.directory) + file_path(name))
         return _Visit(path, rules, device, self.is_linked or is_link)
@@ -98,7 +98,7 @@ class _Walk:
         self._own = {_identity(exact_text(path)) for path in policy.own if not lies_in(root, path)} - {None}
         self._listed: set[tuple[int, int] | None] = set()
 
-    def listings(self, rules: LateRules) -> Iterator[Listing | SameListing]:
+    def listings(self, rules: LazyRules) -> Iterator[Listing | SameListing]:
         visits = [_Visit(self._root, rules, _UNKNOWN_DEVICE, is_root=True)]
         linked: deque[_Visit] = deque()
         with contextlib.closing(_Opener(exact_text(self._root))) as opener:
@@ -148,18 +148,18 @@ class _Walk:
             return SameListing(visit.directory, settled, place.is_mount, place.file_system), [
                 one for one in further if one.directory not in left_out
             ]
-        sorting = Sorting(visit.directory, self._policy, rules.now(), seen_ns=self._seen_ns)
+        sorting = Sorting(visit.directory, self._policy, rules.resolve(), seen_ns=self._seen_ns)
         failures, rules_are_lost = self._rule_files.take_failures()
         sorting.sort(found, failures)
         listing = sorting.listing()._replace(
             rules_are_lost=rules_are_lost, is_mount=place.is_mount, file_system=place.file_system, digest=digest
         )
         return listing, [
-            visit.into(name, LateRules(rules.key, inner), device, is_link=is_link)
+            visit.into(name, LazyRules(rules.key, inner), device, is_link=is_link)
             for name, is_link, inner in sorting.further()
         ]
 
-    def _digest(self, found: Scan, rules: LateRules) -> bytes:
+    def _digest(self, found: Scan, rules: LazyRules) -> bytes:
         """Hash all that a listing follows from; nothing where it cannot be told, or follows from more than that.
 
         Where links are followed, it depends on what was listed before, and on what they lead to.

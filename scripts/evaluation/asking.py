@@ -8,9 +8,9 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from directory_indexer.app import App, resolved_path
+from directory_indexer.app import App
 from directory_indexer.config import load_config
-from directory_indexer.paths import os_path
+from directory_indexer.paths import os_path, resolved_path
 from directory_indexer.searching.answers import SearchMode, SearchRequest
 from evaluation.measures import of_files, of_hits, of_spans
 from evaluation.sets import Span
@@ -64,7 +64,7 @@ class IndexedCorpus:
 
     def _spans(self, result: SearchResult) -> Sequence[Span]:
         with self._app.docstore.snapshot() as snapshot:
-            chunks = snapshot.chunks([hit.chunk_id for hit in result.hits])
+            chunks = snapshot.chunks.by_id([hit.chunk_id for hit in result.hits])
         return [
             Span(self._name(hit.path), chunks[hit.chunk_id].chunk.start_char, chunks[hit.chunk_id].chunk.end_char)
             for hit in result.hits

@@ -89,9 +89,9 @@ def _files(torture: Torture) -> Iterator[tuple[str, str]]:
 def _state_below(data_dir: Path, place: Path) -> str:
     """Say what became of the files below a directory."""
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
-        known = snapshot.known_files_within(file_path(place))
-        failures = {one.path: one.message for one in snapshot.failures(within=file_path(place), limit=9)}
-        skips = {one.path: one.detail for one in snapshot.skipped_files(within=file_path(place), limit=9)}
+        known = snapshot.files.within(file_path(place))
+        failures = {one.path: one.message for one in snapshot.files.failures(within=file_path(place), limit=9)}
+        skips = {one.path: one.detail for one in snapshot.files.skipped(within=file_path(place), limit=9)}
     outcomes = set()
     for path, file in known.items():
         detail = failures.get(path) or (skips.get(path) if file.reason == "secret" else "") or ""

@@ -68,10 +68,10 @@ def _duration(torture: Torture, root: Path) -> float:
 def _look(data_dir: Path) -> None:
     """Check at once what must hold at every moment."""
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
-        if snapshot.n_chunks != snapshot.count_words_rows():
-            raise AssertionError(f"{snapshot.n_chunks} chunks, {snapshot.count_words_rows()} rows of words")
-        matches = snapshot.keyword_matches("import", file_ids_json=None, limit=50)
-        chunks = snapshot.chunks([chunk_id for chunk_id, _ in matches])
+        if snapshot.chunks.count() != snapshot.words.count_rows():
+            raise AssertionError(f"{snapshot.chunks.count()} chunks, {snapshot.words.count_rows()} rows of words")
+        matches = snapshot.words.ranked("import", file_ids_json=None, limit=50)
+        chunks = snapshot.chunks.by_id([chunk_id for chunk_id, _ in matches])
         if len(chunks) != len(matches):
             raise AssertionError("words lead to a chunk that is not there")
 

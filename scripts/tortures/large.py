@@ -62,6 +62,6 @@ def _make_many(directory: Path, n_files: int) -> None:
 def _measured_run(data_dir: Path, root: Path) -> tuple[int, int, int]:
     run_index(data_dir, root, merge_at=_MERGE_AT)
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
-        n_known = sum(len(snapshot.known_files_within(path)) for path in snapshot.directories())
-        n_chunks = snapshot.n_chunks
+        n_known = sum(len(snapshot.files.within(path)) for path in snapshot.directories.all())
+        n_chunks = snapshot.chunks.count()
     return n_known, n_chunks, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

@@ -64,9 +64,9 @@ def require_nothing_private(stage: Stage, when: str) -> None:
 def _private(data_dir: Path, words: tuple[str, str]) -> list[str]:
     found = []
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
-        for root in snapshot.directories():
-            for path in snapshot.known_files_within(root):
-                texts = [chunk.chunk.text for chunk in snapshot.chunks_of(path)]
+        for root in snapshot.directories.all():
+            for path in snapshot.files.within(root):
+                texts = [chunk.chunk.text for chunk in snapshot.chunks.of_file(path)]
                 found += [f"{path}: {text[:80]}" for text in (path, *texts) if any(word in text for word in words)]
     with contextlib.closing(sqlite3.connect(f"file:{data_dir / 'data.db'}?mode=ro", uri=True)) as connection:
         for query in _COLUMNS:

@@ -187,15 +187,15 @@ def contents(data_dir: Path) -> dict[str, Any]:
     vectorstore = EmbeddedVectorStore(Generations(data_dir / "qdrant" / "directory-indexer"), dimensions=DIMENSIONS)
     nearest, found = Nearest(place=vectorstore.place, vectorstore=lambda _: vectorstore), {}
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
-        for root in snapshot.directories():
-            for path, known in snapshot.known_files_within(root).items():
-                chunks = snapshot.chunks_of(path)
+        for root in snapshot.directories.all():
+            for path, known in snapshot.files.within(root).items():
+                chunks = snapshot.chunks.of_file(path)
                 vectors = nearest.vectors(snapshot, [chunk.chunk_id for chunk in chunks])
                 found[path.removeprefix(root)] = (
                     (known.state, known.reason, known.hash, [chunk.chunk for chunk in chunks]),
                     [vectors.get(chunk.chunk_id) for chunk in chunks],
                 )
-        n_rows = snapshot.count_words_rows()
+        n_rows = snapshot.words.count_rows()
     vectorstore.close()
     with contextlib.closing(sqlite3.connect(data_dir / "data.db")) as connection:
         words = connection.execute("SELECT term, doc, cnt FROM chunks_vocab ORDER BY term").fetchall()

@@ -127,7 +127,7 @@ def test_a_cursor_beyond_all_hits_finds_nothing(indexed: Shell) -> None:
 
 def test_a_run_that_was_killed_is_not_said_to_go_on(indexed: Shell) -> None:
     with DocStore(indexed.data_dir / "data.db").transaction() as transaction:
-        transaction.start_run(pid=1, host="here", verb=Verb.INDEX, directories=[])
+        transaction.runs.start(pid=1, host="here", verb=Verb.INDEX, directories=[])
     assert indexed.json("search", "carrots", "--mode", "keyword")["index"]["running"] is False
     with write_lock(indexed.data_dir / "write.lock", wait=False):
         assert indexed.json("search", "carrots", "--mode", "keyword")["index"]["running"] is True
@@ -226,7 +226,7 @@ def test_forget_says_what_it_cannot_remove(indexed: Shell) -> None:
 def test_forget_says_when_another_command_still_reads_what_was_forgotten(indexed: Shell) -> None:
     said = "another command is reading the index; what it still holds on to leaves the disk with the next run"
     with DocStore(indexed.data_dir / "data.db").snapshot() as snapshot:
-        assert snapshot.directories()
+        assert snapshot.directories.all()
         assert said in indexed.run("forget", indexed.docs).stderr
     indexed.run("index", indexed.docs)
     assert said not in indexed.run("forget", indexed.docs).stderr

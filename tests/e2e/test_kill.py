@@ -32,13 +32,13 @@ def _contents(data_dir: Path) -> dict[str, object]:
     nearest = Nearest(place=vectorstore.place, vectorstore=lambda _: vectorstore)
     contents: dict[str, object] = {}
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
-        for directory in snapshot.directories():
-            for path, known in snapshot.known_files_within(directory).items():
-                chunks = snapshot.chunks_of(path)
+        for directory in snapshot.directories.all():
+            for path, known in snapshot.files.within(directory).items():
+                chunks = snapshot.chunks.of_file(path)
                 vectors = nearest.vectors(snapshot, [chunk.chunk_id for chunk in chunks])
                 shown = [(chunk.chunk, Rounded(vectors[chunk.chunk_id])) for chunk in chunks]
                 contents[path] = (known.hash, known.state, shown)
-        contents["words"] = snapshot.count_words_rows()
+        contents["words"] = snapshot.words.count_rows()
     vectorstore.close()
     return contents
 
@@ -54,7 +54,7 @@ def _send_in(phase: Phase, number: signal.Signals, process: subprocess.Popen[byt
         if not database.exists():
             continue
         with DocStore(database).snapshot() as snapshot:
-            runs = snapshot.latest_runs(1)
+            runs = snapshot.runs.latest(1)
         if runs and runs[0].progress.phase is phase:
             break
     process.send_signal(number)
@@ -135,4 +135,4 @@ def test_an_interrupt_ends_a_run_whatever_a_parser_does(tmp_path: Path) -> None:
 
     assert run.returncode == 130
     with DocStore(tmp_path / "data" / "data.db").snapshot() as snapshot:
-        assert len(snapshot.known_files_within(file_path(hostile))) < 20
+        assert len(snapshot.files.within(file_path(hostile))) < 20

@@ -76,7 +76,7 @@ def test_a_damaged_page_is_noticed_by_a_check_of_the_whole(tmp_path: Path, page:
     path = tmp_path / "data.db"
     store = DocStore(path)
     with store.transaction() as transaction:
-        transaction.set_meta("text", "x" * 100_000)
+        transaction.meta.set("text", "x" * 100_000)
     store.checkpoint()
     content = bytearray(path.read_bytes())
     content[page * 4096 : page * 4096 + 2048] = b"\xa5" * 2048
@@ -89,38 +89,38 @@ def test_what_was_found_out_about_one_moment_does_not_outlive_it(tmp_path: Path)
     ours, theirs = DocStore(tmp_path / "data.db"), DocStore(tmp_path / "data.db")
     for number, writer in enumerate((theirs, ours, theirs)):
         with ours.snapshot() as snapshot:
-            assert len(snapshot.directories()) == number
+            assert len(snapshot.directories.all()) == number
         with writer.transaction() as transaction:
-            transaction.add_directory(file_path(f"/home/{number}"))
+            transaction.directories.add(file_path(f"/home/{number}"))
     with ours.snapshot() as snapshot:
-        assert len(snapshot.directories()) == 3
+        assert len(snapshot.directories.all()) == 3
         with theirs.transaction() as transaction:
-            transaction.add_directory(file_path("/home/late"))
-        assert len(snapshot.directories()) == 3
+            transaction.directories.add(file_path("/home/late"))
+        assert len(snapshot.directories.all()) == 3
 
 
 def test_what_was_written_and_undone_is_not_remembered(tmp_path: Path) -> None:
     docstore = DocStore(tmp_path / "data.db")
     with contextlib.suppress(ZeroDivisionError), docstore.transaction() as transaction:
-        transaction.add_directory(file_path("/home/undone"))
+        transaction.directories.add(file_path("/home/undone"))
         raise ZeroDivisionError
     with docstore.snapshot() as snapshot:
-        assert snapshot.directories() == {}
+        assert snapshot.directories.all() == {}
 
 
 @posix
 def test_a_database_put_in_the_place_of_another_is_the_one_that_is_read(tmp_path: Path) -> None:
     docstore, other = DocStore(tmp_path / "data.db"), DocStore(tmp_path / "other.db")
     with other.transaction() as transaction:
-        transaction.add_directory(file_path("/home/other"))
+        transaction.directories.add(file_path("/home/other"))
     other.checkpoint()
     other.close()
     with docstore.snapshot() as snapshot:
-        assert snapshot.directories() == {}
+        assert snapshot.directories.all() == {}
     set_aside(tmp_path / "data.db")
     (tmp_path / "other.db").rename(tmp_path / "data.db")
     with docstore.snapshot() as snapshot:
-        assert list(snapshot.directories()) == ["/home/other"]
+        assert list(snapshot.directories.all()) == ["/home/other"]
 
 
 def test_more_threads_ask_than_connections_are_kept(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_more_threads_ask_than_connections_are_kept(tmp_path: Path) -> None:
     def ask(_: int) -> int:
         with docstore.snapshot() as snapshot:
             together.wait()
-            return len(snapshot.directories())
+            return len(snapshot.directories.all())
 
     with ThreadPoolExecutor(12) as threads:
         assert list(threads.map(ask, range(12))) == [0] * 12
@@ -142,11 +142,11 @@ def test_a_checkpoint_gives_all_unused_pages_back(tmp_path: Path) -> None:
     path = tmp_path / "data.db"
     store = DocStore(path)
     with store.transaction() as transaction:
-        transaction.set_meta("large", "x" * 1_000_000)
+        transaction.meta.set("large", "x" * 1_000_000)
     store.checkpoint()
     full = path.stat().st_size
     with store.transaction() as transaction:
-        transaction.forget_meta("large")
+        transaction.meta.forget("large")
     store.checkpoint()
     assert path.stat().st_size < full - 900_000
 

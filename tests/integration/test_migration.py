@@ -110,7 +110,7 @@ def test_both_places_answer_until_one_of_them_is_written_to(setting: Setting) ->
     assert (report.outcome, report.n_vectors, report.n_copied) == (Outcome.COMPLETED, N_FILES, N_FILES)
     assert report.n_same_hits == report.n_compared_hits == 200
     with setting.here.docstore.snapshot() as snapshot:
-        progress = snapshot.latest_runs(1)[0].progress
+        progress = snapshot.runs.latest(1)[0].progress
     assert progress.chunks_done == progress.chunks_total == N_FILES
     assert _semantic(setting.here)[0] == _semantic(setting.there)[0] == "note7.md"
     setting.there.write("new.md", "a new note about subject7\n")
@@ -120,7 +120,7 @@ def test_both_places_answer_until_one_of_them_is_written_to(setting: Setting) ->
         _semantic(setting.here)
     assert "dirindex migrate --to-embedded" in str(caught.value.hint)
     [degraded] = setting.here.searcher.search(SearchRequest(QUERY)).degraded
-    assert degraded.startswith("answered by words alone: the vectors of the index are on a Qdrant server")
+    assert degraded.startswith("answered by keywords alone: the vectors of the index are on a Qdrant server")
 
 
 def test_there_and_back_again(setting: Setting, fresh: Callable[[Index], dict[str, object]]) -> None:

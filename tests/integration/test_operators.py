@@ -44,7 +44,7 @@ def test_no_mode_finds_what_the_query_rules_out(index: Index, query: str, wanted
 def test_a_type_that_there_is_not_is_said_to_be_none(index: Index, name: str, hint: str) -> None:
     index.write("red.md", _TEXTS["red.md"])
     index.run()
-    with pytest.raises(UsageError, match=re.escape(f"there is no type '{name}'")) as refused:
+    with pytest.raises(UsageError, match=re.escape(f"unknown type '{name}'")) as refused:
         index.names("harbour", kinds=(name,))
     assert hint in (refused.value.hint or "")
     assert index.names(f"harbour type:{name}") == []

@@ -51,7 +51,7 @@ def test_what_has_only_common_words_follows_what_has_a_rare_one(index: Index, mo
         index.write(f"{number}.md", f"{'kernel ' if number < 4 else ''}memory of subject{number}\n")
     index.run()
     with index.docstore.snapshot() as snapshot:
-        assert plan_match(parse_query("kernel memory"), snapshot).narrow
+        assert plan_match(parse_query("kernel memory"), snapshot.words).narrow
     pages = [index.names("kernel memory", mode=SearchMode.KEYWORD, limit=limit) for limit in (3, 10, 70)]
     assert [len(page) for page in pages] == [3, 10, 70]
     assert set(pages[1][:4]) == {"0.md", "1.md", "2.md", "3.md"}

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.paths import FilePath
+from directory_indexer.docstore.words import Words
+from directory_indexer.paths import FilePath, file_path
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.searching import scope as scopes
 from directory_indexer.searching.answers import SearchMode
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from indexes import Index
 
 
@@ -45,5 +48,63 @@ def test_the_rows_of_a_part_are_those_of_its_chunks(index: Index, part: FilePath
     with index.docstore.snapshot() as snapshot:
         resolved = scopes.resolve_scope(snapshot, index.request("apples", scope=(part,)), parse_query("apples"))
         paths = [FilePath(os.path.join(part, name)) for name in os.listdir(os.fspath(part))]
-        rows = sorted(chunk.id for path in paths for chunk in snapshot.chunks_of(path))
+        rows = sorted(chunk.id for path in paths for chunk in snapshot.chunks.of_file(path))
     assert resolved.rows == (rows[0], rows[-1])
+
+
+def test_a_search_in_one_of_two_directories_answers_from_that_one_alone(index: Index, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "b.md").write_text("apples of the other directory\n", encoding="utf-8")
+    index.write("a.md", "apples of this directory\n")
+    index.run(index.root, other)
+    for mode in SearchMode:
+        hits = index.search("apples", mode=mode, scope=(file_path(other),))
+        assert [hit.path for hit in hits] == [file_path(other / "b.md")]
+        both = index.search("apples", mode=mode, scope=(file_path(other), file_path(index.root)))
+        assert len(both) == 2
+
+
+@pytest.mark.parametrize("n_files", [300])
+def test_a_search_above_a_large_directory_finds_by_meaning_what_is_in_it(index: Index, n_files: int) -> None:
+    """More files than are named to the vector store one by one."""
+    for number in range(n_files):
+        index.write(f"{number}.md", f"pear{number}\n")
+    index.write("wanted.md", "harbour boats\n")
+    index.run()
+    above = file_path(index.root.parent)
+    hits = index.search("harbour boats", mode=SearchMode.SEMANTIC, scope=(above,), limit=1)
+    assert [hit.path for hit in hits] == [file_path(index.root / "wanted.md")]
+
+
+def test_a_scope_counts_the_files_that_have_text(index: Index) -> None:
+    index.write("part/a.md", "apples\n")
+    (index.root / "part/b.bin").write_bytes(b"\0\1\2" * 50)
+    index.write("rest/c.md", "apples\n")
+    index.run()
+    part = file_path(index.root / "part")
+    with index.docstore.snapshot() as snapshot:
+        resolved = scopes.resolve_scope(snapshot, index.request("apples", scope=(part,)), parse_query("apples"))
+        assert resolved.file_ids is not None
+        assert len(resolved.file_ids) == 1
+
+
+def test_an_answer_tells_of_the_moment_that_it_was_drawn_from(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is indexed after the words were looked up is in neither the hits nor the summary."""
+    index.write("a.md", "apples\n")
+    index.run()
+    ranked = Words.ranked
+
+    def ranked_before_a_run(words: Words, *arguments: object, **options: object) -> object:
+        found = ranked(words, *arguments, **options)  # type: ignore[arg-type]
+        monkeypatch.setattr(Words, "ranked", ranked)
+        index.write("b.md", "apples and more\n")
+        index.run()
+        return found
+
+    monkeypatch.setattr(Words, "ranked", ranked_before_a_run)
+    result = index.searcher.search(index.request("apples", mode=SearchMode.KEYWORD))
+    assert (len(result.hits), result.summary.n_files) == (1, 1)
+    later = index.searcher.search(index.request("apples", mode=SearchMode.KEYWORD))
+    assert (len(later.hits), later.summary.n_files) == (2, 2)
+    assert result.state != later.state

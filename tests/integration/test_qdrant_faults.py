@@ -128,7 +128,7 @@ def test_nobody_listens(setting: Setting) -> None:
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     setting.run()
     setting.lead(url=url)
-    assert f"answered by words alone: no Qdrant server answers at {url}" in setting.degraded()
+    assert f"answered by keywords alone: no Qdrant server answers at {url}" in setting.degraded()
     assert "docker run -p" in setting.refused()
     setting.index.write("new.md", "A new note.\n")
     report = setting.run()
@@ -220,7 +220,7 @@ def test_trouble_that_stays_loses_nothing(setting: Setting, kind: str, details: 
     assert setting.run().n_embedded == 0
     assert setting.semantic()[0] == "keys.md"
     with setting.index.docstore.snapshot() as snapshot:
-        assert setting.index.vectorstore.count(snapshot.vectors.generation(setting.index.vectorstore.place)) == 2
+        assert setting.index.vectorstore.count(snapshot.collections.generation(setting.index.vectorstore.place)) == 2
 
 
 @pytest.mark.parametrize(
@@ -255,9 +255,9 @@ def test_the_key_is_wrong(setting: Setting) -> None:
 def test_a_proxy_that_finds_nothing_has_lost_nothing(setting: Setting) -> None:
     setting.run()
     setting.fail(EVERYTHING, "status", status=404)
-    assert "does not know what Qdrant servers know" in setting.refused()
+    assert "is not a Qdrant server" in setting.refused()
     setting.index.write("new.md", "A new note.\n")
-    assert "does not know what Qdrant servers know" in setting.run().unavailable
+    assert "is not a Qdrant server" in setting.run().unavailable
     setting.server.fail()
     assert setting.run().n_embedded == 0
 
@@ -432,7 +432,7 @@ def test_a_certificate_is_trusted_only_if_its_authority_is_named(
 def test_a_file_that_is_no_certificate_is_refused(setting: Setting, safe_server: Server, tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("this is no certificate")
     setting.lead(url=safe_server.url, ca_file=tmp_path / "ca.pem")
-    assert f"'{tmp_path / 'ca.pem'}' is no certificate" in setting.run().unavailable
+    assert f"'{tmp_path / 'ca.pem'}' is not a certificate" in setting.run().unavailable
     setting.lead(ca_file=tmp_path / "missing.pem")
     assert f"'{tmp_path / 'missing.pem'}' cannot be read" in setting.run().unavailable
 

@@ -57,8 +57,8 @@ def settled(index: Index) -> Index:
 
 def names_of_settled(index: Index) -> set[str]:
     with index.docstore.snapshot() as snapshot:
-        [directory_id] = snapshot.directories().values()
-        settled = snapshot.known(directory_id, recipe=index.fingerprint.recipe).settled
+        [directory_id] = snapshot.directories.all().values()
+        settled = snapshot.files.known(directory_id, recipe=index.fingerprint.recipe).settled
     return {path.removeprefix(str(index.root)).lstrip(os.sep) for path in settled.directories}
 
 

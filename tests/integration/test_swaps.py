@@ -108,7 +108,7 @@ def test_a_tracked_root_that_became_a_link_is_unavailable_and_keeps_its_files(
     )
     assert report.unavailable_roots == (file_path(index.root),)
     with index.docstore.snapshot() as snapshot:
-        assert list(snapshot.directories()) == [file_path(index.root)]
+        assert list(snapshot.directories.all()) == [file_path(index.root)]
     assert [hit.text for hit in index.search("what was there")] == ["what was there"]
 
 
@@ -117,7 +117,7 @@ def test_a_resolved_path_is_not_resolved_again_by_the_run_that_gets_it(index: In
     report = index.run(options=IndexOptions(is_exact=True))
     assert report.unavailable_roots == (file_path(index.root),)
     with index.docstore.snapshot() as snapshot:
-        assert snapshot.directories() == {}
+        assert snapshot.directories.all() == {}
 
 
 def test_a_directory_above_a_tracked_root_that_became_a_link_makes_it_unavailable(

@@ -109,7 +109,7 @@ def test_while_a_switch_is_under_way_the_old_vectors_answer_with_the_old_model(i
     for number in (0, 11, 12, N_FILES - 1):
         assert by_meaning(index, f"town{number:02}") == [f"{number:02}.md"]
     [notice] = index.searcher.search(index.request("town07")).degraded
-    assert notice == f"12 of 24 chunks wait to be embedded anew; until then {old.space.name} answers"
+    assert notice == f"12 of 24 chunks wait to be embedded again; until then {old.space.name} answers"
 
 
 def test_what_is_forgotten_in_the_middle_of_a_switch_leaves_no_vector_of_either_model(
@@ -124,8 +124,10 @@ def test_what_is_forgotten_in_the_middle_of_a_switch_leaves_no_vector_of_either_
     run_for(index, 3)
     index.indexer.forget(str(other))
     with index.docstore.snapshot() as snapshot:
-        former = set(index.vectorstore.ids(snapshot.vectors.answering_generation(index.vectorstore.place)))
-        chunks = {chunk.chunk_id for number in range(N_FILES) for chunk in snapshot.chunks_of(_path(index, number))}
+        former = set(index.vectorstore.ids(snapshot.collections.answering_generation(index.vectorstore.place)))
+        chunks = {
+            chunk.chunk_id for number in range(N_FILES) for chunk in snapshot.chunks.of_file(_path(index, number))
+        }
     assert former == chunks
     assert by_meaning(index, "town23") == ["23.md"]
     index.run(options=CONSENT)
@@ -139,7 +141,7 @@ def test_words_answer_while_a_switch_is_under_way_and_the_old_model_is_gone(inde
     index.former_embedders.clear()
     result = index.searcher.search(index.request("town07"))
     assert result.hits[0].path.endswith("07.md")
-    assert "answered by words alone" in result.degraded[0]
+    assert "answered by keywords alone" in result.degraded[0]
     with pytest.raises(ProviderError, match=old.space.name):
         by_meaning(index, "town07")
 
@@ -232,7 +234,7 @@ def test_a_switch_is_complete_when_nothing_is_left_to_embed(index: Index, old: F
     report = index.run()
     assert report.n_pending == 0
     with index.docstore.snapshot() as snapshot:
-        assert not snapshot.vectors.is_switching
+        assert not snapshot.collections.is_switching
     del old
 
 

@@ -229,7 +229,7 @@ def test_vectors_that_wait_to_be_used_again_outlive_a_merge(index: Index) -> Non
     assert (report.n_embedded, report.n_reused) == (0, 1)
     index.vectorizer.merge_all()
     with index.docstore.snapshot() as snapshot:
-        assert index.vectorstore.count(snapshot.vectors.generation(index.vectorstore.place)) == 1
+        assert index.vectorstore.count(snapshot.collections.generation(index.vectorstore.place)) == 1
 
 
 def test_forget_removes_everything_of_a_directory(index: Index) -> None:
@@ -240,7 +240,7 @@ def test_forget_removes_everything_of_a_directory(index: Index) -> None:
         index.search("rotate keys")
     assert KEYS.split()[2].encode() not in index.docstore.path.read_bytes()
     with index.docstore.snapshot() as snapshot:
-        assert index.vectorstore.count(snapshot.vectors.generation(index.vectorstore.place)) == 0
+        assert index.vectorstore.count(snapshot.collections.generation(index.vectorstore.place)) == 0
 
 
 def test_a_directory_that_was_forgotten_meanwhile_is_not_tracked_again_by_whoever_watches_it(index: Index) -> None:
@@ -249,7 +249,7 @@ def test_a_directory_that_was_forgotten_meanwhile_is_not_tracked_again_by_whoeve
     index.indexer.forget(str(index.root))
     assert index.run(options=IndexOptions(tracked_only=True)).outcome is Outcome.COMPLETED
     with index.docstore.snapshot() as snapshot:
-        assert not snapshot.directories()
+        assert not snapshot.directories.all()
 
 
 def test_a_run_that_is_stopped_goes_on_where_it_ended(index: Index, fresh: Fresh) -> None:
@@ -324,7 +324,7 @@ def test_what_cannot_be_reached_any_more_can_be_forgotten_by_itself(index: Index
     index.run()
     shutil.rmtree(keys.parent)
     with index.docstore.transaction() as transaction:
-        transaction.set_mounts(1, {file_path(keys.parent): ""})
+        transaction.directories.set_mounts(1, {file_path(keys.parent): ""})
     assert index.run().n_failed == 1
     assert index.names("rotate keys")[0] == "drive/keys.md"
     assert index.indexer.forget(str(keys.parent)) == 1
@@ -347,7 +347,7 @@ def test_an_ignore_file_outside_of_the_directory_that_fails_is_told_but_is_no_fi
     rules.write_text("#" * (MAX_FILE_BYTES + 1), encoding="utf-8")
     assert [failure.path for failure in index.run().failures] == [str(rules)]
     with index.docstore.snapshot() as snapshot:
-        assert snapshot.failures(within=None, limit=9) == ()
+        assert snapshot.files.failures(within=None, limit=9) == ()
 
 
 def _delete(vectors: Path) -> None:
@@ -381,7 +381,7 @@ def test_lost_vectors_are_made_again_from_the_stored_texts(
     damage(index.data_dir / "qdrant")
     answer = index.searcher.search(SearchRequest("rotate the keys"))
     assert [hit.path for hit in answer.hits] == [f"{index.root}/keys.md"]
-    assert "answered by words alone" in answer.degraded[0]
+    assert "answered by keywords alone" in answer.degraded[0]
     with pytest.raises(VectorsLostError):
         index.search("rotate the keys", mode=SearchMode.SEMANTIC)
     report = index.run()
@@ -409,7 +409,7 @@ def test_vectors_of_another_state_of_the_database_are_made_again(index: Index, f
     index.write("soup.md", SOUP)
     index.run()
     with index.docstore.transaction() as transaction:
-        transaction.publish_generation(index.vectorstore.place, 1)
+        transaction.vectors.publish(index.vectorstore.place, 1)
     assert index.run().n_embedded == 2
     assert index.contents() == fresh(index)
 
@@ -426,7 +426,7 @@ def test_a_directory_is_forgotten_although_its_vectors_are_lost(index: Index) ->
 def test_after_a_run_that_was_cut_off_no_file_is_parsed_in_the_process(index: Index) -> None:
     index.extract = hostile_formats.tell_process
     with index.docstore.transaction() as transaction:
-        transaction.start_run(pid=1, host="here", verb=Verb.INDEX, directories=[])
+        transaction.runs.start(pid=1, host="here", verb=Verb.INDEX, directories=[])
     index.write("before.txt", "x")
     index.run()
     index.write("after.txt", "y")
@@ -438,8 +438,8 @@ def test_who_waits_or_may_not_wait_is_told_who_writes_and_how_far_it_is(index: I
     index.write("keys.md", KEYS)
     index.run()
     with index.docstore.transaction() as transaction:
-        run_id = transaction.start_run(pid=4711, host="elsewhere", verb=Verb.INDEX, directories=[FilePath("/docs")])
-        transaction.update_run(run_id, RunProgress(Phase.READING, files_done=30, files_total=40))
+        run_id = transaction.runs.start(pid=4711, host="elsewhere", verb=Verb.INDEX, directories=[FilePath("/docs")])
+        transaction.runs.update(run_id, RunProgress(Phase.READING, files_done=30, files_total=40))
     waited: list[RunProgress] = []
     with write_lock(index.data_dir / "write.lock", wait=False):
         with pytest.raises(LockedError, match=r"process 4711 .* dirindex index /docs \(reading, 75 %\)"):

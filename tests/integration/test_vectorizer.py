@@ -24,13 +24,13 @@ def test_a_place_that_another_text_has_taken_gives_no_vector_to_the_text_that_wa
     index = Index(root=root, data_dir=tmp_path / "data", embedder=FakeEmbedder(4096, batch_size=2))
     path = file_path(index.write("a.md", "whatever"))
     with index.docstore.transaction() as transaction:
-        directory_id = transaction.add_directory(file_path(root))
+        directory_id = transaction.directories.add(file_path(root))
 
     def cut(*texts: str) -> None:
         chunks = tuple(Chunk(number, text, 1, number, number + 1, 1, 1) for number, text in enumerate(texts))
         parsed = ParsedFile(source_file(path), content_hash(b"whatever"), "markdown", "", chunks)
         with index.docstore.transaction() as transaction:
-            transaction.put_file(directory_id, parsed, recipe=1)
+            transaction.files.put(directory_id, parsed, recipe=1)
 
     cut("apple", "pear")
     list(index.vectorizer.embed_pending())
@@ -43,9 +43,9 @@ def test_a_place_that_another_text_has_taken_gives_no_vector_to_the_text_that_wa
     index.vectorizer.merge_all()
 
     with index.docstore.snapshot() as snapshot:
-        chunks = snapshot.chunks_of(path)
+        chunks = snapshot.chunks.of_file(path)
         vectors = index.nearest.vectors(snapshot, [chunk.chunk_id for chunk in chunks])
-        generation, n_vectors = snapshot.vectors.generation(index.vectorizer.place), snapshot.vectors.count_stored()
+        generation, n_vectors = snapshot.collections.generation(index.vectorizer.place), snapshot.vectors.count_stored()
     for chunk in chunks:
         wanted = index.embedder.embed_query(embedding_text(chunk.chunk, path))
         assert vectors[chunk.chunk_id] @ wanted == pytest.approx(1, abs=0.01)

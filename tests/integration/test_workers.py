@@ -21,7 +21,7 @@ from directory_indexer.files import FileFailure, SkippedFile, SourceFile, Stage,
 from directory_indexer.ids import content_hash
 from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest
 from directory_indexer.parsing.parse import ParseOutcome, ParsePolicy, parse_all
-from directory_indexer.parsing.tasks import Limits, Lost, Task
+from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure
 from directory_indexer.parsing.workers import run_tasks
 from directory_indexer.paths import file_path
 
@@ -253,26 +253,26 @@ def test_workers_that_do_not_stay_alive_are_given_up(monkeypatch: pytest.MonkeyP
 
 
 def test_what_cannot_be_handed_back_is_lost() -> None:
-    assert work_on(hostile_formats.make_lock, "item") == {"item": Lost("could not be handed over (TypeError)")}
+    assert work_on(hostile_formats.make_lock, "item") == {"item": WorkerFailure("could not be handed over (TypeError)")}
 
 
 def test_what_is_no_record_is_not_taken_from_a_worker() -> None:
     results = work_on(hostile_formats.hand_over_command, "item")
 
-    assert results == {"item": Lost("could not be handed over (UnpicklingError)")}
+    assert results == {"item": WorkerFailure("could not be handed over (UnpicklingError)")}
 
 
 def test_a_worker_sets_no_attribute_of_a_record() -> None:
     results = work_on(hostile_formats.hand_over_attribute, "item")
 
-    assert results == {"item": Lost("could not be handed over (UnpicklingError)")}
+    assert results == {"item": WorkerFailure("could not be handed over (UnpicklingError)")}
     assert SourceFile(file_path("/a"), 1, 0).size == 1
 
 
 def test_a_result_of_impossible_length_ends_the_worker_and_not_the_run() -> None:
     results = work_on(hostile_formats.claim_length, "item")
 
-    assert results == {"item": Lost("had the process that read it send nonsense")}
+    assert results == {"item": WorkerFailure("had the process that read it send nonsense")}
 
 
 @NEEDS_SIGNALS

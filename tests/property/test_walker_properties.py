@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _NAMES = [
-    *"abA-]",
+    *"abcA-]",
     "ab",
     "ba",
     "aab",

@@ -402,7 +402,7 @@ def test_half_a_character_in_a_value_is_a_mistake(tmp_path: Path, key: str, half
         value = f'"{section}": {{{value}}}'
     file = tmp_path / "config.json"
     file.write_text(f"{{{value}}}")
-    with pytest.raises(ConfigError, match="half of a character"):
+    with pytest.raises(ConfigError, match="unpaired surrogate"):
         load_config(file=file, data_dir=tmp_path, environ={})
 
 

@@ -40,6 +40,8 @@ def _labels(content: bytes) -> list[str]:
         ("a**z", "abcz"),
         ("x/a**z", "x/abcz"),
         ("[a-c]?", "bx"),
+        ("[a-c]", "a"),
+        ("[a-c]", "c"),
         ("[!a-c]", "d"),
         ("[^a-c]", "d"),
         ("[]]", "]"),

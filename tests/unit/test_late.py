@@ -8,7 +8,7 @@ import pytest
 import secret_corpus
 
 from directory_indexer.credentials import formats, key_blocks, named_values, strength, tokens
-from directory_indexer.credentials.late import LatePattern
+from directory_indexer.credentials.lazy_pattern import LazyPattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,9 +24,9 @@ SEED = "Recovery phrase: acid able above absent abuse access act adapt age air a
 TEXTS = [*SAMPLES, *HASHES, SEED]
 
 
-def patterns_in(value: object) -> Iterator[LatePattern]:
+def patterns_in(value: object) -> Iterator[LazyPattern]:
     """Find patterns wherever tables hold them."""
-    if isinstance(value, LatePattern):
+    if isinstance(value, LazyPattern):
         yield value
     elif isinstance(value, dict | tuple):
         for part in value.values() if isinstance(value, dict) else value:
@@ -42,7 +42,7 @@ MARKED = {
 }
 
 
-def spans(pattern: LatePattern, text: str) -> list[tuple[int, int]]:
+def spans(pattern: LazyPattern, text: str) -> list[tuple[int, int]]:
     return [found.span() for found in pattern.finditer(text)]
 
 
@@ -51,10 +51,10 @@ def test_there_are_patterns_with_marks() -> None:
 
 
 @pytest.mark.parametrize("pattern", MARKED.values(), ids=lambda pattern: pattern.marks[0])
-def test_a_pattern_finds_in_a_first_text_what_it_finds_in_any(pattern: LatePattern) -> None:
-    without_marks = LatePattern(pattern.pattern, pattern.flags)
+def test_a_pattern_finds_in_a_first_text_what_it_finds_in_any(pattern: LazyPattern) -> None:
+    without_marks = LazyPattern(pattern.pattern, pattern.flags)
 
     assert any(spans(without_marks, text) for text in TEXTS)
     for text in TEXTS:
-        at_first = LatePattern(pattern.pattern, pattern.flags, marks=pattern.marks)
+        at_first = LazyPattern(pattern.pattern, pattern.flags, marks=pattern.marks)
         assert spans(at_first, text) == spans(without_marks, text)

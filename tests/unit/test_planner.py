@@ -141,6 +141,21 @@ def test_what_lay_below_a_place_where_something_is_mounted_now_stays() -> None:
     assert (done.removed, done.mounts) == ((), {})
 
 
+def test_what_lay_below_a_place_where_a_drive_with_files_is_mounted_now_stays() -> None:
+    drive = listing("sub", "x", is_mount=True, file_system="stick")
+    done = planned(listing("", "a"), drive, of=known("a", "sub/b"))
+    assert done.removed == ()
+    assert [failure.path for failure in done.failures] == [path("sub")]
+
+
+@pytest.mark.parametrize(("recipe", "n_requests"), [(1, 0), (0, 1)])
+def test_a_file_that_was_skipped_is_read_again_in_another_way_and_only_then(recipe: int, n_requests: int) -> None:
+    source = SourceFile(path("a"), 5, OLD)
+    skipped = KnownFile(source, True, None, recipe, FileState.SKIPPED, SkipReason.BINARY)
+    done = planned(listing("", "a"), of={path("a"): skipped})
+    assert (len(done.requests), done.skip_counts[SkipReason.BINARY]) == (n_requests, 1 - n_requests)
+
+
 def test_a_mount_that_is_suddenly_empty_keeps_its_files() -> None:
     mounts = {path("usb"): "stick"}
     empty = (Listing(path("usb"), is_mount=True, file_system="stick"), Listing(path("usb/lost+found")))

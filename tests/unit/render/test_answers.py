@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from directory_indexer.paths import file_path
-from directory_indexer.relevance.evidence import Excerpt
+from directory_indexer.relevance.evidence import Excerpt, Explanation
 from directory_indexer.render.answers import View, get_notes, get_text, search_lines, search_notes, search_rows
 from directory_indexer.render.printable import PathStyle
 from directory_indexer.render.spans import Style, plain
@@ -80,16 +80,24 @@ def test_with_files_each_file_is_one_line_in_the_order_of_its_best_hit(result: S
 
 
 def test_an_explanation_says_where_a_hit_stood_in_each_list(result: SearchResult) -> None:
-    explained = "by words no. 1 (8.12); by meaning no. 3 (0.71); words +0.31; meaning +0.58; quality of the best +0.81"
+    explained = (
+        "keyword rank 1 (score 8.12); semantic rank 3 (score 0.71); keyword +0.31; semantic +0.58; top_quality +0.81"
+    )
     assert explained in plain(search_lines(result, paths=AT_HOME, explain=True))
     assert search_rows(result, explain=True).rstrip("\n").split("\t")[4] == explained
 
 
 def test_an_explanation_leaves_out_what_adds_nothing(result: SearchResult, hit: Hit) -> None:
-    signals = (("words", 0.31), ("file name", 0.0), ("beside the code", -0.0), ("meaning", 0.004))
+    signals = (("keyword", 0.31), ("file_name", 0.0), ("test_or_example", -0.0), ("semantic", 0.004))
     explained = hit._replace(explanation=hit.explanation._replace(signals=signals))
     shown = search_rows(result._replace(hits=(explained,)), explain=True)
-    assert shown.rstrip("\n").endswith("; words +0.31")
+    assert shown.rstrip("\n").endswith("; keyword +0.31")
+
+
+def test_an_explanation_never_says_of_what_has_a_score_that_it_was_not_found(result: SearchResult, hit: Hit) -> None:
+    explained = hit._replace(explanation=Explanation(None, 2.5, None, None))
+    shown = search_rows(result._replace(hits=(explained,)), explain=True)
+    assert shown.rstrip("\n").endswith("\tkeyword below the top results (score 2.50); no semantic score")
 
 
 def test_in_a_pipe_a_hit_is_one_row_of_fields(result: SearchResult) -> None:
@@ -127,7 +135,10 @@ def test_a_name_that_is_no_unicode_reaches_a_pipe_as_the_same_bytes(result: Sear
 
 def test_what_a_reader_must_know_is_said(result: SearchResult) -> None:
     assert search_notes(result) == ()
-    assert search_notes(result._replace(hits=(), degraded=("by words alone",))) == ("by words alone", "nothing found")
+    assert search_notes(result._replace(hits=(), degraded=("by keywords alone",))) == (
+        "by keywords alone",
+        "nothing found",
+    )
     assert "nothing matches well" in search_notes(result._replace(is_weak=True))[0]
 
 

@@ -33,7 +33,7 @@ def test_an_address_is_read(text: str, address: HttpAddress) -> None:
 
 @pytest.mark.parametrize("text", ["", "8765", "localhost", "::1:80", "127.0.0.1:99999", "127.0.0.1:x", "a b:c"])
 def test_what_is_no_address_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="no address"):
+    with pytest.raises(UsageError, match="invalid address"):
         parse_address(text)
 
 

@@ -159,16 +159,18 @@ def test_as_many_as_fit_are_found(most: int, limit: int) -> None:
 
 def test_a_cursor_leads_on_in_the_same_question_and_knows_when_the_index_has_changed() -> None:
     shown = (b"abc", b"def")
-    cursor = cursor_for(shown, question=["a"], generation="1")
-    assert position_of(cursor, question=["a"], generation="1") == Position(shown)
-    assert position_of(cursor, question=["a"], generation="2") == Position(shown, has_changed=True)
-    assert position_of("", question=["a"], generation="1") == Position()
+    cursor = cursor_for(shown, question=["a"], state="1")
+    position = position_of(cursor, question=["a"])
+    assert position.shown == shown
+    assert (position.is_before("1"), position.is_before("2")) == (False, True)
+    assert position_of("", question=["a"]) == Position()
+    assert not Position().is_before("1")
     with pytest.raises(ArgumentError, match="another question"):
-        position_of(cursor, question=["b"], generation="1")
+        position_of(cursor, question=["b"])
 
 
 @given(st.text(max_size=200))
 def test_a_forged_cursor_is_refused(cursor: str) -> None:
     if cursor:
         with pytest.raises(ArgumentError, match="without cursor"):
-            position_of(cursor, question=["a"], generation="1")
+            position_of(cursor, question=["a"])

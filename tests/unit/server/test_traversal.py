@@ -152,7 +152,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 @pytest.fixture(scope="module")
 def root(app: App) -> Path:
     with app.docstore.snapshot() as snapshot:
-        return Path(next(iter(snapshot.directories())))
+        return Path(next(iter(snapshot.directories.all())))
 
 
 def test_there_are_at_least_sixty_attempts() -> None:
@@ -257,6 +257,23 @@ def test_what_the_operator_allows_can_be_added(root: Path) -> None:
     new = file_path(root.parent / "outside")
     assert to_index(str(new), tracked=[file_path(root)], allowed=[new]) == (new,)
     assert to_index("", tracked=[file_path(root)], allowed=[new]) == (file_path(root), new)
+
+
+def test_a_link_inside_an_allowed_directory_does_not_lead_out_of_it(tmp_path: Path) -> None:
+    allowed, outside = tmp_path / "allowed", tmp_path / "outside"
+    (outside / "sub").mkdir(parents=True)
+    allowed.mkdir()
+    (allowed / "link").symlink_to(outside)
+    for name in (f"{allowed}/link", f"{allowed}/link/sub", "link"):
+        with pytest.raises(UsageError):
+            to_index(name, tracked=[], allowed=[file_path(allowed)])
+
+
+def test_a_directory_around_an_allowed_one_is_not_allowed(tmp_path: Path) -> None:
+    allowed = tmp_path / "around/allowed"
+    allowed.mkdir(parents=True)
+    with pytest.raises(UsageError):
+        to_index(str(allowed.parent), tracked=[], allowed=[file_path(allowed)])
 
 
 def test_nothing_can_be_indexed_where_nothing_is_tracked_or_allowed() -> None:

@@ -11,7 +11,7 @@ with lazily:
     from directory_indexer.walker.ignore import Rules
 
 
-class LateRules:
+class LazyRules:
     """The rules in force in a directory, or what they are to be made of.
 
     `key` stands for everything that they follow from, beside the path of the directory: while it is the same, so are
@@ -22,18 +22,18 @@ class LateRules:
         self.key = key
         self.made: Rules | Step = rules
 
-    def leading_to(self, change: Callable[[Rules], Rules], *, key: bytes | None) -> LateRules:
+    def leading_to(self, change: Callable[[Rules], Rules], *, key: bytes | None) -> LazyRules:
         """Give the rules that a change makes of these."""
-        return LateRules(key, Step(self, change))
+        return LazyRules(key, Step(self, change))
 
-    def entering(self, directory_name: str) -> LateRules:
+    def entering(self, directory_name: str) -> LazyRules:
         """Give the rules as they stand in a sub-directory, before its own."""
         return self.leading_to(lambda rules: rules.enter(directory_name), key=self.key)
 
-    def now(self) -> Rules:
+    def resolve(self) -> Rules:
         """Work the rules out."""
         # Without recursion: directories may lie in each other ten thousand deep.
-        waiting: list[tuple[LateRules, Step]] = []
+        waiting: list[tuple[LazyRules, Step]] = []
         late = self
         while isinstance(late.made, Step):
             waiting.append((late, late.made))
@@ -47,5 +47,5 @@ class LateRules:
 class Step(NamedTuple):
     """How rules follow from those further out."""
 
-    outer: LateRules
+    outer: LazyRules
     change: Callable[[Rules], Rules]

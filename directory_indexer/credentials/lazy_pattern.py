@@ -13,7 +13,7 @@ _MANY_TEXTS = 20
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall")
 
 
-class LatePattern:
+class LazyPattern:
     """A regular expression with the methods of `re.Pattern`.
 
     Where `marks` are given, no text without one of them can match, and nothing is compiled for it: not for the first

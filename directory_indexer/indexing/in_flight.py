@@ -20,7 +20,7 @@ with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.docstore.vectors import PendingChunk
+    from directory_indexer.docstore.embedding_queue import PendingChunk
 
 
 _GRACE_SECONDS = 5.0
@@ -32,25 +32,25 @@ Vectors: TypeAlias = "NDArray[np.float32]"
 
 
 @dataclass(frozen=True, slots=True)
-class Flight:
+class InFlightBatch:
     """A batch in the hands of the embedder: its texts by their hashes, and every chunk that has one of them."""
 
     texts: dict[ContentHash, str]
     chunks: list[PendingChunk]
 
 
-class Flights:
+class InFlightBatches:
     """The batches that the embedder works on."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._pool = ThreadPoolExecutor(embedder.concurrency, thread_name_prefix="embed")
-        self._flying: dict[Future[Vectors], Flight] = {}
+        self._flying: dict[Future[Vectors], InFlightBatch] = {}
         self._failure: ProviderError | VectorStoreError | None = None
         self._stopped_at: float | None = None
 
     @property
-    def is_flying(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether any batch is under way."""
         return bool(self._flying)
 
@@ -61,26 +61,32 @@ class Flights:
 
     def send(self, chunks: Sequence[PendingChunk]) -> None:
         """Send off the texts of chunks; a chunk whose text is under way joins it."""
-        under_way = {digest: flight for flight in self._flying.values() for digest in flight.texts}
+        under_way = {
+            digest: batch_in_flight for batch_in_flight in self._flying.values() for digest in batch_in_flight.texts
+        }
         fresh = [chunk for chunk in chunks if chunk.text_hash not in under_way]
         for chunk in chunks:
             if chunk.text_hash in under_way:
                 under_way[chunk.text_hash].chunks.append(chunk)
         if fresh:
-            flight = Flight({chunk.text_hash: chunk.embedding_text for chunk in fresh}, fresh)
-            future = self._pool.submit(self._embedder.embed_documents, list(flight.texts.values()))
-            self._flying[future] = flight
+            batch_in_flight = InFlightBatch({chunk.text_hash: chunk.embedding_text for chunk in fresh}, fresh)
+            future = self._pool.submit(self._embedder.embed_documents, list(batch_in_flight.texts.values()))
+            self._flying[future] = batch_in_flight
 
-    def landed(self, must_stop: Callable[[], bool]) -> Iterator[tuple[Flight, Vectors, dict[ContentHash, str]]]:
+    def landed(self, must_stop: Callable[[], bool]) -> Iterator[tuple[InFlightBatch, Vectors, dict[ContentHash, str]]]:
         """Wait until some are back; when the run must stop, give up those that take long."""
         done, _ = wait(self._flying, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
         for future in done:
-            flight = self._flying.pop(future)
+            batch_in_flight = self._flying.pop(future)
             try:
-                yield flight, future.result(), {}
+                yield batch_in_flight, future.result(), {}
             except TextsRefusedError as error:
-                digests = list(flight.texts)
-                yield flight, error.vectors, {digests[index]: reason for index, reason in error.reasons.items()}
+                digests = list(batch_in_flight.texts)
+                yield (
+                    batch_in_flight,
+                    error.vectors,
+                    {digests[index]: reason for index, reason in error.reasons.items()},
+                )
             except ProviderError as error:
                 self.fail(error)
         if not done and must_stop():

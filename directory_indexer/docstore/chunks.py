@@ -1,0 +1,159 @@
+"""The chunks of files and their texts."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from directory_indexer.chunker.chunks import Chunk, embedding_text
+from directory_indexer.docstore.meta import MetaWrites
+from directory_indexer.docstore.reading import Reading, batches, marks
+from directory_indexer.docstore.texts import packed, unpacked
+from directory_indexer.docstore.words import FtsSource, WordWrites
+from directory_indexer.ids import ChunkId, chunk_id_bytes, chunk_id_from_bytes, content_hash, new_chunk_id
+from directory_indexer.parsing.outcomes import ParsedFile
+from directory_indexer.paths import FilePath
+
+_ADD_TEXT = "INSERT INTO chunk_texts (id, text) VALUES (?, ?)"
+
+
+_PLAIN_TEXTS = "plain_texts_until"
+
+
+CHUNK_COLUMNS = """
+    c.id, c.chunk_id, f.path, f.kind, f.title, f.mtime_ns,
+    c.ordinal, t.text, c.n_tokens, c.start_char, c.end_char, c.start_line, c.end_line, c.page, c.heading
+"""
+
+
+CHUNK_TABLES = "chunks c JOIN chunk_texts t ON t.id = c.id JOIN files f ON f.id = c.file_id"
+
+
+class IndexedChunk(NamedTuple):
+    """A chunk as the index holds it, with what is known of its file."""
+
+    id: int
+    chunk_id: ChunkId
+    path: FilePath
+    kind: str
+    title: str
+    mtime_ns: int
+    chunk: Chunk
+
+
+class Chunks(Reading):
+    """The chunks of one moment."""
+
+    def count(self) -> int:
+        """Count the chunks."""
+        return self.n_chunks
+
+    def of_file(self, path: FilePath) -> list[IndexedChunk]:
+        """Give all chunks of a file in their order; empty when the file has no text in the index."""
+        rows = self._connection.execute(
+            f"SELECT {CHUNK_COLUMNS} FROM {CHUNK_TABLES} WHERE f.path = ? ORDER BY c.ordinal",  # noqa: S608
+            (path,),
+        )
+        return [indexed_chunk(row) for row in rows]
+
+    def by_id(self, chunk_ids: Iterable[ChunkId]) -> dict[ChunkId, IndexedChunk]:
+        """Give those of the chunks that exist now; the others belong to texts that are gone."""
+        found: dict[ChunkId, IndexedChunk] = {}
+        for batch in batches([chunk_id_bytes(chunk_id) for chunk_id in chunk_ids]):
+            rows = self._connection.execute(
+                f"SELECT {CHUNK_COLUMNS} FROM {CHUNK_TABLES} WHERE c.chunk_id IN ({marks(batch)})",  # noqa: S608
+                batch,
+            )
+            found.update((chunk.chunk_id, chunk) for chunk in map(indexed_chunk, rows))
+        return found
+
+    def rows_of_files(self, file_ids_json: str) -> tuple[int, int]:
+        """Give the first and the last row of the chunks of some files, a JSON array; 0 and 0 when there are none."""
+        first, last = self._connection.execute(
+            "SELECT min(id), max(id) FROM chunks WHERE file_id IN (SELECT value FROM json_each(?))", (file_ids_json,)
+        ).fetchone()
+        return first or 0, last or 0
+
+
+class ChunkWrites:
+    """Put the chunks of files in and take them out, with their texts and full-text rows."""
+
+    def __init__(self, connection: sqlite3.Connection, words: WordWrites, meta: MetaWrites) -> None:
+        self._connection = connection
+        self._words = words
+        self._meta = meta
+
+    def add(self, file_id: int, parsed: ParsedFile) -> None:
+        """Put in the chunks of a file."""
+        first = int(self._connection.execute("SELECT coalesce(max(id), 0) + 1 FROM chunks").fetchone()[0])
+        numbered = list(enumerate(parsed.chunks, first))
+        self._connection.executemany(
+            """INSERT INTO chunks (id, file_id, chunk_id, text_hash, ordinal, n_tokens, start_char, end_char,
+                   start_line, end_line, page, heading) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            [(id_, file_id, *_chunk_values(parsed, chunk)) for id_, chunk in numbered],
+        )
+        self._connection.executemany(_ADD_TEXT, [(id_, packed(chunk.text)) for id_, chunk in numbered])
+        directory = self._connection.execute(
+            "SELECT d.path FROM directories d JOIN files f ON f.directory_id = d.id WHERE f.id = ?", (file_id,)
+        ).fetchone()[0]
+        self._words.add(
+            FtsSource(id_, chunk.text, chunk.heading, parsed.title, parsed.source.path, directory)
+            for id_, chunk in numbered
+        )
+
+    def remove_of(self, path: FilePath) -> None:
+        """Take out the chunks of a file; their vectors become stale."""
+        sources = self._words.sources_of(path)
+        if not sources:
+            return
+        ids = [(source.id,) for source in sources]
+        self._connection.executemany(
+            """INSERT OR IGNORE INTO stale_points (chunk_id, text_hash)
+               SELECT chunk_id, text_hash FROM chunks c WHERE id = ? AND is_embedded = 1
+               AND NOT EXISTS (SELECT 1 FROM pending_vectors p WHERE p.chunk_id = c.chunk_id)""",
+            ids,
+        )
+        self._connection.executemany("DELETE FROM chunk_texts WHERE id = ?", ids)
+        self._connection.executemany("DELETE FROM chunks WHERE id = ?", ids)
+        self._words.remove(sources)
+
+    def pack_texts(self, limit: int) -> bool:
+        """Pack so many of the texts that an older version wrote; tell whether there may be more."""
+        until = self._meta.get(_PLAIN_TEXTS)
+        if until is None:
+            return False
+        rows = self._connection.execute(
+            "SELECT id, text FROM chunk_texts WHERE id <= ? ORDER BY id DESC LIMIT ?", (int(until), limit)
+        ).fetchall()
+        # Rows that shrink where they are would leave their pages half empty.
+        self._connection.executemany("DELETE FROM chunk_texts WHERE id = ?", [(id_,) for id_, _ in rows])
+        self._connection.executemany(_ADD_TEXT, [(id_, packed(unpacked(stored))) for id_, stored in reversed(rows)])
+        if rows:
+            self._meta.set(_PLAIN_TEXTS, str(rows[-1][0] - 1))
+        else:
+            self._meta.forget(_PLAIN_TEXTS)
+        return bool(rows)
+
+
+def indexed_chunk(row: Sequence[object]) -> IndexedChunk:
+    """Make a record of a row of `CHUNK_COLUMNS`."""
+    id_, chunk_id, path, kind, title, mtime_ns = row[:6]
+    ordinal, stored, *place = row[6:15]
+    chunk = Chunk(ordinal, unpacked(stored), *place)  # type: ignore[arg-type]  # the columns stand in the order of the fields
+    return IndexedChunk(id_, chunk_id_from_bytes(chunk_id), FilePath(path), kind, title, mtime_ns, chunk)  # type: ignore[arg-type]
+
+
+def _chunk_values(parsed: ParsedFile, chunk: Chunk) -> tuple[object, ...]:
+    return (
+        new_chunk_id(parsed.source.path, parsed.hash, chunk.ordinal),
+        content_hash(embedding_text(chunk, parsed.source.path).encode()),
+        chunk.ordinal,
+        chunk.n_tokens,
+        chunk.start_char,
+        chunk.end_char,
+        chunk.start_line,
+        chunk.end_line,
+        chunk.page,
+        chunk.heading,
+    )

@@ -1,0 +1,165 @@
+"""Which collection of vectors answers, which takes new ones, and what is published of each."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import NamedTuple
+
+from directory_indexer.docstore.meta import FORMER, GENERATION_KEYS, MetaWrites
+from directory_indexer.docstore.reading import Reading
+from directory_indexer.docstore.vectors import GONE_FORMER, VectorWrites
+from directory_indexer.embedders.space import EmbeddingSpace
+from directory_indexer.errors import IndexMismatchError
+from directory_indexer.vectorstore import VectorPlace
+
+_WHERE = {VectorPlace.EMBEDDED: "in the embedded engine", VectorPlace.SERVER: "on a Qdrant server"}
+
+
+_MOVE = {
+    VectorPlace.EMBEDDED: "dirindex migrate --to-embedded copies them, dirindex index --yes makes them again",
+    VectorPlace.SERVER: "dirindex migrate --to-server URL copies them, dirindex index --yes makes them again",
+}
+
+
+_COLLECTION_KEYS = ("space", "suffix", *GENERATION_KEYS.values())
+
+
+class VectorCollection(NamedTuple):
+    """Vectors of one space in one collection: `space` is None while there are none yet.
+
+    `suffix` is what the name of the collection has behind the configured one; it is empty for the first one.
+    """
+
+    space: EmbeddingSpace | None = None
+    suffix: str = ""
+
+
+class Collections(Reading):
+    """The collections of one moment."""
+
+    def current(self) -> VectorCollection:
+        """Tell which vectors runs add to."""
+        space = self._meta("space")
+        return VectorCollection(_space_from_json(space) if space else None, self._meta("suffix") or "")
+
+    def former(self) -> VectorCollection | None:
+        """Tell which vectors answer until those of another space are complete; None unless a switch is under way."""
+        former = self._meta("former_space")
+        return VectorCollection(_space_from_json(former), self._meta("former_suffix") or "") if former else None
+
+    def left(self) -> VectorCollection | None:
+        """Tell which vectors answered before the last switch: somebody may have read them when they were dropped."""
+        suffix = self._meta("left_suffix")
+        return None if suffix is None or suffix == self.current().suffix else VectorCollection(suffix=suffix)
+
+    def answering(self) -> VectorCollection:
+        """Tell which vectors answer searches."""
+        return self.former() or self.current()
+
+    def generation(self, place: VectorPlace) -> int:
+        """Name the generation in a vector store that belongs to this moment and takes new vectors; 0 is the empty one.
+
+        Raises:
+            IndexMismatchError: the vectors are in another store.
+        """
+        return _generation(self.generations(), place)
+
+    def answering_generation(self, place: VectorPlace) -> int:
+        """Name the generation in a vector store that answers searches; 0 is the empty one.
+
+        Raises:
+            IndexMismatchError: the vectors are in another store.
+        """
+        return _generation(self._generations(FORMER if self.former() else ""), place)
+
+    def generations(self) -> dict[VectorPlace, int]:
+        """Name the generation in each vector store that holds the vectors of this moment; none for an empty index."""
+        return self._generations("")
+
+    def _generations(self, prefix: str) -> dict[VectorPlace, int]:
+        named = {place: int(self._meta(prefix + key) or 0) for place, key in GENERATION_KEYS.items()}
+        return {place: generation for place, generation in named.items() if generation}
+
+    @property
+    def is_switching(self) -> bool:
+        """Tell whether vectors of a former space answer until those of another are complete."""
+        return self._meta("former_space") is not None
+
+
+class CollectionWrites:
+    """Switch from one collection to another."""
+
+    def __init__(self, connection: sqlite3.Connection, meta: MetaWrites, vectors: VectorWrites) -> None:
+        self._connection = connection
+        self._meta = meta
+        self._vectors = vectors
+
+    def set_space(self, space: EmbeddingSpace) -> None:
+        """Remember the space of the first vectors."""
+        self._meta.set("space", json.dumps(space._asdict()))
+
+    def begin_switch(self, suffix: str) -> None:
+        """Start a new set of vectors; the one that answers now goes on answering until the new one is complete.
+
+        Every vector must be in a generation. A switch that is under way is given up for this one.
+        """
+        if not self._meta.get("former_space") and self._meta.get("space"):
+            for key in _COLLECTION_KEYS:
+                self._meta.move(key, FORMER + key)
+            self._connection.execute(
+                "INSERT INTO former_points SELECT chunk_id, text_hash FROM chunks WHERE is_embedded = 1"
+            )
+            self._connection.execute("INSERT OR IGNORE INTO former_points SELECT chunk_id, text_hash FROM stale_points")
+        self._leave()
+        self._meta.set("suffix", suffix)
+
+    def switch_back(self) -> None:
+        """Give up a switch: what answers now takes new vectors again."""
+        self._leave()
+        for key in _COLLECTION_KEYS:
+            self._meta.move(FORMER + key, key)
+        self._connection.execute(
+            """UPDATE chunks AS c SET is_embedded = 1 WHERE EXISTS (
+                   SELECT 1 FROM former_points p WHERE p.chunk_id = c.chunk_id AND p.text_hash = c.text_hash)"""
+        )
+        self._connection.execute(
+            f"INSERT INTO stale_points SELECT p.chunk_id, p.text_hash FROM former_points p WHERE {GONE_FORMER}"  # noqa: S608
+        )
+        self._connection.execute("DELETE FROM former_points")
+
+    def end_switch(self) -> None:
+        """Let the new vectors answer."""
+        self._meta.set("left_suffix", self._meta.get(FORMER + "suffix") or "")
+        self._forget_former()
+
+    def start_over(self) -> None:
+        """Forget every vector and in which space they were."""
+        self._forget_former()
+        self._leave()
+
+    def _forget_former(self) -> None:
+        for key in _COLLECTION_KEYS:
+            self._connection.execute("DELETE FROM meta WHERE key = ?", (FORMER + key,))
+        self._connection.execute("DELETE FROM former_points")
+
+    def _leave(self) -> None:
+        self._vectors.forget_all()
+        self._connection.execute("DELETE FROM refused_chunks")
+        for key in _COLLECTION_KEYS:
+            self._connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+
+
+def _space_from_json(text: str) -> EmbeddingSpace:
+    """Read a remembered space."""
+    return EmbeddingSpace(**json.loads(text))
+
+
+def _generation(generations: dict[VectorPlace, int], place: VectorPlace) -> int:
+    if generations and place not in generations:
+        raise IndexMismatchError(
+            f"the vectors of the index are {_WHERE[next(iter(generations))]}, the configuration looks for them "
+            f"{_WHERE[place]}",
+            hint=_MOVE[place],
+        )
+    return generations.get(place, 0)

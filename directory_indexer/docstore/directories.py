@@ -1,0 +1,127 @@
+"""The tracked directories, and those below them in which nothing needs to be looked at."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Mapping
+
+from directory_indexer.docstore.known import left_out_of
+from directory_indexer.docstore.reading import Reading
+from directory_indexer.docstore.summaries import DirectoryStatus
+from directory_indexer.files import SkipReason
+from directory_indexer.paths import FilePath, os_path
+from directory_indexer.walker.listing import SettledDirectory
+
+
+class Directories(Reading):
+    """The tracked directories of one moment."""
+
+    def all(self) -> dict[FilePath, int]:
+        """List the tracked directories with their ids, sorted by path."""
+
+        def read() -> dict[FilePath, int]:
+            rows = self._connection.execute("SELECT path, id FROM directories ORDER BY path")
+            return {FilePath(row[0]): row[1] for row in rows}
+
+        return self._once("directories", read)
+
+    def mounts(self, directory_id: int) -> dict[FilePath, str]:
+        """Name the file system that a tracked directory lay on when it was last read, and those that began in it."""
+        row = self._connection.execute("SELECT mounts FROM directories WHERE id = ?", (directory_id,)).fetchone()
+        found = json.loads(row[0])
+        # Up to schema 5 it is a list of places.
+        return found if isinstance(found, dict) else dict.fromkeys(found, "")
+
+    def statuses(self) -> tuple[DirectoryStatus, ...]:
+        """Sum up every tracked directory."""
+        rows = self._connection.execute("SELECT id, path, completed_at FROM directories ORDER BY path").fetchall()
+        return tuple(self._status(*row) for row in rows)
+
+    def _status(self, directory_id: int, path: FilePath, completed_at: float | None) -> DirectoryStatus:
+        n_files, n_bytes = self._connection.execute(
+            "SELECT count(*), coalesce(sum(size), 0) FROM files WHERE directory_id = ? AND state = 'indexed'",
+            (directory_id,),
+        ).fetchone()
+        n_chunks, n_embedded = self._connection.execute(
+            """SELECT count(*), coalesce(sum(c.is_embedded), 0)
+               FROM files f JOIN chunks c ON c.file_id = f.id WHERE f.directory_id = ?""",
+            (directory_id,),
+        ).fetchone()
+        skipped = self._connection.execute(
+            """SELECT reason, count(*) FROM files WHERE directory_id = ? AND state = 'skipped'
+               GROUP BY reason ORDER BY count(*) DESC, reason""",
+            (directory_id,),
+        ).fetchall()
+        return DirectoryStatus(
+            path=path,
+            is_available=os.path.isdir(os_path(path)),
+            completed_at=completed_at,
+            n_files=n_files,
+            n_bytes=n_bytes,
+            n_chunks=n_chunks,
+            n_embedded=n_embedded,
+            skipped=tuple((SkipReason(reason), count) for reason, count in skipped),
+            n_failed=self._count(
+                "SELECT count(*) FROM files WHERE directory_id = ? AND state = 'failed'", (directory_id,)
+            ),
+            n_masked=self._count(
+                "SELECT coalesce(sum(n_masked), 0) FROM files WHERE directory_id = ?", (directory_id,)
+            ),
+            n_refused=self._count(
+                """SELECT count(*) FROM refused_chunks r JOIN chunks c ON c.id = r.id JOIN files f ON f.id = c.file_id
+                   WHERE f.directory_id = ?""",
+                (directory_id,),
+            ),
+        )
+
+
+class DirectoryWrites:
+    """Track directories, and settle them."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._unsettled: set[FilePath] = set()
+
+    def add(self, path: FilePath) -> int:
+        """Track a directory and give its id; a tracked one keeps its own."""
+        self._connection.execute(
+            "INSERT INTO directories (path, added_at) VALUES (?, ?) ON CONFLICT DO NOTHING", (path, time.time())
+        )
+        return int(self._connection.execute("SELECT id FROM directories WHERE path = ?", (path,)).fetchone()[0])
+
+    def complete(self, directory_id: int) -> None:
+        """Note that a run has gone through all of a directory."""
+        self._connection.execute("UPDATE directories SET completed_at = ? WHERE id = ?", (time.time(), directory_id))
+
+    def set_mounts(self, directory_id: int, mounts: Mapping[FilePath, str]) -> None:
+        """Remember the file system of a directory, and where others begin in it."""
+        self._connection.execute(
+            "UPDATE directories SET mounts = ? WHERE id = ?", (json.dumps(dict(mounts), sort_keys=True), directory_id)
+        )
+
+    def remove(self, directory_id: int) -> None:
+        """Stop tracking a directory whose files are gone from the index."""
+        self._connection.execute("DELETE FROM directories WHERE id = ?", (directory_id,))
+
+    def settle(self, directory_id: int, settled: Mapping[FilePath, SettledDirectory]) -> None:
+        """Note that nothing needs to be looked at in these while they are as they were; any write to a file ends it."""
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO settled_directories VALUES (?, ?, ?, ?, ?)",
+            [(path, directory_id, one.digest, one.n_files, left_out_of(path, one)) for path, one in settled.items()],
+        )
+
+    def unsettle(self, directories: Iterable[FilePath]) -> None:
+        """Let directories be looked at again."""
+        self._connection.executemany(
+            "DELETE FROM settled_directories WHERE path = ?", [(directory,) for directory in directories]
+        )
+
+    def unsettle_around(self, path: FilePath) -> None:
+        """Let the directory of a path be looked at again."""
+        directory = FilePath(os.path.dirname(path))
+        if directory not in self._unsettled:
+            self._unsettled.add(directory)
+            self.unsettle([directory])

@@ -1,0 +1,51 @@
+"""How the vectors of an index stand at one moment: where they are, and what waits, is stale or refused."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from directory_indexer.docstore.collections import VectorCollection
+from directory_indexer.docstore.store import Snapshot
+from directory_indexer.vectorstore import VectorPlace
+
+
+class VectorState(NamedTuple):
+    """What a step of a run goes by: read once, before the step.
+
+    `n_waiting` chunks have no vector, `n_refused` of them never get one; `n_pending` vectors are in no generation yet.
+    `n_stored` are those that the generation must hold; `n_stale` of its points belong to texts that are gone, and of
+    these the vectors of `n_needless` are not to be reused.
+    """
+
+    collection: VectorCollection
+    former: VectorCollection | None
+    left: VectorCollection | None
+    generation: int
+    n_waiting: int
+    n_refused: int
+    n_pending: int
+    n_stored: int
+    n_stale: int
+    n_needless: int
+
+
+def vector_state(snapshot: Snapshot, place: VectorPlace) -> VectorState:
+    """Read how the vectors stand.
+
+    Raises:
+        IndexMismatchError: they are in another place.
+    """
+    collections, queue, stale = snapshot.collections, snapshot.embedding_queue, snapshot.stale_points
+    n_stale = stale.count()
+    return VectorState(
+        collection=collections.current(),
+        former=collections.former(),
+        left=collections.left(),
+        generation=collections.generation(place),
+        n_waiting=queue.count(),
+        n_refused=queue.count_refused(),
+        n_pending=snapshot.vectors.count_pending(),
+        n_stored=snapshot.vectors.count_stored(),
+        n_stale=n_stale,
+        n_needless=stale.count_needless() if n_stale else 0,
+    )
