@@ -30,6 +30,5 @@ def run_tasks(
     tasks = iter(tasks)
     for first in tasks:
         # A run that changes nothing but notes starts no process, and does without the imports.
-
         with WorkerPool(function, n_workers=n_workers) as pool:
             yield from pool.work(chain([first], tasks), must_stop)
