@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 GC_THRESHOLD = 50_000
-"""After how many new objects Python looks for cycles among them."""
+"""After how many new objects Python looks for cycles among them. A child is told before it can import anything."""
 
 NEUTRAL_DIRECTORY = os.path.dirname(sys.executable) if os.name == "nt" else "/"
 """Where a child works."""

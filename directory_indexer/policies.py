@@ -8,10 +8,11 @@ from pathlib import Path
 from directory_indexer.chunker import CHUNKER_VERSION, ChunkPolicy
 from directory_indexer.config import LoadedConfig
 from directory_indexer.config.settings import Config, EmbeddingConfig, IndexingConfig
+from directory_indexer.credentials import REDACTION_VERSION
 from directory_indexer.embedders import wordpiece
 from directory_indexer.embedders.building import Access, planned_space
 from directory_indexer.embedders.space import EmbeddingSpace
-from directory_indexer.extractors import EXTRACTOR_VERSION, REDACTION_VERSION
+from directory_indexer.extractors import EXTRACTOR_VERSION
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.parsing.parse import ParsePolicy
 from directory_indexer.paths import FilePath, file_path

@@ -6,6 +6,3 @@ from typing import Final
 
 EXTRACTOR_VERSION: Final = 1
 """Changes whenever files would give other documents: they must then be read again."""
-
-REDACTION_VERSION: Final = 2
-"""Changes whenever other secrets would be masked or left out. It stands here since this costs nothing to import."""

@@ -56,8 +56,12 @@ class Format(NamedTuple):
     sniff: Callable[[bytes, bool], bool] | None = None
     """Tells whether a file has the format by its beginning, and whether it has the suffix, which alone says nothing.
 
-    Binary formats have one, and it comes before every name.
+    Binary formats have one, and it comes before every name. It is asked of files that have the suffix or begin with the
+    `header`, and of no others: so it may stand in the module that reads the format, and is imported with it.
     """
+
+    header: bytes = b""
+    """How a file of a binary format begins whose name says nothing."""
 
     opening: bytes = b""
     """How a text of this format begins, as a pattern, for files whose names say nothing; the first that fits counts."""
@@ -75,6 +79,7 @@ class Format(NamedTuple):
 
 
 def _is_pdf(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+    # It stands here since the module that reads PDF takes 2 s to import, and a note may have the suffix.
     # The header may stand anywhere in the first 1024 bytes; without the suffix only the very start is trusted.
     return head.startswith(_PDF_HEADER) or (is_named and _PDF_HEADER in head[:1024])
 
@@ -242,7 +247,7 @@ FORMATS: Final[dict[str, Format]] = {
     "mbox": Format("docs", "mbox", aliases="mail"),
     "notebook": Format("docs", "ipynb", Decoded(extract_notebook), aliases="jupyter"),
     "org": Format("docs", "org", Decoded(extract_markup)),
-    "pdf": Format("docs", "pdf", extract_pdf, is_isolated=True, sniff=_is_pdf),
+    "pdf": Format("docs", "pdf", extract_pdf, is_isolated=True, sniff=_is_pdf, header=_PDF_HEADER),
     "restructuredtext": Format("docs", "rst rest", Decoded(extract_restructuredtext)),
     "subtitles": Format("docs", "srt vtt sbv"),
     "svg": Format("docs", "svg", Decoded(extract_svg), opening=_SVG),

@@ -19,9 +19,8 @@ PLAIN: Final = "text"
 def kind_of(path: FilePath, content: bytes) -> str:
     """Name the kind of a file by its name and its first kilobytes; "text" when nothing more precise is known."""
     name, head = _lower_name(path), content[:_HEAD_BYTES]
-    for kind, suffixes, sniff in _SNIFFED:
-        if sniff(head, name.endswith(suffixes)):
-            return kind
+    if kind := _binary_kind(name, head):
+        return kind
     # UTF-16 differs from ASCII by NULs, which no rule below needs.
     ascii_head = head.replace(b"\0", b"") if b"\0" in head else head
     return _kind_by_name(name, ascii_head) or _kind_by_content(ascii_head.lstrip(_BYTE_ORDER_MARKS)) or PLAIN
@@ -30,12 +29,20 @@ def kind_of(path: FilePath, content: bytes) -> str:
 def expected_kind(path: FilePath) -> str:
     """Name the kind that a file should be by its name, before it is read."""
     name = _lower_name(path)
-    sniffed = next((kind for kind, suffixes, _ in _SNIFFED if name.endswith(suffixes)), None)
-    return sniffed or _kind_by_name(name, b"") or PLAIN
+    binary = next((kind for kind, suffixes, *_ in _BINARY if name.endswith(suffixes)), None)
+    return binary or _kind_by_name(name, b"") or PLAIN
 
 
 def _lower_name(path: FilePath) -> str:
     return path[max(path.rfind("/"), path.rfind("\\")) + 1 :].lower()
+
+
+def _binary_kind(name: str, head: bytes) -> str | None:
+    for kind, suffixes, header, sniff in _BINARY:
+        is_named = name.endswith(suffixes)
+        if (is_named or head.startswith(header)) and sniff(head, is_named):
+            return kind
+    return None
 
 
 def _kind_by_name(name: str, head: bytes) -> str | None:
@@ -149,8 +156,8 @@ def _by_word(words_of: Callable[[Format], str]) -> dict[str, str]:
     return {word: kind for kind, one in FORMATS.items() for word in words_of(one).split()}
 
 
-_SNIFFED: Final = tuple(
-    (kind, tuple(f".{suffix}" for suffix in one.suffixes.split()), one.sniff)
+_BINARY: Final = tuple(
+    (kind, tuple(f".{suffix}" for suffix in one.suffixes.split()), one.header, one.sniff)
     for kind, one in FORMATS.items()
     if one.sniff
 )

@@ -36,8 +36,8 @@ from directory_indexer.paths import FilePath
 
 with lazily:
     from directory_indexer import chunker
-    from directory_indexer.credentials import Redaction, redact_document
     from directory_indexer.credentials.files import kind_of_container, kind_of_lone_secret
+    from directory_indexer.credentials.redaction import Redaction, redact_document
     from directory_indexer.extractors import registry
     from directory_indexer.parsing.worker import is_memory_limited
 

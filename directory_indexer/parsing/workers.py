@@ -9,7 +9,7 @@ from directory_indexer.lazy import lazily
 from directory_indexer.parsing.tasks import Item, Result, Task, WorkerFailure
 
 with lazily:
-    from directory_indexer.parsing.crew import WorkerPool
+    from directory_indexer.parsing.worker_pool import WorkerPool
 
 
 def run_tasks(
@@ -30,6 +30,5 @@ def run_tasks(
     tasks = iter(tasks)
     for first in tasks:
         # A run that changes nothing but notes starts no process, and does without the imports.
-
-        with WorkerPool(function, n_workers=n_workers) as crew:
-            yield from crew.work(chain([first], tasks), must_stop)
+        with WorkerPool(function, n_workers=n_workers) as pool:
+            yield from pool.work(chain([first], tasks), must_stop)

@@ -7,8 +7,8 @@ import secret_corpus
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.credentials import redact, redact_document, secret_spans
 from directory_indexer.credentials.formats import format_spans
+from directory_indexer.credentials.redaction import redact, redact_document, secret_spans
 from directory_indexer.credentials.spans import line_start
 from directory_indexer.credentials.tokens import token_spans
 from directory_indexer.extractors.document import Document, Section

@@ -4,8 +4,8 @@ import pytest
 import secret_corpus
 from secret_corpus import SampleFile
 
-from directory_indexer.credentials import redact, redact_document
 from directory_indexer.credentials.files import kind_of_container, kind_of_lone_secret
+from directory_indexer.credentials.redaction import redact, redact_document
 from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.registry import extract
 from directory_indexer.paths import FilePath

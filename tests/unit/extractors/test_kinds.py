@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from directory_indexer.extractors.code import CODE_KINDS
@@ -183,8 +186,24 @@ def test_kinds_that_can_be_cut_along_definitions_are_code() -> None:
 
 
 def test_what_native_code_reads_is_read_in_worker_processes() -> None:
-    assert {kind for kind, one in FORMATS.items() if one.is_isolated} == {"pdf", *CODE_KINDS}
-    assert {kind for kind, one in FORMATS.items() if not one.is_text} == {"pdf"}
+    assert {kind for kind, one in FORMATS.items() if one.is_isolated and one.is_text} == CODE_KINDS
+    assert FORMATS["pdf"].is_isolated
+
+
+def test_a_format_is_recognised_by_its_bytes_if_and_only_if_it_is_binary() -> None:
+    for one in FORMATS.values():
+        assert one.is_text == (one.sniff is None) == (one.header == b"")
+
+
+def test_a_text_is_recognised_without_any_module_that_reads_a_format() -> None:
+    program = (
+        "import sys; from directory_indexer.extractors.recognition import kind_of;"
+        "assert kind_of('/root/a.h', b'int a;') == 'c';"
+        "print(*sorted(name for name in sys.modules if name.startswith('directory_indexer.extractors.')))"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    names = [name.rpartition(".")[2] for name in ran.stdout.split()]
+    assert names == ["formats", "kinds", "recognition"]
 
 
 @pytest.mark.parametrize("name", ["paper.pdf", "PAPER.PDF", ".pdf"])

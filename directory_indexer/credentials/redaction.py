@@ -1,0 +1,121 @@
+"""Recognises secrets in texts, by published forms and by what stands around them, and masks them.
+
+A mask has the length of what it hides, so that every line, section and page stays where it was. Masking twice is
+masking once. Rules cannot know every secret: what is found is hidden, what is not found is indexed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Final, NamedTuple
+
+from directory_indexer.credentials.formats import format_spans
+from directory_indexer.credentials.key_blocks import key_spans
+from directory_indexer.credentials.named_values import named_spans
+from directory_indexer.credentials.neighbours import neighbour_spans
+from directory_indexer.credentials.spans import SecretSpan, masked, merged
+from directory_indexer.credentials.strength import is_strong
+from directory_indexer.credentials.tokens import token_spans
+from directory_indexer.extractors.document import Document, Section
+
+
+class Redaction(NamedTuple):
+    """A document without its secrets, how many were masked, and which kind it is if it holds little else."""
+
+    document: Document
+    n_masked: int = 0
+    kind_of_all: str | None = None
+
+
+def secret_spans(text: str, kind: str = "") -> list[SecretSpan]:
+    """Find the secrets in a text, sorted and apart; the kind of file tells how a name and a value stand together."""
+    lowered = _lower(text)
+    found = chain(
+        *(key_spans(text), token_spans(text), format_spans(text, lowered)),
+        *(neighbour_spans(text, lowered, kind), named_spans(text, lowered, kind)),
+    )
+    spans = merged(found)
+    return merged((*spans, *_repeated(text, spans))) if spans else spans
+
+
+def redact(text: str, kind: str = "") -> tuple[str, list[SecretSpan]]:
+    """Mask the secrets in a text; the result is as long as the text."""
+    spans = secret_spans(text, kind)
+    return (masked(text, spans) if spans else text), spans
+
+
+def redact_document(document: Document) -> Redaction:
+    """Mask the secrets in the text, the title and the headings of a document."""
+    text, spans = redact(document.text, document.kind)
+    values = _values(document.text, spans)
+    title = _redact_line(document.title, values)
+    sections = _redact_headings(document.sections, values)
+    if not spans and title == document.title and sections is document.sections:
+        return Redaction(document)
+    clean = document._replace(text=text, title=title, sections=sections)
+    return Redaction(clean, max(len(spans), 1), _kind_of_all(document.text, spans))
+
+
+def _lower(text: str) -> str:
+    # The one letter that becomes two in lower case would move what follows.
+    return text.replace("\u0130", "I").lower()
+
+
+def _repeated(text: str, spans: Sequence[SecretSpan]) -> Iterable[SecretSpan]:
+    """Find the same secrets elsewhere in the text, where nothing gives them away."""
+    kinds = {text[start:end]: kind for start, end, kind in spans[:_MAX_REPEATED]}
+    for value, kind in kinds.items():
+        if not _MIN_REPEATED <= len(value) <= _MAX_REPEATED_LENGTH or not is_strong(value):
+            continue
+        at = text.find(value)
+        while at >= 0:
+            yield SecretSpan(at, at + len(value), kind)
+            at = text.find(value, at + len(value))
+
+
+def _values(text: str, spans: Sequence[SecretSpan]) -> list[str]:
+    values = {text[start:end] for start, end, _ in spans[:_MAX_REPEATED]}
+    return sorted(
+        (value for value in values if _MIN_HEADING <= len(value) <= _MAX_REPEATED_LENGTH), key=len, reverse=True
+    )
+
+
+def _redact_line(line: str, values: Sequence[str]) -> str:
+    for value in values:
+        if value in line:
+            line = line.replace(value, masked(value, [SecretSpan(0, len(value), "")]))
+    return redact(line)[0] if line else line
+
+
+def _redact_headings(sections: tuple[Section, ...], values: Sequence[str]) -> tuple[Section, ...]:
+    headings = list(dict.fromkeys(chain.from_iterable(section.headings for section in sections)))
+    if not headings:
+        return sections
+    together = "\n".join(heading.replace("\n", " ") for heading in headings)
+    clean = _redact_line(together, values)
+    if clean == together:
+        return sections
+    names = dict(zip(headings, clean.split("\n"), strict=True))
+    return tuple(section._replace(headings=tuple(map(names.__getitem__, section.headings))) for section in sections)
+
+
+def _kind_of_all(text: str, spans: Sequence[SecretSpan]) -> str | None:
+    """Name what a text is that consists of a secret for the most part."""
+    sizes: Counter[str] = Counter()
+    for start, end, kind in spans:
+        sizes[kind] += end - start
+    n_visible = len(text) - sum(map(len, _BLANKS.findall(text))) if spans else 1
+    if sum(sizes.values()) < n_visible * _MOST:
+        return None
+    return sizes.most_common(1)[0][0]
+
+
+_MAX_REPEATED: Final = 200
+_MIN_REPEATED: Final = 8
+_MIN_HEADING: Final = 6
+_MAX_REPEATED_LENGTH: Final = 500
+_MOST: Final = 0.6
+_BLANKS: Final = re.compile(r"\s+")
