@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from directory_indexer.docstore.chunks import ChunkWrites
 from directory_indexer.docstore.directories import DirectoryWrites
@@ -36,6 +37,14 @@ _ADD_FILE = f"INSERT INTO files ({_FILE_COLUMNS}) VALUES ({_FILE_MARKS})"  # noq
 
 
 _CHANGE_FILE = f"UPDATE files SET ({_FILE_COLUMNS}) = ({_FILE_MARKS}) WHERE id = ?"  # noqa: S608 - made of constants
+
+
+class FoundFile(NamedTuple):
+    """A file that a filter lets through, by its row and that of its tracked directory."""
+
+    id: int
+    path: FilePath
+    directory_id: int
 
 
 class Files(Reading):
@@ -73,16 +82,11 @@ class Files(Reading):
             or self._count("SELECT EXISTS (SELECT 1 FROM directories WHERE path = ?)", [path])
         )
 
-    def matching(self, wanted: FileFilter, *, directory_id: int) -> list[tuple[int, FilePath]]:
-        """List id and path of the files of a tracked directory that a filter lets through."""
+    def matching(self, wanted: FileFilter) -> list[FoundFile]:
+        """List the files that a filter lets through."""
         condition, arguments = condition_of(wanted)
-        # The sign keeps SQLite from going through all files of a directory, of which a filter mostly lets few through.
-        of_directory = "+f.directory_id" if wanted.within else "f.directory_id"
-        rows = self._connection.execute(
-            f"SELECT f.id, f.path FROM files f WHERE {of_directory} = ? AND {condition}",  # noqa: S608
-            [directory_id, *arguments],
-        )
-        return [(file_id, FilePath(path)) for file_id, path in rows]
+        query = f"SELECT f.id, f.path, f.directory_id FROM files f WHERE {condition}"  # noqa: S608 - made of constants
+        return list(map(FoundFile._make, self._connection.execute(query, arguments)))
 
     def starting_with(self, text: str) -> list[FilePath]:
         """List the indexed files whose paths begin with a text."""
