@@ -92,7 +92,7 @@ class Searcher:
         """
         query = parse_query(request.query)
         try:
-            return self._docstore.ask(lambda snapshot: self._search(snapshot, request, query, request.mode))
+            return self._docstore.read(lambda snapshot: self._search(snapshot, request, query, request.mode))
         except (ProviderError, IndexMismatchError, VectorStoreError) as error:
             if request.mode is SearchMode.SEMANTIC:
                 raise

@@ -64,7 +64,7 @@ class SimilarFiles:
             IndexMismatchError: the vectors of the index stem from another model.
         """
         request = SearchRequest(query=display(path), scope=within, limit=limit)
-        return self._docstore.ask(lambda snapshot: self._find(snapshot, path, request))
+        return self._docstore.read(lambda snapshot: self._find(snapshot, path, request))
 
     def _find(self, snapshot: Snapshot, path: FilePath, request: SearchRequest) -> SearchResult:
         require_indexed(snapshot, request.scope)
