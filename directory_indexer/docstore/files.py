@@ -11,6 +11,7 @@ from directory_indexer.docstore.directories import DirectoryWrites
 from directory_indexer.docstore.filters import FileFilter, condition_of, within_condition
 from directory_indexer.docstore.known import KNOWN_COLUMNS, FileState, KnownFile, KnownFiles, known_by_path
 from directory_indexer.docstore.reading import Reading
+from directory_indexer.extractors.document import FileFacts
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage
 from directory_indexer.parsing.outcomes import ParsedFile, UnchangedFile
 from directory_indexer.paths import FilePath, well_formed
@@ -25,8 +26,8 @@ _EXCLUDED = ", ".join(f"excluded.{name}" for name in _FAILURE_COLUMNS.split(", "
 
 
 _FILE_COLUMNS = (
-    f"{_STAMP_COLUMNS}, directory_id, state, hash, recipe, kind, title, page_starts, reason, detail, "
-    "n_masked, broken_hash, broken_recipe"
+    f"{_STAMP_COLUMNS}, directory_id, state, hash, recipe, {', '.join(FileFacts._fields)}, "
+    "page_starts, reason, detail, n_masked, broken_hash, broken_recipe"
 )
 
 
@@ -147,7 +148,7 @@ class FileWrites:
             source.path,
             (
                 *_stamp_values(source, parsed.seen_ns),
-                *(directory_id, FileState.INDEXED, parsed.hash, recipe, parsed.kind, parsed.title),
+                *(directory_id, FileState.INDEXED, parsed.hash, recipe, *parsed.facts),
                 *(" ".join(map(str, parsed.page_starts)), "", "", parsed.n_masked, None, None),
             ),
         )
@@ -161,7 +162,7 @@ class FileWrites:
             skipped.path,
             (
                 *_stamp_values(skipped.source or SourceFile(skipped.path, 0, 0), skipped.seen_ns),
-                *(directory_id, FileState.SKIPPED, None, recipe, "", "", ""),
+                *(directory_id, FileState.SKIPPED, None, recipe, *FileFacts(), ""),
                 *(skipped.reason, well_formed(skipped.detail), 0, None, None),
             ),
         )

@@ -128,8 +128,7 @@ def _hit(snapshot: Snapshot, chunk_id: ChunkId, *, score: float) -> Hit:
     shown = chunk.text[:EXCERPT_CHARS].rstrip()
     return Hit(
         path=stored.path,
-        kind=stored.kind,
-        title=stored.title,
+        facts=stored.facts,
         score=min(max(score, 0.0), 1.0),
         chunk_id=chunk_id,
         ordinal=chunk.ordinal,
