@@ -12,7 +12,7 @@ from directory_indexer.docstore.reading import Reading, batches, marks
 from directory_indexer.docstore.texts import packed, unpacked
 from directory_indexer.docstore.words import FtsSource, WordWrites
 from directory_indexer.extractors.document import FileFacts
-from directory_indexer.ids import ChunkId, chunk_id_bytes, chunk_id_from_bytes, content_hash, new_chunk_id
+from directory_indexer.ids import ChunkId, content_hash, new_chunk_id
 from directory_indexer.parsing.outcomes import ParsedFile
 from directory_indexer.paths import FilePath
 
@@ -62,7 +62,7 @@ class Chunks(Reading):
     def by_id(self, chunk_ids: Iterable[ChunkId]) -> dict[ChunkId, IndexedChunk]:
         """Give those of the chunks that exist now; the others belong to texts that are gone."""
         found: dict[ChunkId, IndexedChunk] = {}
-        for batch in batches([chunk_id_bytes(chunk_id) for chunk_id in chunk_ids]):
+        for batch in batches(chunk_ids):
             rows = self._connection.execute(
                 f"SELECT {CHUNK_COLUMNS} FROM {CHUNK_TABLES} WHERE c.chunk_id IN ({marks(batch)})",  # noqa: S608
                 batch,
@@ -142,7 +142,7 @@ def indexed_chunk(row: Sequence[Any]) -> IndexedChunk:
     id_, chunk_id, path, mtime_ns, ordinal, stored, *rest = row
     chunk = Chunk(ordinal, unpacked(stored), *rest[: len(_PLACE)])
     facts = FileFacts(*rest[len(_PLACE) : len(_PLACE) + len(FileFacts._fields)])
-    return IndexedChunk(id_, chunk_id_from_bytes(chunk_id), path, mtime_ns, facts, chunk)
+    return IndexedChunk(id_, chunk_id, path, mtime_ns, facts, chunk)
 
 
 def _chunk_values(parsed: ParsedFile, chunk: Chunk) -> tuple[object, ...]:

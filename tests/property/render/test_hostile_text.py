@@ -40,7 +40,7 @@ def _hit(draw: st.DrawFn) -> Hit:
         path=file_path("/n/" + draw(hostile).translate(IMPOSSIBLE_IN_NAMES)),
         facts=FileFacts(draw(clean), draw(clean)),
         score=draw(st.floats(0, 1)),
-        chunk_id=ChunkId("id"),
+        chunk_id=ChunkId(bytes(16)),
         ordinal=draw(st.integers(0, 9)),
         start_line=1,
         end_line=9,

@@ -13,7 +13,7 @@ from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.extractors.document import FileFacts
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage
 from directory_indexer.findings import Finding, Verdict
-from directory_indexer.ids import ChunkId
+from directory_indexer.ids import chunk_id_of
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
 from directory_indexer.parsing.outcomes import ParseRequest
@@ -39,7 +39,7 @@ def hit() -> Hit:
         path=file_path("/home/ann/notes/bread.md"),
         facts=FileFacts("markdown", "Bread"),
         score=0.834,
-        chunk_id=ChunkId("0b2f3a52-9f0c-5d0e-8f5e-2f6d0c6b7a11"),
+        chunk_id=chunk_id_of("0b2f3a52-9f0c-5d0e-8f5e-2f6d0c6b7a11"),
         ordinal=2,
         start_line=10,
         end_line=13,
