@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from directory_indexer.docstore.words import Words
+from directory_indexer.files import FileFailure, Stage
 from directory_indexer.paths import FilePath, file_path
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.searching import scope as scopes
@@ -87,6 +88,17 @@ def test_a_scope_counts_the_files_that_have_text(index: Index) -> None:
         resolved = scopes.resolve_scope(snapshot, index.request("apples", scope=(part,)), parse_query("apples"))
         assert resolved.file_ids is not None
         assert len(resolved.file_ids) == 1
+
+
+def test_a_file_that_failed_is_found_by_its_text_of_before(index: Index) -> None:
+    path = file_path(index.write("part/a.md", "apples\n"))
+    index.write("rest/b.md", "apples\n")
+    index.run()
+    with index.docstore.transaction() as transaction:
+        directory_id = transaction.directories.add(file_path(index.root))
+        transaction.files.put_failure(directory_id, FileFailure(path, Stage.READ, "not readable any more"), recipe=1)
+    found = index.search("apples", mode=SearchMode.KEYWORD, scope=(file_path(index.root / "part"),))
+    assert [hit.path for hit in found] == [path]
 
 
 def test_an_answer_tells_of_the_moment_that_it_was_drawn_from(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
