@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import uuid
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +21,7 @@ _CENTRES = 40
 
 
 def chunk_id(number: int) -> ChunkId:
-    return ChunkId(str(uuid.UUID(int=(number + 1) << 64 | 8 << 60)))
+    return ChunkId(((number + 1) << 64 | 8 << 60).to_bytes(16))
 
 
 def unit_vectors(numbers: Iterable[int], *, dimensions: int) -> NDArray[np.float32]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from directory_indexer.chunker.chunks import Chunk, embedding_text
 from directory_indexer.docstore.filters import ALL_FILES, FileFilter, condition_of
@@ -12,23 +12,26 @@ from directory_indexer.docstore.meta import MetaWrites
 from directory_indexer.docstore.reading import Reading, batches, marks
 from directory_indexer.docstore.texts import packed, unpacked
 from directory_indexer.docstore.words import FtsSource, WordWrites
-from directory_indexer.ids import ChunkId, chunk_id_bytes, chunk_id_from_bytes, content_hash, new_chunk_id
+from directory_indexer.extractors.document import FileFacts
+from directory_indexer.ids import ChunkId, content_hash, new_chunk_id
 from directory_indexer.parsing.outcomes import ParsedFile
 from directory_indexer.paths import FilePath
 
-_ADD_TEXT = "INSERT INTO chunk_texts (id, text) VALUES (?, ?)"
+_PLACE = Chunk._fields[2:]
+"""What a `Chunk` has behind its ordinal and its text; each is a column of that name."""
 
-
-_PLAIN_TEXTS = "plain_texts_until"
-
-
-CHUNK_COLUMNS = """
-    c.id, c.chunk_id, f.path, f.kind, f.title, f.mtime_ns,
-    c.ordinal, t.text, c.n_tokens, c.start_char, c.end_char, c.start_line, c.end_line, c.page, c.heading
-"""
-
+CHUNK_COLUMNS = ", ".join(
+    ["c.id", "c.chunk_id", "f.path", "f.mtime_ns", "c.ordinal", "t.text"]
+    + [f"c.{column}" for column in _PLACE]
+    + [f"f.{fact}" for fact in FileFacts._fields]
+)
+"""What an `IndexedChunk` is made of."""
 
 CHUNK_TABLES = "chunks c JOIN chunk_texts t ON t.id = c.id JOIN files f ON f.id = c.file_id"
+_ADD = f"""INSERT INTO chunks (id, file_id, chunk_id, text_hash, ordinal, {", ".join(_PLACE)})
+    VALUES (?, ?, ?, ?, ?{", ?" * len(_PLACE)})"""  # noqa: S608 - made of constants
+_ADD_TEXT = "INSERT INTO chunk_texts (id, text) VALUES (?, ?)"
+_PLAIN_TEXTS = "plain_texts_until"
 
 
 class IndexedChunk(NamedTuple):
@@ -37,9 +40,8 @@ class IndexedChunk(NamedTuple):
     id: int
     chunk_id: ChunkId
     path: FilePath
-    kind: str
-    title: str
     mtime_ns: int
+    facts: FileFacts
     chunk: Chunk
 
 
@@ -69,7 +71,7 @@ class Chunks(Reading):
     def by_id(self, chunk_ids: Iterable[ChunkId]) -> dict[ChunkId, IndexedChunk]:
         """Give those of the chunks that exist now; the others belong to texts that are gone."""
         found: dict[ChunkId, IndexedChunk] = {}
-        for batch in batches([chunk_id_bytes(chunk_id) for chunk_id in chunk_ids]):
+        for batch in batches(chunk_ids):
             rows = self._connection.execute(
                 f"SELECT {CHUNK_COLUMNS} FROM {CHUNK_TABLES} WHERE c.chunk_id IN ({marks(batch)})",  # noqa: S608
                 batch,
@@ -98,8 +100,7 @@ class ChunkWrites:
         first = int(self._connection.execute("SELECT coalesce(max(id), 0) + 1 FROM chunks").fetchone()[0])
         numbered = list(enumerate(parsed.chunks, first))
         self._connection.executemany(
-            """INSERT INTO chunks (id, file_id, chunk_id, text_hash, ordinal, n_tokens, start_char, end_char,
-                   start_line, end_line, page, heading) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            _ADD,
             [(id_, file_id, *_chunk_values(parsed, chunk)) for id_, chunk in numbered],
         )
         self._connection.executemany(_ADD_TEXT, [(id_, packed(chunk.text)) for id_, chunk in numbered])
@@ -107,7 +108,7 @@ class ChunkWrites:
             "SELECT d.path FROM directories d JOIN files f ON f.directory_id = d.id WHERE f.id = ?", (file_id,)
         ).fetchone()[0]
         self._words.add(
-            FtsSource(id_, chunk.text, chunk.heading, parsed.title, parsed.source.path, directory)
+            FtsSource(id_, chunk.text, chunk.heading, parsed.facts.title, parsed.source.path, directory)
             for id_, chunk in numbered
         )
 
@@ -145,12 +146,12 @@ class ChunkWrites:
         return bool(rows)
 
 
-def indexed_chunk(row: Sequence[object]) -> IndexedChunk:
-    """Make a record of a row of `CHUNK_COLUMNS`."""
-    id_, chunk_id, path, kind, title, mtime_ns = row[:6]
-    ordinal, stored, *place = row[6:15]
-    chunk = Chunk(ordinal, unpacked(stored), *place)  # type: ignore[arg-type]  # the columns stand in the order of the fields
-    return IndexedChunk(id_, chunk_id_from_bytes(chunk_id), FilePath(path), kind, title, mtime_ns, chunk)  # type: ignore[arg-type]
+def indexed_chunk(row: Sequence[Any]) -> IndexedChunk:
+    """Make a record of a row that begins with `CHUNK_COLUMNS`."""
+    id_, chunk_id, path, mtime_ns, ordinal, stored, *rest = row
+    chunk = Chunk(ordinal, unpacked(stored), *rest[: len(_PLACE)])
+    facts = FileFacts(*rest[len(_PLACE) : len(_PLACE) + len(FileFacts._fields)])
+    return IndexedChunk(id_, chunk_id, path, mtime_ns, facts, chunk)
 
 
 def _chunk_values(parsed: ParsedFile, chunk: Chunk) -> tuple[object, ...]:
@@ -158,11 +159,5 @@ def _chunk_values(parsed: ParsedFile, chunk: Chunk) -> tuple[object, ...]:
         new_chunk_id(parsed.source.path, parsed.hash, chunk.ordinal),
         content_hash(embedding_text(chunk, parsed.source.path).encode()),
         chunk.ordinal,
-        chunk.n_tokens,
-        chunk.start_char,
-        chunk.end_char,
-        chunk.start_line,
-        chunk.end_line,
-        chunk.page,
-        chunk.heading,
+        *chunk[2:],
     )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from directory_indexer.chunker.chunks import embedding_text
 from directory_indexer.docstore.chunks import CHUNK_COLUMNS, CHUNK_TABLES, IndexedChunk, indexed_chunk
 from directory_indexer.docstore.reading import Reading, batches, marks
-from directory_indexer.ids import ChunkId, ContentHash, chunk_id_from_bytes
+from directory_indexer.ids import ChunkId, ContentHash
 from directory_indexer.paths import FilePath
 
 
@@ -59,7 +59,7 @@ class EmbeddingQueue(Reading):
                     WHERE is_embedded = 1 AND text_hash IN ({wanted})""",  # noqa: S608
                 [*batch, *batch],
             )
-            twins.update((digest, chunk_id_from_bytes(chunk_id)) for digest, chunk_id in rows)
+            twins.update(rows)
         return twins
 
     def pending_twins(self, text_hashes: Sequence[ContentHash]) -> dict[ContentHash, bytes]:

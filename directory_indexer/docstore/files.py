@@ -11,6 +11,7 @@ from directory_indexer.docstore.directories import DirectoryWrites
 from directory_indexer.docstore.filters import FileFilter, condition_of, within_condition
 from directory_indexer.docstore.known import KNOWN_COLUMNS, FileState, KnownFile, KnownFiles, known_by_path
 from directory_indexer.docstore.reading import Reading
+from directory_indexer.extractors.document import FileFacts
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage
 from directory_indexer.ids import ContentHash
 from directory_indexer.parsing.outcomes import ParsedFile, UnchangedFile
@@ -26,8 +27,8 @@ _EXCLUDED = ", ".join(f"excluded.{name}" for name in _FAILURE_COLUMNS.split(", "
 
 
 _FILE_COLUMNS = (
-    f"{_STAMP_COLUMNS}, directory_id, state, hash, recipe, kind, title, page_starts, reason, detail, "
-    "n_masked, broken_hash, broken_recipe"
+    f"{_STAMP_COLUMNS}, directory_id, state, hash, recipe, {', '.join(FileFacts._fields)}, "
+    "page_starts, reason, detail, n_masked, broken_hash, broken_recipe"
 )
 
 
@@ -46,13 +47,20 @@ class IndexedFile(NamedTuple):
     id: int
     directory_id: int
     path: FilePath
-    kind: str
-    title: str
     size: int
     mtime_ns: int
     checked_ns: int
     n_masked: int
     hash: ContentHash
+    facts: FileFacts
+
+
+class FoundFile(NamedTuple):
+    """A file that a filter lets through, by its row and that of its tracked directory."""
+
+    id: int
+    path: FilePath
+    directory_id: int
 
 
 class Files(Reading):
@@ -90,25 +98,22 @@ class Files(Reading):
             or self._count("SELECT EXISTS (SELECT 1 FROM directories WHERE path = ?)", [path])
         )
 
-    def matching(self, wanted: FileFilter, *, directory_id: int) -> list[tuple[int, FilePath]]:
-        """List id and path of the files of a tracked directory that a filter lets through."""
+    def matching(self, wanted: FileFilter) -> list[FoundFile]:
+        """List the files that a filter lets through."""
         condition, arguments = condition_of(wanted)
-        # The sign keeps SQLite from going through all files of a directory, of which a filter mostly lets few through.
-        of_directory = "+f.directory_id" if wanted.within else "f.directory_id"
-        rows = self._connection.execute(
-            f"SELECT f.id, f.path FROM files f WHERE {of_directory} = ? AND {condition}",  # noqa: S608
-            [directory_id, *arguments],
-        )
-        return [(file_id, FilePath(path)) for file_id, path in rows]
+        query = f"SELECT f.id, f.path, f.directory_id FROM files f WHERE {condition}"  # noqa: S608 - made of constants
+        return list(map(FoundFile._make, self._connection.execute(query, arguments)))
 
     def in_order(self, wanted: FileFilter) -> Iterator[IndexedFile]:
         """Give the files that a filter lets through one after the other, sorted by path."""
         condition, arguments = condition_of(wanted)
+        columns = (*IndexedFile._fields[:-1], *FileFacts._fields)
         rows = self._connection.execute(
-            f"SELECT {', '.join(IndexedFile._fields)} FROM files f WHERE {condition} ORDER BY path",  # noqa: S608
+            f"SELECT {', '.join(columns)} FROM files f WHERE {condition} ORDER BY path",  # noqa: S608
             arguments,
         )
-        return map(IndexedFile._make, rows)
+        n_own = len(columns) - len(FileFacts._fields)
+        return (IndexedFile._make((*row[:n_own], FileFacts._make(row[n_own:]))) for row in rows)
 
     def starting_with(self, text: str) -> list[FilePath]:
         """List the indexed files whose paths begin with a text."""
@@ -169,7 +174,7 @@ class FileWrites:
             source.path,
             (
                 *_stamp_values(source, parsed.seen_ns),
-                *(directory_id, FileState.INDEXED, parsed.hash, recipe, parsed.kind, parsed.title),
+                *(directory_id, FileState.INDEXED, parsed.hash, recipe, *parsed.facts),
                 *(" ".join(map(str, parsed.page_starts)), "", "", parsed.n_masked, None, None),
             ),
         )
@@ -183,7 +188,7 @@ class FileWrites:
             skipped.path,
             (
                 *_stamp_values(skipped.source or SourceFile(skipped.path, 0, 0), skipped.seen_ns),
-                *(directory_id, FileState.SKIPPED, None, recipe, "", "", ""),
+                *(directory_id, FileState.SKIPPED, None, recipe, *FileFacts(), ""),
                 *(skipped.reason, well_formed(skipped.detail), 0, None, None),
             ),
         )

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 
 from directory_indexer.docstore.meta import FORMER, GENERATION_KEYS, MetaWrites
 from directory_indexer.docstore.reading import Reading, batches, marks
-from directory_indexer.ids import ChunkId, ContentHash, chunk_id_bytes, chunk_id_from_bytes
+from directory_indexer.ids import ChunkId, ContentHash
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.vectorstore import VectorPlace, VectorPoint
@@ -86,7 +86,7 @@ class Vectors(Reading):
             return PendingVectors((), (), b"")
         rows = self._connection.execute(f"SELECT p.chunk_id, c.file_id, p.vector FROM {_PENDING}").fetchall()  # noqa: S608
         return PendingVectors(
-            tuple(chunk_id_from_bytes(row[0]) for row in rows),
+            tuple(row[0] for row in rows),
             tuple(row[1] for row in rows),
             b"".join(row[2] for row in rows),
         )
@@ -94,12 +94,12 @@ class Vectors(Reading):
     def pending_of(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, bytes]:
         """Give those of the chunks' vectors that no generation holds yet."""
         found: dict[ChunkId, bytes] = {}
-        for batch in batches([chunk_id_bytes(chunk_id) for chunk_id in chunk_ids]):
+        for batch in batches(chunk_ids):
             rows = self._connection.execute(
                 f"SELECT p.chunk_id, p.vector FROM {_PENDING} WHERE p.chunk_id IN ({marks(batch)})",  # noqa: S608
                 batch,
             )
-            found.update((chunk_id_from_bytes(chunk_id), vector) for chunk_id, vector in rows)
+            found.update(rows)
         return found
 
     def pending_points(self) -> Iterator[VectorPoint]:
@@ -109,19 +109,18 @@ class Vectors(Reading):
                 JOIN files f ON f.id = c.file_id JOIN directories d ON d.id = f.directory_id"""  # noqa: S608
         )
         for chunk_id, path, directory, vector in rows:
-            yield VectorPoint(chunk_id_from_bytes(chunk_id), path, _parents(path, directory), vector)
+            yield VectorPoint(chunk_id, path, _parents(path, directory), vector)
 
     def points(self, vectors: Mapping[ChunkId, NDArray[np.float32]]) -> list[VectorPoint]:
         """Give vectors with the places of their chunks, as a vector store wants them."""
         points: list[VectorPoint] = []
-        for batch in batches([chunk_id_bytes(chunk_id) for chunk_id in vectors]):
+        for batch in batches(vectors):
             rows = self._connection.execute(
                 f"""SELECT c.chunk_id, f.path, d.path FROM chunks c JOIN files f ON f.id = c.file_id
                     JOIN directories d ON d.id = f.directory_id WHERE c.chunk_id IN ({marks(batch)})""",  # noqa: S608
                 batch,
             )
-            for raw, path, directory in rows:
-                chunk_id = chunk_id_from_bytes(raw)
+            for chunk_id, path, directory in rows:
                 points.append(VectorPoint(chunk_id, path, _parents(path, directory), vectors[chunk_id].tobytes()))
         return points
 
@@ -144,12 +143,12 @@ class Vectors(Reading):
         point may stem from another text that had the same place.
         """
         current: set[ChunkId] = set()
-        for batch in batches([chunk_id_bytes(chunk_id) for chunk_id in chunk_ids]):
+        for batch in batches(chunk_ids):
             rows = self._connection.execute(
                 f"SELECT chunk_id, file_id FROM chunks c WHERE chunk_id IN ({marks(batch)}) AND {self._answers}",  # noqa: S608
                 batch,
             )
-            current.update(chunk_id_from_bytes(row[0]) for row in rows if file_ids is None or row[1] in file_ids)
+            current.update(row[0] for row in rows if file_ids is None or row[1] in file_ids)
         return current
 
     def embedded_chunk_ids(self) -> set[ChunkId]:
@@ -157,7 +156,7 @@ class Vectors(Reading):
         rows = self._connection.execute(
             "SELECT chunk_id FROM chunks WHERE is_embedded = 1 EXCEPT SELECT chunk_id FROM pending_vectors"
         )
-        return {chunk_id_from_bytes(row[0]) for row in rows}
+        return {row[0] for row in rows}
 
     def count_pending(self) -> int:
         """Count the vectors that no generation holds yet."""
@@ -202,7 +201,7 @@ class StalePoints(Reading):
         return self._count(f"SELECT count(*) FROM stale_points WHERE {NEEDLESS}")  # noqa: S608 - made of constants
 
     def _chunk_ids(self, query: str) -> list[ChunkId]:
-        return [chunk_id_from_bytes(row[0]) for row in self._connection.execute(query)]
+        return [row[0] for row in self._connection.execute(query)]
 
 
 class VectorWrites:
@@ -216,7 +215,7 @@ class VectorWrites:
         """Make chunks searchable by meaning."""
         self._connection.executemany(
             "INSERT OR REPLACE INTO pending_vectors (chunk_id, text_hash, vector) VALUES (?, ?, ?)",
-            [(chunk_id_bytes(chunk.chunk_id), chunk.text_hash, chunk.vector) for chunk in embedded],
+            [(chunk.chunk_id, chunk.text_hash, chunk.vector) for chunk in embedded],
         )
         self._connection.executemany(
             "UPDATE chunks SET is_embedded = 1 WHERE id = ?", [(chunk.id,) for chunk in embedded]
@@ -257,18 +256,18 @@ class VectorWrites:
                WHERE is_embedded = 1 AND chunk_id NOT IN (SELECT chunk_id FROM pending_vectors)"""
         )
 
-    def forget(self, chunk_ids: Iterable[str]) -> None:
+    def forget(self, chunk_ids: Iterable[ChunkId]) -> None:
         """Let chunks wait for their vectors again."""
         self._connection.executemany(
             "UPDATE chunks SET is_embedded = 0 WHERE chunk_id = ?",
-            [(chunk_id_bytes(lost),) for lost in chunk_ids],
+            [(lost,) for lost in chunk_ids],
         )
 
-    def add_stale(self, chunk_ids: Iterable[str]) -> None:
+    def add_stale(self, chunk_ids: Iterable[ChunkId]) -> None:
         """Note points that the vector store should not hold."""
         self._connection.executemany(
             "INSERT OR IGNORE INTO stale_points (chunk_id, text_hash) VALUES (?, x'')",
-            [(chunk_id_bytes(unknown),) for unknown in chunk_ids],
+            [(unknown,) for unknown in chunk_ids],
         )
 
 

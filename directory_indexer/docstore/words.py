@@ -12,7 +12,7 @@ from directory_indexer.docstore.reading import Reading, batches, marks
 from directory_indexer.docstore.removed_words import note_removal
 from directory_indexer.docstore.schema import FTS_TABLE
 from directory_indexer.docstore.texts import unpacked
-from directory_indexer.ids import ChunkId, chunk_id_bytes, chunk_id_from_bytes
+from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.analyzer import FTS_COLUMNS, FTS_WEIGHTS, index_fields
 
@@ -60,18 +60,18 @@ class Words(Reading):
         ).fetchone()
         matches = [one.split() for one in (found or "").split(",") if one]
         best = sorted((-float(score), int(row), chunk_id) for score, row, chunk_id in matches)
-        return [(chunk_id_from_bytes(bytes.fromhex(chunk_id)), -score) for score, _, chunk_id in best]
+        return [(ChunkId(bytes.fromhex(chunk_id)), -score) for score, _, chunk_id in best]
 
     def matching(self, expression: str, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
         """Tell which of these chunks match an FTS5 expression."""
         found: set[ChunkId] = set()
-        for batch in batches([chunk_id_bytes(chunk_id) for chunk_id in chunk_ids]):
+        for batch in batches(chunk_ids):
             rows = self._connection.execute(
                 f"""SELECT chunk_id FROM chunks WHERE chunk_id IN ({marks(batch)})
                     AND id IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)""",  # noqa: S608
                 [*batch, expression],
             )
-            found.update(chunk_id_from_bytes(row[0]) for row in rows)
+            found.update(row[0] for row in rows)
         return found
 
     def counts(self, terms: Sequence[str]) -> dict[str, int]:

@@ -87,7 +87,7 @@ class Checkup:
     def _vectors(self) -> Iterator[Finding]:
         try:
             yield self._vectorstore.health()
-            yield self._docstore.ask(self._agreement)
+            yield self._docstore.read(self._agreement)
         except VectorsLostError as error:
             yield Finding("vectors", Verdict.PROBLEM, error.message, _REPAIR)
         except (VectorStoreError, IndexMismatchError) as error:

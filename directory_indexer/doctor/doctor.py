@@ -124,7 +124,7 @@ def _repair_words(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:
 
 def _repair_vectors(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:
     try:
-        lost, unknown = docstore.ask(checkup.disagreement)
+        lost, unknown = docstore.read(checkup.disagreement)
     except VectorsLostError:
         with docstore.transaction() as transaction:
             transaction.vectors.forget_all()

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from directory_indexer.docstore.chunks import IndexedChunk
 from directory_indexer.docstore.files import IndexedFile
+from directory_indexer.ids import uuid_text
 from directory_indexer.paths import FilePath, display
 
 Row: TypeAlias = dict[str, str | int | None]
@@ -80,8 +81,8 @@ def file_row(exported: ExportedFile) -> Row:
         "id": file.id,
         "directory_id": file.directory_id,
         "path": display(file.path),
-        "kind": file.kind,
-        "title": file.title or None,
+        "kind": file.facts.kind,
+        "title": file.facts.title or None,
         "size": file.size,
         "modified_at": utc(file.mtime_ns),
         "checked_at": utc(file.checked_ns) if file.checked_ns else None,
@@ -107,7 +108,7 @@ def chunk_row(stored: IndexedChunk, *, file_id: int, heading_id: int | None) -> 
     """Describe a chunk, in the order of `CHUNK_COLUMNS`."""
     return {
         "id": stored.id,
-        "chunk_id": stored.chunk_id,
+        "chunk_id": uuid_text(stored.chunk_id),
         "file_id": file_id,
         "heading_id": heading_id,
         **_place(stored),
@@ -120,11 +121,11 @@ def passage_row(exported: ExportedFile, stored: IndexedChunk) -> Row:
     file = exported.file
     place = _place(stored)
     return {
-        "chunk_id": stored.chunk_id,
+        "chunk_id": uuid_text(stored.chunk_id),
         "path": display(file.path),
         "directory": display(exported.directory),
-        "kind": file.kind,
-        "title": file.title or None,
+        "kind": file.facts.kind,
+        "title": file.facts.title or None,
         "size": file.size,
         "modified_at": utc(file.mtime_ns),
         "chunk": place.pop("chunk"),

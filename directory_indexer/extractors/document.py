@@ -14,6 +14,13 @@ class Section(NamedTuple):
     page: int | None = None
 
 
+class FileFacts(NamedTuple):
+    """What is known of a file beside its text; each has a column in the index by its name."""
+
+    kind: str = ""
+    title: str = ""
+
+
 class Document(NamedTuple):
     """The text of one file as one stream, with the places where headings, symbols and pages begin.
 
@@ -25,6 +32,11 @@ class Document(NamedTuple):
     kind: str
     title: str = ""
     sections: tuple[Section, ...] = ()
+
+    @property
+    def facts(self) -> FileFacts:
+        """What the extractor has found out beside the text."""
+        return FileFacts(self.kind, self.title)
 
     @property
     def page_starts(self) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from directory_indexer.chunker.chunks import Chunk
+from directory_indexer.extractors.document import FileFacts
 from directory_indexer.files import FileFailure, SkippedFile, SourceFile
 from directory_indexer.ids import ContentHash
 from directory_indexer.paths import FilePath
@@ -35,8 +36,7 @@ class ParsedFile(NamedTuple):
 
     source: SourceFile
     hash: ContentHash
-    kind: str
-    title: str
+    facts: FileFacts
     chunks: tuple[Chunk, ...]
     page_starts: tuple[int, ...] = ()
     seen_ns: int = 0

@@ -227,8 +227,7 @@ def _parsed(found: FileContent, request: ParseRequest, policy: ParsePolicy) -> P
     return ParsedFile(
         source,
         of_content,
-        document.kind,
-        document.title,
+        document.facts,
         chunks,
         document.page_starts,
         seen_ns=seen_ns,

@@ -164,5 +164,6 @@ def _loaded(content: bytes) -> Any:
 
 
 _RECORDS = frozenset(
-    f"directory_indexer.{module}" for module in ("files", "chunker.chunks", "parsing.outcomes", "parsing.tasks")
+    f"directory_indexer.{module}"
+    for module in ("files", "extractors.document", "chunker.chunks", "parsing.outcomes", "parsing.tasks")
 )

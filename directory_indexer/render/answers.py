@@ -91,7 +91,7 @@ def get_notes(file_text: FileText, *, paths: PathStyle) -> tuple[str, ...]:
 
 def _headline(hit: Hit, paths: PathStyle, view: View) -> Line:
     place = "" if view is View.FILES else f":{hit.excerpt.start_line}"
-    where = hit.title if view is View.FILES else _heading(hit)
+    where = hit.facts.title if view is View.FILES else _heading(hit)
     return line(
         Span(f"{hit.score:.2f}  ", Style.NUMBER),
         Span(paths.shown(hit.path) + place, Style.PATH, file_uri(hit.path, page=hit.page)),
@@ -101,7 +101,7 @@ def _headline(hit: Hit, paths: PathStyle, view: View) -> Line:
 
 def _heading(hit: Hit) -> str:
     page = f"page {hit.page}" if hit.page else ""
-    return " · ".join(part for part in (page, hit.heading or hit.title) if part)
+    return " · ".join(part for part in (page, hit.heading or hit.facts.title) if part)
 
 
 def _one_a_file(hits: Sequence[Hit]) -> list[Hit]:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from directory_indexer.docstore.runs import RunRecord
 from directory_indexer.files import FileFailure, SkippedFile
+from directory_indexer.ids import uuid_text
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import exact_text
 
@@ -34,10 +35,10 @@ def hit_object(hit: Hit, *, full: bool, explain: bool) -> JsonObject:
         "excerpt_start_line": hit.excerpt.start_line,
         "excerpt_end_line": hit.excerpt.end_line,
         "marks": [list(mark) for mark in hit.excerpt.marks],
-        "kind": hit.kind,
-        "title": hit.title or None,
+        "kind": hit.facts.kind,
+        "title": hit.facts.title or None,
         "chunk": hit.ordinal + 1,
-        "chunk_id": hit.chunk_id,
+        "chunk_id": uuid_text(hit.chunk_id),
         "more_in_file": hit.n_more_in_file,
     }
     if full:

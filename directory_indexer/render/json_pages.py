@@ -83,8 +83,8 @@ def get_json(file_text: FileText, *, page_bytes: int = PAGE_BYTES) -> str:
     """Write the text of a file, as much of it as fits, and the option that asks for the rest."""
     page: JsonObject = {
         "path": exact_text(file_text.path),
-        "kind": file_text.kind,
-        "title": file_text.title or None,
+        "kind": file_text.facts.kind,
+        "title": file_text.facts.title or None,
         "text": "",
         "start_line": file_text.start_line,
         "end_line": file_text.end_line,

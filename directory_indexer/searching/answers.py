@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from directory_indexer.docstore.summaries import IndexSummary
+from directory_indexer.extractors.document import FileFacts
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.evidence import Excerpt, Explanation
@@ -37,8 +38,7 @@ class Hit(NamedTuple):
     """One passage of an answer. `score` lies between 0 and 1 and means the same from query to query."""
 
     path: FilePath
-    kind: str
-    title: str
+    facts: FileFacts
     score: float
     chunk_id: ChunkId
     ordinal: int

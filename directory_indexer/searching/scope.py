@@ -56,18 +56,13 @@ def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> S
         wanted = wanted._replace(within=())
     if wanted == ALL_FILES and not _names_paths(request, query):
         return Scope(None, VectorScope())
-    files = [
-        (id_, path)
-        for root, directory_id in snapshot.directories.all().items()
-        for is_wanted in [_path_test(request, query, root)]
-        for id_, path in snapshot.files.matching(wanted, directory_id=directory_id)
-        if is_wanted(path)
-    ]
-    file_ids = frozenset(id_ for id_, _ in files)
+    tests = {id_: _path_test(request, query, root) for root, id_ in snapshot.directories.all().items()}
+    files = [file for file in snapshot.files.matching(wanted) if tests[file.directory_id](file.path)]
+    file_ids = frozenset(file.id for file in files)
     file_ids_json = json.dumps(sorted(file_ids))
     vectors = VectorScope(directories=_tracked_parts(snapshot, wanted.within))
     if len(files) <= _NAMED_FILES:
-        vectors = VectorScope(files=tuple(path for _, path in files))
+        vectors = VectorScope(files=tuple(file.path for file in files))
     is_small = len(files) <= _SMALL_PART * snapshot.summary().n_files
     return Scope(file_ids, vectors, file_ids_json, snapshot.chunks.rows_of_files(file_ids_json) if is_small else None)
 

@@ -92,7 +92,7 @@ class Searcher:
         """
         query = parse_query(request.query)
         try:
-            return self._docstore.ask(lambda snapshot: self._search(snapshot, request, query, request.mode))
+            return self._docstore.read(lambda snapshot: self._search(snapshot, request, query, request.mode))
         except (ProviderError, IndexMismatchError, VectorStoreError) as error:
             if request.mode is SearchMode.SEMANTIC:
                 raise
@@ -281,8 +281,8 @@ def _candidate(stored: IndexedChunk, lists: _Lists, band: int) -> Candidate:
         chunk_id=stored.chunk_id,
         path=stored.path,
         ordinal=stored.chunk.ordinal,
-        is_code=stored.kind in GROUPS["code"],
-        title=stored.title,
+        is_code=stored.facts.kind in GROUPS["code"],
+        title=stored.facts.title,
         heading=stored.chunk.heading,
         text=stored.chunk.text,
         keyword_score=lists.by_words.get(stored.chunk_id),
@@ -296,8 +296,7 @@ def _hit(stored: IndexedChunk, ranked: Ranked, plan: MatchPlan) -> Hit:
     chunk = stored.chunk
     return Hit(
         path=stored.path,
-        kind=stored.kind,
-        title=stored.title,
+        facts=stored.facts,
         score=ranked.score,
         chunk_id=stored.chunk_id,
         ordinal=chunk.ordinal,

@@ -64,7 +64,7 @@ class SimilarFiles:
             IndexMismatchError: the vectors of the index stem from another model.
         """
         request = SearchRequest(query=display(path), scope=within, limit=limit)
-        return self._docstore.ask(lambda snapshot: self._find(snapshot, path, request))
+        return self._docstore.read(lambda snapshot: self._find(snapshot, path, request))
 
     def _find(self, snapshot: Snapshot, path: FilePath, request: SearchRequest) -> SearchResult:
         require_indexed(snapshot, request.scope)
@@ -128,8 +128,7 @@ def _hit(snapshot: Snapshot, chunk_id: ChunkId, *, score: float) -> Hit:
     shown = chunk.text[:EXCERPT_CHARS].rstrip()
     return Hit(
         path=stored.path,
-        kind=stored.kind,
-        title=stored.title,
+        facts=stored.facts,
         score=min(max(score, 0.0), 1.0),
         chunk_id=chunk_id,
         ordinal=chunk.ordinal,

@@ -16,14 +16,14 @@ from directory_indexer.paths import FilePath, display, exact_text
 
 with lazily:
     from directory_indexer.docstore.store import Snapshot
+    from directory_indexer.extractors.document import FileFacts
 
 
 class FileText(NamedTuple):
     """The indexed text of a file, or a part of it, as `get` gives it."""
 
     path: FilePath
-    kind: str
-    title: str
+    facts: FileFacts
     text: str
     start_line: int
     end_line: int
@@ -67,8 +67,7 @@ def read_text(snapshot: Snapshot, path: FilePath, selection: Selection | None) -
     start_line = whole.count("\n", 0, start) + 1
     return FileText(
         path=path,
-        kind=stored[0].kind,
-        title=stored[0].title,
+        facts=stored[0].facts,
         text=text,
         start_line=start_line,
         end_line=start_line + text.removesuffix("\n").count("\n"),

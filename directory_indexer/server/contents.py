@@ -98,8 +98,8 @@ def _whole(file_text: FileText) -> ContentAnswer:
     return ContentAnswer(
         path=file_text.path,
         uri=uri_of(file_text.path),
-        kind=file_text.kind,
-        title=file_text.title or None,
+        kind=file_text.facts.kind,
+        title=file_text.facts.title or None,
         start_line=file_text.start_line,
         end_line=file_text.end_line,
         total_lines=file_text.n_lines,

@@ -41,7 +41,7 @@ class Position:
 
 def mark_of(hit: Hit) -> bytes:
     """Give the few bytes that stand for a hit in a cursor."""
-    return bytes.fromhex(hit.chunk_id[: 2 * _MARK_BYTES])
+    return hit.chunk_id[:_MARK_BYTES]
 
 
 def cursor_for(shown: Sequence[bytes], *, question: Sequence[object], state: str) -> str:

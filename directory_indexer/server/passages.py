@@ -88,7 +88,7 @@ def passage(hit: Hit) -> PassageResult:
         end_line=hit.excerpt.end_line,
         score=round(hit.score, 3),
         excerpt=hit.excerpt.text,
-        kind=hit.kind,
+        kind=hit.facts.kind,
         chunk=hit.ordinal + 1,
         heading=hit.heading or None,
         page=hit.page,

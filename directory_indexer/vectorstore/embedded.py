@@ -122,7 +122,7 @@ class EmbeddedVectorStore:
             GenerationGoneError: the generation has been discarded.
             VectorStoreError: the generation is damaged.
         """
-        wanted = edge.Filter(must=[edge.HasIdCondition({UUID(one) for one in ids})])
+        wanted = edge.Filter(must=[edge.HasIdCondition({UUID(bytes=one) for one in ids})])
         exactly = edge.SearchParams(exact=True, quantization=edge.QuantizationSearchParams(ignore=True))
         return dict(self._query(generation, vector, wanted, exactly, len(ids)))
 
@@ -143,7 +143,7 @@ class EmbeddedVectorStore:
         )
         with self._reading(generation) as shard:
             found = shard.query(request) if shard else []
-        return [VectorHit(ChunkId(str(point.id)), point.score) for point in found]
+        return [VectorHit(_chunk_id(point), point.score) for point in found]
 
     def vectors(self, generation: int, ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
         """Give the vectors of those chunks that have one, as near as its eight bits a number come.
@@ -156,9 +156,10 @@ class EmbeddedVectorStore:
 
         vectors: dict[ChunkId, NDArray[np.float32]] = {}
         for batch in _batches(ids):
+            wanted: list[Any] = [UUID(bytes=one) for one in batch]
             with self._reading(generation) as shard:
-                records = shard.retrieve(batch, with_payload=False, with_vector=True) if shard else []
-            vectors |= {ChunkId(str(record.id)): np.array(record.vector, np.float32) for record in records}
+                records = shard.retrieve(wanted, with_payload=False, with_vector=True) if shard else []
+            vectors |= {_chunk_id(record): np.array(record.vector, np.float32) for record in records}
         return vectors
 
     def ids(self, generation: int) -> Iterator[ChunkId]:
@@ -173,7 +174,7 @@ class EmbeddedVectorStore:
             request = edge.ScrollRequest(limit=_BATCH, offset=offset, with_payload=False, with_vector=False)
             with self._reading(generation) as shard:
                 records, offset = shard.scroll(request) if shard else ([], None)
-            yield from (ChunkId(str(record.id)) for record in records)
+            yield from (_chunk_id(record) for record in records)
             if offset is None:
                 return
 
@@ -363,7 +364,7 @@ class EmbeddedVectorStore:
 
 def _apply(shard: edge.EdgeShard, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]) -> None:
     for ids in _batches(deletes):
-        shard.update(edge.UpdateOperation.delete_points(ids))
+        shard.update(edge.UpdateOperation.delete_points([UUID(bytes=one) for one in ids]))
     n_new = 0
     for points in _batches(upserts):
         shard.update(edge.UpdateOperation.upsert_points([_engine_point(point) for point in points]))
@@ -384,7 +385,7 @@ def _engine_point(point: VectorPoint) -> edge.Point:
     # A view of the bytes takes half the time of a list of floats.
     vector: Any = memoryview(point.vector).cast("f")
     payload = {"file_path": _tag(point.file_path), "parent_directories": [*map(_tag, point.parent_directories)]}
-    return edge.Point(point.chunk_id, vector, payload)
+    return edge.Point(UUID(bytes=point.chunk_id), vector, payload)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -396,11 +397,16 @@ def _tag(path: FilePath) -> str:
     return urlsafe_b64encode(content_hash(path.encode())[:_TAG_BYTES]).decode()
 
 
+def _chunk_id(point: edge.Record | edge.ScoredPoint) -> ChunkId:
+    id_: Any = point.id
+    return ChunkId(id_.bytes)
+
+
 def _old_point(record: edge.Record) -> VectorPoint:
     payload = record.payload or {}
     numbers: Any = record.vector
     vector = array("f", numbers).tobytes()
-    return VectorPoint(ChunkId(str(record.id)), payload["file_path"], tuple(payload["parent_directories"]), vector)
+    return VectorPoint(_chunk_id(record), payload["file_path"], tuple(payload["parent_directories"]), vector)
 
 
 def _filter(scope: VectorScope) -> edge.Filter | None:

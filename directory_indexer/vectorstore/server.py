@@ -20,7 +20,7 @@ from qdrant_client import QdrantClient, models
 
 from directory_indexer.errors import VectorsLostError, VectorStoreError
 from directory_indexer.findings import Finding, Verdict
-from directory_indexer.ids import ChunkId
+from directory_indexer.ids import ChunkId, chunk_id_of, uuid_text
 from directory_indexer.lazy import lazily
 from directory_indexer.vectorstore import VectorHit, VectorPlace, VectorPoint, VectorScope
 from directory_indexer.vectorstore.collection import (
@@ -249,7 +249,7 @@ class QdrantServer:
             raise VectorStoreError(f"a vector has {vector.size} dimensions in place of {self._dimensions}")
         payload = {
             INDEX_FIELD: self._index_id,
-            "chunk_id": point.chunk_id,
+            "chunk_id": uuid_text(point.chunk_id),
             "file_path": point.file_path,
             "parent_directories": list(point.parent_directories),
         }
@@ -257,11 +257,11 @@ class QdrantServer:
 
     def _point_id(self, chunk_id: ChunkId) -> str:
         """Derive an id that no other index gives, though it may hold the same file at the same path."""
-        return str(uuid.uuid5(uuid.UUID(self._index_id), chunk_id))
+        return str(uuid.uuid5(uuid.UUID(self._index_id), uuid_text(chunk_id)))
 
 
 def _chunk_id(point: models.Record | models.ScoredPoint) -> ChunkId:
-    return ChunkId((point.payload or {})["chunk_id"])
+    return chunk_id_of((point.payload or {})["chunk_id"])
 
 
 def _batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:

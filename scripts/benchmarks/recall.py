@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tempfile
-import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,7 +72,7 @@ def _directories(number: int) -> tuple[FilePath, FilePath, FilePath]:
 
 
 def _id(number: int) -> ChunkId:
-    return ChunkId(str(uuid.UUID(int=int(number) << 64 | 8 << 60)))
+    return ChunkId((int(number) << 64 | 8 << 60).to_bytes(16))
 
 
 def _model() -> Row:

@@ -21,6 +21,7 @@ from directory_indexer.exporting.exporter import Exporter, ExportReport, ExportR
 from directory_indexer.exporting.formats import ExportFormat
 from directory_indexer.exporting.rows import CHUNK_COLUMNS, FILE_COLUMNS, HEADING_COLUMNS, PASSAGE_COLUMNS, utc
 from directory_indexer.exporting.writing import ExportStart
+from directory_indexer.ids import uuid_text
 from directory_indexer.paths import display, file_path, place_path
 from directory_indexer.policies import walk_policy
 
@@ -95,11 +96,11 @@ def held(index: Index) -> list[Row]:
             for path, known in sorted(snapshot.files.within(root).items()):
                 found += [
                     {
-                        "chunk_id": one.chunk_id,
+                        "chunk_id": uuid_text(one.chunk_id),
                         "path": display(path),
                         "directory": display(root),
-                        "kind": one.kind,
-                        "title": one.title or None,
+                        "kind": one.facts.kind,
+                        "title": one.facts.title or None,
                         "size": known.source.size,
                         "modified_at": utc(one.mtime_ns),
                         "chunk": one.chunk.ordinal + 1,

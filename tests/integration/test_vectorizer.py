@@ -9,6 +9,7 @@ from fakes import FakeEmbedder
 from indexes import Index
 
 from directory_indexer.chunker.chunks import Chunk, embedding_text
+from directory_indexer.extractors.document import FileFacts
 from directory_indexer.files import source_file
 from directory_indexer.ids import content_hash
 from directory_indexer.parsing.outcomes import ParsedFile
@@ -28,7 +29,7 @@ def test_a_place_that_another_text_has_taken_gives_no_vector_to_the_text_that_wa
 
     def cut(*texts: str) -> None:
         chunks = tuple(Chunk(number, text, 1, number, number + 1, 1, 1) for number, text in enumerate(texts))
-        parsed = ParsedFile(source_file(path), content_hash(b"whatever"), "markdown", "", chunks)
+        parsed = ParsedFile(source_file(path), content_hash(b"whatever"), FileFacts("markdown"), chunks)
         with index.docstore.transaction() as transaction:
             transaction.files.put(directory_id, parsed, recipe=1)
 

@@ -15,7 +15,7 @@ import qdrant_edge as edge
 from vectors import EVERYWHERE, SCOPES, Corpus, chunk_id, points, unit_vectors
 
 from directory_indexer.errors import GenerationGoneError, StoreError, VectorsLostError
-from directory_indexer.ids import ChunkId
+from directory_indexer.ids import ChunkId, uuid_text
 from directory_indexer.lock import try_lock
 from directory_indexer.vectorstore import VectorPoint, VectorScope, embedded
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
@@ -143,7 +143,7 @@ def test_threads_search_at_the_same_time(quantized: Quantized) -> None:
 
 def test_vectors_come_back_to_eight_bits_a_number(quantized: Quantized) -> None:
     wanted = {point.chunk_id: np.frombuffer(point.vector, np.float32) for point in quantized.corpus.points[::100]}
-    vectors = quantized.store.vectors(quantized.generation, [*wanted, ChunkId(chunk_id(99_999))])
+    vectors = quantized.store.vectors(quantized.generation, [*wanted, chunk_id(99_999)])
     assert vectors.keys() == wanted.keys()
     for key, vector in vectors.items():
         assert vector.dtype == np.float32
@@ -191,7 +191,7 @@ def old_generation(directory: Path) -> int:
 
 def _old_point(point: VectorPoint) -> edge.Point:
     payload = {"file_path": point.file_path, "parent_directories": list(point.parent_directories)}
-    return edge.Point(point.chunk_id, np.frombuffer(point.vector, np.float32).tolist(), payload)
+    return edge.Point(uuid_text(point.chunk_id), np.frombuffer(point.vector, np.float32).tolist(), payload)
 
 
 @pytest.mark.parametrize("scope", SCOPES.values(), ids=SCOPES)

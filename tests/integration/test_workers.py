@@ -141,7 +141,7 @@ def test_a_pdf_is_read_in_a_worker(tmp_path: Path) -> None:
     (outcome,) = parsed([request], POLICY._replace(extract=extract))
 
     assert isinstance(outcome, ParsedFile)
-    assert (outcome.kind, text_of(outcome), outcome.chunks[0].page) == ("pdf", "Foxes live in dens.", 1)
+    assert (outcome.facts.kind, text_of(outcome), outcome.chunks[0].page) == ("pdf", "Foxes live in dens.", 1)
 
 
 def test_a_parser_that_never_ends_is_the_failure_of_its_file(tmp_path: Path) -> None:
@@ -320,7 +320,7 @@ def test_code_that_breaks_its_grammar_is_indexed_as_plain_text(tmp_path: Path) -
     broken, fine = parsed(requests, POLICY._replace(extract=extract, limits=None))
 
     assert isinstance(broken, ParsedFile)
-    assert (broken.kind, text_of(broken)) == ("csharp", "a<" * 25_000)
+    assert (broken.facts.kind, text_of(broken)) == ("csharp", "a<" * 25_000)
     assert isinstance(fine, ParsedFile)
     assert fine.chunks[0].heading == "Fine"
 

@@ -13,6 +13,7 @@ from directory_indexer.docstore.chunks import IndexedChunk
 from directory_indexer.docstore.files import IndexedFile
 from directory_indexer.exporting.rows import ExportedFile
 from directory_indexer.exporting.streams import CsvLines
+from directory_indexer.extractors.document import FileFacts
 from directory_indexer.ids import ChunkId, ContentHash
 from directory_indexer.paths import file_path
 
@@ -22,9 +23,9 @@ BEGINNINGS = st.sampled_from(["", "'", "''", "=", "+", "-", "@", "\t", "\r", "\n
 
 @given(beginning=BEGINNINGS, text=TEXTS)
 def test_an_apostrophe_taken_off_gives_the_text_and_no_cell_is_a_formula(beginning: str, text: str) -> None:
-    path = file_path("/n/a.txt")
-    file = IndexedFile(1, 1, path, "text", text, 1, 0, 0, 0, ContentHash(bytes(16)))
-    chunk = IndexedChunk(1, ChunkId("id"), path, "text", text, 0, Chunk(0, beginning + text, 1, 0, 1, 1, 1))
+    path, facts = file_path("/n/a.txt"), FileFacts("text", text)
+    file = IndexedFile(1, 1, path, 1, 0, 0, 0, ContentHash(bytes(16)), facts)
+    chunk = IndexedChunk(1, ChunkId(bytes(16)), path, 0, facts, Chunk(0, beginning + text, 1, 0, 1, 1, 1))
     stream = io.StringIO(newline="")
     CsvLines(stream).add(ExportedFile(file, path, [chunk]))
     stream.seek(0)

@@ -45,7 +45,7 @@ def test_a_file_becomes_chunks(path: Path) -> None:
     assert isinstance(outcome, ParsedFile)
     assert outcome.source == request.source
     assert outcome.hash == content_hash(b"five words stand here alone")
-    assert (outcome.kind, outcome.title) == ("hostile", "five words stand her")
+    assert outcome.facts == ("hostile", "five words stand her")
     assert [chunk.text for chunk in outcome.chunks] == ["five words stand here alone"]
 
 

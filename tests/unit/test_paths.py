@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from directory_indexer.chunker.chunks import Chunk, embedding_text
 from directory_indexer.files import SourceFile, stamped
-from directory_indexer.ids import chunk_id_bytes, chunk_id_from_bytes, content_hash, new_chunk_id
+from directory_indexer.ids import ChunkId, chunk_id_of, content_hash, new_chunk_id, uuid_text
 from directory_indexer.paths import FilePath, file_path, os_path
 
 
@@ -53,8 +53,8 @@ def test_an_id_is_a_uuid_of_version_5(path: str, content: bytes, ordinal: int) -
 
 @given(st.uuids())
 def test_the_bytes_of_an_id_are_those_of_its_uuid(of: uuid.UUID) -> None:
-    assert chunk_id_bytes(str(of)) == of.bytes
-    assert chunk_id_from_bytes(of.bytes) == str(of)
+    assert chunk_id_of(str(of)) == of.bytes
+    assert uuid_text(ChunkId(of.bytes)) == str(of)
 
 
 def test_a_chunk_is_embedded_with_its_place_in_the_document() -> None:

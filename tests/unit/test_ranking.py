@@ -43,7 +43,7 @@ def candidate(  # noqa: PLR0913 - one for each thing that ranking looks at
     is_code: bool = False,
 ) -> Candidate:
     return Candidate(
-        ChunkId(name),
+        ChunkId(name.encode()),
         FilePath(path or f"/{name}.md"),
         ordinal=ordinal,
         is_code=is_code,
@@ -60,7 +60,7 @@ def test_what_both_lists_have_on_top_comes_first() -> None:
     both = candidate("both", "rotate the signing keys", words=9.0, meaning=0.7)
     others = [candidate("a", "keys of a piano", words=8.0), candidate("b", "credentials", meaning=0.6)]
     ranking = rank(PLAN, [*others, both], limit=3, model=EMBEDDED_MODEL)
-    assert ranking.hits[0].chunk_id == "both"
+    assert ranking.hits[0].chunk_id == b"both"
     assert not ranking.is_weak
     assert 0.8 < ranking.hits[0].score <= 1
 
@@ -89,14 +89,14 @@ def test_nothing_at_all_is_weak() -> None:
 
 def test_copies_of_a_passage_are_shown_once() -> None:
     copies = [candidate(str(n), "rotate  the signing keys", meaning=0.7) for n in range(4)]
-    assert [hit.chunk_id for hit in rank(PLAN, copies, limit=5, model=EMBEDDED_MODEL).hits] == ["0"]
+    assert [hit.chunk_id for hit in rank(PLAN, copies, limit=5, model=EMBEDDED_MODEL).hits] == [b"0"]
 
 
 def test_one_file_does_not_crowd_out_the_others() -> None:
     many = [candidate(f"m{n}", f"rotate keys {n}", path="/many.md", ordinal=n, meaning=0.7) for n in range(4)]
     others = [candidate(f"o{n}", f"rotate the keys of {n}", meaning=0.65) for n in range(4)]
     ranking = rank(PLAN, [*many, *others], limit=5, model=EMBEDDED_MODEL)
-    assert [hit.chunk_id for hit in ranking.hits] == ["m0", "o0", "o1", "o2", "o3"]
+    assert [hit.chunk_id for hit in ranking.hits] == [b"m0", b"o0", b"o1", b"o2", b"o3"]
     assert ranking.hits[0].n_more_in_file == 3
 
 
@@ -112,29 +112,29 @@ def test_a_longer_answer_continues_a_shorter_one() -> None:
 
 def test_the_first_of_several_copies_in_a_file_is_shown() -> None:
     copies = [candidate(str(n), "rotate keys", path="/a.md", ordinal=9 - n, meaning=0.7) for n in range(4)]
-    assert [hit.chunk_id for hit in rank(PLAN, copies, limit=5, model=EMBEDDED_MODEL).hits] == ["3"]
+    assert [hit.chunk_id for hit in rank(PLAN, copies, limit=5, model=EMBEDDED_MODEL).hits] == [b"3"]
 
 
 def test_a_test_comes_after_the_code_unless_tests_are_looked_for() -> None:
     code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.5, is_code=True)
     test = candidate("test", "rotate the keys", path="/tests/test_keys.py", words=2.0, meaning=0.55, is_code=True)
-    assert rank(PLAN, [code, test], limit=1, model=EMBEDDED_MODEL).hits[0].chunk_id == "code"
+    assert rank(PLAN, [code, test], limit=1, model=EMBEDDED_MODEL).hits[0].chunk_id == b"code"
     asked = plan_match(parse_query("the tests of key rotation"), Words())
-    assert rank(asked, [code, test], limit=1, model=EMBEDDED_MODEL).hits[0].chunk_id == "test"
+    assert rank(asked, [code, test], limit=1, model=EMBEDDED_MODEL).hits[0].chunk_id == b"test"
 
 
 def test_spelling_decides_when_nothing_but_a_name_is_looked_for() -> None:
     plan = plan_match(parse_query("HR-77120-B"), Words())
     named = candidate("named", "policy HR-77120-B", words=9.0, meaning=0.1)
     alike = candidate("alike", "policy HR-88000-C", meaning=0.6)
-    assert rank(plan, [alike, named], limit=1, model=EMBEDDED_MODEL).hits[0].chunk_id == "named"
+    assert rank(plan, [alike, named], limit=1, model=EMBEDDED_MODEL).hits[0].chunk_id == b"named"
 
 
 def test_cosines_of_an_unmeasured_model_are_compared_with_each_other_only() -> None:
     near = candidate("near", "credentials", meaning=0.93)
     far = candidate("far", "soup", meaning=0.91)
     ranking = rank(PLAN, [near, far], limit=2, model=OTHER_MODEL)
-    assert [hit.chunk_id for hit in ranking.hits] == ["near", "far"]
+    assert [hit.chunk_id for hit in ranking.hits] == [b"near", b"far"]
     assert ranking.hits[1].score < ranking.hits[0].score / 2
 
 
@@ -147,4 +147,4 @@ def test_words_decide_in_a_language_that_the_model_hardly_knows() -> None:
     plan = plan_match(parse_query("wie werden die Schlüssel für die Unterschriften gewechselt"), Words())
     by_words = candidate("words", "die Schlüssel werden gewechselt", words=9.0, meaning=0.2)
     by_meaning = candidate("meaning", "die Suppe", words=1.0, meaning=0.7)
-    assert rank(plan, [by_words, by_meaning], limit=2, model=EMBEDDED_MODEL).hits[0].chunk_id == "words"
+    assert rank(plan, [by_words, by_meaning], limit=2, model=EMBEDDED_MODEL).hits[0].chunk_id == b"words"

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from directory_indexer.docstore.summaries import IndexSummary
+from directory_indexer.extractors.document import FileFacts
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import exact_text, file_path
 from directory_indexer.relevance.evidence import Excerpt
@@ -37,10 +38,9 @@ def _hit(draw: st.DrawFn) -> Hit:
     marks = draw(st.lists(st.tuples(places, places).map(lambda mark: (min(mark), max(mark))), max_size=4))
     return Hit(
         path=file_path("/n/" + draw(hostile).translate(IMPOSSIBLE_IN_NAMES)),
-        kind=draw(clean),
-        title=draw(clean),
+        facts=FileFacts(draw(clean), draw(clean)),
         score=draw(st.floats(0, 1)),
-        chunk_id=ChunkId("id"),
+        chunk_id=ChunkId(bytes(16)),
         ordinal=draw(st.integers(0, 9)),
         start_line=1,
         end_line=9,

@@ -10,9 +10,10 @@ from directory_indexer.config import LoadedConfig, load_config
 from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRecord, Verb
 from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
 from directory_indexer.embedders.space import EmbeddingSpace
+from directory_indexer.extractors.document import FileFacts
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage
 from directory_indexer.findings import Finding, Verdict
-from directory_indexer.ids import ChunkId
+from directory_indexer.ids import chunk_id_of
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
 from directory_indexer.parsing.outcomes import ParseRequest
@@ -36,10 +37,9 @@ def now() -> float:
 def hit() -> Hit:
     return Hit(
         path=file_path("/home/ann/notes/bread.md"),
-        kind="markdown",
-        title="Bread",
+        facts=FileFacts("markdown", "Bread"),
         score=0.834,
-        chunk_id=ChunkId("0b2f3a52-9f0c-5d0e-8f5e-2f6d0c6b7a11"),
+        chunk_id=chunk_id_of("0b2f3a52-9f0c-5d0e-8f5e-2f6d0c6b7a11"),
         ordinal=2,
         start_line=10,
         end_line=13,
@@ -125,7 +125,8 @@ def findings() -> tuple[Finding, ...]:
 def file_text() -> FileText:
     text = "one\ntwo\nthree\n"
     chunks = (Chunk(0, text, 3, 0, len(text), 1, 3),)
-    return FileText(file_path("/home/ann/notes/count.txt"), "text", "", text, 1, 3, 9, 4, chunks, has_changed=True)
+    path = file_path("/home/ann/notes/count.txt")
+    return FileText(path, FileFacts("text"), text, 1, 3, 9, 4, chunks, has_changed=True)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from directory_indexer.extractors.document import FileFacts
 from directory_indexer.paths import file_path
 from directory_indexer.relevance.evidence import Excerpt, Explanation
 from directory_indexer.render.answers import View, get_notes, get_text, search_lines, search_notes, search_rows
@@ -45,7 +46,7 @@ def test_a_hit_shows_score_place_heading_and_the_words_that_matched(result: Sear
 
 
 def test_a_hit_in_a_pdf_shows_its_page_and_opens_there(result: SearchResult, hit: Hit) -> None:
-    on_page = result._replace(hits=(hit._replace(page=12, heading="", title="Das Brotbuch"),))
+    on_page = result._replace(hits=(hit._replace(page=12, heading="", facts=FileFacts("pdf", "Das Brotbuch")),))
     headline = next(iter(search_lines(on_page, paths=AT_HOME)))
     assert headline.spans[2].text == "  page 12 · Das Brotbuch"
     assert headline.spans[1].link.endswith("#page=12")
@@ -71,7 +72,7 @@ def test_the_whole_chunk_is_shown_with_the_same_words_marked(result: SearchResul
 
 
 def test_with_files_each_file_is_one_line_in_the_order_of_its_best_hit(result: SearchResult, hit: Hit) -> None:
-    other = hit._replace(path=file_path("/srv/b.md"), title="", score=0.5)
+    other = hit._replace(path=file_path("/srv/b.md"), facts=FileFacts("markdown"), score=0.5)
     hits = result._replace(hits=(hit, other, hit._replace(score=0.4)))
     assert (
         plain(search_lines(hits, paths=AT_HOME, view=View.FILES)) == "0.83  ~/notes/bread.md  Bread\n0.50  /srv/b.md\n"

@@ -13,6 +13,7 @@ from directory_indexer.docstore.runs import Outcome
 from directory_indexer.errors import ConfigError
 from directory_indexer.exporting.exporter import ExportReport
 from directory_indexer.exporting.formats import ExportFormat
+from directory_indexer.extractors.document import FileFacts
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
 from directory_indexer.indexing.report import IndexReport, MigrationReport
 from directory_indexer.paths import file_path
@@ -55,7 +56,8 @@ def text_of(n_lines: int, line: str = "word " * 20) -> FileText:
         for n, (one, start) in enumerate(zip(lines, starts, strict=True))
     )
     text = "".join(chunk.text for chunk in chunks)
-    return FileText(file_path("/n/a.txt"), "text", "", text, 1, n_lines, n_lines, n_lines, chunks, has_changed=False)
+    path = file_path("/n/a.txt")
+    return FileText(path, FileFacts("text"), text, 1, n_lines, n_lines, n_lines, chunks, has_changed=False)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="paths of POSIX")
@@ -171,7 +173,7 @@ def test_a_text_that_fits_is_whole() -> None:
 def test_of_a_line_that_is_too_long_the_chunks_lead_on_and_nothing_is_lost(character: str) -> None:
     chunks = tuple(Chunk(n, character * 100, 1, n * 100, n * 100 + 100, 1, 1) for n in range(50))
     text = "".join(chunk.text for chunk in chunks)
-    whole = FileText(file_path("/n/min.js"), "javascript", "", text, 1, 1, 1, 50, chunks, has_changed=False)
+    whole = FileText(file_path("/n/min.js"), FileFacts("javascript"), text, 1, 1, 1, 50, chunks, has_changed=False)
     page = json.loads(get_json(whole, page_bytes=3000))
     assert len(get_json(whole, page_bytes=3000)) <= 3000
     first = int(re.fullmatch(r"--chunks (\d+)-50", page["next"])[1])  # type: ignore[index]

@@ -1,0 +1,48 @@
+"""What went wrong with the database, in the words of this program."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from directory_indexer.errors import CorruptIndexError, StoreError
+
+
+@contextlib.contextmanager
+def translated_errors(path: Path) -> Iterator[None]:
+    """Let no error of SQLite or of the disk leave this room as it is."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if str(error).startswith("Could not decode"):  # which is not SQLite's, and has no number
+            raise CorruptIndexError(f"{path}: text in it is damaged", hint=REBUILD) from error
+        detailed = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        code = detailed & 0xFF
+        hint = _HINTS.get(detailed) or _HINTS.get(code, _CHECK)
+        raise _ERRORS.get(code, StoreError)(f"{path}: {error}", hint=hint) from error
+    except (UnicodeDecodeError, zlib.error) as error:
+        # What was written was valid; the sqlite3 module itself decodes names and messages that damage has reached.
+        raise CorruptIndexError(f"{path}: text in it is damaged", hint=REBUILD) from error
+    except OSError as error:
+        if not isinstance(error.filename, str | Path) or Path(error.filename) not in {path, *path.parents}:
+            raise
+        raise StoreError(f"{error.filename}: {error.strerror}", hint="choose another place with --data-dir") from error
+
+
+_CHECK = "dirindex doctor checks the index"
+REBUILD = "dirindex doctor --repair sets the damaged database aside and builds the index again"
+_ERRORS = {sqlite3.SQLITE_CORRUPT: CorruptIndexError, sqlite3.SQLITE_NOTADB: CorruptIndexError}
+_HINTS = {
+    sqlite3.SQLITE_FULL: "free some disk space and run the same command again: nothing that was written is lost",
+    sqlite3.SQLITE_READONLY: "make the index directory writable, or choose another one with --data-dir",
+    sqlite3.SQLITE_CANTOPEN: "make the index directory readable and writable, or choose another with --data-dir; "
+    "when too many files are open, ulimit -n raises the limit",
+    sqlite3.SQLITE_IOERR: "the disk reported an error: check it, then run dirindex doctor",
+    sqlite3.SQLITE_BUSY: "another process has stopped in the middle of a write: dirindex status shows which",
+    sqlite3.SQLITE_CORRUPT: REBUILD,
+    sqlite3.SQLITE_CORRUPT_VTAB: "dirindex doctor --repair builds the full-text index again from the stored texts",
+    sqlite3.SQLITE_NOTADB: REBUILD,
+}

@@ -1,0 +1,56 @@
+"""What of a database is damaged or was removed, and where it may still be."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import time
+from pathlib import Path
+
+from directory_indexer.docstore.texts import unpacked
+from directory_indexer.lazy import lazily
+
+with lazily:
+    import sqlite3
+
+
+def damage_in(connection: sqlite3.Connection) -> list[str]:
+    """Let SQLite check every page and index but that of the words, and look whether every text can be read."""
+    lines = [row[0] for row in connection.execute("PRAGMA integrity_check(3)")]
+    # SQLite 3.44 and newer look at the full-text index, too, which can be made again by itself.
+    found = [line for line in lines if line != "ok" and "FTS5 table" not in line]
+    if not found:
+        for (stored,) in connection.execute("SELECT text FROM chunk_texts"):
+            unpacked(stored)
+    return found
+
+
+def set_aside(path: Path) -> Path:
+    """Rename what is damaged, so that something new can take its place; tell its new name."""
+    damaged = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    return path.rename(damaged)
+
+
+def remove_damaged(path: Path) -> None:
+    """Remove the damaged databases that were set aside."""
+    for damaged in _damaged(path):
+        with contextlib.suppress(OSError):
+            damaged.unlink()
+
+
+def left_behind(path: Path) -> list[str]:
+    """Say what may still hold what was removed after the database was compacted."""
+    log = path.with_name(path.name + "-wal")
+    found = [f"'{damaged}' cannot be removed, and may tell of it" for damaged in _damaged(path)]
+    with contextlib.suppress(FileNotFoundError):
+        if log.stat().st_size:  # a log that could be emptied has no bytes
+            found.append(
+                "another command is reading the index; what it still holds on to leaves the disk with the next run"
+            )
+    return found
+
+
+def _damaged(path: Path) -> list[Path]:
+    return sorted(path.parent.glob(f"{glob.escape(path.name)}.damaged-*"))

@@ -1,0 +1,81 @@
+"""How a database comes to be: private to the user, of this schema, and of nobody else."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sqlite3
+import sys
+from pathlib import Path
+
+from directory_indexer.docstore.connections import Connections
+from directory_indexer.docstore.failures import REBUILD
+from directory_indexer.docstore.schema import SCHEMA_VERSION, migrate, tables_of, version_of
+from directory_indexer.errors import CorruptIndexError, StoreError
+from directory_indexer.lock import write_lock
+
+
+def opened(path: Path) -> Connections:
+    """Open the database at `path`, which is created, private to the user, if there is none, and migrated if it is old.
+
+    Raises:
+        StoreError: it belongs to another user or program, or to a newer dirindex.
+        CorruptIndexError: its tables are of no version.
+    """
+    _require_own(path)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    connections = Connections(path)
+    with connections.lend() as connection:
+        version = version_of(connection.raw)
+    if version < SCHEMA_VERSION:
+        _create(path, connections)
+    return connections
+
+
+def _require_own(path: Path) -> None:
+    """Refuse what another user has put there: it would be shown as ours, and could make us write elsewhere."""
+    if sys.platform == "win32" or os.geteuid() == 0:
+        return
+    for place in (path.parent, path):
+        with contextlib.suppress(FileNotFoundError):
+            if {place.lstat().st_uid, place.stat().st_uid} - {os.geteuid(), 0}:
+                raise StoreError(
+                    f"'{place}' belongs to another user, who may have put anything there",
+                    hint="choose another place with --data-dir, or chown it if it is yours",
+                )
+
+
+def _create(path: Path, connections: Connections) -> None:
+    with (
+        write_lock(path.with_name(path.name + ".schema-lock"), wait=True),
+        contextlib.closing(connections.open()) as connection,
+    ):
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("PRAGMA journal_mode = WAL")
+        try:
+            migrate(connection)
+        except sqlite3.OperationalError as error:
+            _mend_version(connection, path, error)
+
+
+def _mend_version(connection: sqlite3.Connection, path: Path, error: sqlite3.OperationalError) -> None:
+    """Let a database have the version that its tables are of: another tool may have set an earlier one.
+
+    Raises:
+        CorruptIndexError: its tables are of no version.
+        StoreError: it is not ours.
+    """
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+    if not re.search("already exists|duplicate column|no such column", str(error)):
+        raise error
+    with contextlib.closing(sqlite3.connect(":memory:")) as fresh:
+        migrate(fresh)
+        expected, found = tables_of(fresh), tables_of(connection)
+    if found == expected:
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    elif "chunks_fts" in found:
+        raise CorruptIndexError(f"{path}: its tables are not those of its version", hint=REBUILD) from error
+    else:
+        raise StoreError(f"{path} belongs to another program", hint="choose another place with --data-dir") from error
