@@ -191,6 +191,7 @@ def _common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 def _chunks(document: Document, pieces: Iterable[_Piece]) -> Iterator[Chunk]:
     text = document.text
     page_starts = [section.start for section in document.sections]
+    row_starts = [mark.start for mark in document.cells]
     position, line = 0, 1
     for ordinal, (shared_start, start, end, n_tokens, heading) in enumerate(pieces):
         line += text.count("\n", position, start)
@@ -206,6 +207,7 @@ def _chunks(document: Document, pieces: Iterable[_Piece]) -> Iterator[Chunk]:
             end_line=line + text.count("\n", start, end - 1),
             page=_page(document, page_starts, shared_start),
             heading=heading,
+            cell=_cell(document, row_starts, shared_start),
         )
 
 
@@ -213,6 +215,11 @@ def _page(document: Document, starts: list[int], start: int) -> int | None:
     found = _CHARACTER.search(document.text, start)
     index = bisect_right(starts, found.start() if found else start) - 1
     return document.sections[index].page if index >= 0 else None
+
+
+def _cell(document: Document, starts: list[int], start: int) -> str:
+    index = bisect_right(starts, start) - 1
+    return document.cells[index].cell if index >= 0 else ""
 
 
 _CHARACTER: Final = re.compile(r"\S")

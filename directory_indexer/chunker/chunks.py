@@ -13,7 +13,8 @@ class Chunk(NamedTuple):
     """A stretch of a document's text: characters `start_char` to `end_char`, lines counted from 1, both inclusive.
 
     Chunks of a document are sorted, cover all of its text, and overlap only with their neighbours, so the document
-    can be put together again from them. `heading` is the heading or symbol path joined by ` > `.
+    can be put together again from them. `heading` is the heading or symbol path joined by ` > `; `cell` is the
+    first cell of the spreadsheet row that it begins in.
     """
 
     ordinal: int
@@ -25,6 +26,7 @@ class Chunk(NamedTuple):
     end_line: int
     page: int | None = None
     heading: str = ""
+    cell: str = ""
 
 
 def embedding_text(chunk: Chunk, path: FilePath) -> str:

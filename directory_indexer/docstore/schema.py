@@ -16,7 +16,7 @@ with lazily:
     import sqlite3
 
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 FTS_TABLE = (
     f"CREATE VIRTUAL TABLE chunks_fts USING fts5({', '.join(FTS_COLUMNS)}, content='', tokenize=\"{FTS_TOKENIZE}\")"
@@ -155,6 +155,8 @@ UPDATE runs SET verb = substr(verb, 1, instr(verb, ' ') - 1) WHERE instr(verb, '
 """
 """Runs of before do not tell which directories they were about."""
 
+_CELLS = "ALTER TABLE chunks ADD COLUMN cell TEXT NOT NULL DEFAULT '';"
+
 _MIGRATIONS: dict[int, str] = {
     1: _TABLES,
     2: "ALTER TABLE directories ADD COLUMN mounts TEXT NOT NULL DEFAULT '[]';",
@@ -163,6 +165,7 @@ _MIGRATIONS: dict[int, str] = {
     5: _SETTLED,
     6: _STAMPS,
     7: _VERBS,
+    8: _CELLS,
 }
 """What to run, in one transaction, to come to each version from the one before."""
 

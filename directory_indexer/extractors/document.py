@@ -14,6 +14,40 @@ class Section(NamedTuple):
     page: int | None = None
 
 
+class CellMark(NamedTuple):
+    """The cell whose row begins at character `start` of a document, as people name it: `Budget!A17`."""
+
+    start: int
+    cell: str
+
+
+class Metadata(NamedTuple):
+    """What a document says about itself beside its title; whatever it does not say is empty.
+
+    Times are ISO 8601, as exact as the document has them: `2024`, `2024-05-01` or `2024-05-01T12:00:00+02:00`.
+    """
+
+    authors: tuple[str, ...] = ()
+    created: str = ""
+    modified: str = ""
+    language: str = ""
+    """The first part of its BCP 47 tag: `en`, `de`."""
+
+    subject: str = ""
+    tags: tuple[str, ...] = ()
+    sender: tuple[str, ...] = ()
+    """Of a message, as in its `From`: a name with an address, or one of them; so are `recipients` and `copied`."""
+
+    recipients: tuple[str, ...] = ()
+    copied: tuple[str, ...] = ()
+    message_id: str = ""
+    thread: str = ""
+    """The id of the message that a conversation began with."""
+
+    n_pages: int | None = None
+    """How many pages or slides it has."""
+
+
 class FileFacts(NamedTuple):
     """What is known of a file beside its text; each has a column in the index by its name."""
 
@@ -25,13 +59,16 @@ class Document(NamedTuple):
     """The text of one file as one stream, with the places where headings, symbols and pages begin.
 
     For formats that are text already, `text` has the very lines of the file; for the others (PDF, notebooks) lines
-    are counted in `text`. `sections` is sorted by `start` and its first entry, if any, starts at 0.
+    are counted in `text`. `sections` is sorted by `start` and its first entry, if any, starts at 0. `cells` is sorted
+    by `start`, too: one mark for each row of a spreadsheet.
     """
 
     text: str
     kind: str
     title: str = ""
     sections: tuple[Section, ...] = ()
+    cells: tuple[CellMark, ...] = ()
+    metadata: Metadata = Metadata()
 
     @property
     def facts(self) -> FileFacts:

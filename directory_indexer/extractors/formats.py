@@ -11,17 +11,19 @@ lacks a third of these.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import BinaryIO, Final, Literal, NamedTuple, TypeAlias
 
 from directory_indexer.lazy import lazily
 
 with lazily:
+    from directory_indexer.extractors.budget import Budget
     from directory_indexer.extractors.code import extract_code
     from directory_indexer.extractors.decoding import decode
     from directory_indexer.extractors.document import Document
     from directory_indexer.extractors.html import extract_html, extract_svg
     from directory_indexer.extractors.markdown import extract_markdown
     from directory_indexer.extractors.markup import extract_markup
+    from directory_indexer.extractors.members import Contents
     from directory_indexer.extractors.notebook import extract_notebook
     from directory_indexer.extractors.pdf import extract_pdf
     from directory_indexer.extractors.plain import extract_plain
@@ -37,7 +39,7 @@ class Decoded:
     def __init__(self, extract_text: Callable[[str, str], Document]) -> None:
         self._extract_text = extract_text
 
-    def __call__(self, content: bytes, kind: str) -> Document:
+    def __call__(self, content: bytes, kind: str, _: Budget) -> Document:
         """Turn the bytes of a file into a document of a kind."""
         return self._extract_text(decode(content), kind)
 
@@ -47,8 +49,11 @@ class Format(NamedTuple):
 
     group: Group
     suffixes: str
-    extract: Callable[[bytes, str], Document] = Decoded(extract_plain)
-    """Turns the bytes of a file into a document of the kind that is given."""
+    extract: Callable[[bytes, str, Budget], Document] = Decoded(extract_plain)
+    """Turns the bytes of a file into a document of the kind that is given, within a budget."""
+
+    open: Callable[[BinaryIO, str, Budget], Contents] | None = None
+    """Reads a container instead: a file of which members are documents of their own."""
 
     is_isolated: bool = False
     """Whether it is always read in a worker process, for what reads it is native code that may break."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from directory_indexer.errors import SkipFileError
+from directory_indexer.extractors.budget import Budget
 from directory_indexer.extractors.decoding import decode
 from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.formats import FORMATS
@@ -23,7 +24,7 @@ def extract(content: bytes, path: FilePath) -> Document:
     if not content:
         raise SkipFileError(SkipReason.EMPTY, "the file is empty")
     kind = kind_of(path, content)
-    return _with_text(FORMATS[kind].extract(content, kind))
+    return _with_text(FORMATS[kind].extract(content, kind, Budget()))
 
 
 def extract_as_text(content: bytes, path: FilePath) -> Document:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from directory_indexer.errors import ExtractionError, SkipFileError
+from directory_indexer.extractors.budget import Budget
 from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.pdf.characters import clean
 from directory_indexer.extractors.pdf.documents import document_of
@@ -51,7 +52,7 @@ pymupdf.TOOLS.mupdf_display_errors(False)
 pymupdf.TOOLS.mupdf_display_warnings(False)
 
 
-def extract_pdf(content: bytes, kind: str = "pdf") -> Document:
+def extract_pdf(content: bytes, kind: str = "pdf", _: Budget | None = None) -> Document:
     """Read a PDF as one text with a section for each page and heading.
 
     Raises:

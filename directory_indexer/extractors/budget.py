@@ -1,0 +1,79 @@
+"""What reading one file may cost, counted over everything that it contains, at any depth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from directory_indexer.errors import SkipFileError
+from directory_indexer.files import SkipReason
+
+MAX_BYTES: Final = 256_000_000
+"""So much is unpacked from one file, all of its members together."""
+
+MAX_MEMBERS: Final = 100_000
+MAX_DEPTH: Final = 4
+"""So deep are containers opened that lie in containers."""
+
+MAX_RATIO: Final = 200
+"""Real documents seldom unpack to more than 50 times their size; what zlib can reach is 1,030."""
+
+FREE_BYTES: Final = 1_000_000
+"""The ratio says nothing about what is smaller than this."""
+
+
+class Budget:
+    """Bytes that may still be unpacked and members that may still be opened; one budget serves all levels of a file.
+
+    Sizes that a container declares are never believed: what comes out is counted while it comes.
+    """
+
+    def __init__(
+        self, *, n_bytes: int = MAX_BYTES, n_members: int = MAX_MEMBERS, member_bytes: int = MAX_BYTES, depth: int = 0
+    ) -> None:
+        self.n_bytes = n_bytes
+        self.n_members = n_members
+        self.member_bytes = member_bytes
+        """The size of the largest member that is read whole."""
+
+        self.depth = depth
+
+    def take_member(self) -> None:
+        """Count one member.
+
+        Raises:
+            SkipFileError: there were too many.
+        """
+        self.n_members -= 1
+        if self.n_members < 0:
+            raise SkipFileError(SkipReason.TOO_LARGE, "it has more members than are read")
+
+    def take(self, n_bytes: int) -> None:
+        """Count bytes that were unpacked.
+
+        Raises:
+            SkipFileError: there were too many.
+        """
+        self.n_bytes -= n_bytes
+        if self.n_bytes < 0:
+            raise SkipFileError(SkipReason.TOO_LARGE, "it unpacks to more than is read")
+
+    def counted(self, pieces: Iterable[bytes], *, packed_bytes: int) -> Iterator[bytes]:
+        """Hand on what is unpacked from `packed_bytes`, piece by piece, and count it.
+
+        Raises:
+            SkipFileError: it is too much, for the budget, for one member, or for what it was unpacked from.
+        """
+        most = min(self.member_bytes, max(FREE_BYTES, packed_bytes * MAX_RATIO))
+        n_bytes = 0
+        for piece in pieces:
+            n_bytes += len(piece)
+            if n_bytes > most:
+                raise SkipFileError(SkipReason.TOO_LARGE, "it unpacks to more than is read of one file")
+            self.take(len(piece))
+            yield piece
+
+    @property
+    def is_spent(self) -> bool:
+        """Tell whether nothing more may be unpacked: the container ends here, not only one of its members."""
+        return self.n_bytes < 0 or self.n_members < 0
