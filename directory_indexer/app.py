@@ -9,26 +9,29 @@ from functools import cached_property
 
 from directory_indexer.config import LoadedConfig
 from directory_indexer.docstore.store import DocStore
-from directory_indexer.errors import NotIndexedError, VectorStoreError
-from directory_indexer.fingerprint import Fingerprint
-from directory_indexer.heaps import loading
+from directory_indexer.errors import VectorStoreError
 from directory_indexer.lazy import lazily
-from directory_indexer.status import Status
-from directory_indexer.vectorstores import VectorStores
 
 with lazily:
-    from directory_indexer import policies
+    from directory_indexer.converting.converter import Converter
     from directory_indexer.doctor.doctor import Doctor
+    from directory_indexer.doctor.services import ocr_finding, provider_finding
     from directory_indexer.embedders.loading import Embedders
     from directory_indexer.exporting.exporter import Exporter
-    from directory_indexer.indexing.indexer import Indexer, IndexPolicy
+    from directory_indexer.heaps import loading
+    from directory_indexer.indexing.indexer import Indexer
     from directory_indexer.indexing.migration import Migration, prepare_migration
+    from directory_indexer.indexing.options import IndexPolicy
+    from directory_indexer.indexing.recogniser import Recogniser
+    from directory_indexer.indexing.services import check_services
     from directory_indexer.indexing.vectorizer import Vectorizer
-    from directory_indexer.parsing.parse import ParsePolicy
+    from directory_indexer.ocr.choosing import PageReading
+    from directory_indexer.policies import Policies
     from directory_indexer.searching.nearest import Nearest
     from directory_indexer.searching.searcher import Searcher
     from directory_indexer.searching.similar import SimilarFiles
-    from directory_indexer.walker.policy import WalkPolicy
+    from directory_indexer.status import Status
+    from directory_indexer.vectorstores import VectorStores
 
 
 class App:
@@ -39,15 +42,10 @@ class App:
         self._config = loaded.config
         self._lock_path = self._config.storage.sqlite_path.with_name("write.lock")
 
-    def require_index(self) -> None:
-        """Make sure that there is an index, without making one.
-
-        Raises:
-            NotIndexedError: there is none.
-        """
-        if not self._config.storage.sqlite_path.exists():
-            where = self._config.storage.sqlite_path.parent
-            raise NotIndexedError(f"there is no index in '{where}'", hint="dirindex index PATH makes one")
+    @cached_property
+    def policies(self) -> Policies:
+        """What the configuration means for the walk, for parsing and for vectors."""
+        return Policies(self.loaded)
 
     @cached_property
     def docstore(self) -> DocStore:
@@ -57,7 +55,7 @@ class App:
     @cached_property
     def embedders(self) -> Embedders:
         """What makes vectors, now and before."""
-        return Embedders(policies.embedding_space(self._config.embedding), policies.provider_access(self._config))
+        return Embedders(self.policies.space, self.policies.access)
 
     @cached_property
     def vectorstores(self) -> VectorStores:
@@ -76,7 +74,12 @@ class App:
     @cached_property
     def searcher(self) -> Searcher:
         """Answer searches."""
-        return Searcher(docstore=self.docstore, nearest=lambda: self.nearest, embedder=self.embedders.of)
+        return Searcher(
+            docstore=self.docstore,
+            nearest=lambda: self.nearest,
+            embedder=lambda space: self.embedders.of(space),  # noqa: PLW0108 - a search by words needs no embedders
+            recognised=self.policies.page_cache,
+        )
 
     @cached_property
     def similar_files(self) -> SimilarFiles:
@@ -86,7 +89,7 @@ class App:
                 docstore=self.docstore,
                 nearest=self.nearest,
                 embedder=self.embedders.of,
-                parse_policy=self.parse_policy,
+                parse_policy=self.policies.parse,
             )
 
     @cached_property
@@ -100,20 +103,37 @@ class App:
         )
 
     @cached_property
+    def page_reading(self) -> PageReading:
+        """What reads scanned pages."""
+        return PageReading(self.policies.ocr, lambda: self.policies.parse)
+
+    @cached_property
+    def recogniser(self) -> Recogniser:
+        """Have scanned pages read."""
+        return Recogniser(
+            self.docstore,
+            self.policies.page_cache,
+            self.page_reading,
+            recipe=self.policies.fingerprint.recipe,
+            max_bytes=self._config.ocr.cache_size,
+        )
+
+    @cached_property
     def indexer(self) -> Indexer:
         """Run index runs."""
         policy = IndexPolicy(
-            self.walk_policy,
-            lambda: self.parse_policy,
-            self.fingerprint,
+            self.policies.walk,
+            lambda: self.policies.parse,
+            self.policies.fingerprint,
             batch_files=self._config.monitoring.batch_size,
         )
         return Indexer(
             docstore=self.docstore,
             vectorizer=self.vectorizer,
+            recogniser=lambda: self.recogniser,
             policy=policy,
             lock_path=self._lock_path,
-            check_services=self._check_services,
+            check_services=lambda: check_services(self.embedders, self.vectorizer),
         )
 
     @cached_property
@@ -122,14 +142,20 @@ class App:
         return Status(
             lambda: self.docstore,
             configured=self.embedders.configured,
-            vector_bytes=self.vectorstores.size_bytes,
+            vector_bytes=self.vectorstores.on_disk.size_bytes,
             lock_path=self._lock_path,
+            ocr_advice=lambda: self.page_reading.advice(),  # noqa: PLW0108 - only where pages wait
         )
 
     @cached_property
     def exporter(self) -> Exporter:
         """Write what the index holds for other programs."""
-        return Exporter(docstore=self.docstore, own=self.walk_policy.own)
+        return Exporter(docstore=self.docstore, own=self.policies.walk.own)
+
+    @cached_property
+    def converter(self) -> Converter:
+        """Convert documents to Markdown."""
+        return Converter(lambda: self.policies.parse)
 
     @cached_property
     def doctor(self) -> Doctor:
@@ -139,8 +165,11 @@ class App:
             docstore=lambda: self.docstore,
             vectorstores=self.vectorstores,
             vectorizer=lambda: self.vectorizer,
-            embedder=self.embedders.current,
             lock_path=self._lock_path,
+            services=lambda: (
+                provider_finding(self.embedders.current),
+                ocr_finding(self.page_reading, self.policies.page_cache),
+            ),
         )
 
     def migration(self, *, to_server: str | None) -> Migration:
@@ -159,31 +188,8 @@ class App:
             lock_path=self._lock_path,
         )
 
-    @cached_property
-    def walk_policy(self) -> WalkPolicy:
-        """Which files a walk leaves out."""
-        return policies.walk_policy(self.loaded)
-
-    @cached_property
-    def parse_policy(self) -> ParsePolicy:
-        """How files become chunks."""
-        return policies.parse_policy(self._config.indexing)
-
-    @cached_property
-    def fingerprint(self) -> Fingerprint:
-        """What would build the index now."""
-        return policies.fingerprint(self._config.indexing, self.embedders.configured)
-
     def close(self) -> None:
         """Give back files, connections and memory."""
         for part in ("embedders", "vectorstores", "docstore"):
             if part in vars(self):
                 getattr(self, part).close()
-
-    def _check_services(self) -> None:
-        """Ask what is on the network whether it answers; the embedded model is verified when it is loaded."""
-        if self.embedders.configured.provider != "embedded":
-            embedder = self.embedders.current()
-            embedder.check()
-            self.vectorizer.adopt(embedder.space)
-        self.vectorizer.check()

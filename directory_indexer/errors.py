@@ -7,7 +7,7 @@ DirIndexError                     70  a bug, when nothing more precise is raised
 │   └── ConsentNeededError         2  the run would redo or take much, and was not told that it may
 ├── NotIndexedError                1  the file or directory is not in the index
 ├── UnavailableError               3  something that is needed cannot be used now
-│   ├── ProviderError              3  the embedding provider is away, refuses, or answers nonsense
+│   ├── ProviderError              3  a service that embeds or reads pages is away, refuses, or answers nonsense
 │   │   └── TextsRefusedError      3  it refuses some of the texts, and gave vectors for the others
 │   ├── StoreError                 3  SQLite or the vector store cannot be read or written
 │   │   ├── CorruptIndexError      3  the database is damaged and has to be built again
@@ -18,7 +18,9 @@ DirIndexError                     70  a bug, when nothing more precise is raised
 │   └── RootUnavailableError       3  a tracked directory is missing, unreadable or suddenly empty
 ├── LockedError                    4  another run holds the write lock
 └── ExtractionError                -  one file could not be read as text; collected, never ends a run
-    └── SkipFileError              -  one file holds nothing to index, for a reason with a name
+    ├── SkipFileError              -  one file holds nothing to index, for a reason with a name
+    ├── PageRefusedError           -  a service will never read one page; another engine may
+    └── ReaderError                -  what the configuration names to read it fails, and may not the next time
 """
 
 from __future__ import annotations
@@ -92,7 +94,7 @@ class UnavailableError(DirIndexError):
 
 
 class ProviderError(UnavailableError):
-    """The embedding provider is away, refuses, or answers nonsense."""
+    """A service that embeds or reads pages is away, refuses, or answers nonsense."""
 
 
 class TextsRefusedError(ProviderError):
@@ -148,3 +150,11 @@ class SkipFileError(ExtractionError):
     def __init__(self, reason: SkipReason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class PageRefusedError(ExtractionError):
+    """A service will never read one page, though it reads others; another engine may."""
+
+
+class ReaderError(ExtractionError):
+    """What the configuration names to read a file fails, which may not be for the file."""

@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeAlias
 
 from directory_indexer.ids import ContentHash
 from directory_indexer.paths import FilePath, os_path
+from directory_indexer.scans import Scan
 
 
 class SkipReason(StrEnum):
@@ -96,8 +97,8 @@ def source_file(path: FilePath) -> SourceFile:
 class FileFailure(NamedTuple):
     """A file or directory that could not be processed; the next run tries again.
 
-    With `source`, taken at `seen_ns`, and `hash` the content of the file broke a parser: it is not parsed again until
-    the file or the parser is another.
+    With `source`, taken at `seen_ns`, and `hash` the content of the file is to blame, damaged or such that it broke a
+    parser: it is not parsed again until the file or the parser is another.
     """
 
     path: FilePath
@@ -111,7 +112,8 @@ class FileFailure(NamedTuple):
 class SkippedFile(NamedTuple):
     """A file that was seen and left out, with the reason and, where it helps, the rule or number behind it.
 
-    `source` is its stamp, taken at `seen_ns`, where it is a file that could be looked at.
+    `source` is its stamp, taken at `seen_ns`, where it is a file that could be looked at. `scans` are its pages that
+    are pictures: it may have text when they have been read.
     """
 
     path: FilePath
@@ -119,3 +121,4 @@ class SkippedFile(NamedTuple):
     detail: str = ""
     source: SourceFile | None = None
     seen_ns: int = 0
+    scans: tuple[Scan, ...] = ()

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from directory_indexer.ids import content_hash
 
 
 class Fingerprint(NamedTuple):
-    """The ways of embedding, chunking, extracting, analysing and finding secrets, each as text that changes with it."""
+    """The ways of embedding, chunking, extracting, analysing and finding secrets, each as text that changes with it.
+
+    `extraction` is what all kinds of files share; `formats` has the version of each kind's own way, which concerns the
+    files of that kind alone. `pictured` names the kinds whose pictures are read, which OCR has to be switched on for.
+    """
 
     embedding: str
     chunking: str
     extraction: str
     analysis: str
     secrets: str = ""
+    formats: Mapping[str, int] = MappingProxyType({})
+    pictured: Sequence[str] = ()
 
     @property
     def recipe(self) -> int:
-        """Number the way from a file to its chunks, to be stored with each file."""
+        """Number the way from a file to its chunks that all kinds share, to be stored with each file."""
         return int.from_bytes(content_hash(f"{self.chunking}\0{self.extraction}\0{self.secrets}".encode())[:6], "big")
 
     def differences(self, built: Fingerprint) -> tuple[str, ...]:
@@ -30,9 +38,18 @@ class Fingerprint(NamedTuple):
             if getattr(built, name) != getattr(self, name)
         )
 
+    def changed_kinds(self, built: Fingerprint) -> frozenset[str]:
+        """Name the kinds of files that come to something else now; an older index does not tell.
+
+        What was read on pictures stays when OCR is switched off.
+        """
+        if not built.formats:
+            return frozenset()
+        return frozenset(dict(self.formats.items() ^ built.formats.items())) | {*self.pictured} - {*built.pictured}
+
     def to_json(self) -> str:
         """Write the fingerprint as it is remembered in the index."""
-        return json.dumps(self._asdict(), sort_keys=True)
+        return json.dumps(self._replace(formats=dict(self.formats))._asdict(), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Fingerprint:

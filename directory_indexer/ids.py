@@ -1,6 +1,7 @@
 """Ids and hashes: derived from what they stand for, never drawn."""
 
-from typing import NewType
+from collections.abc import Iterator
+from typing import BinaryIO, NewType
 
 import blake3
 
@@ -19,12 +20,27 @@ ChunkId = NewType("ChunkId", bytes)
 """The 16 bytes of the UUIDv5 of a chunk's path, content hash and ordinal; people and Qdrant read it as `uuid_text`."""
 
 
+_PIECE_BYTES = 1 << 24
 _CHUNK_NAMESPACE = bytes.fromhex("8b0f6c1e5d0a5f3e9f642f6d0c6b7a11")
 
 
 def content_hash(content: bytes) -> ContentHash:
     """Hash bytes with blake3; 16 bytes make an accidental collision impossible at any size of index."""
     return ContentHash(blake3.blake3(content).digest(length=16))
+
+
+def hashes_of(file: BinaryIO) -> Iterator[ContentHash]:
+    """Read a file to its end, and give the hash of what was read so far after each piece: at last, that of all."""
+    hasher = blake3.blake3()
+    while piece := file.read(_PIECE_BYTES):
+        hasher.update(piece)
+        yield ContentHash(hasher.digest(length=16))
+
+
+def hash_of(file: BinaryIO) -> ContentHash:
+    """Hash what a file holds from where it stands, as `content_hash` does."""
+    *_, of_all = (content_hash(b""), *hashes_of(file))
+    return of_all
 
 
 def new_chunk_id(path: FilePath, of_content: ContentHash, ordinal: int) -> ChunkId:

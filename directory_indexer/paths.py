@@ -12,10 +12,12 @@ from typing import NewType
 FilePath = NewType("FilePath", str)
 """An absolute path as text that any store can hold: bytes that are no UTF-8 are kept as private-use characters."""
 
+_MEMBER_MARK = "!"
 _STAND_IN_OFFSET = 0x100000
 # POSIX names hold any byte, which Python shows as one of 128 surrogates; Windows names hold any surrogate.
 _FIRST, _LAST = (0xDC80, 0xDCFF) if os.name == "posix" else (0xD800, 0xDFFF)
 _SURROGATES = re.compile(f"[{chr(_FIRST)}-{chr(_LAST)}]")
+_NO_UNICODE = re.compile("[\ud800-\udfff]")
 _STAND_INS = re.compile(f"[{chr(_FIRST + _STAND_IN_OFFSET)}-{chr(_LAST + _STAND_IN_OFFSET)}]")
 _BYTE_OFFSET = 0xDC00
 _UNDECODED_BYTES = range(_BYTE_OFFSET + 0x80, _BYTE_OFFSET + 0x100)
@@ -80,7 +82,7 @@ def display(path: FilePath) -> str:
 
 def well_formed(text: str) -> str:
     """Write out what is no Unicode in a text for people, which may name paths as the operating system does."""
-    return text if text.isascii() else _SURROGATES.sub(escaped_surrogate, text)
+    return text if text.isascii() else _NO_UNICODE.sub(escaped_surrogate, text)
 
 
 def escaped_surrogate(found: re.Match[str]) -> str:
@@ -92,6 +94,18 @@ def escaped_surrogate(found: re.Match[str]) -> str:
 def lies_in(path: str, directory: str) -> bool:
     """Tell whether a path is a directory or lies below it; both are written in the same way."""
     return path == directory or path.startswith(prefix_of(directory))
+
+
+def members_directory(container: FilePath) -> FilePath:
+    """Give the path that stands for the directory of a container's members: `reports.zip!`."""
+    return FilePath(f"{container}{_MEMBER_MARK}")
+
+
+def containers_around(path: FilePath) -> list[FilePath]:
+    """Name the files that a path would lie in if it were that of a member: `a.zip` for `a.zip!/b`."""
+    parts = path.split(f"{_MEMBER_MARK}{os.sep}")
+    outer = (f"{_MEMBER_MARK}{os.sep}".join(parts[:n]) for n in range(1, len(parts)))
+    return [FilePath(one.rstrip(_MEMBER_MARK)) for one in outer]
 
 
 def prefix_of(directory: str) -> str:

@@ -3,21 +3,82 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from pathlib import Path
 
-from directory_indexer.chunker import CHUNKER_VERSION, ChunkPolicy
 from directory_indexer.config import LoadedConfig
-from directory_indexer.config.settings import Config, EmbeddingConfig, IndexingConfig
-from directory_indexer.credentials import REDACTION_VERSION
-from directory_indexer.embedders import wordpiece
+from directory_indexer.config.extractors import ExtractorConfig
+from directory_indexer.config.settings import Config, EmbeddingConfig, IndexingConfig, OcrConfig
 from directory_indexer.embedders.building import Access, planned_space
 from directory_indexer.embedders.space import EmbeddingSpace
-from directory_indexer.extractors import EXTRACTOR_VERSION
-from directory_indexer.fingerprint import Fingerprint
-from directory_indexer.parsing.parse import ParsePolicy
+from directory_indexer.errors import ConfigError
+from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, file_path
-from directory_indexer.relevance.analyzer import ANALYZER_VERSION
-from directory_indexer.walker.policy import WalkPolicy
+
+with lazily:
+    from directory_indexer import chunker, credentials, extractors
+    from directory_indexer.embedders import wordpiece
+    from directory_indexer.extractors import external, formats
+    from directory_indexer.extractors.external.commands import Command
+    from directory_indexer.extractors.external.extensions import Extension, version_of
+    from directory_indexer.extractors.external.processes import program_of
+    from directory_indexer.fingerprint import Fingerprint
+    from directory_indexer.ids import content_hash
+    from directory_indexer.ocr import service
+    from directory_indexer.ocr.choosing import OcrSettings
+    from directory_indexer.page_cache import PageCache
+    from directory_indexer.parsing.policy import ParsePolicy
+    from directory_indexer.relevance import analyzer
+    from directory_indexer.walker.policy import WalkPolicy
+
+PAGES_NAME = "pages.db"
+"""What OCR has read lies beside the database of the index under this name."""
+
+_MAILBOXES = ("inbox", "sent", "drafts", "trash", "junk", "archives", "all mail", "mbox")
+"""What mail programs call mailboxes, which then have no suffix."""
+
+
+class Policies:
+    """What one configuration means; whoever wants another policy, as tests do, assigns it before it is used."""
+
+    def __init__(self, loaded: LoadedConfig) -> None:
+        self._loaded = loaded
+        self._config = loaded.config
+
+    @cached_property
+    def walk(self) -> WalkPolicy:
+        """Which files a walk leaves out."""
+        return walk_policy(self._loaded)
+
+    @cached_property
+    def parse(self) -> ParsePolicy:
+        """How files become chunks."""
+        return parse_policy(self._config.indexing, self.page_cache if self._config.ocr.engine != "off" else None)
+
+    @cached_property
+    def ocr(self) -> OcrSettings:
+        """What is to read pages that are pictures."""
+        return ocr_settings(self._config.ocr)
+
+    @cached_property
+    def page_cache(self) -> PageCache:
+        """Where that is kept which was read on pages."""
+        return PageCache(self._config.storage.sqlite_path.with_name(PAGES_NAME))
+
+    @cached_property
+    def space(self) -> EmbeddingSpace:
+        """Which space vectors will lie in."""
+        return embedding_space(self._config.embedding)
+
+    @cached_property
+    def access(self) -> Access:
+        """How to reach the provider of embeddings."""
+        return provider_access(self._config)
+
+    @cached_property
+    def fingerprint(self) -> Fingerprint:
+        """What would build the index now."""
+        return fingerprint(self._config.indexing, self.space, reads_pictures=self._config.ocr.engine != "off")
 
 
 def walk_policy(loaded: LoadedConfig) -> WalkPolicy:
@@ -30,20 +91,93 @@ def walk_policy(loaded: LoadedConfig) -> WalkPolicy:
         include_secrets=indexing.include_secrets,
         follow_symlinks=indexing.follow_symlinks,
         max_file_size=indexing.max_file_size,
+        streamed=_streamed(),
         own=_own_paths(loaded),
     )
 
 
-def parse_policy(indexing: IndexingConfig) -> ParsePolicy:
+def _streamed() -> tuple[str, ...]:
+    """Name the ends of names of files that may be of any size, since they are read piece by piece."""
+    suffixes = (suffix for one in formats.FORMATS.values() if one.open for suffix in one.suffixes.split())
+    return (*(f".{suffix}" for suffix in suffixes), *_MAILBOXES)
+
+
+def ocr_settings(ocr: OcrConfig) -> OcrSettings:
+    """Tell what is to read pages that are pictures."""
+    return OcrSettings(ocr.engine, ocr.languages, ocr.tesseract, _service(ocr))
+
+
+def _service(ocr: OcrConfig) -> service.Access | None:
+    """Tell how to reach the service that reads pages, if one is configured.
+
+    Raises:
+        ConfigError: its address or its key is missing.
+    """
+    if ocr.engine not in {"gemini", "azure"}:
+        return None
+    configured = ocr.gemini if ocr.engine == "gemini" else ocr.azure
+    if not configured.endpoint:
+        raise ConfigError(f"ocr.{ocr.engine}.endpoint: is missing; it is the address of your resource")
+    if configured.api_key is None:
+        raise ConfigError(f"ocr.{ocr.engine}: needs api_key_file, or api_key")
+    return service.Access(
+        endpoint=configured.endpoint,
+        model=configured.model,
+        api_key=configured.api_key.get_secret_value(),
+        concurrency=configured.concurrency,
+        seconds=float(configured.timeout_seconds),
+    )
+
+
+def parse_policy(indexing: IndexingConfig, recognised: PageCache | None) -> ParsePolicy:
     """Tell how files become chunks."""
     return ParsePolicy(
         max_file_size=indexing.max_file_size,
         include_secrets=indexing.include_secrets,
-        chunking=ChunkPolicy(size=indexing.chunk_size, overlap=indexing.overlap),
+        chunking=chunker.ChunkPolicy(size=indexing.chunk_size, overlap=indexing.overlap),
         count_tokens=wordpiece.count_tokens,
         follow_symlinks=indexing.follow_symlinks,
         n_workers=min(indexing.concurrency, os.cpu_count() or 1),
+        members=WalkPolicy(
+            ignore_patterns=indexing.ignore_patterns,
+            include_hidden=indexing.include_hidden,
+            include_secrets=indexing.include_secrets,
+        ),
+        added=added_formats(indexing),
+        recognised=recognised,
     )
+
+
+def added_formats(indexing: IndexingConfig) -> tuple[external.AddedFormat, ...]:
+    """Tell which formats the configuration adds.
+
+    Raises:
+        ConfigError: some are there already.
+    """
+    mistakes = [
+        f"indexing.extractors.{number}.kind: dirindex reads {one.kind} itself; choose another name"
+        for number, one in enumerate(indexing.extractors)
+        if one.kind in formats.FORMATS
+    ]
+    if mistakes:
+        raise ConfigError("\n  ".join(["the configuration has mistakes", *mistakes]))
+    return tuple(map(_added_format, indexing.extractors))
+
+
+def _added_format(one: ExtractorConfig) -> external.AddedFormat:
+    suffixes = tuple(suffix.lower() for suffix in one.suffixes)
+    if one.entry_point:
+        recipe = f"{one.entry_point} {version_of(one.entry_point)}"
+        return external.AddedFormat(one.kind, suffixes, Extension(one.entry_point), f"{suffixes} {recipe}", one.seconds)
+    program = program_of(one.command[0])
+    command = Command(program, one.command, suffixes[0] if suffixes else "", one.output, one.seconds)
+    return external.AddedFormat(
+        one.kind, suffixes, command, f"{suffixes} {command.arguments} {command.output}", one.seconds
+    )
+
+
+def _recipe_number(recipe: str) -> int:
+    return int.from_bytes(content_hash(recipe.encode("utf-8", "surrogatepass"))[:6], "big")
 
 
 def embedding_space(embedding: EmbeddingConfig) -> EmbeddingSpace:
@@ -69,14 +203,17 @@ def provider_access(config: Config) -> Access:
     )
 
 
-def fingerprint(indexing: IndexingConfig, space: EmbeddingSpace) -> Fingerprint:
+def fingerprint(indexing: IndexingConfig, space: EmbeddingSpace, *, reads_pictures: bool) -> Fingerprint:
     """Tell what would build the index now."""
     return Fingerprint(
         embedding=space.name,
-        chunking=f"{indexing.chunk_size}/{indexing.overlap} tokens, version {CHUNKER_VERSION}",
-        extraction=f"version {EXTRACTOR_VERSION}",
-        analysis=f"version {ANALYZER_VERSION}",
-        secrets="indexed as they are" if indexing.include_secrets else f"version {REDACTION_VERSION}",
+        chunking=f"{indexing.chunk_size}/{indexing.overlap} tokens, version {chunker.CHUNKER_VERSION}",
+        extraction=f"version {extractors.EXTRACTOR_VERSION}",
+        analysis=f"version {analyzer.ANALYZER_VERSION}",
+        secrets="indexed as they are" if indexing.include_secrets else f"version {credentials.REDACTION_VERSION}",
+        formats={kind: one.version for kind, one in formats.FORMATS.items()}
+        | {one.kind: _recipe_number(one.recipe) for one in added_formats(indexing)},
+        pictured=sorted(formats.PICTURED) if reads_pictures else (),
     )
 
 
@@ -84,7 +221,12 @@ def _own_paths(loaded: LoadedConfig) -> tuple[FilePath, ...]:
     """Name what lies in no index: this one, its log, and the files that configure it and may hold keys."""
     storage, database = loaded.config.storage, loaded.config.storage.sqlite_path
     beside = [database.with_name(database.name + end) for end in ("", "-wal", "-shm", ".schema-lock")]
+    pages = [database.with_name(f"{PAGES_NAME}{end}") for end in ("", "-wal", "-shm")]
     locks = [database.with_name(name) for name in ("write.lock", "watch.lock")]
+    ocr = loaded.config.ocr
     keys = [storage.qdrant.api_key_file, loaded.config.embedding.api_key_file]
+    keys += [ocr.gemini.api_key_file, ocr.azure.api_key_file]
     own: list[Path | None] = [loaded.data_dir, loaded.data_dir / "dirindex.log", storage.qdrant.path, loaded.file]
-    return tuple(dict.fromkeys(file_path(os.path.realpath(path)) for path in [*own, *keys, *beside, *locks] if path))
+    return tuple(
+        dict.fromkeys(file_path(os.path.realpath(path)) for path in [*own, *keys, *beside, *pages, *locks] if path)
+    )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from directory_indexer.docstore.runs import RunRecord
+from directory_indexer.docstore.scans import ScanCounts
 from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
 from directory_indexer.embedders.space import EmbeddingSpace
@@ -14,6 +15,7 @@ from directory_indexer.errors import NotIndexedError
 from directory_indexer.files import FileFailure, SkippedFile
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display, lies_in
+from directory_indexer.scans import Scan
 
 with lazily:
     from directory_indexer.lock import is_locked
@@ -22,7 +24,10 @@ _LISTED = 1000
 
 
 class StatusReport(NamedTuple):
-    """The whole index at a glance. While vectors are made anew in `next_space`, those in `space` answer."""
+    """The whole index at a glance. While vectors are made anew in `next_space`, those in `space` answer.
+
+    `ocr_advice` says what keeps scanned pages from being read, if anything does.
+    """
 
     directories: tuple[DirectoryStatus, ...]
     failures: tuple[FileFailure, ...]
@@ -33,6 +38,9 @@ class StatusReport(NamedTuple):
     last_run: RunRecord | None
     next_space: EmbeddingSpace | None = None
     skipped_files: tuple[SkippedFile, ...] = ()
+    scans: ScanCounts = ScanCounts()
+    unreadable: tuple[tuple[FilePath, Scan], ...] = ()
+    ocr_advice: str = ""
 
 
 class Status:
@@ -45,7 +53,9 @@ class Status:
         configured: EmbeddingSpace,
         vector_bytes: Callable[[], int],
         lock_path: Path,
+        ocr_advice: Callable[[], str] = lambda: "",
     ) -> None:
+        self._ocr_advice = ocr_advice
         self._docstore = docstore
         self._configured = configured
         self._vector_bytes = vector_bytes
@@ -65,8 +75,11 @@ class Status:
             answering = snapshot.collections.answering().space
             return StatusReport(
                 directories=directories,
-                failures=snapshot.files.failures(within=root, limit=_LISTED),
-                skipped_files=snapshot.files.skipped(within=root, limit=_LISTED),
+                failures=snapshot.left_out.failures(within=root, limit=_LISTED),
+                skipped_files=snapshot.left_out.skipped(within=root, limit=_LISTED),
+                scans=(scans := snapshot.scans.counts(root)),
+                unreadable=tuple(snapshot.scans.problems(within=root, limit=_LISTED)),
+                ocr_advice=self._ocr_advice() if scans.n_waiting else "",
                 space=answering or (self._configured if snapshot.meta.get("fingerprint") else None),
                 next_space=self._configured if snapshot.collections.is_switching else None,
                 n_database_bytes=docstore.size_bytes(),
@@ -87,7 +100,7 @@ class Status:
     def summary(self) -> IndexSummary:
         """Tell what answers are drawn from now."""
         with self._docstore().snapshot() as snapshot:
-            return self.checked(snapshot.summary())
+            return self.checked(snapshot.overview.summary())
 
     def checked(self, summary: IndexSummary) -> IndexSummary:
         """Correct whether a run goes on."""

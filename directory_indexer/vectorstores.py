@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import glob
-import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from directory_indexer.config.settings import QdrantConfig, Quantization
@@ -15,6 +13,7 @@ from directory_indexer.errors import VectorStoreError
 from directory_indexer.heaps import loading
 from directory_indexer.lazy import lazily
 from directory_indexer.vectorstore import VectorPlace, VectorStore
+from directory_indexer.vectorstore.embedded_collections import EmbeddedCollections
 
 with lazily:
     from directory_indexer.vectorstore.collection import CollectionPlan
@@ -35,17 +34,13 @@ class VectorStores:
         self._docstore = docstore
         self._dimensions = dimensions
         self._lock = threading.Lock()
+        self.on_disk = EmbeddedCollections(qdrant.path, qdrant.collection)
         self._open: dict[VectorCollection, VectorStore] = {}
 
     @property
     def place(self) -> VectorPlace:
         """Where the configuration has the vectors."""
         return VectorPlace.SERVER if self._qdrant.endpoint else VectorPlace.EMBEDDED
-
-    @property
-    def path(self) -> Path:
-        """The directory of the embedded engine."""
-        return self._qdrant.path
 
     def of(self, line: VectorCollection) -> VectorStore:
         """Open the store of a line once; of two at most, for readers of a former one keep it on the disk.
@@ -64,7 +59,7 @@ class VectorStores:
     def embedded(self, line: VectorCollection) -> VectorStore:
         """Open the embedded store of a line, wherever the configuration has the vectors."""
         with loading("the vector engine", VectorStoreError):
-            generations = Generations(self._qdrant.path / self.collection(line))
+            generations = Generations(self.on_disk.path / self.collection(line))
             return EmbeddedVectorStore(generations, dimensions=self._dimensions_of(line))
 
     def on_server(self, line: VectorCollection, url: str) -> VectorStore:
@@ -93,21 +88,9 @@ class VectorStores:
         """Name the collection of a line."""
         return self._qdrant.collection + line.suffix
 
-    def size_bytes(self) -> int:
-        """Add up what the embedded collections take on the disk."""
-        return sum(generations.size_bytes() for generations in self._generations())
-
-    def discard(self) -> None:
-        """Remove the vectors of every embedded collection that nobody reads at the moment."""
-        for generations in self._generations():
-            generations.discard_others(0)
-
     def misplaced(self) -> list[Path]:
         """Find what lies where the embedded store should, and is no directory."""
-        if self._qdrant.endpoint:
-            return []
-        paths = (self._qdrant.path, *(one for one in self._collections() if ".damaged-" not in one.name))
-        return [path for path in paths if os.path.lexists(path) and not path.is_dir()]
+        return self.on_disk.misplaced() if self.place is VectorPlace.EMBEDDED else []
 
     def close(self) -> None:
         """Give back files, connections and memory."""
@@ -117,10 +100,3 @@ class VectorStores:
     def _dimensions_of(self, line: VectorCollection) -> int:
         # Before the provider has told the length of its vectors there is nothing to store.
         return line.space.dimensions if line.space else self._dimensions or 1
-
-    def _generations(self) -> Iterator[Generations]:
-        """Give the embedded collections of the index: the one in use, and those that a switch fills or leaves."""
-        return (Generations(path) for path in self._collections())
-
-    def _collections(self) -> Iterator[Path]:
-        return self._qdrant.path.glob(f"{glob.escape(self._qdrant.collection)}*")

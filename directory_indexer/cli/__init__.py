@@ -23,7 +23,7 @@ from directory_indexer.lazy import lazily
 with lazily:
     import traceback
 
-    from directory_indexer.cli.commands import cli
+    from directory_indexer.cli.command_line import cli, is_command
     from directory_indexer.cli.output import Output
 
 
@@ -40,6 +40,7 @@ _EXHAUSTED = {
     errno.EAGAIN,
 }
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ESTALE}
+_OPTIONS_OF_COMMANDS = frozenset(("--json", "--config", "--data-dir", "--quiet", "-q", "--verbose", "-v"))
 _NO_THREAD = "can't start new thread"
 
 
@@ -63,6 +64,7 @@ def _exit_code() -> int:
     try:
         # The vector engine writes small files anew when it opens and closes a generation.
         os.umask(0o077)
+        _require_command_first(sys.argv[1:])
         # Typer itself tells of a mistake in the command line, unless it shall be an object.
         code = cli(prog_name="dirindex", windows_expand_args=False, standalone_mode=not _as_json())
     except DirIndexError as error:
@@ -79,6 +81,17 @@ def _exit_code() -> int:
         refusal = _mistake(error) or _refusal(error)
         return _tell(refusal) if refusal else _report_bug(error)
     return int(code or 0)
+
+
+def _require_command_first(arguments: Sequence[str]) -> None:
+    """Say where an option of a command belongs that stands before it; the parser only says that there is none."""
+    option = arguments[0].partition("=")[0] if arguments else ""
+    if option not in _OPTIONS_OF_COMMANDS:
+        return
+    if command := next(filter(is_command, arguments), None):
+        raise UsageError(
+            f"{option} stands before the command", hint=f"options belong behind it: dirindex {command} … {option}"
+        )
 
 
 def _as_json() -> bool:

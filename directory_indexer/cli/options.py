@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import re
-import time
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from directory_indexer.errors import UsageError
+from directory_indexer.paths import FilePath, exact_text
+
+
+def new_command_line() -> typer.Typer:
+    """Give what one command, or one group of them, is declared with."""
+    return typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 def given_path(text: str) -> Path:
-    """Take a path that was given; a variable that a script did not set would mean the working directory.
+    """Take a path as a person types it, or as `--json` writes it.
+
+    A variable that a script did not set would mean the working directory.
 
     Raises:
         UsageError: the text is empty or blank.
     """
     if not text.strip():
         raise UsageError("a path is empty", hint="for the working directory write .")
-    return Path(text)
+    return Path(text if text.isascii() or os.path.lexists(os.path.expanduser(text)) else exact_text(FilePath(text)))
 
 
 ConfigFile = Annotated[
@@ -37,39 +44,12 @@ DataDir = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no notes.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show more.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
+Cursor = Annotated[
+    str, typer.Option("--cursor", help="Go on where the last page ended: its next_cursor.", show_default=False)
+]
 
-_AGE = r"([0-9]{1,9})\s*([a-z]+)"
-_UNITS = {
-    1: "s sec secs second seconds",
-    60: "min mins minute minutes",
-    3600: "h hr hrs hour hours",
-    86400: "d day days",
-    604800: "w wk wks week weeks",
-    2629800: "m mo month months",
-    31557600: "y yr yrs year years",
-}
-_SECONDS = {name: seconds for seconds, names in _UNITS.items() for name in names.split()}
 _RANGE = r"(\d{1,9})(?:-(\d{1,9})?)?"
 _END = 2**31
-
-
-def since(text: str | None) -> float | None:
-    """Turn `7d`, `2w` or `2026-01-31` into seconds since the epoch.
-
-    Raises:
-        UsageError: the text is neither an age nor a date.
-    """
-    if text is None:
-        return None
-    age = re.fullmatch(_AGE, text.strip().lower())
-    if age and age[2] in _SECONDS:
-        return time.time() - int(age[1]) * _SECONDS[age[2]]
-    try:
-        return datetime.fromisoformat(text.strip()).astimezone().timestamp()
-    except (ValueError, OverflowError) as error:
-        raise UsageError(
-            f"--since '{text}' is neither an age nor a date", hint="write 36h, 7d, 2w, 6m or 2026-01-31"
-        ) from error
 
 
 def first_and_last(text: str, option: str) -> tuple[int, int]:

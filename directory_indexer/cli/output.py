@@ -14,16 +14,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TextIO
 
-from directory_indexer.docstore.runs import RunProgress
 from directory_indexer.errors import DirIndexError
 from directory_indexer.lazy import lazily
-from directory_indexer.render.printable import PathStyle, printable
-from directory_indexer.render.spans import Line
 
 with lazily:
+    from directory_indexer.docstore.runs import RunProgress
     from directory_indexer.render.json_pages import error_json
+    from directory_indexer.render.printable import PathStyle, printable
     from directory_indexer.render.progress import ProgressLines
-    from directory_indexer.render.spans import plain
+    from directory_indexer.render.spans import Line, plain
     from directory_indexer.render.terminal import live_progress, styled
 
 

@@ -101,9 +101,9 @@ def _unknown(setting: Setting[object]) -> str:
         return f"{setting.key}: must be an object that holds keys ({setting.where})"
     name = setting.key.rpartition(".")[2]
     namesakes = [key for key in KEYS if key.rpartition(".")[2] == name]
-    close = difflib.get_close_matches(
-        setting.key, namesakes or [*KEYS, *SECTIONS], n=1, cutoff=0.0 if namesakes else 0.6
-    )
+    close = namesakes or difflib.get_close_matches(setting.key, [*KEYS, *SECTIONS], n=1, cutoff=0.6)
+    # The section above all others has the key that most people mean.
+    close = sorted(close, key=lambda key: key.count("."))[:1]
     spelled = [variable_of(key) if setting.source == Source.ENVIRONMENT else key for key in close]
     advice = "".join(f"; did you mean '{key}'?" for key in spelled)
     return f"{setting.key}: there is no such key{advice} ({setting.where})"
@@ -149,7 +149,7 @@ def _checked(settings: Mapping[str, Setting[object]], mistakes: list[str]) -> Co
     wrong = [(key, mistake) for key in KEYS for mistake in KEYS[key].kind.mistakes(values[key])]
     mistakes += [_told(key, mistake, settings[key].where) for key, mistake in wrong]
     right = {key: None if key in dict(wrong) else value for key, value in values.items()}
-    mistakes += [_told(key, Mistake(words, values[key]), settings[key].where) for key, words in contradictions(right)]
+    mistakes += [_told(key, mistake, settings[key].where) for key, mistake in contradictions(right)]
     if mistakes:
         raise ConfigError("\n  ".join(["the configuration has mistakes", *mistakes]))
     return built(values)
@@ -217,5 +217,13 @@ def _unused(config: Config, settings: Mapping[str, Setting[object]]) -> Iterator
 def _unencrypted(config: Config) -> Iterator[str]:
     """Warn about a key that travels for everybody to read."""
     qdrant = config.storage.qdrant
-    if qdrant.api_key and re.match(r"http://(?!localhost\b|127\.0\.0\.1\b|\[::1\])", qdrant.endpoint or ""):
+    if qdrant.api_key and _is_open(qdrant.endpoint):
         yield f"storage.qdrant.api_key is sent unencrypted to {qdrant.endpoint}; use https://"
+    for name in ("gemini", "azure"):
+        service = getattr(config.ocr, name)
+        if service.api_key and _is_open(service.endpoint):
+            yield f"ocr.{name}.api_key is sent unencrypted to {service.endpoint}; use https://"
+
+
+def _is_open(endpoint: str | None) -> bool:
+    return bool(re.match(r"http://(?!localhost\b|127\.0\.0\.1\b|\[::1\])", endpoint or ""))

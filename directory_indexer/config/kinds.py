@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")
@@ -177,4 +177,36 @@ class Several(Kind):
             yield Mistake(f"must be a list of {self._of}", value)
             return
         for number, one in enumerate(value):
-            yield from (Mistake(found.words, one, f".{number}") for found in self._kind.mistakes(one))
+            yield from (
+                Mistake(found.words, found.value, f".{number}{found.place}") for found in self._kind.mistakes(one)
+            )
+
+
+class Record(Kind):
+    """An object with keys of its own, of which those that `made` gives a default may be left out."""
+
+    def __init__(self, made: Callable[..., Any], **kinds: Kind) -> None:
+        super().__init__()
+        self._made = made
+        self._kinds = kinds
+
+    def typed(self, value: object, locate: Callable[[str], Path]) -> object:  # noqa: D102 - as above
+        if not isinstance(value, dict) or not value.keys() <= self._kinds.keys():
+            return value
+        try:
+            return self._made(**{name: self._kinds[name].typed(one, locate) for name, one in value.items()})
+        except TypeError:
+            return value
+
+    def mistakes(self, value: object) -> Iterator[Mistake]:  # noqa: D102 - as above
+        if not isinstance(value, tuple):
+            yield Mistake(self._not_made(value), value)
+            return
+        for (name, kind), one in zip(self._kinds.items(), value, strict=True):
+            yield from (Mistake(found.words, found.value, f".{name}{found.place}") for found in kind.mistakes(one))
+
+    def _not_made(self, value: object) -> str:
+        if not isinstance(value, dict):
+            return "must be an object"
+        unknown = [name for name in value if name not in self._kinds]
+        return f"has no key '{unknown[0]}'" if unknown else f"lacks one of {', '.join(self._kinds)}"

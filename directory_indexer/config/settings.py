@@ -7,9 +7,22 @@ them, and making dataclasses takes 4 ms more. Annotations are evaluated for the 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from directory_indexer.config.kinds import Flag, Kind, Location, OneOf, Secret, SecretText, Several, Text, WholeNumber
+from directory_indexer.config.extractors import ExtractorConfig, mistakes_in
+from directory_indexer.config.kinds import (
+    Flag,
+    Kind,
+    Location,
+    Mistake,
+    OneOf,
+    Record,
+    Secret,
+    SecretText,
+    Several,
+    Text,
+    WholeNumber,
+)
 
 
 class Quantization(StrEnum):
@@ -140,6 +153,26 @@ class EmbeddingConfig(NamedTuple):
     )
 
 
+DEFAULT_IGNORE_PATTERNS: Final = (
+    *(".git", ".hg", ".svn"),
+    *("node_modules", "bower_components", "target", "venv", ".venv", ".tox", ".nox", ".terraform", ".gradle"),
+    *("__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".ipynb_checkpoints", "*.egg-info"),
+)
+"""What tools fetch, build or remember, and nobody wrote; no name that a directory of documents may have."""
+
+
+_NAME = Text(r"[a-z0-9][a-z0-9-]{0,40}", otherwise="must be a word of small letters, digits and hyphens")
+_EXTRACTOR = Record(
+    ExtractorConfig,
+    kind=_NAME,
+    suffixes=Several(Text(r"[A-Za-z0-9_+-]{1,20}", otherwise="must be a suffix without a dot"), of="suffixes"),
+    command=Several(Text(), of="arguments"),
+    entry_point=Text(),
+    output=OneOf("text", "markdown", "html"),
+    seconds=WholeNumber(at_least=1, at_most=3600),
+)
+
+
 class IndexingConfig(NamedTuple):
     """What is indexed, and how it is cut."""
 
@@ -151,7 +184,7 @@ class IndexingConfig(NamedTuple):
     ignore_patterns: tuple[str, ...] = _key(
         Several(Text(), of="texts"),
         "what to leave out, in the words of .gitignore",
-        default=(".git", "node_modules", "target"),
+        default=DEFAULT_IGNORE_PATTERNS,
     )
     respect_gitignore: bool = _key(Flag(), "leave out what git ignores", default=True)
     include_hidden: bool = _key(Flag(), "index files and directories whose name starts with a dot", default=False)
@@ -160,6 +193,63 @@ class IndexingConfig(NamedTuple):
     concurrency: int = _key(
         WholeNumber(at_least=1, at_most=256), "how many files are read, and requests made, at a time", default=4
     )
+    extractors: tuple[ExtractorConfig, ...] = _key(
+        Several(_EXTRACTOR, of="objects"),
+        "what reads further kinds of files: commands, and extensions that are installed",
+        default=(),
+    )
+
+
+_PAGES_AT_A_TIME = WholeNumber(at_least=1, at_most=128)
+_MODEL_NAME = Text(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}", otherwise="must be the name of a model")
+
+
+class GeminiConfig(NamedTuple):
+    """How pages are read by a model of Google's Gemini API."""
+
+    endpoint: str | None = _key(_ENDPOINT, "URL of the service", default="https://generativelanguage.googleapis.com")
+    model: str = _key(_MODEL_NAME, "a model that takes pictures", default="gemini-3.5-flash-lite")
+    api_key: SecretText | None = _key(Secret(or_null=True), "key of the service")
+    api_key_file: Path | None = _key(Location(or_null=True), "file that holds the key, instead of api_key")
+    concurrency: int = _key(_PAGES_AT_A_TIME, "how many pages are sent at a time", default=4)
+    timeout_seconds: int = _key(WholeNumber(at_least=1, at_most=3600), "longest wait for one answer", default=120)
+
+
+class AzureConfig(NamedTuple):
+    """How pages are read by Azure Document Intelligence."""
+
+    endpoint: str | None = _key(_ENDPOINT, "URL of your resource")
+    model: str = _key(_MODEL_NAME, "prebuilt-layout, or prebuilt-read without tables", default="prebuilt-layout")
+    api_key: SecretText | None = _key(Secret(or_null=True), "key of the resource")
+    api_key_file: Path | None = _key(Location(or_null=True), "file that holds the key, instead of api_key")
+    concurrency: int = _key(_PAGES_AT_A_TIME, "how many pages are sent at a time", default=4)
+    timeout_seconds: int = _key(WholeNumber(at_least=1, at_most=3600), "longest wait for one answer", default=120)
+
+
+class OcrConfig(NamedTuple):
+    """What reads pages that are pictures of text."""
+
+    engine: str = _key(
+        OneOf("auto", "tesseract", "rapidocr", "gemini", "azure", "off"),
+        "auto (what is installed), tesseract, rapidocr, gemini or azure (services on the network), or off",
+        default="auto",
+    )
+    languages: tuple[str, ...] = _key(
+        Several(
+            Text(r"[A-Za-z_/-]{2,40}", otherwise="must be a language as Tesseract names it, such as deu"), of="names"
+        ),
+        "languages of the pages, as Tesseract names them; none: each page in the one that it turns out to be in",
+        default=(),
+    )
+    tesseract: str = _key(
+        Text(".+", otherwise="must not be empty"), "command of Tesseract: its name or its path", default="tesseract"
+    )
+    max_pages_per_run: int | None = _key(
+        WholeNumber(at_least=0, or_null=True), "so many pages are read in one run; null: all that wait"
+    )
+    cache_size: int = _key(WholeNumber(at_least=0), "room for what was read on pages, in bytes", default=1_073_741_824)
+    gemini: GeminiConfig = _section(GeminiConfig)
+    azure: AzureConfig = _section(AzureConfig)
 
 
 class MonitoringConfig(NamedTuple):
@@ -179,6 +269,7 @@ class ServingConfig(NamedTuple):
         "directories that they may have indexed, with all below them, beside the tracked ones",
         default=(),
     )
+    fetch_urls: bool = _key(Flag(), "let them have documents on the web converted, of public addresses", default=False)
 
 
 class Config(NamedTuple):
@@ -187,6 +278,7 @@ class Config(NamedTuple):
     storage: StorageConfig = _section(StorageConfig)
     embedding: EmbeddingConfig = _section(EmbeddingConfig)
     indexing: IndexingConfig = _section(IndexingConfig)
+    ocr: OcrConfig = _section(OcrConfig)
     monitoring: MonitoringConfig = _section(MonitoringConfig)
     serving: ServingConfig = _section(ServingConfig)
 
@@ -206,14 +298,16 @@ def keys_below(section: type, prefix: str = "") -> Iterator[tuple[str, Key]]:
             yield from keys_below(entry, f"{prefix}{name}.")
 
 
-def contradictions(values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+def contradictions(values: Mapping[str, object]) -> Iterator[tuple[str, Mistake]]:
     """Tell which keys do not fit to others, and why; a value that is wrong by itself is None here."""
     chunk_size, overlap = values["indexing.chunk_size"], values["indexing.overlap"]
     if isinstance(chunk_size, int) and isinstance(overlap, int) and overlap >= chunk_size:
-        yield "indexing.overlap", f"must be smaller than chunk_size ({chunk_size})"
-    offered = PROVIDERS["embedded"].model
-    if values["embedding.provider"] == "embedded" and values["embedding.model"] not in {None, offered}:
-        yield "embedding.model", f"must be '{offered}' with provider 'embedded'"
+        yield "indexing.overlap", Mistake(f"must be smaller than chunk_size ({chunk_size})", overlap)
+    offered, model = PROVIDERS["embedded"].model, values["embedding.model"]
+    if values["embedding.provider"] == "embedded" and model not in {None, offered}:
+        yield "embedding.model", Mistake(f"must be '{offered}' with provider 'embedded'", model)
+    if isinstance(extractors := values["indexing.extractors"], tuple):
+        yield from (("indexing.extractors", mistake) for mistake in mistakes_in(extractors))
 
 
 def built(values: Mapping[str, object]) -> Config:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from directory_indexer.credentials.strength import is_strong
+from directory_indexer.credentials.recovery import are_codes, is_phrase_of_words
+from directory_indexer.credentials.strength import is_password, is_strong
 
 
 def kind_of_container(head: bytes) -> str | None:
@@ -20,6 +21,12 @@ def kind_of_container(head: bytes) -> str | None:
 
 def kind_of_lone_secret(name: str, text: str) -> str | None:
     """Name the kind of secret that a file holds alone, where its name says that it holds one."""
+    if _LOGIN_NAME.search(name) and (login := _LOGIN.fullmatch(text[:_MAX_LONE])):
+        return "credential file" if is_password(login[1]) or is_strong(login[1]) else None
+    if _RECOVERY_NAME.search(name) and (is_phrase_of_words(text[:_MAX_LONE]) or are_codes(text[:_MAX_LONE])):
+        return "recovery code"
+    if name.endswith(".json") and _KEY_PAIR.fullmatch(text[:_MAX_LONE]):
+        return "private key"
     found = _LONE.fullmatch(text[:_MAX_LONE])
     if not found or len(text) > _MAX_LONE or not _NAME.search(name):
         return None
@@ -29,6 +36,16 @@ def kind_of_lone_secret(name: str, text: str) -> str | None:
 
 _MAX_LONE: Final = 4_096
 _LONE: Final = re.compile(r"\s{0,8}([!-~]{12,4000}+)\s{0,8}")
+_LOGIN: Final = re.compile(r"[!-~]{1,128}\r?\n([!-~]{6,128})\s{0,4}")
+_LOGIN_NAME: Final = re.compile(
+    r"(?i)(?:auth|login|credentials?|creds|userpass|pass(?:wd|word)?)(?:\.(?:txt|conf|cfg))?$"
+)
+"""Files of a user and a password in two lines, as OpenVPN reads them."""
+_KEY_PAIR: Final = re.compile(r"\s{0,8}\[(?:\s{0,8}\d{1,3}\s{0,8},){63}\s{0,8}\d{1,3}\s{0,8}\]\s{0,8}")
+"""The 64 bytes of a key and its public half, as programs for Solana keep them."""
+_RECOVERY_NAME: Final = re.compile(
+    r"(?i)recovery|backup|codes|2fa|mnemonic|seed|phrase|wallet|secret|notfall|wiederherst"
+)
 _HEX: Final = re.compile(r"[0-9a-fA-F]{32,128}")
 _NAME: Final = re.compile(
     r"(?i)(?:key|token|secret|pass(?:wd|word)?|credential)s?(?:[-_.](?:txt|asc|b64|base64|bak|old|orig))?~?$"

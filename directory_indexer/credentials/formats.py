@@ -1,4 +1,4 @@
-"""Secrets that the form around them gives away: URLs, command lines, password hashes, manifests, exports, cookies."""
+"""Secrets that the form around them gives away: URLs, password hashes, manifests, exports, cookies."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Final
 
+from directory_indexer.credentials.commands import command_spans, is_argument
 from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.names import Naming, naming_of
-from directory_indexer.credentials.spans import SecretSpan, line_start
-from directory_indexer.credentials.strength import is_password, is_phrase, is_placeholder, is_strong
+from directory_indexer.credentials.spans import SecretSpan
+from directory_indexer.credentials.strength import is_password, is_placeholder, is_strong
+from directory_indexer.credentials.tables import USER
 
 _PASSWORD: Final = Naming.PASSWORD.value
 
@@ -24,9 +26,25 @@ def format_spans(text: str, lowered: str) -> Iterator[SecretSpan]:
     if "phrase" in lowered or "nemonic" in lowered:
         yield from _phrase_spans(text)
     if "identified" in lowered:
-        for found in _IDENTIFIED.finditer(text):
-            if not is_placeholder(found[1].lstrip("*")) and not found[1].isalpha():
+        yield from _identified_spans(text, lowered)
+
+
+def _identified_spans(text: str, lowered: str) -> Iterator[SecretSpan]:
+    """Find the passwords of accounts of databases."""
+    at = lowered.find("identified")
+    while at >= 0:
+        if found := _IDENTIFIED.match(text, at):
+            value = found[1].lstrip("*")
+            if not is_placeholder(value) and (not value.isalpha() or is_argument(value)):
                 yield SecretSpan(*found.span(1), _PASSWORD)
+        elif _ACCOUNT.search(text, max(at - _MAX_ACCOUNT, 0), at) and (bare := _IDENTIFIED_BARE.match(text, at)):
+            yield from _argument_spans(bare)
+        at = lowered.find("identified", at + 1)
+
+
+def _argument_spans(found: re.Match[str]) -> Iterator[SecretSpan]:
+    if is_argument(found[1]):
+        yield SecretSpan(*found.span(1), _PASSWORD)
 
 
 def _url_spans(text: str) -> Iterator[SecretSpan]:
@@ -35,7 +53,10 @@ def _url_spans(text: str) -> Iterator[SecretSpan]:
         if password is None:
             if is_strong(user):
                 yield SecretSpan(*found.span("user"), Naming.TOKEN.value)
-        elif password.lower() != user.lower() and _is_url_password(password):
+            continue
+        if is_strong(user):
+            yield SecretSpan(*found.span("user"), Naming.TOKEN.value)
+        if password.lower() != user.lower() and _is_url_password(password):
             yield SecretSpan(*found.span("password"), _PASSWORD)
 
 
@@ -49,34 +70,6 @@ def _hash_spans(text: str) -> Iterator[SecretSpan]:
     for found in chain.from_iterable(pattern.finditer(text) for pattern in _HASH):
         if len(set(found[0])) >= _MIN_CHARACTERS and not is_placeholder(found[0]):
             yield SecretSpan(*found.span(), "password hash")
-
-
-def _command_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the values of options of programs that take passwords there; every line is searched for programs once."""
-    named_at: dict[str, int] = {}
-    searched = 0
-    for found in _OPTION.finditer(text):
-        at = found.start()
-        start = line_start(text, at, _MAX_COMMAND)
-        for program in _PROGRAM.finditer(text, max(searched, start), at):
-            named_at[str(program.lastgroup)] = program.start()
-        searched = at
-        if not named_at:
-            continue
-        letter = text[at + 1]
-        values = (
-            value
-            for name, (_, letters, value) in _COMMANDS.items()
-            if letter in letters and named_at.get(name, -1) >= start
-        )
-        value = next(values, None)
-        argument = value and value.match(text, at + 2)
-        if argument and _is_argument(argument[1]):
-            yield SecretSpan(*argument.span(1), _PASSWORD)
-
-
-def _is_argument(value: str) -> bool:
-    return not is_placeholder(value) and (is_password(value) or is_strong(value) or is_phrase(value))
 
 
 def _manifest_spans(text: str, at: int) -> Iterator[SecretSpan]:
@@ -123,7 +116,7 @@ def _export_spans(text: str) -> Iterator[SecretSpan]:
     }
     if not secret_columns or len(columns) == len(secret_columns):
         return
-    is_login = any(_LOGIN.search(column) for at, column in enumerate(columns) if at not in secret_columns)
+    is_login = any(USER.search(column) for at, column in enumerate(columns) if at not in secret_columns)
     at = 0
     for found in _FIELDS[delimiter].finditer(text, end + 1):
         if at in secret_columns and _is_field(found[1].strip('"'), secret_columns[at], is_login=is_login):
@@ -137,12 +130,6 @@ def _is_field(value: str, naming: Naming, *, is_login: bool) -> bool:
     return is_strong(value) or (is_login and (naming == Naming.PASSWORD or is_password(value)))
 
 
-def _shell_spans(text: str) -> Iterator[SecretSpan]:
-    for found in _SECURE_STRING.finditer(text):
-        if not is_placeholder(found[1]):
-            yield SecretSpan(*found.span(1), _PASSWORD)
-
-
 def _phrase_spans(text: str) -> Iterator[SecretSpan]:
     """Find the words that restore a wallet (BIP 39: 12 to 24 of them)."""
     for found in _SEED.finditer(text):
@@ -152,8 +139,11 @@ def _phrase_spans(text: str) -> Iterator[SecretSpan]:
 
 def _service_spans(text: str) -> Iterator[SecretSpan]:
     """Find keys that end in the data centre that they are for (Mailchimp)."""
-    for found in _DATA_CENTRE.finditer(text):
-        yield SecretSpan(found.start() - 32, found.end(), Naming.TOKEN.value)
+    at = text.find("-us")
+    while at >= 0:
+        if found := _DATA_CENTRE.match(text, at):
+            yield SecretSpan(at - 32, found.end(), Naming.TOKEN.value)
+        at = text.find("-us", at + 1)
 
 
 def _cookie_spans(text: str) -> Iterator[SecretSpan]:
@@ -163,13 +153,7 @@ def _cookie_spans(text: str) -> Iterator[SecretSpan]:
         yield SecretSpan(*found.span(1), "cookie")
 
 
-def _pgpass_spans(text: str) -> Iterator[SecretSpan]:
-    for found in _PGPASS.finditer(text):
-        if not is_placeholder(found[1]):
-            yield SecretSpan(*found.span(1), _PASSWORD)
-
-
-_MAX_COMMAND: Final = 300
+_MAX_ACCOUNT: Final = 100
 _MAX_HEADER: Final = 2_000
 _MIN_CHARACTERS: Final = 8
 _MIN_ENTRY: Final = 4
@@ -189,37 +173,37 @@ _HASH: Final = (
         r"\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{53}"
         r"|(?:apr1|1|5|6|sha1|7|md5)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,64}+\$[./A-Za-z0-9]{22,100}+"
         r"|(?:y|gy)\$[./A-Za-z0-9]{1,10}\$[./A-Za-z0-9]{1,90}+\$[./A-Za-z0-9]{22,100}+"
+        r"|[PH]\$[./A-Za-z0-9]{31}(?![./A-Za-z0-9])"
         r"|argon2(?:id|i|d)\$v=\d{1,3}\$[\w=,]{5,60}+\$[A-Za-z0-9+/]{8,100}+\$[A-Za-z0-9+/]{16,200}+"
         r"|(?<=sha256\$)\d{1,8}\$[\w+/=]{4,64}+\$[\w+/=]{20,120}+)",
-        marks=("$2", "$apr1$", "$1$", "$5$", "$6$", "$sha1$", "$7$", "$md5$", "$y$", "$gy$", "$argon2", "sha256$"),
+        marks=(
+            "$P$",
+            "$H$",
+            "$2",
+            "$apr1$",
+            "$1$",
+            "$5$",
+            "$6$",
+            "$sha1$",
+            "$7$",
+            "$md5$",
+            "$y$",
+            "$gy$",
+            "$argon2",
+            "sha256$",
+        ),
     ),
-    LazyPattern(r"\{(?:S?SHA(?:256|512)?|S?MD5|CRYPT)\}[A-Za-z0-9+/$.]{13,120}+={0,2}", marks=("{S", "{M", "{C")),
+    LazyPattern(
+        r"\{(?:(?:S?SHA(?:256|512)?|S?MD5|CRYPT)\}[A-Za-z0-9+/$.]{13,120}+={0,2}|(?:PLAIN|CLEAR(?:TEXT)?)\}[^\s:]{8,128}+)",
+        marks=("{S", "{M", "{C", "{PLAIN}"),
+    ),
 )
 _IDENTIFIED: Final = LazyPattern(
     r"(?i)identified\s{1,4}(?:with\s{1,4}[\w'\"]{1,40}\s{1,4})?(?:by|as)\s{1,4}(?:password\s{1,4})?['\"]([^'\"\n]{4,200}+)['\"]"
 )
 
-_OPTION: Final = LazyPattern(r"-(?<= -)(?=[upaPUwb][ '\"=]?[^\s-])")
-_ARGUMENT: Final = LazyPattern(r"[ =]?[\"']?([^\s\"'|;&<>]{4,200}+)")
-_ATTACHED: Final = LazyPattern(r"[\"']?([^\s\"'|;&<>]{4,200}+)")
-_AFTER_USER: Final = LazyPattern(r"[ =]?[\"']?[^\s:%\"']{1,128}+[:%]([^\s\"'|;&<>]{4,200}+)")
-_AFTER_COMMA: Final = LazyPattern(r"[ =]?[\"']?[^\s,\"']{1,128}+,([^\s\"'|;&<>]{4,200}+)")
-_COMMANDS: Final = {
-    "mysql": (r"(?:mysql|mariadb)\w{0,10}", "p", _ATTACHED),
-    "curl": ("curl|https?|xh|httpie", "ua", _AFTER_USER),
-    "lftp": ("lftp", "u", _AFTER_COMMA),
-    "smb": ("smbclient|smbmap|rpcclient|net|mount", "U", _AFTER_USER),
-    "docker": (
-        r"sshpass|docker|podman|helm|az|mongo\w{0,8}|twine|oc|skopeo|nmcli|7z|zip|unzip|rar|cqlsh|openssl",
-        "pPub",
-        _ARGUMENT,
-    ),
-    "redis": (r"redis-cli|ldap\w{3,8}|keytool|rabbitmqadmin", "awp", _ARGUMENT),
-}
-"""Programs, the letters of options that take a password, and how the password stands there."""
-_PROGRAM: Final = LazyPattern(
-    rf"\b(?:{'|'.join(f'(?P<{name}>{programs})' for name, (programs, _, _) in _COMMANDS.items())})\b"
-)
+_IDENTIFIED_BARE: Final = LazyPattern(r"(?i)identified\s{1,4}by\s{1,4}([^\s\"';(]{4,200}+)")
+_ACCOUNT: Final = LazyPattern(r"(?i)(?:user|role|connect\s{1,4}to)\s{1,4}[\w.\"`'@%-]{1,80}\s{1,4}\Z")
 
 _MANIFEST: Final = LazyPattern(r"kind\\?[\"']?[ \t]{0,8}:[ \t]{0,8}\\?[\"']?Secret\b(?![\w-])", marks=("Secret",))
 _MANIFEST_DATA: Final = LazyPattern(r"(?:^|[\s{,])\\?[\"']?(?:stringData|data)\\?[\"']?[ \t]{0,8}:[ \t]*")
@@ -229,24 +213,21 @@ _MANIFEST_ENTRY: Final = LazyPattern(
     r"[\"']?[\w.-]{1,253}+\\?[\"']?[ \t]{0,8}:[ \t]{0,8}"
     r"(?:\\?[\"'](?P<quoted>[^\"'\n\\]{1,100000}+)"
     r"|[|>][+-]?\d?[ \t]*(?P<block>(?:\n[ \t]{2,40}+[^\n]*){1,500}+)"
-    r"|(?P<bare>[^\s\"'{},#|>][^\s,}]{0,100000}+))"
+    r"|(?P<bare>ENC\[[^\n\]]{0,100000}+\]|[^\s\"'{},#|>][^\s,}]{0,100000}+))"
 )
 
-_TEMPLATED: Final = LazyPattern(r"\{\{|\$\{|\$\(|^<.*>$|^(.)\1*$")
-_EXPORT: Final = LazyPattern(r"(?i)passw|pwd|secret|token|key")
+_TEMPLATED: Final = LazyPattern(r"ENC\[|\{\{|\$\{|\$\(|^<.*>$|^(.)\1*$")
+_EXPORT: Final = LazyPattern(
+    r"(?i)pass|pwd?|secret|token|key|kennw|contrase|clave|senha|mdp|wachtw|hasło|heslo|lösen|пароль|パスワード|密[码碼]|비밀번호"
+)
 _COLUMN: Final = LazyPattern(r"[\w /@#-]{0,48}(?:\([\w ]{0,20}\))?")
-_LOGIN: Final = LazyPattern(r"user|login|mail|url|account|site|host|title|name|origin|id$|group")
 _FIELDS: Final = {
     mark: LazyPattern(rf'("(?:[^"]|""){{0,20000}}+"|[^{mark}\n]{{0,20000}}+)({mark}|\n|\Z)')
     for mark in (",", ";", "\t")
 }
-_SECURE_STRING: Final = LazyPattern(
-    r"ConvertTo-[Ss]ecure[Ss]tring\s{1,8}(?:-String\s{1,8})?[\"']([^\"'\n]{4,200}+)[\"']",
-    marks=("ConvertTo-",),
-)
 _MIN_SEED_WORDS: Final = 10
 _SEED: Final = LazyPattern(
-    r"(?i:seed|mnemonic|recovery)(?i:[ _-]?(?:phrase|words|seed)){0,2}[\"']?(?: for [\w '-]{1,60})?"
+    r"(?i:seed|mnemonic|recovery)(?i:[ _-]?(?:phrase|words|seed)){0,2}[\"']?(?:,? [\w ,'()-]{1,60})?"
     r"\s{0,3}(?:[:=]|is)\s{0,3}[\"']?"
     r"((?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b",
     marks=("eed", "EED", "nemonic", "NEMONIC", "ecovery", "ECOVERY"),
@@ -257,17 +238,11 @@ _COOKIE: Final = LazyPattern(
     r"^(?:#HttpOnly_)?[^\s#][^\t\n]{0,255}+\t(?:TRUE|FALSE)\t[^\t\n]{0,1000}+\t(?:TRUE|FALSE)\t\d{1,20}\t[^\t\n]{0,500}+\t([^\t\n]{4,8000}+)$",
     re.MULTILINE,
 )
-_PGPASS: Final = LazyPattern(
-    r":(?:5432|5433|6432|\*):[^:\s]{1,64}+:[^:\s]{1,64}+:([^\s:/]{4,200}+)(?=\s|\Z)",
-    marks=(":5432:", ":5433:", ":6432:", ":*:"),
-)
 _FINDERS: Final[tuple[Callable[[str], Iterator[SecretSpan]], ...]] = (
     _url_spans,
     _hash_spans,
-    _command_spans,
+    command_spans,
     _export_spans,
     _cookie_spans,
-    _pgpass_spans,
-    _shell_spans,
     _service_spans,
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 from directory_indexer.credentials.lazy_pattern import LazyPattern
@@ -26,6 +27,18 @@ def key_spans(text: str) -> Iterator[SecretSpan]:
         for found in pattern.finditer(text):
             if _is_random(found[1]):
                 yield SecretSpan(*found.span(1), PRIVATE_KEY)
+
+
+def signing_key_spans(text: str) -> Iterator[SecretSpan]:
+    """Find the keys that minisign and signify sign with."""
+    for found in _SIGNING_KEY.finditer(text):
+        yield SecretSpan(*found.span(1), PRIVATE_KEY)
+
+
+def published_key_spans(text: str) -> Iterator[SecretSpan]:
+    """Find keys that say themselves what they are, and are seldom in source code."""
+    for found in chain.from_iterable(pattern.finditer(text) for pattern in _PUBLISHED):
+        yield SecretSpan(*found.span(1), PRIVATE_KEY)
 
 
 def _block(body: re.Match[str]) -> Iterator[SecretSpan]:
@@ -58,13 +71,22 @@ _BODY: Final = LazyPattern(
 )
 _OTHERS: Final = (
     LazyPattern(
-        r"<(?:D|P|Q|DP|DQ|InverseQ)>\s{0,20}([A-Za-z0-9+/]{20,1400}+={0,2})\s{0,20}</",
+        r"<(?:D|P|Q|DP|DQ|InverseQ)>\s{0,20}([A-Za-z0-9+/=\s]{20,1600}+)</",
         marks=("<D>", "<P>", "<Q>", "<DP>", "<DQ>", "<InverseQ>"),
     ),
     LazyPattern(
-        r"\"(?:d|p|q|dp|dq|qi)\\{0,2}\"\s{0,8}:\s{0,8}\\{0,2}\"([\w+/=-]{40,1400}+)\\{0,2}\"",
-        marks=('"d', '"p', '"q'),
+        r"\"(?:d|p|q|dp|dq|qi|k)\\{0,2}\"\s{0,8}:\s{0,8}\\{0,2}\"([\w+/=-]{40,1400}+)\\{0,2}\"",
+        marks=('"d', '"p', '"q', '"k'),
     ),
+)
+_PUBLISHED: Final = (
+    LazyPattern(r"ED25519-V3:([A-Za-z0-9+/]{86}==)"),  # Tor
+    LazyPattern(r"prv(?<=[xyztuv]prv)([0-9A-Za-z]{80,112}+)(?!\w)"),  # wallets (BIP 32)
+    LazyPattern(r"nsec1([02-9ac-hj-np-z]{58})(?!\w)"),  # Nostr
+    LazyPattern(r"1/[0-9]{16}:([0-9a-f]{32})(?![0-9a-f])"),  # Asana
+)
+_SIGNING_KEY: Final = LazyPattern(
+    r"untrusted comment: [^\n]{0,80}secret key[^\n]{0,80}\n([A-Za-z0-9+/]{40,400}+={0,2})"
 )
 _PUTTY: Final = LazyPattern(r"\s{0,20}PuTTY-User-Key-File-\d", marks=("PuTTY-User-Key-File-",))
 _PUTTY_LINES: Final = LazyPattern(r"Private-Lines: [0-9]{1,3}\s{1,4}((?:[A-Za-z0-9+/=]{4,80}+\s{1,4}){1,100}+)")

@@ -22,8 +22,9 @@ from directory_indexer.credentials.strength import is_password, is_phrase, is_pl
 SETTINGS_KINDS: Final = frozenset("dotenv hcl ini json jsonl properties toml xml yaml".split())
 """Kinds of files in which what follows a name is its value as it stands."""
 PROSE_KINDS: Final = frozenset(
-    "asciidoc bibtex email html latex man markdown mbox notebook org pdf restructuredtext subtitles svg text textile "
-    "typst wiki log".split()
+    "asciidoc bibtex calendar contacts doc docx email emlx epub fictionbook html keynote latex log man markdown mbox "
+    "mhtml msg notebook numbers odg odp ods odt org pages pdf ppt pptx pst restructuredtext rtf subtitles svg text "
+    "textile typst vsdx wiki xls xlsb xlsx".split()
 )
 
 
@@ -51,10 +52,13 @@ def _foreign_stems(lowered: str, kind: str) -> Iterator[LazyPattern]:
 def _span(text: str, found: re.Match[str], kind: str) -> SecretSpan | None:
     name_start = _name_start(text, found.start())
     naming = naming_of(text[name_start : found.end("name")])
-    if naming is None or text[name_start - 1 : name_start] == "/" or not _is_name_alone(text, name_start, found, kind):
+    is_path = text[name_start - 1 : name_start] == "/" and kind != "ini"
+    if naming is None or is_path or not _is_name_alone(text, name_start, found, kind):
         return None
     group = str(found.lastgroup)
     start, end = found.span(group)
+    if group == "odd" and not _is_line_of_settings(text, name_start, kind):
+        return None
     if group == "bare":
         end = _end_of_bare(text, name_start, found, kind)
     value = text[start : min(end, start + _MAX_JUDGED)]
@@ -66,6 +70,9 @@ def _span(text: str, found: re.Match[str], kind: str) -> SecretSpan | None:
 
 
 def _name_start(text: str, at: int) -> int:
+    before = text[max(at - 2, 0) : at]
+    if before.isspace() or before[-1:] in _DELIMITERS:  # most names are whole, and the search is slow
+        return at
     found = _NAME_BEFORE.search(text, max(at - _MAX_BEFORE, 0), at)
     return found.start() if found else at
 
@@ -79,7 +86,8 @@ def _is_name_alone(text: str, name_start: int, found: re.Match[str], kind: str) 
     before = text[line_start(text, name_start, _MAX_LINE) : name_start]
     if _DIRECTIVE.search(before):
         return True
-    return kind not in PROSE_KINDS and found.lastgroup != "bare" and _IN_SQL.fullmatch(found["name"]) is not None
+    is_verb = found["name"].lower() == "pass"
+    return not is_verb and found.lastgroup != "bare" and _BEFORE_QUOTED.fullmatch(found["name"]) is not None
 
 
 def _end_of_bare(text: str, name_start: int, found: re.Match[str], kind: str) -> int:
@@ -101,17 +109,30 @@ def _is_secret(found: re.Match[str], naming: Naming, value: str, kind: str) -> b
     is_prose, is_settings = kind in PROSE_KINDS, kind in SETTINGS_KINDS or kind in _LINE_KINDS
     is_loose = found["call"] is not None or found["said"] is not None or (found["blank"] is not None and is_prose)
     is_bare = found.lastgroup == "bare" and not is_settings
-    if is_bare and not is_prose and not is_loose:
+    if is_bare and not is_prose and not is_loose and not _is_in_connection_string(found):
         return is_strong(value) and _EXPRESSION.search(value) is None
-    if is_bare or is_loose:
+    if (is_bare and not _is_in_connection_string(found)) or is_loose:
         value = value.rstrip(".,;:!?)")
+    if naming == Naming.KEY:
+        return _GENERATED_KEY.fullmatch(value) is not None and is_strong(value)
     if is_strong(value) or (len(value) >= _MIN_BASE32 and _BASE32.fullmatch(value)):
         return True
     if naming == Naming.TOKEN:
         return not is_loose and _is_mixed(value)
-    if is_loose:
-        return is_password(value) and _HARD_PASSWORD.match(value) is not None
-    return is_password(value) or (is_settings and is_phrase(value))
+    if _is_words_or_digits(value, is_certain=is_settings or not is_bare) or (is_settings and is_phrase(value)):
+        return True
+    return is_password(value) and (not is_loose or _HARD_PASSWORD.match(value) is not None)
+
+
+def _is_words_or_digits(value: str, *, is_certain: bool) -> bool:
+    """Tell whether a value is a key of a network in digits, or what a program makes up of words."""
+    pattern = _WORDS_OR_DIGITS if is_certain else _HYPHENATED
+    return pattern.fullmatch(value) is not None and not is_placeholder(value)
+
+
+def _is_in_connection_string(found: re.Match[str]) -> bool:
+    """Tell whether other settings surround a value: `Server=…;Password=…;Timeout=…`."""
+    return found.string[found.end() : found.end() + 1] in _SEPARATORS and found.string[found.start() - 1] == ";"
 
 
 def _is_mixed(value: str) -> bool:
@@ -138,8 +159,12 @@ def _is_basic(before: str, value: str) -> bool:
     return bool(user) and text.isprintable() and bool(password) and not is_placeholder(password)
 
 
+_SEPARATORS: Final = frozenset(";\"'")
+_HYPHENATED: Final = LazyPattern(r"[a-z]{3,10}(?:-[a-z]{3,10}){3,7}")
+_WORDS_OR_DIGITS: Final = LazyPattern(rf"\d{{8,63}}|[a-z]{{4}}(?: [a-z]{{4}}){{3}}|{_HYPHENATED.pattern}")
 _MIN_BASE32: Final = 16
 _BASE32: Final = LazyPattern(r"(?=.{0,40}[B-DF-HJ-NP-TV-Z]{3})[A-Z2-7]{16,128}={0,6}")
+_GENERATED_KEY: Final = LazyPattern(r"(?!AAAA)(?:[0-9a-z]{32,128}|[0-9A-Za-z+/]{42,128}={1,2})")
 _MAX_BEFORE: Final = 48
 _MAX_LINE: Final = 200
 _MAX_NESTED: Final = 2
@@ -154,18 +179,21 @@ _LINE_START: Final = LazyPattern(
     r"[\w.-]{0,60}",
     re.IGNORECASE,
 )
+_DELIMITERS: Final = frozenset("\"'`([{<>$@,;:=/\\\n\t&|!*+?#%")
 _NAME_BEFORE: Final = LazyPattern(
     r"(?:(?:api|access|secret|auth|private|account|master|encryption|signing|client|app|licen[cs]e|unseal) ){0,2}"
-    r"[\w.-]*\Z",
+    r"(?:[\w.][\w.-]*)?\Z",  # the dashes of an option are not part of its name
     re.IGNORECASE,
 )
 _DIRECTIVE: Final = LazyPattern(
     r"(?:^|[\s\"'`;&|(])(?:--?|(?:env|arg|#[ \t]{0,4}define|setenv|setx|export|set(?:[ \t]+-[a-zA-Z]{1,3})?|"
-    r"(?:configure|config)[ \t]+(?:set|--global)|"
-    r"login[ \t]+\S{1,64}|(?:user(?:name)?|neighbor)[ \t]+\S{1,64}|privilege[ \t]+\d{1,2}|account)[ \t]+)$|^[ \t]*$",
+    r"(?:configure|config)(?:[ \t]+(?:set|--global))?|"
+    r"(?:proxy_set|add|set|request)_?header(?:[ \t]+set)?|login[ \t]+\S{1,64}|"
+    r"(?:user(?:name)?|neighbor)[ \t]+\S{1,64}|privilege[ \t]+\d{1,2}|account)[ \t]+)$|"
+    r"^[ \t]*(?:(?:#|//|;)[ \t]{1,4}|\$\{)?$",
     re.IGNORECASE,
 )
-_IN_SQL: Final = LazyPattern(r"(?i)password|pass")
+_BEFORE_QUOTED: Final = LazyPattern(r"(?i)pass(?:word|wort|phrase)?|kennwort|contraseña")
 _EXPRESSION: Final = LazyPattern(r"[(\[{]|\w\.[A-Za-z_]|->|::|^\$|^[A-Za-z_]+\d?$")
 _HARD_PASSWORD: Final = LazyPattern(
     r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])(?!\d{1,4}[a-z]{1,5}$)(?![a-z]{1,12}-?\d{1,4}$)|.{0,40}[!@#$%^&*?]."
@@ -182,7 +210,7 @@ _VALUE_MAY_FOLLOW: Final = r"""(?=
     [\w.-]{0,48}+ (?:[ ](?:key|token|value|secret|password|\d{1,2})(?![\w])){0,2}+
     (?:
         \\{0,3}["'`\])*]{0,4}+ (?:\[\d{0,6}\])?
-        (?:[ \t]?:?[ \t]{0,2}[a-z_&'][\w.<>\[\]|?' ]{0,40}?(?=[ \t]{0,4}=))? [ \t]{0,40}+ [=:,|!?+]
+        (?:[ \t]?:?[ \t]{0,2}[a-z_&'][\w.<>\[\]|?' ]{0,40}?(?=[ \t]{0,4}=))? [ \t]{0,40}+ [=:,|!?+{]
       | ["']?>
       | </
       | " [ ]{1,4} \{
@@ -192,7 +220,7 @@ _VALUE_MAY_FOLLOW: Final = r"""(?=
       | \\{0,3}["']? \s{1,40} -?[ ]? \\{0,3}["']? (?:value|defaultvalue|content)
       | \\{0,3}["'], \s{0,40} \\{0,3}["'] value
       | [ ][\w:]{1,20}="
-      | [ \t]{1,40} (?:--plaintext[ ])? (?:["'`]|\S{0,64}?\d)
+      | \}? [ \t]{1,40} (?:--plaintext[ ])? (?:["'`]|\S{0,64}?\d)
     ))"""
 _STEMS: Final = tuple(
     LazyPattern(stem + _VALUE_MAY_FOLLOW, re.VERBOSE, marks=marks)
@@ -204,11 +232,12 @@ _STEMS: Final = tuple(
         (("auth",), "auth"),
         (("salt",), "salt"),
         (("totp",), "totp"),
+        (("_pat",), r"_pat(?![a-z0-9_])"),
     )
 )
 """What each such name contains, in lower case; the engine looks for the letters before the first bracket."""
 _FOREIGN_STEMS: Final = {
-    word: LazyPattern(word + _VALUE_MAY_FOLLOW, re.VERBOSE) for word in ("kennwort", "contrase", "пароль")
+    word: LazyPattern(word + _VALUE_MAY_FOLLOW, re.VERBOSE) for word in ("kennwort", "contrase", "пароль", "pin")
 }
 
 _VALUE: Final = LazyPattern(
@@ -220,27 +249,30 @@ _VALUE: Final = LazyPattern(
         # password: str = …, but not <password type="text">…
         (?!(?:[ ][\w:]{1,20}="[^"<>]{0,60}+"){1,3}+>)
         (?:[ \t]?:?[ \t]{0,2}(?:[A-Za-z_]|&'?)(?:[\w.<>\[\]|? ]|&'?){0,40}?(?=[ \t]{1,4}=[^=]|=["'`]))?+
-        [ \t]{0,40}+ (?:=>|:=|\?=|\+=|[!=]==?|=|:) \*{0,2}+
+        [ \t]{0,40}+ (?:=>|:=|\?=|\+=|[!=]==?|=|::?) \*{0,2}+
         (?:\s{0,2}[|>][+-]?\d?(?=[ \t]{0,4}\n))?+                                   # block of YAML
-        (?:[ \t]*+\\?\n)?+ [ \t]{0,40}+
+        (?:[ \t]*+\\?\n(?![ \t]{0,40}[\w.-]{1,60}[ \t]?[=:][^\s=]))?+ [ \t]{0,40}+
       | (?P<call>\([ \t]{0,8}+(?=["'`]))                                           # withPassword("…")
       | \\{0,3}["']?\s{0,20}+,?\s{0,40}+-?[ ]?\\{0,3}["']?(?i:value|defaultvalue|content)   # name: PASSWORD, value: …
         \\{0,3}["']?\s{0,8}+[=:]\s{0,8}+
-      | (?:\\{0,3}["'`])[ \t]{0,8}+,\s{0,40}+(?=\\{0,3}["'`])                       # define('PASSWORD', '…')
+      | (?:\\{0,3}["'`])[ \t]{0,8}+,\s{0,40}+                                         # define('PASSWORD', '…')
+        (?:(?:\w{1,20}=[^\s,()"']{1,40}+,\s{0,40}+){0,4}+default=)?+(?=\\{0,3}["'`]) # option("--password", default="…")
+      | ["']\)[ ]?\{[ ]{0,4}(?=["'])                                               # ENV.fetch("PASSWORD") { "…" }
       | "[ ]{1,4}\{(?:\s{0,40}(?:type|description|sensitive)[ \t]{0,20}=[^\n{}]{0,200}+\n){0,4}+  # variable "x" {
         \s{0,40}default[ \t]{0,20}=[ \t]{0,8}                                        # default = …
-      | (?:>(?=\s{0,40}<)|</(?i:key|name|td|th|dt|code|strong|b|span)>\s{0,40}+){0,8}+
+      | (?:["']?+>(?=\s{0,40}<)|</(?i:key|name|td|th|dt|code|strong|b|span)>\s{0,40}+){0,8}+
         (?:\s{0,40}<(?i:string|value|td|dd|code|span)\b[^<>]{0,80}+>){1,4}
       | (?P<tag>["']?+(?:[ ][\w:]{1,20}="[^"<>]{0,60}+"){0,3}+>)\s{0,40}+(?:<!\[CDATA\[)?+          # <password>…
       | (?P<said>[ ]is[ ]|[ ]?\|[ ]?|\t)
-      | (?P<blank>[ \t]{1,40}+(?:--plaintext[ \t]{1,8}+)?+)
+      | (?P<blank>\}?+[ \t]{1,40}+(?:--plaintext[ \t]{1,8}+)?+)
     )
     (?:
         [A-Za-z]{0,2}@?(?P<quote>\"{3}|'{3}|\\{1,3}["']|["'`])
         (?:(?i:bearer|basic|token|bot|apikey|sso-key|ssws|splunk|genie-?key)[ ]{1,4}+)?+
         (?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n])){1,4096}+)(?P=quote)
+      | \[\[(?P<long>[^\]\n]{4,512}+)\]\]                                          # a string of Lua
       | (?:(?i:bearer|basic|token|bot|apikey|sso-key|ssws|splunk|genie-?key)[ ]{1,4}+)?+
-        (?P<bare>[^\s"'`<>|\\,;&]{4,512}+)
+        (?:(?P<bare>[^\s"'`<>|\\,;&]{4,512}+)|(?P<odd>(?!\d)[^\s"'`<>|\\,;&]{1,3}[<>|\\,;&][^\s"'`]{4,512}+))
     )
     """,
     re.VERBOSE,

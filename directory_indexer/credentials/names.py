@@ -12,53 +12,108 @@ from typing import Final
 
 
 class Naming(Enum):
-    """What a name promises: something that a person may have chosen, or something generated."""
+    """What a name promises: what a person may have chosen, what was generated, or a key that may be public."""
 
     PASSWORD = "password"  # noqa: S105 - a kind of secret
     TOKEN = "token or key"  # noqa: S105 - a kind of secret
+    KEY = "key"
 
 
 @lru_cache(maxsize=4_096)
 def naming_of(name: str) -> Naming | None:
     """Tell what a name stands before, if it is a secret."""
     words = [word.lower() for word in _WORD.findall(name)]
-    while len(words) > 1 and (words[-1] in _QUALIFIERS or words[-1].isdigit()):
-        words.pop()
+    is_hash = False
+    while len(words) > 1 and (words[-1] in _QUALIFIERS or words[-1] in _HASHES or words[-1].isdigit()):
+        is_hash |= words.pop() in _HASHES
     if not words or not _PUBLIC.isdisjoint(words):
         return None
     last = words[-1]
     if last in _PASSWORDS or last.endswith(("password", "passwd", "passphrase", "passwort", "pwd")):
-        return Naming.PASSWORD
+        return Naming.TOKEN if is_hash else Naming.PASSWORD
+    if is_hash:
+        return None
     if last in _TOKENS or last.endswith(_TOKEN_ENDS):
         return Naming.TOKEN
     before = words[-2] if len(words) > 1 else ""
-    return Naming.TOKEN if last in _KEYS and before in _KINDS_OF_KEYS else None
+    if last not in _KEYS or not before:
+        return None
+    return Naming.TOKEN if before in _KINDS_OF_KEYS else Naming.KEY
 
 
-_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zñ]+|[А-ЯЁа-яё]+|\d+")  # noqa: RUF001
+@lru_cache(maxsize=4_096)
+def is_open(name: str) -> bool:
+    """Tell whether a name says that what follows is no secret, however random it is; a short one says nothing."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    if sum(map(len, words)) < _MIN_OPEN:
+        return True
+    return any(word in _OPEN or word.rstrip("s") in _OPEN or word.endswith(_OPEN_ENDS) for word in words)
+
+
+_MIN_OPEN: Final = 3
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zß-ɏ]+|[^\W\d_A-Za-zß-ɏ]+|\d+")
 _QUALIFIERS: Final = frozenset(
     "value val plain plaintext text prod production dev development staging stage live test default old new current "
-    "backup base b64 base64 primary secondary string str data raw main here override v".split()
+    "backup base b64 base64 primary secondary string str data raw main here override v again".split()
 )
+_HASHES: Final = frozenset("hash sha hex digest".split())
 _PUBLIC: Final = frozenset("public existing csrf xsrf pub".split())
+_OPEN: Final = frozenset(
+    "public publishable pub mac site csrf xsrf id uuid guid urn oid uid gid hash sha md digest checksum sum crc etag "
+    "integrity fingerprint thumbprint signature sig signed nonce iv commit revision rev version build tag label "
+    "branch tree blob cursor page offset sort partition class classname font css style icon image img picture photo "
+    "logo src href link url uri path file filename folder directory name title text description comment note "
+    "content body message msg payload data encoded encrypted ciphertext cipher plaintext base vector sample example "
+    "test expected expect actual result output want got input regex regexp pattern re format alphabet chars charset "
+    "letters address wallet account tx txid block contract peer node certificate cert cer crt pem issuer subject "
+    "modulus exponent boundary reference references dkim spf verification domain host hostname server bucket "
+    "container queue table column field index ref track tracking user username owner author by team channel project "
+    "resource asset artifact package module product sku model part order invoice article item number nr no type "
+    "kind code locale lang sequence seq dna primer protein smiles inchi mangled symbol function method event trace "
+    "span request correlation deployment snapshot pod replica job arn slug selector cache machine device hostkey "
+    "known recipient thread anchor edition licence license doi isbn".split()
+)
+"""What a name says of values that are random and no secrets."""
+_OPEN_ENDS: Final = (
+    "id",
+    "ids",
+    "hash",
+    "sum",
+    "digest",
+    "sha",
+    "url",
+    "uri",
+    "path",
+    "name",
+    "file",
+    "class",
+    "sitekey",
+)
 _PASSWORDS: Final = frozenset(
     "pass passcode kennwort contrasena motdepasse psk pw requirepass masterauth dbpass userpass rootpass adminpass "
     "keypass storepass sshpass smtppass mailpass ftppass mypass authpass privpass wpapsk "
-    "remotepass localpass proxypass rootpw bindpw passe contraseña пароль".split()
+    "authtok remotepass localpass proxypass rootpw bindpw passe contraseña пароль pskvalue wpakey wifikey clave senha "
+    "heslo hasło wachtwoord lösenord adgangskode kodeord salasana jelszó lozinka şifre sifre geslo parool mdp paßwort "
+    "密码 密碼 口令 パスワード 비밀번호 암호 รหัสผ่าน".split()
 )
 _TOKENS: Final = frozenset(
-    "secret token credential credentials creds authorization auth salt apikeys secrets totp authkey sharedkey "
+    "pin secret token credential credentials creds authorization auth salt apikeys secrets totp authkey sharedkey "
     "masterkey appkey encryptionkey licensekey".split()
 )
 _TOKEN_ENDS: Final = ("secret", "token", "apikey", "secretkey", "accesskey", "privatekey", "authkey", "accountkey")
-_KEYS: Final = frozenset(("key", "keys"))
+_KEYS: Final = frozenset(("key", "keys", "pat"))
 _KINDS_OF_KEYS: Final = frozenset(
     "api secret access private preshared shared auth account master signing sign signature encryption encrypt crypt "
     "crypto cipher aes hmac jwt session app application license licence service admin client storage in nonce secure "
     "deploy deployment integration consumer webhook cookie root user token project write ingest subscription function "
     "functions host server developer secretaccess accesssecret devise fernet flask django symmetric vault unseal "
     "recovery restic borg activation insights instrumentation logging insert connection sas cosmos cosmosdb batch "
-    "validation decryption "
+    "validation decryption setup routing "
     "maps translator cognitive speech queue event topic stripe sendgrid mailgun openai algolia datadog dd "
-    "fastly mailchimp figma rapidapi newrelic launchdarkly segment mixpanel amplitude bugsnag rollbar".split()
+    "fastly mailchimp figma rapidapi newrelic launchdarkly segment mixpanel amplitude bugsnag rollbar rest thingspeak "
+    "weather openweather openweathermap owm mapbox tmdb omdb deepl giphy unsplash pexels spotify lastfm steam riot "
+    "cloudflare linode hetzner vultr heroku netlify onesignal pushover ifttt blynk adafruit aio influx grafana "
+    "pagerduty opsgenie postmark mandrill resend sparkpost vonage nexmo plaid coinbase binance kraken alphavantage "
+    "finnhub polygon quandl newsapi yelp foursquare tomtom bing elastic meili typesense pinecone cohere mistral groq "
+    "replicate huggingface wandb elevenlabs assemblyai deepgram anthropic gemini honeycomb".split()
 )

@@ -10,16 +10,44 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Final, NamedTuple
 
-from directory_indexer.credentials.key_blocks import PRIVATE_KEY
+from directory_indexer.credentials.announced import announced_spans, message_spans
+from directory_indexer.credentials.commands import login_option_spans, pgpass_spans, piped_spans, shell_spans
+from directory_indexer.credentials.key_blocks import PRIVATE_KEY, published_key_spans, signing_key_spans
 from directory_indexer.credentials.lazy_pattern import LazyPattern
+from directory_indexer.credentials.logins import login_pair_spans
 from directory_indexer.credentials.named_values import PROSE_KINDS, SETTINGS_KINDS
-from directory_indexer.credentials.names import Naming, naming_of
+from directory_indexer.credentials.names import Naming
+from directory_indexer.credentials.positional import COMMAND_WORDS, positional_spans
+from directory_indexer.credentials.recovery import WALLET_WORDS, disk_key_spans, phrase_spans, recovery_code_spans
+from directory_indexer.credentials.sentences import entry_code_spans, pin_spans, safe_spans, sentence_spans
+from directory_indexer.credentials.shapes import Shape, shape_of
 from directory_indexer.credentials.spans import SecretSpan
 from directory_indexer.credentials.strength import is_password, is_placeholder, is_strong
+from directory_indexer.credentials.systems import (
+    DEVICE_WORDS,
+    LOGIN_SECTIONS,
+    access_list_spans,
+    byte_key_spans,
+    copy_spans,
+    device_spans,
+    dialogue_spans,
+    insert_spans,
+    installer_spans,
+    oracle_spans,
+    router_spans,
+    section_key_spans,
+    section_login_spans,
+    serialized_spans,
+    value_first_spans,
+)
+from directory_indexer.credentials.tables import ruled_table_spans, sheet_spans
 
 
 def neighbour_spans(text: str, lowered: str, kind: str) -> Iterator[SecretSpan]:
     """Find secrets by their neighbours; `lowered` is the text in lower case."""
+    if not kind or kind in PROSE_KINDS:
+        yield from sentence_spans(text, lowered)
+        yield from announced_spans(text, lowered, kind)
     for rule in _RULES_OF.get(kind, ()):
         if any(word in lowered for word in rule.words):
             yield from rule.find(text)
@@ -38,8 +66,37 @@ def _encoded_key_spans(text: str) -> Iterator[SecretSpan]:
 
 
 def _login_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the password in `connect(host, user, "…")`, `new PDO(source, user, "…")`, `auth=(user, "…")`."""
-    for found in chain(_LOGIN.finditer(text), _CONNECT.finditer(text)):
+    """Find the password in `session.login(user, "…")` and `auth=(user, "…")`."""
+    for found in chain(_LOGIN.finditer(text), _LOGIN_KEY.finditer(text), _AUTH.finditer(text)):
+        if _is_chosen(found[1]):
+            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+
+
+def _credential_spans(text: str) -> Iterator[SecretSpan]:
+    """Find the password in `new NetworkCredential(user, "…")`."""
+    for found in _CREDENTIAL.finditer(text):
+        if _is_chosen(found[1]):
+            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+
+
+def _opening_spans(text: str) -> Iterator[SecretSpan]:
+    """Find the password that a connection is opened with: `connect("network", "…")`, `Connection(host, user, "…")`."""
+    for found in chain.from_iterable(pattern.finditer(text) for pattern in _OPENINGS):
+        shape = shape_of(found[1])
+        if shape >= Shape.HARD or (shape == Shape.CHOSEN and not found[1].islower() and not found[1].isupper()):
+            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+
+
+def _address_spans(text: str) -> Iterator[SecretSpan]:
+    """Find the password in an address without a scheme: `ann:…@host:5432`."""
+    for found in _ADDRESS.finditer(text):
+        if shape_of(found[1]) >= Shape.HARD:
+            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+
+
+def _connect_spans(text: str) -> Iterator[SecretSpan]:
+    """Find the password in `connect(host, user, "…")` and `new PDO(source, user, "…")`."""
+    for found in _CONNECT.finditer(text):
         if _is_chosen(found[1]):
             yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
 
@@ -70,6 +127,12 @@ def _wallet_spans(text: str) -> Iterator[SecretSpan]:
             yield SecretSpan(*found.span(1), "private key")
 
 
+def _node_spans(text: str) -> Iterator[SecretSpan]:
+    """Find the keys in the addresses of services that run nodes of chains of blocks."""
+    for found in _NODE.finditer(text):
+        yield SecretSpan(*found.span(1), Naming.TOKEN.value)
+
+
 def _cookie_spans(text: str) -> Iterator[SecretSpan]:
     """Find the values in headers of cookies, in requests as they are logged, copied and recorded."""
     for header in _HEADER.finditer(text):
@@ -85,47 +148,29 @@ def _cookie_object_spans(text: str) -> Iterator[SecretSpan]:
             yield SecretSpan(*found.span(1), "cookie")
 
 
-def _table_spans(text: str) -> Iterator[SecretSpan]:
-    """Find passwords and keys in tables of Markdown, by the names of their columns."""
-    end = 0
-    for rule in _RULE.finditer(text):
-        if rule.start() < end:  # in a table that was read
-            continue
-        header = text[text.rfind("\n", max(rule.start() - _MAX_HEADER, 0), rule.start()) + 1 : rule.start()]
-        columns = [cell.strip(" *_`") for cell in header.strip().strip("|").split("|")]
-        namings = [naming_of(column.replace(" ", "_")) if len(column) <= _MAX_COLUMN else None for column in columns]
-        if not any(namings) or len(columns) == 1:
-            continue
-        is_login = any(_USER.search(column) for column in columns)
-        end = rule.end()
-        while row := _ROW.match(text, end):
-            yield from _cell_spans(row.start(1), row[1], namings, is_login=is_login)
-            end = row.end()
-
-
-def _cell_spans(at: int, row: str, namings: list[Naming | None], *, is_login: bool) -> Iterator[SecretSpan]:
-    cells = zip(row.split("|"), namings, strict=False)
-    for cell, naming in cells:
-        value = cell.strip(" *_`")
-        is_secret = is_strong(value) or (is_login and naming == Naming.PASSWORD and is_password(value))
-        if naming and is_secret and " " not in value:
-            start = at + cell.index(value)
-            yield SecretSpan(start, start + len(value), naming.value)
-        at += len(cell) + 1
-
-
 def _is_chosen(value: str) -> bool:
     return is_password(value) or is_strong(value)
 
 
-_MAX_HEADER: Final = 1_000
-_MAX_COLUMN: Final = 40
 _ARGUMENT: Final = r"(?:\"[^\"\n]{0,200}+\"|'[^'\n]{0,200}+'|[\w.$>\[\]-]{1,60}+(?:\(\))?)"
 _LAST: Final = r"[\"']([^\"'\n\\]{6,128}+)[\"']\s{0,4}[,)]"
-_LOGIN: Final = LazyPattern(rf"(?i)(?:\.login|auth=\w{{0,30}})\(\s{{0,20}}{_ARGUMENT}\s{{0,4}},\s{{0,20}}{_LAST}")
+_LOGIN: Final = LazyPattern(rf"\.login\(\s{{0,20}}{_ARGUMENT}\s{{0,4}},\s{{0,20}}{_LAST}")
+_LOGIN_KEY: Final = LazyPattern(r"\.login\([^()\n]{0,80}?key ?= ?[\"']([^\"'\n\\]{20,200}+)[\"']")
+_AUTH: Final = LazyPattern(rf"auth ?= ?\w{{0,30}}\(\s{{0,20}}{_ARGUMENT}\s{{0,4}},\s{{0,20}}{_LAST}")
+_CREDENTIAL: Final = LazyPattern(rf"NetworkCredential\(\s{{0,20}}{_ARGUMENT}\s{{0,4}},\s{{0,20}}{_LAST}")
 _CONNECT: Final = LazyPattern(
-    rf"(?i)(?:mysqli?_connect|new[ ](?:mysqli|PDO)|getConnection)\(\s{{0,20}}"
+    rf"(?i)(?:mysqli?_connect|PlainAuth|DBI->connect|ldap_bind|new[ ](?:mysqli|PDO)|getConnection)\(\s{{0,20}}"
     rf"(?:{_ARGUMENT}\s{{0,4}},\s{{0,20}}){{2}}{_LAST}"
+)
+_OPENINGS: Final = tuple(
+    LazyPattern(
+        rf"(?:onnect|onnection|database|begin)\((?:\s{{0,20}}{_ARGUMENT}\s{{0,4}},){{{n_before}}}\s{{0,20}}"
+        r"[\"']([^\"'\s\\]{6,128}+)[\"']\s{0,4}[,)]"
+    )
+    for n_before in (1, 2, 3)
+)
+_ADDRESS: Final = LazyPattern(
+    r"[\s\"'=][\w.-]{1,40}+:([^\s:@/\"']{6,64}+)@(?:(?:tcp|unix)\()?[A-Za-z][\w.-]{0,80}+:\d{2,5}(?!\d)"
 )
 _ENCODED: Final = LazyPattern(r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{66,40000}+={0,2}")  # -----BEGIN
 _CHANGED: Final = LazyPattern(
@@ -134,31 +179,94 @@ _CHANGED: Final = LazyPattern(
 _REMOTE_DESKTOP: Final = LazyPattern(r"/p:[\"']?([^\s\"']{4,128}+)")
 _ACCOUNT: Final = LazyPattern(r":[0-9]{3,10}:(?:[0-9A-Fa-f]{32}|\*{0,32}):([0-9A-Fa-f]{32}):::")
 _WALLET: Final = LazyPattern(r"accounts\\?[\"']?:\s{0,8}\[\s{0,40}\\?[\"'](?:0x)?([0-9a-fA-F]{64})\\?[\"']")
+_NODE: Final = LazyPattern(r"/v[23]/(?:(?<=infura\.io/v3/)|(?<=alchemy\.com/v2/))([\w-]{32})(?![\w-])")
 _HEADER: Final = LazyPattern(
     r"(?i)cookie(?:\\?[\"'],\s{0,40}\\?[\"']value\\?[\"'])?:\s{0,8}(?:\\?[\"'])?([^\n\"'\\]{8,8000}+)"
 )
 _PAIR: Final = LazyPattern(r"=([^\s;=,]{12,4000}+)(?==|;|\s|\Z|[\"'\\])")
 _COOKIE_VALUE: Final = LazyPattern(r"\"value\"\s{0,4}:\s{0,4}\"([^\"\\\n]{12,4096}+)\"")
-_RULE: Final = LazyPattern(r"\n[ \t]{0,8}\|?[ ]{0,8}:?-{2,200}+:?[ ]{0,80}\|[-:| \t]{0,2000}+\n")
-_ROW: Final = LazyPattern(r"[ \t]{0,8}\|?([^\n|]{0,2000}+\|[^\n]{0,4000}+)(?:\n|\Z)")
-_USER: Final = LazyPattern(r"(?i)user|login|mail|url|account|site|host|server|name|service|system")
 _RULES: Final = (
     _Rule(("ls0tls1crudjti",), _encoded_key_spans),
     _Rule(("chpasswd",), _changed_password_spans),
     _Rule(("freerdp",), _remote_desktop_spans),
     _Rule((":::",), _account_spans),
     _Rule(("cookie",), _cookie_spans),
-    _Rule(('"httponly"',), _cookie_object_spans),
-    _Rule(("-|", "- |"), _table_spans),
+    _Rule(('"httponly"', '"cookies"'), _cookie_object_spans),
+    _Rule((".login(",), _login_spans),
+    _Rule(("config wifi-iface",), router_spans),
+    _Rule(("-|", "- |"), ruled_table_spans),
+    _Rule(("-stdin", "sudo -s"), piped_spans),
+    _Rule(("-user", "net use"), login_option_spans),
+    _Rule(("untrusted comment",), signing_key_spans),
+    _Rule(("prv", "nsec1", "ed25519-v3:", "asana"), published_key_spans),
+    _Rule(("@",), oracle_spans),
+    _Rule(("@",), _address_spans),
+    _Rule(DEVICE_WORDS, device_spans),
+    _Rule(("chpasswd", "d-i ", "<keymaterial>"), installer_spans),
+    _Rule((" on >",), access_list_spans),
+    _Rule(('send "', "send -- ", "sendline"), dialogue_spans),
+    _Rule(("pin", "puk"), pin_spans),
+    _Rule(("geheimzahl", "tresor", "zahlenschlo"), safe_spans),
+    _Rule(("code", "código", "codice", "combination"), entry_code_spans),
+    _Rule(WALLET_WORDS, phrase_spans),
+    _Rule(("recovery", "bitlocker", "wiederherstellung"), disk_key_spans),
+    _Rule(("convertto-",), shell_spans),
+    _Rule(COMMAND_WORDS, positional_spans),
+    _Rule((":5432:", ":5433:", ":6432:", ":*:"), pgpass_spans),
+)
+_SETTINGS_RULES: Final = (
+    _Rule(("jwt", "encryption", "signing", "crypto", "bearer", "hmac"), section_key_spans),
+    _Rule(("key",), byte_key_spans),
+    _Rule(LOGIN_SECTIONS, section_login_spans),
+    _Rule(('"value"',), value_first_spans),
+    _Rule(('"text"', '"body"', '"content"', '"message"', '"messages"', '"notes"', '"note"'), message_spans),
+)
+_PROSE_RULES: Final = (
+    _Rule(("@", " / ", " - ", " -- ", "\np:", "\nroot:", "\nadmin:"), login_pair_spans),
+    _Rule((" | ",), sheet_spans),
+    _Rule(
+        (
+            *("recovery code", "backup code", "scratch code", "rungscode", "notfallcode", "einmalcode"),
+            *("de secours", "codes de récup", "código", "codici di", "herstelcode"),
+        ),
+        recovery_code_spans,
+    ),
 )
 """Words, one of which must be in the text, and what finds secrets beside them."""
 _RULES_OF: Final[dict[str, tuple[_Rule, ...]]] = {
     **dict.fromkeys(
         (*PROSE_KINDS, *SETTINGS_KINDS, *"bash batch csv dockerfile fish make powershell".split(), ""), _RULES
     ),
-    **dict.fromkeys(("java", "kotlin", "scala"), (_Rule(("getconnection(",), _login_spans),)),
-    **dict.fromkeys(("javascript", "typescript"), (_Rule(("accounts:",), _wallet_spans),)),
-    "php": (_Rule(("mysql", "new pdo("), _login_spans),),
-    "python": (_Rule((".login(", "auth="), _login_spans),),
+    **dict.fromkeys(SETTINGS_KINDS, (*_RULES, *_SETTINGS_RULES)),
+    **dict.fromkeys((*PROSE_KINDS, ""), (*_RULES, *_PROSE_RULES)),
+    "sql": (
+        _Rule(("insert",), insert_spans),
+        _Rule(('";s:',), serialized_spans),
+        _Rule((" from stdin",), copy_spans),
+        _Rule(("@",), oracle_spans),
+    ),
+    **dict.fromkeys(
+        ("java", "kotlin", "scala"), (_Rule(("getconnection(",), _connect_spans), _Rule((":thin:",), oracle_spans))
+    ),
+    **dict.fromkeys(
+        ("javascript", "typescript"),
+        (_Rule(("accounts:",), _wallet_spans), _Rule(("infura.io", "alchemy.com"), _node_spans)),
+    ),
+    "csharp": (_Rule(("networkcredential(",), _credential_spans),),
+    "go": (_Rule(("plainauth(",), _connect_spans),),
+    "perl": (_Rule(("dbi->connect",), _connect_spans),),
+    "php": (
+        _Rule(("crypt",), section_key_spans),
+        _Rule(("mysql", "new pdo(", "ldap_bind"), _connect_spans),
+    ),
+    "python": (
+        _Rule((".login(", "auth=", "auth = ("), _login_spans),
+        _Rule((".connect(", "connection("), _opening_spans),
+    ),
+    "tcl": (_Rule(('send "', "send -- "), dialogue_spans),),
+    **dict.fromkeys(
+        ("cpp", "arduino", "matlab", "lua"),
+        (_Rule((".connect(", ":connect(", ".begin(", "database("), _opening_spans),),
+    ),
 }
 """By kind of file; source code has few, for looking for a word costs 2 % of the time that all the others take."""

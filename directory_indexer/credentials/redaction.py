@@ -10,16 +10,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from directory_indexer.credentials.formats import format_spans
 from directory_indexer.credentials.key_blocks import key_spans
-from directory_indexer.credentials.named_values import named_spans
+from directory_indexer.credentials.lists import listed_spans
+from directory_indexer.credentials.named_values import PROSE_KINDS, named_spans
 from directory_indexer.credentials.neighbours import neighbour_spans
 from directory_indexer.credentials.spans import SecretSpan, masked, merged
 from directory_indexer.credentials.strength import is_strong
 from directory_indexer.credentials.tokens import token_spans
-from directory_indexer.extractors.document import Document, Section
+from directory_indexer.credentials.unnamed_values import unnamed_spans
+from directory_indexer.extractors.document import Document, Metadata, Section
 
 
 class Redaction(NamedTuple):
@@ -36,9 +38,13 @@ def secret_spans(text: str, kind: str = "") -> list[SecretSpan]:
     found = chain(
         *(key_spans(text), token_spans(text), format_spans(text, lowered)),
         *(neighbour_spans(text, lowered, kind), named_spans(text, lowered, kind)),
+        unnamed_spans(text, kind),
     )
     spans = merged(found)
-    return merged((*spans, *_repeated(text, spans))) if spans else spans
+    if not spans:
+        return spans
+    listed = listed_spans(text, spans) if not kind or kind in PROSE_KINDS else ()
+    return merged((*spans, *_repeated(text, spans), *listed))
 
 
 def redact(text: str, kind: str = "") -> tuple[str, list[SecretSpan]]:
@@ -51,11 +57,12 @@ def redact_document(document: Document) -> Redaction:
     """Mask the secrets in the text, the title and the headings of a document."""
     text, spans = redact(document.text, document.kind)
     values = _values(document.text, spans)
-    title = _redact_line(document.title, values)
-    sections = _redact_headings(document.sections, values)
-    if not spans and title == document.title and sections is document.sections:
+    title = _redact_line(document.title, values, document.kind)
+    sections = _redact_headings(document.sections, values, document.kind)
+    metadata = _redact_metadata(document.metadata, values, document.kind)
+    if not spans and (title, metadata) == (document.title, document.metadata) and sections is document.sections:
         return Redaction(document)
-    clean = document._replace(text=text, title=title, sections=sections)
+    clean = document._replace(text=text, title=title, sections=sections, metadata=metadata)
     return Redaction(clean, max(len(spans), 1), _kind_of_all(document.text, spans))
 
 
@@ -83,23 +90,43 @@ def _values(text: str, spans: Sequence[SecretSpan]) -> list[str]:
     )
 
 
-def _redact_line(line: str, values: Sequence[str]) -> str:
+def _redact_line(line: str, values: Sequence[str], kind: str) -> str:
     for value in values:
         if value in line:
             line = line.replace(value, masked(value, [SecretSpan(0, len(value), "")]))
-    return redact(line)[0] if line else line
+    return redact(line, kind)[0] if line else line
 
 
-def _redact_headings(sections: tuple[Section, ...], values: Sequence[str]) -> tuple[Section, ...]:
-    headings = list(dict.fromkeys(chain.from_iterable(section.headings for section in sections)))
-    if not headings:
+def _redact_metadata(metadata: Metadata, values: Sequence[str], kind: str) -> Metadata:
+    """Mask whatever a document says about itself: a person can be named, and a thread identified, by a secret."""
+    said: dict[str, Any] = metadata._asdict()
+    listed = {name: value for name, value in said.items() if isinstance(value, tuple)}
+    written = {name: value for name, value in said.items() if isinstance(value, str)}
+    clean = _redact_lines(chain(written.values(), *listed.values()), values, kind)
+    if not clean:
+        return metadata
+    said |= {name: clean.get(value, value) for name, value in written.items()}
+    said |= {name: tuple(clean.get(one, one) for one in value) for name, value in listed.items()}
+    return Metadata(**said)
+
+
+def _redact_headings(sections: tuple[Section, ...], values: Sequence[str], kind: str) -> tuple[Section, ...]:
+    clean = _redact_lines(chain.from_iterable(section.headings for section in sections), values, kind)
+    if not clean:
         return sections
-    together = "\n".join(heading.replace("\n", " ") for heading in headings)
-    clean = _redact_line(together, values)
+    return tuple(
+        section._replace(headings=tuple(clean.get(one, one) for one in section.headings)) for section in sections
+    )
+
+
+def _redact_lines(texts: Iterable[str], values: Sequence[str], kind: str) -> dict[str, str]:
+    """Mask the secrets in short texts, all at once; only those that have some are in the answer."""
+    lines = list(dict.fromkeys(filter(None, texts)))
+    together = "\n".join(line.replace("\n", " ") for line in lines)
+    clean = _redact_line(together, values, kind)
     if clean == together:
-        return sections
-    names = dict(zip(headings, clean.split("\n"), strict=True))
-    return tuple(section._replace(headings=tuple(map(names.__getitem__, section.headings))) for section in sections)
+        return {}
+    return {line: masked for line, masked in zip(lines, clean.split("\n"), strict=True) if line != masked}
 
 
 def _kind_of_all(text: str, spans: Sequence[SecretSpan]) -> str | None:

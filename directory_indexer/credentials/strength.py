@@ -39,10 +39,19 @@ def is_password(value: str) -> bool:
     """Tell whether a value may be a password that a person chose: letters with digits or signs among them."""
     if not _MIN_PASSWORD <= len(value) <= _MAX_PASSWORD or is_placeholder(value) or " " in value:
         return False
+    if _is_scrambled(value):
+        return True
     if _REFERENCE.fullmatch(value):
         return False
     has_letter = any(map(str.isalpha, value))
     return has_letter and (any(map(str.isdigit, value)) or _SIGN.search(value) is not None)
+
+
+def _is_scrambled(value: str) -> bool:
+    """Tell whether the cases of letters change as in no word and no name of a program."""
+    if len(value) < _MIN_SCRAMBLED or not (value.isalpha() and value.isascii()) or value.islower() or value.isupper():
+        return False
+    return len(_PARTS.findall(value[:_SAMPLED])) >= max(min(len(value), _SAMPLED) / _MEAN_PART, _MIN_PARTS)
 
 
 def is_phrase(value: str) -> bool:
@@ -71,23 +80,28 @@ _SAMPLED: Final = 256
 _MIN_LETTERS: Final = 20
 _SHORT: Final = 20
 _LONG: Final = 28
+_MIN_SCRAMBLED: Final = 10
+_MEAN_PART: Final = 3.6
+_MIN_PARTS: Final = 4
 _MIN_PASSWORD: Final = 6
 _MAX_PASSWORD: Final = 128
 
 _TEMPLATE: Final = LazyPattern(
-    r"\$\{|\{\{|\$\(|<%|%>|#\{|\{%|^\$[A-Za-z_]\w*$|^<|^\{[^{}]*\}$|^%\(?\w+\)?[%sd]?$|^@\w+@$|^__\w+__$|^\[\w|^&|^\*\w|"
+    r"\$\{|\{\{|\$\(|<%|%>|#\{|\{%|^\$[A-Za-z_]\w*$|^<|"
+    r"^\{(?:\d{0,2}|[A-Za-z_][a-zA-Z_.: -]*\d?|[^{}]*[\s\"'][^{}]*)\}$|"
+    r"^%\(?\w+\)?[%sd]?$|^@\w+@$|^__\w+__$|^\[\w|^&|^\*\w|"
     r"\*{3}|\.{3}|…|•{3}|\\u(?!00[2-7])[0-9a-fA-F]{4}|^(?:arn:aws|op://|vault:|ssm:|projects/|secretsmanager:|file:|env[.:]|ref\+|keyring:|"
-    r"ENC\[|process\.env|os\.environ|https?://)"
+    r"ENC[\[(]|\{cipher\}|Ag[A-D][\w+/=]{200}|process\.env|os\.environ|https?://)"
 )
 _RUN: Final = LazyPattern(r"x{4}|([^/=+])\1{7}|0123456|1234567890|abcdefgh|9876543")
 _STAND_IN: Final = LazyPattern(
     r"example|change.?(?:me|it|this)|placeholder|your|dummy|redacted|replace|insert|todo|sample|fixme|foobar|fake|mock|"
-    r"here$|^enter|not.?a?.?real|undefined|removed|hidden|masked|^test.?(?:password|secret|token|key)|^some[-_]|"
+    r"here$|^enter|not.?a?.?real|undefined|removed|hidden|masked|open.?sesame|^test.?(?:password|secret|token|key)|^some[-_]|"
     r"^my[-_.]?(?:secret|password|token|key|api|pass)[-_.]?(?:key|token)?$"
 )
 _LONG_STAND_IN: Final = LazyPattern(
     r"example|change.?(?:me|it|this)[^a-z]|placeholder|your[-_.]|redacted|replace.?(?:me|this|with)|foobar|"
-    r"[-_.](?:here|goes.here)$|insert[-_]|dummy|not.?a?.?real"
+    r"qwxhzgrpbjpvcgvuihnlc2ftzq|[-_.](?:here|goes.here)$|insert[-_]|dummy|not.?a?.?real"
 )
 _WORD: Final = LazyPattern(
     r"(?:(?:new|old|user|confirm|repeat|current|my|the|invalid|wrong|bad|good|correct|default|root|admin|db|database)"
@@ -106,6 +120,7 @@ _REFERENCE: Final = LazyPattern(
     r"[a-z]+(?:[A-Z][a-z]+)+\d?|[a-z]+(?:_[a-z]+)+\d?|.*\.(?:txt|key|pem|json|ya?ml|conf|properties|html?|php|py|md)(?:#.*)?|#[A-Za-z][\w-]*|"
     r"[A-Za-z]+[?!.:;,]|%[\w%{}.]+|[a-z]+\[.*|@[\w/]+|\W*[A-Za-z]+\W*|[A-Z]?[a-z]+(?:[/+&=|][A-Z]?[a-z]+)+"
 )
+_PARTS: Final = LazyPattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _SIGN: Final = LazyPattern(r"[!@#$%^&*+=?~]")
 _PHRASE: Final = LazyPattern(r"[a-z]{12,40}|[A-Za-z]{3,}(?:-[A-Za-z]{3,}){3,7}|[a-z]{3,}(?: [a-z]{3,}){3,7}")
 _ABOUT_SECRETS: Final = LazyPattern(r"(?i)passw|secret|token|require|invalid|field|valid|must|enter|user|login")

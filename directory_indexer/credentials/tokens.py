@@ -22,7 +22,7 @@ def token_spans(text: str) -> Iterator[SecretSpan]:
         yield from _anchored(text, anchor)
     for pattern, kind in _OTHERS:
         for found in pattern.finditer(text):
-            if not _is_example(found[0]):
+            if not _is_example(found[0].lstrip("A")):
                 yield SecretSpan(*found.span(), kind)
                 if kind == "access key" and (behind := _BEHIND.match(text, found.end())):
                     yield SecretSpan(*behind.span(1), kind)
@@ -110,7 +110,7 @@ _TOKENS: Final = {
         *((f"{name}_{mode}_", "[A-Za-z0-9]{16,255}+") for name in ("sk", "rk") for mode in ("live", "test", "prod")),
         *(("whsec_", "[A-Za-z0-9+/]{24,100}+={0,2}"), ("sq0atp-", r"[\w-]{20,60}+"), ("sq0csp-", r"[\w-]{40,60}+")),
         *(("shippo_live_", f"{_HEX}{{40}}"), ("shippo_test_", f"{_HEX}{{40}}")),
-        *(("live_", r"[A-Za-z0-9]{30,64}+"), ("access_token$production$", r"[0-9a-z]{16}\$[0-9a-f]{32}")),
+        *(("live_", r"(?<!pk_live_)[A-Za-z0-9]{30,64}+"), ("access_token$production$", r"[0-9a-z]{16}\$[0-9a-f]{32}")),
         *(("FLWSECK-", r"[0-9a-f]{32}-X"), ("FLWSECK_TEST-", r"[0-9a-f]{32}-X")),
     ),
     "shop token": tuple((f"{name}_", f"{_HEX}{{32}}") for name in "shpat shpca shppa shpss shptka".split()),
@@ -131,6 +131,7 @@ _TOKENS: Final = {
         *(("oy2", "[a-z0-9]{43}"), ("cio", "[A-Za-z0-9]{32}")),
     ),
     "cloud token": (
+        ("SWMTKN-", "1-[a-z0-9]{50}-[a-z0-9]{20,30}"),
         *((f"{name}_v1_", f"{_HEX}{{64}}") for name in ("dop", "doo", "dor")),
         *(
             ("hvs.", r"[\w-]{20,300}+"),
@@ -198,6 +199,10 @@ _TOKENS: Final = {
             ("NRII-", r"[\w-]{32}"),
             ("phx_", "[A-Za-z0-9]{40,60}+"),
             ("ddp_", "[A-Za-z0-9]{36}"),
+            *((f"sq{letter}_", f"{_HEX}{{40}}") for letter in "pua"),
+            *((f"hca{letter}k_", "[a-z0-9]{40,64}+") for letter in "ikm"),
+            *((f"bk{letter}a_", f"{_HEX}{{40}}") for letter in "uc"),
+            *((f"CCI{scope}_", r"[A-Za-z0-9]{20,24}_[0-9a-f]{40}") for scope in ("PAT", "PRJ")),
         ),
     ),
     "mail service key": (
@@ -222,7 +227,7 @@ _RULES: Final = _rules()
 _ANCHORS: Final = (
     LazyPattern(
         r"_(?:(?=[A-Za-z0-9]{16})"
-        r"|(?=[\w-]{20})(?:(?<=[po]at_)|(?<=secret_)|(?<=figd_)|(?<=_tkn_)|(?<=_pw_)|(?<=fo1_)|(?<=fm2_)|(?<=tfp_)))"
+        r"|(?<=[tdnw12p]_)(?=[\w-]{20})(?:(?<=[po]at_)|(?<=secret_)|(?<=figd_)|(?<=_tkn_)|(?<=_pw_)|(?<=fo1_)|(?<=fm2_)|(?<=tfp_)))"
     ),
     LazyPattern(r"-(?=[A-Za-z0-9][\w-]{15})"),
     LazyPattern(r"\.(?=[\w-]{16})"),
@@ -235,8 +240,8 @@ _OTHERS: Final = (
             r"A(?:(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[A-Z2-7]{16}(?![A-Za-z0-9+/])|BSK[A-Za-z0-9+/]{100,270}+|Iza[\w-]{35}(?![\w-])"
             r"|TATT3[\w=-]{60,250}+|KCp[A-Za-z0-9]{60,80}+|GE-(?:SECRET-KEY|PLUGIN-[A-Z0-9-]{1,20})-1[A-Z0-9]{30,400}+"
             r"|C[0-9a-f]{32}[\"', :]{1,6}[0-9a-f]{32}(?![\w-])"
-            r"|A(?<=EAA)(?<![\w+/=-]EAA)[A-Za-z0-9]{100,400}+(?![\w+/=-]))",
-            marks=("AKIA", "ASIA", "ABIA", "ACCA", "A3T", "ABSK", "AIza", "ATATT3", "AKCp", "AGE-", "AC", "EAA"),
+            r"|A{19}[\w%]{60,300}+|A(?<=EAA)(?<![\w+/=-]EAA)[A-Za-z0-9]{100,400}+(?![\w+/=-]))",
+            marks=("AKIA", "ASIA", "ABIA", "ACCA", "A3T", "ABSK", "AIza", "ATATT3", "AKCp", "AGE-", "AC", "EAA", "AAA"),
         ),
         "access key",
     ),

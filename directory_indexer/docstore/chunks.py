@@ -14,8 +14,12 @@ from directory_indexer.docstore.texts import packed, unpacked
 from directory_indexer.docstore.words import FtsSource, WordWrites
 from directory_indexer.extractors.document import FileFacts
 from directory_indexer.ids import ChunkId, content_hash, new_chunk_id
-from directory_indexer.parsing.outcomes import ParsedFile
+from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
+
+with lazily:
+    from directory_indexer.parsing.outcomes import ParsedFile
+
 
 _PLACE = Chunk._fields[2:]
 """What a `Chunk` has behind its ordinal and its text; each is a column of that name."""
@@ -78,6 +82,20 @@ class Chunks(Reading):
             )
             found.update((chunk.chunk_id, chunk) for chunk in map(indexed_chunk, rows))
         return found
+
+    def of_newest_files(self, file_ids_json: str | None, *, limit: int) -> list[IndexedChunk]:
+        """Give the first chunk of each of the newest files: of those in a JSON array, or of all.
+
+        Documents that say when they were made are as old as they say, others as their files.
+        """
+        chosen = "" if file_ids_json is None else "WHERE f.id IN (SELECT value FROM json_each(?))"
+        order = "ORDER BY coalesce(f.dated_at, f.mtime_ns / 1e9) DESC, f.id"
+        rows = self._connection.execute(
+            f"""SELECT {CHUNK_COLUMNS} FROM {CHUNK_TABLES} WHERE c.ordinal = 0 AND f.id IN (
+                    SELECT f.id FROM files f {chosen} {order} LIMIT ?) {order}""",  # noqa: S608
+            [limit] if file_ids_json is None else [file_ids_json, limit],
+        )
+        return [indexed_chunk(row) for row in rows]
 
     def rows_of_files(self, file_ids_json: str) -> tuple[int, int]:
         """Give the first and the last row of the chunks of some files, a JSON array; 0 and 0 when there are none."""

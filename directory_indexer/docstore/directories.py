@@ -42,7 +42,8 @@ class Directories(Reading):
 
     def _status(self, directory_id: int, path: FilePath, completed_at: float | None) -> DirectoryStatus:
         n_files, n_bytes = self._connection.execute(
-            "SELECT count(*), coalesce(sum(size), 0) FROM files WHERE directory_id = ? AND state = 'indexed'",
+            """SELECT count(*), coalesce(sum(size) FILTER (WHERE container_id IS NULL), 0)
+               FROM files WHERE directory_id = ? AND state = 'indexed'""",
             (directory_id,),
         ).fetchone()
         n_chunks, n_embedded = self._connection.execute(
@@ -118,6 +119,10 @@ class DirectoryWrites:
         self._connection.executemany(
             "DELETE FROM settled_directories WHERE path = ?", [(directory,) for directory in directories]
         )
+
+    def unsettle_all(self) -> None:
+        """Let every directory be looked at again."""
+        self._connection.execute("DELETE FROM settled_directories")
 
     def unsettle_around(self, path: FilePath) -> None:
         """Let the directory of a path be looked at again."""

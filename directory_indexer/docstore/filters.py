@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import NamedTuple
 
-from directory_indexer.paths import FilePath, prefix_of
+from directory_indexer.docstore.metadata import NAMES, folded
+from directory_indexer.docstore.reading import marks
+from directory_indexer.paths import FilePath, members_directory, prefix_of
 
-_MOST = 2.0**62
-"""SQLite takes whole numbers below 2⁶³; this is a moment 146 years from 1970."""
+
+class MetadataCondition(NamedTuple):
+    """What documents must say about themselves, or must not, under one of the names in `metadata.NAMES`."""
+
+    name: str
+    text: str
+    is_wanted: bool = True
 
 
 class FileFilter(NamedTuple):
     """Files with text; without any condition, all of them.
 
     `within` are directories, in which a file lies at any depth, or files. `kinds` is None where any kind will do.
-    `modified_since` is in seconds since the epoch.
+    `since` and `until` are in seconds since the epoch; the time of a file is the one that its document gives itself,
+    else its last change on disk.
     """
 
     within: tuple[FilePath, ...] = ()
     kinds: frozenset[str] | None = None
     not_kinds: frozenset[str] = frozenset()
-    modified_since: float | None = None
+    since: float | None = None
+    until: float | None = None
+    metadata: tuple[MetadataCondition, ...] = ()
 
 
 ALL_FILES = FileFilter()
@@ -38,15 +49,47 @@ def condition_of(wanted: FileFilter) -> tuple[str, list[object]]:
         if kinds is not None:
             clauses.append(f"f.kind {negation} IN ({', '.join('?' * len(kinds))})")
             arguments += sorted(kinds)
-    if wanted.modified_since is not None:
-        clauses.append("f.mtime_ns >= ?")
-        arguments.append(int(min(max(wanted.modified_since * 1e9, -_MOST), _MOST)))
+    for moment, comparison in ((wanted.since, ">="), (wanted.until, "<")):
+        if moment is not None:
+            clauses.append(f"coalesce(f.dated_at, f.mtime_ns / 1e9) {comparison} ?")
+            arguments.append(moment)
+    for one in wanted.metadata:
+        clause, values = _metadata_condition(one)
+        clauses.append(clause)
+        arguments += values
     return " AND ".join(f"({clause})" for clause in clauses), arguments
 
 
+def _metadata_condition(wanted: MetadataCondition) -> tuple[str, list[object]]:
+    """A language or a tag is meant as a whole, a date by its beginning, and of anything else a part."""
+    negation = "" if wanted.is_wanted else "NOT "
+    text = folded(wanted.text)
+    if wanted.name == NAMES["language"]:
+        return f"{negation}(f.language = ?)", [text.partition("-")[0]]
+    match wanted.name:
+        case "tag":
+            test, value = "folded = ?", text.removeprefix("#")
+        case "created":
+            beginning = re.sub(r"[^0-9t:.+-]", "", text)
+            test, value = "folded GLOB ?", f"{beginning}*" if beginning else ""
+        case _:
+            test, value = "instr(folded, ?)", text
+    names = ("to", "cc") if wanted.name == "to" else (wanted.name,)
+    found = f"SELECT file_id FROM metadata WHERE name IN ({marks(names)}) AND {test}"  # noqa: S608
+    return f"{negation}f.id IN ({found})", [*names, value]
+
+
 def within_condition(path: FilePath | None) -> tuple[str, list[object]]:
-    """Make the SQL condition over `files f` for a file, or for everything below a directory."""
+    """Make the SQL condition over `files f` for a file with its members, or for everything below a directory."""
     if path is None:
         return "1", []
-    first = prefix_of(path)
-    return "(f.path = ? OR (f.path >= ? AND f.path < ?))", [path, first, first[:-1] + chr(ord(os.sep) + 1)]
+    below, members = _below(path), _below(members_directory(path))
+    return f"(f.path = ? OR {_BETWEEN} OR ({_BETWEEN} AND f.container_id IS NOT NULL))", [path, *below, *members]
+
+
+def _below(directory: FilePath) -> tuple[str, str]:
+    first = prefix_of(directory)
+    return first, first[:-1] + chr(ord(os.sep) + 1)
+
+
+_BETWEEN = "(f.path >= ? AND f.path < ?)"

@@ -27,8 +27,9 @@ KNOWN_COLUMNS = (
 """The columns of a path and its `KnownFile`."""
 
 _STAMP_COLUMNS = "path, size, mtime_ns, changed_ns, inode"
-_IN = f"INDEXED BY files_by_parent WHERE {PARENT} = ? AND directory_id = ?"
-_SETTLED = "state = 'indexed' AND is_settled AND recipe = ?"
+_IN = f"INDEXED BY files_by_parent WHERE {PARENT} = ? AND directory_id = ? AND container_id IS NULL"
+_READ = "state = 'indexed' AND recipe = ?"
+_SETTLED = f"is_settled AND {_READ}"
 
 
 class FileState(StrEnum):
@@ -59,7 +60,10 @@ class KnownFile(NamedTuple):
 
 
 class KnownFiles:
-    """The files that the index knows in a tracked directory, or none if it does not know that."""
+    """The files that the index knows in a tracked directory, or none if it does not know that.
+
+    Members of containers are no files of a directory: a run meets them when it reads what they lie in.
+    """
 
     def __init__(self, connection: sqlite3.Connection, directory_id: int | None, *, recipe: int) -> None:
         self._connection = connection
@@ -77,7 +81,12 @@ class KnownFiles:
 
     def count(self) -> int:
         """Count all files."""
-        row = self._connection.execute("SELECT count(*) FROM files WHERE directory_id = ?", (self._directory_id,))
+        row = self._connection.execute(
+            """SELECT (SELECT count(*) FROM files WHERE directory_id = ?1) - (
+                   SELECT count(*) FROM files INDEXED BY files_in_containers
+                   WHERE container_id IS NOT NULL AND directory_id = ?1)""",
+            (self._directory_id,),
+        )
         return int(row.fetchone()[0])
 
     def stamps_in(self, directory: FilePath) -> set[Stamp]:
@@ -101,10 +110,20 @@ class KnownFiles:
         """Tell all that is known of the files of any other directory."""
         rows = self._connection.execute(
             f"""SELECT {KNOWN_COLUMNS} FROM files
-                WHERE directory_id = ? AND {PARENT} NOT IN (SELECT value FROM json_each(?))""",  # noqa: S608
+                WHERE directory_id = ? AND container_id IS NULL
+                AND {PARENT} NOT IN (SELECT value FROM json_each(?))""",  # noqa: S608
             (self._directory_id, json.dumps([prefix_of(directory) for directory in directories])),
         )
         return known_by_path(rows)
+
+    def members_of(self, path: FilePath) -> dict[FilePath, ContentHash | None]:
+        """Give the hashes of the members of a container that were read in the way of now; None for the others."""
+        rows = self._connection.execute(
+            f"""SELECT path, CASE WHEN {_READ} THEN hash END FROM files
+                WHERE container_id = (SELECT id FROM files WHERE path = ?)""",  # noqa: S608
+            (self._recipe, path),
+        )
+        return dict(rows.fetchall())
 
 
 def _settled(path: FilePath, digest: bytes, n_files: int, left_out: str) -> SettledDirectory:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TypeVar, cast
 
 from directory_indexer.lazy import lazily
@@ -44,7 +44,7 @@ class Reading:
         return int(self._connection.execute(query, arguments).fetchone()[0])
 
 
-def marks(values: Sequence[object]) -> str:
+def marks(values: Collection[object]) -> str:
     """Give a placeholder for each of the values."""
     return ",".join("?" * len(values))
 

@@ -29,6 +29,7 @@ class Phase(StrEnum):
     WAITING = "waiting"
     WALKING = "walking"
     READING = "reading"
+    RECOGNISING = "recognising"
     EMBEDDING = "embedding"
     MERGING = "merging"
     COPYING = "copying"
@@ -58,6 +59,8 @@ class RunProgress(NamedTuple):
     chunks_done: int = 0
     chunks_total: int = 0
     n_failed: int = 0
+    pages_done: int = 0
+    pages_total: int = 0
     notice: str = ""
     waits_for: str = ""
 
@@ -87,7 +90,8 @@ class Runs(Reading):
         """List the newest runs, newest first."""
         rows = self._connection.execute(
             """SELECT id, pid, host, verb, directories, started_at, heartbeat_at, phase, files_done, files_total,
-                      bytes_done, bytes_total, chunks_done, chunks_total, n_failed, outcome, message
+                      bytes_done, bytes_total, chunks_done, chunks_total, n_failed, pages_done, pages_total,
+                      outcome, message
                FROM runs ORDER BY id DESC LIMIT ?""",
             (limit,),
         )
@@ -119,10 +123,12 @@ class RunWrites:
         """Tell other processes how far a run is."""
         self._connection.execute(
             """UPDATE runs SET heartbeat_at = ?, phase = ?, files_done = ?, files_total = ?, bytes_done = ?,
-                   bytes_total = ?, chunks_done = ?, chunks_total = ?, n_failed = ? WHERE id = ?""",
+                   bytes_total = ?, chunks_done = ?, chunks_total = ?, n_failed = ?, pages_done = ?, pages_total = ?
+               WHERE id = ?""",
             (
                 *(time.time(), progress.phase, progress.files_done, progress.files_total, progress.bytes_done),
-                *(progress.bytes_total, progress.chunks_done, progress.chunks_total, progress.n_failed, run_id),
+                *(progress.bytes_total, progress.chunks_done, progress.chunks_total, progress.n_failed),
+                *(progress.pages_done, progress.pages_total, run_id),
             ),
         )
 
@@ -139,11 +145,11 @@ class RunWrites:
 
 
 def _run_record(row: Sequence[object]) -> RunRecord:
-    id_, pid, host, verb, directories, started_at, heartbeat_at, phase, *counts = row[:15]
+    id_, pid, host, verb, directories, started_at, heartbeat_at, phase, *counts = row[:17]
     progress = RunProgress(Phase(phase), *counts)  # type: ignore[arg-type]
-    outcome = Outcome(str(row[15])) if row[15] else None
+    outcome = Outcome(str(row[17])) if row[17] else None
     places = tuple(map(FilePath, json.loads(str(directories))))
-    return RunRecord(id_, pid, host, Verb(verb), places, started_at, heartbeat_at, progress, outcome, row[16])  # type: ignore[arg-type]
+    return RunRecord(id_, pid, host, Verb(verb), places, started_at, heartbeat_at, progress, outcome, row[18])  # type: ignore[arg-type]
 
 
 _RUNS_KEPT = 100

@@ -16,7 +16,7 @@ with lazily:
     import sqlite3
 
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 10
 
 FTS_TABLE = (
     f"CREATE VIRTUAL TABLE chunks_fts USING fts5({', '.join(FTS_COLUMNS)}, content='', tokenize=\"{FTS_TOKENIZE}\")"
@@ -157,6 +157,40 @@ UPDATE runs SET verb = substr(verb, 1, instr(verb, ' ') - 1) WHERE instr(verb, '
 
 _CELLS = "ALTER TABLE chunks ADD COLUMN cell TEXT NOT NULL DEFAULT '';"
 
+_MEMBERS = """
+ALTER TABLE files ADD COLUMN container_id INTEGER;
+CREATE INDEX files_in_containers ON files (container_id, directory_id) WHERE container_id IS NOT NULL;
+ALTER TABLE files ADD COLUMN dated_at REAL;
+ALTER TABLE files ADD COLUMN language TEXT NOT NULL DEFAULT '';
+CREATE TABLE metadata (
+    file_id INTEGER NOT NULL REFERENCES files (id) ON DELETE CASCADE,
+    name    TEXT NOT NULL,
+    value   TEXT NOT NULL,
+    folded  TEXT NOT NULL,
+    PRIMARY KEY (file_id, name, value)
+) WITHOUT ROWID;
+CREATE INDEX metadata_by_value ON metadata (name, folded);
+CREATE INDEX files_by_language ON files (language);
+"""
+"""`container_id` is the row of the file on disk that a member lies in, at any depth. It is no foreign key: to look for
+the members of every file that goes, SQLite would read the whole table, for it uses no partial index. `dated_at` is the
+time that a document gives itself, in seconds since the epoch."""
+
+_SCANS = """
+CREATE TABLE scans (
+    file_id    INTEGER NOT NULL REFERENCES files (id) ON DELETE CASCADE,
+    page       INTEGER NOT NULL,
+    key        BLOB NOT NULL,
+    engine     TEXT NOT NULL DEFAULT '',
+    confidence REAL,
+    problem    TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (file_id, page)
+) WITHOUT ROWID;
+CREATE INDEX scans_that_wait ON scans (file_id) WHERE engine = '' AND problem = '';
+ALTER TABLE runs ADD COLUMN pages_done INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE runs ADD COLUMN pages_total INTEGER NOT NULL DEFAULT 0;
+"""
+
 _MIGRATIONS: dict[int, str] = {
     1: _TABLES,
     2: "ALTER TABLE directories ADD COLUMN mounts TEXT NOT NULL DEFAULT '[]';",
@@ -166,6 +200,8 @@ _MIGRATIONS: dict[int, str] = {
     6: _STAMPS,
     7: _VERBS,
     8: _CELLS,
+    9: _MEMBERS,
+    10: _SCANS,
 }
 """What to run, in one transaction, to come to each version from the one before."""
 

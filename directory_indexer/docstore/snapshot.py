@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from directory_indexer.docstore.chunks import Chunks
-from directory_indexer.docstore.collections import Collections
-from directory_indexer.docstore.directories import Directories
-from directory_indexer.docstore.embedding_queue import EmbeddingQueue
-from directory_indexer.docstore.files import Files
-from directory_indexer.docstore.meta import Meta
 from directory_indexer.docstore.reading import Reading
-from directory_indexer.docstore.runs import Runs
-from directory_indexer.docstore.summaries import IndexSummary
-from directory_indexer.docstore.vectors import StalePoints, Vectors
-from directory_indexer.docstore.words import Words
+from directory_indexer.lazy import lazily
+
+with lazily:
+    from directory_indexer.docstore.chunks import Chunks
+    from directory_indexer.docstore.collections import Collections
+    from directory_indexer.docstore.directories import Directories
+    from directory_indexer.docstore.embedding_queue import EmbeddingQueue
+    from directory_indexer.docstore.facets import FacetCounts
+    from directory_indexer.docstore.files import Files
+    from directory_indexer.docstore.left_out import LeftOut
+    from directory_indexer.docstore.meta import Meta
+    from directory_indexer.docstore.metadata import DocumentMetadata
+    from directory_indexer.docstore.overview import Overview
+    from directory_indexer.docstore.runs import Runs
+    from directory_indexer.docstore.scans import Scans
+    from directory_indexer.docstore.typed_paths import TypedPaths
+    from directory_indexer.docstore.vectors import StalePoints, Vectors
+    from directory_indexer.docstore.words import Words
 
 _READ_BY_SEARCHES = (
     "chunks INDEXED BY sqlite_autoindex_chunks_1",
@@ -30,6 +38,11 @@ class Snapshot(Reading):
     """One moment of the index; every table is read in the same state."""
 
     @cached_property
+    def overview(self) -> Overview:
+        """Counts of the whole index."""
+        return Overview(self._connection, self._known)
+
+    @cached_property
     def directories(self) -> Directories:
         """The tracked directories."""
         return Directories(self._connection, self._known)
@@ -38,6 +51,26 @@ class Snapshot(Reading):
     def files(self) -> Files:
         """What is known of files."""
         return Files(self._connection, self._known)
+
+    @cached_property
+    def typed_paths(self) -> TypedPaths:
+        """Files by what somebody typed of their paths."""
+        return TypedPaths(self._connection, self._known)
+
+    @cached_property
+    def left_out(self) -> LeftOut:
+        """Files that failed, and files that were left out."""
+        return LeftOut(self._connection, self._known)
+
+    @cached_property
+    def metadata(self) -> DocumentMetadata:
+        """What documents say about themselves."""
+        return DocumentMetadata(self._connection, self._known)
+
+    @cached_property
+    def facets(self) -> FacetCounts:
+        """How files spread over types, places and years."""
+        return FacetCounts(self._connection, self._known)
 
     @cached_property
     def chunks(self) -> Chunks:
@@ -70,6 +103,11 @@ class Snapshot(Reading):
         return EmbeddingQueue(self._connection, self._known)
 
     @cached_property
+    def scans(self) -> Scans:
+        """The pages that are pictures of text."""
+        return Scans(self._connection, self._known)
+
+    @cached_property
     def runs(self) -> Runs:
         """The index runs."""
         return Runs(self._connection, self._known)
@@ -83,27 +121,3 @@ class Snapshot(Reading):
         """Read what searches ask for from the disk, so that the system has it in memory when they do."""
         for what in _READ_BY_SEARCHES:
             self._connection.execute(f"SELECT count(*) FROM {what}").fetchone()  # noqa: S608 - made of constants
-
-    def summary(self) -> IndexSummary:
-        """Sum up what an answer is drawn from."""
-        return self._once("summary", self._summary)
-
-    def state_name(self) -> str:
-        """Name the state that the index is in: another one has another name, as far as answers go."""
-        summary, runs = self.summary(), self.runs.latest(1)
-        generations = self.collections.generations().values()
-        parts = (*generations, summary.n_files, summary.n_chunks, summary.n_embedded, runs[0].id if runs else 0)
-        return ".".join(map(str, parts))
-
-    def _summary(self) -> IndexSummary:
-        n_chunks = self.n_chunks
-        directories = self._connection.execute("SELECT count(*), min(coalesce(completed_at, 0)) FROM directories")
-        n_directories, completed_at = directories.fetchone()
-        return IndexSummary(
-            n_directories=n_directories,
-            n_files=self._count("SELECT count(*) FROM files WHERE state = 'indexed'"),
-            n_chunks=n_chunks,
-            n_embedded=n_chunks - self._count_waiting(),
-            is_running=self._count("SELECT count(*) FROM runs WHERE outcome IS NULL") > 0,
-            completed_at=completed_at or None,
-        )

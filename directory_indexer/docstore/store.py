@@ -9,22 +9,24 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from directory_indexer.docstore import removed_words
-from directory_indexer.docstore.failures import REBUILD, translated_errors
-from directory_indexer.docstore.leftovers import damage_in, left_behind, remove_damaged, set_aside
+from directory_indexer.docstore.failures import translated_errors
 from directory_indexer.docstore.opening import opened
 from directory_indexer.docstore.snapshot import Snapshot
-from directory_indexer.docstore.transaction import Transaction
 from directory_indexer.errors import CorruptIndexError, GenerationGoneError, StoreError, VectorsLostError
+from directory_indexer.lazy import lazily
+
+with lazily:
+    from directory_indexer.docstore.leftovers import set_aside
+    from directory_indexer.docstore.transaction import Transaction
+    from directory_indexer.docstore.upkeep import Upkeep
 
 __all__ = ["THREADS_MAY_SHARE_A_SNAPSHOT", "DocStore", "Snapshot", "Transaction", "set_aside"]
 
-_CHECKPOINT_MS = 500
 _PARTS_OF_MEMORY = 8
 _ATTEMPTS = 10
 
@@ -96,45 +98,10 @@ class DocStore:
         with self.transaction() as transaction:
             return transaction.meta.index_id()
 
-    def checkpoint(
-        self, *, words_kept_seconds: float = removed_words.KEPT_SECONDS, must_stop: Callable[[], bool] = lambda: False
-    ) -> None:
-        """Drop words that were removed so long ago, give unused pages back, and empty the write-ahead log.
-
-        The log only as far as readers allow. What is stopped meanwhile goes on the next time.
-        """
-        with translated_errors(self.path), contextlib.closing(self._connections.open()) as connection:
-            removed_words.drop_removed(
-                connection, now=time.time(), kept_seconds=words_kept_seconds, must_stop=must_stop
-            )
-            connection.executescript("PRAGMA incremental_vacuum")  # `execute` stops after the first page
-            _empty_log(connection)
-
-    def compact(self) -> None:
-        """Write the database anew without what was removed from it, so that nothing of it stays on disk.
-
-        Damaged databases that were set aside go, too. `left_behind` tells what could not go.
-        """
-        with translated_errors(self.path), contextlib.closing(self._connections.open()) as connection:
-            removed_words.drop_all(connection)
-            connection.execute("VACUUM")
-            _empty_log(connection)
-        remove_damaged(self.path)
-
-    def left_behind(self) -> list[str]:
-        """Say what may still hold what was removed after the database was compacted."""
-        return left_behind(self.path)
-
-    def require_integrity(self) -> None:
-        """Let SQLite check every page and index but that of the words, and look whether every text can be read.
-
-        Raises:
-            CorruptIndexError: the database is damaged; the message says how.
-        """
-        with translated_errors(self.path), contextlib.closing(self._connections.open()) as connection:
-            found = damage_in(connection)
-        if found:
-            raise CorruptIndexError(f"{self.path}: {'; '.join(found)}", hint=REBUILD)
+    @cached_property
+    def upkeep(self) -> Upkeep:
+        """What keeps the file small, and tells whether it is whole."""
+        return Upkeep(self.path, self._connections)
 
     def has_whole_words(self) -> bool:
         """Tell whether FTS5 finds its index whole, which is more than that it can be read; nobody writes meanwhile."""
@@ -161,9 +128,3 @@ def _memory_bytes() -> int:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return 0
-
-
-def _empty_log(connection: sqlite3.Connection) -> None:
-    # A reader that was stopped in the middle of a question must not hold up the one who writes.
-    connection.execute(f"PRAGMA busy_timeout = {_CHECKPOINT_MS}")
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

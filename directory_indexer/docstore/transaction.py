@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import sqlite3
 
-from directory_indexer.docstore.chunks import ChunkWrites
-from directory_indexer.docstore.collections import CollectionWrites
-from directory_indexer.docstore.directories import DirectoryWrites
-from directory_indexer.docstore.files import FileWrites
-from directory_indexer.docstore.meta import MetaWrites
-from directory_indexer.docstore.runs import RunWrites
-from directory_indexer.docstore.vectors import VectorWrites
-from directory_indexer.docstore.words import WordWrites
+from directory_indexer.lazy import lazily
+
+with lazily:
+    from directory_indexer.docstore.chunks import ChunkWrites
+    from directory_indexer.docstore.collections import CollectionWrites
+    from directory_indexer.docstore.directories import DirectoryWrites
+    from directory_indexer.docstore.file_rows import FileRows
+    from directory_indexer.docstore.file_writes import FileWrites
+    from directory_indexer.docstore.meta import MetaWrites
+    from directory_indexer.docstore.metadata import MetadataWrites
+    from directory_indexer.docstore.runs import RunWrites
+    from directory_indexer.docstore.scans import ScanWrites
+    from directory_indexer.docstore.vectors import VectorWrites
+    from directory_indexer.docstore.words import WordWrites
 
 
 class Transaction:
@@ -26,7 +32,9 @@ class Transaction:
         self.directories = DirectoryWrites(connection)
         self.words = WordWrites(connection)
         self.chunks = ChunkWrites(connection, self.words, self.meta)
-        self.files = FileWrites(connection, self.directories, self.chunks)
+        self.scans = ScanWrites(connection)
+        self.file_rows = FileRows(connection)
+        self.files = FileWrites(self.file_rows, self.directories, self.chunks, MetadataWrites(connection), self.scans)
         self.vectors = VectorWrites(connection, self.meta)
         self.collections = CollectionWrites(connection, self.meta, self.vectors)
         self.runs = RunWrites(connection)

@@ -32,6 +32,9 @@ _FTS_SOURCES = """
 _BM25 = f"bm25(chunks_fts, {', '.join(map(str, FTS_WEIGHTS))})"
 
 
+_GOOD_PART = 0.1
+
+
 class Words(Reading):
     """The full-text index of one moment."""
 
@@ -73,6 +76,15 @@ class Words(Reading):
             )
             found.update(row[0] for row in rows)
         return found
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """In which languages, by their tags, at least a tenth of the documents is written that are in a known one."""
+        rows = self._connection.execute(
+            "SELECT language, count(*) FROM files WHERE language > '' GROUP BY language ORDER BY 2 DESC"
+        ).fetchall()
+        few = sum(n for _, n in rows) * _GOOD_PART
+        return tuple(language for language, n in rows if n >= few)
 
     def counts(self, terms: Sequence[str]) -> dict[str, int]:
         """Tell in how many chunks each of these words occurs; words that do not occur are left out."""

@@ -24,6 +24,7 @@ with lazily:
     from directory_indexer.docstore.store import DocStore, Snapshot
 
 
+_GIB = 1 << 30
 _FREE_BYTES = 500_000_000
 _REPAIR = "dirindex doctor --repair mends it"
 
@@ -59,14 +60,14 @@ class Checkup:
 
     def _space(self) -> Finding:
         free = shutil.disk_usage(self._docstore.path.parent).free
-        message = f"{free / 1e9:.1f} GB free for the index"
+        message = f"{free / _GIB:.1f} GiB free for the index"
         if free < _FREE_BYTES:
             return Finding("disk", Verdict.WARNING, message, "free some disk space")
         return Finding("disk", Verdict.OK, message)
 
     def _database(self) -> Finding:
         try:
-            self._docstore.require_integrity()
+            self._docstore.upkeep.require_integrity()
         except CorruptIndexError as error:
             return Finding("database", Verdict.PROBLEM, error.message, error.hint or "")
         return Finding("database", Verdict.OK, f"{self._docstore.path} is whole")
@@ -111,7 +112,7 @@ class Checkup:
         generation = snapshot.collections.generation(self._vectorstore.place)
         expected = snapshot.vectors.embedded_chunk_ids()
         self._vectorstore.require_intact(generation)
-        stored = set(self._vectorstore.ids(generation)) if generation else set()
+        stored = set(self._vectorstore.at(generation).ids()) if generation else set()
         # A merge that was cut off may have brought pending vectors to a server.
         pending = snapshot.vectors.pending_of(list(stored - expected))
         return expected - stored, stored - expected - set(snapshot.stale_points.all()) - pending.keys()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from directory_indexer.docstore.store import DocStore, set_aside
 from directory_indexer.doctor.checkup import Checkup
-from directory_indexer.embedders import Embedder
-from directory_indexer.errors import CorruptIndexError, ProviderError, VectorsLostError
+from directory_indexer.errors import CorruptIndexError, VectorsLostError
 from directory_indexer.findings import Finding, Verdict
 from directory_indexer.indexing.vectorizer import Vectorizer
 from directory_indexer.lock import write_lock
@@ -27,14 +25,14 @@ class Doctor:
         docstore: Callable[[], DocStore],
         vectorstores: VectorStores,
         vectorizer: Callable[[], Vectorizer],
-        embedder: Callable[[], Embedder],
         lock_path: Path,
+        services: Callable[[], Iterable[Finding]],
     ) -> None:
+        self._services = services
         self._database = database
         self._docstore = docstore
         self._vectorstores = vectorstores
         self._vectorizer = vectorizer
-        self._embedder = embedder
         self._lock_path = lock_path
 
     def check(self) -> Iterator[Finding]:
@@ -43,7 +41,7 @@ class Doctor:
             yield Finding("database", Verdict.WARNING, "there is no index yet", "dirindex index PATH makes one")
         else:
             yield from self._check_index()
-        yield self._provider()
+        yield from self._services()
 
     def repair(self) -> Iterator[Finding]:
         """Mend what can be mended, then look at everything; a damaged database is set aside and must be built again.
@@ -63,7 +61,7 @@ class Doctor:
             with contextlib.suppress(CorruptIndexError):  # if it cannot be opened, nothing of it is open
                 self._docstore().close()
             damaged = set_aside(self._database)
-            self._vectorstores.discard()
+            self._vectorstores.on_disk.discard()
             message = f"{error.message}; it was set aside as {damaged}"
             yield Finding("database", Verdict.REPAIRED, message, "dirindex index PATH builds a new one")
             return
@@ -81,7 +79,7 @@ class Doctor:
     def _repair_index(self) -> Iterator[Finding]:
         docstore, checkup = self._docstore(), self._checkup()
         with write_lock(self._lock_path, wait=False):
-            docstore.require_integrity()
+            docstore.upkeep.require_integrity()
             for path in checkup.open_to_others():
                 path.chmod(0o700 if path.is_dir() else 0o600)
             yield from _repair_words(docstore, checkup)
@@ -89,29 +87,15 @@ class Doctor:
             vectorizer = self._vectorizer()
             for _ in vectorizer.embed_pending():
                 pass
-            vectorizer.complete_switch(vectorizer.state())
-            vectorizer.merge_all()
-            docstore.checkpoint(words_kept_seconds=0)
+            vectorizer.spaces.complete_switch(vectorizer.merger.state())
+            vectorizer.merger.merge_all()
+            docstore.upkeep.checkpoint(words_kept_seconds=0)
 
     def _checkup(self) -> Checkup:
         docstore = self._docstore()
         with docstore.snapshot() as snapshot:
             line = snapshot.collections.current()
         return Checkup(docstore, self._vectorstores.of(line))
-
-    def _provider(self) -> Finding:
-        started = time.monotonic()
-        try:
-            embedder = self._embedder()
-            vector = embedder.embed_query("is anybody there?")
-            seconds = time.monotonic() - started
-            space, max_tokens = embedder.space, embedder.max_tokens
-        except ProviderError as error:
-            return Finding("provider", Verdict.PROBLEM, error.message, error.hint or "")
-        name = f"{space.provider}/{space.model}"
-        reads = f", and reads the first {max_tokens:,} tokens of a text" if max_tokens else ""
-        message = f"{name} answers in {seconds:.2f} s with {vector.size} dimensions{reads}"
-        return Finding("provider", Verdict.OK, message)
 
 
 def _repair_words(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from directory_indexer.embedders import Embedder
 from directory_indexer.embedders.model_files import DIMENSIONS
@@ -20,14 +20,16 @@ with lazily:
     from directory_indexer.embedders.service import EmbeddingService
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(NamedTuple):
     """How to reach a provider and how much to ask of it; nothing here changes a vector."""
 
-    api_key: str | None = field(default=None, repr=False)
+    api_key: str | None = None
     batch_size: int = 32
     concurrency: int = 4
     keep_alive: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Access({self.batch_size=}, {self.concurrency=}, {self.keep_alive=})"  # the key is for nobody to see
 
 
 def planned_space(

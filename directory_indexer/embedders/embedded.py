@@ -7,22 +7,16 @@ share one session, which scales better than threads inside an operator (2.0 agai
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-
-# Asked to stop only after its import, the runtime has given the machine an id and recorded events to upload.
-os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-
-from collections.abc import Sequence
-
-import onnxruntime
-from onnxruntime.capi import onnxruntime_pybind11_state as runtime_state
 
 from directory_indexer.embedders.model_files import DIMENSIONS, MODEL_DIRECTORY, verified_file
 from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.embedders.wordpiece import token_ids
 from directory_indexer.errors import ProviderError
+from directory_indexer.inference import AS_WRITTEN, RUNTIME_ERRORS, VERSION, Session, load_session, session_options
 from directory_indexer.lazy import lazily
 
 with lazily:
@@ -93,7 +87,7 @@ class EmbeddedEmbedder:
         ids = np.array([token_ids(text, limit=MAX_TOKENS)], np.int64)
         try:
             embedding: NDArray[np.float32] = self._session.run(["embedding"], {"input_ids": ids})[0][0]
-        except _RUNTIME_ERRORS as error:
+        except RUNTIME_ERRORS as error:
             raise ProviderError(f"the embedded model failed: {error}") from error
         return embedding
 
@@ -115,34 +109,12 @@ def _n_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _load_session(model: str) -> onnxruntime.InferenceSession:
-    onnxruntime.disable_telemetry_events()
-    onnxruntime.set_default_logger_severity(_ONLY_FATAL)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = _ONLY_FATAL
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
+def _load_session(model: str) -> Session:
+    options = session_options()
     # The graph is written as it runs best; what an optimiser of a later runtime would make of it is not measured.
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    # Every length of text would leave a plan of its memory behind.
-    options.enable_mem_pattern = False
+    options.graph_optimization_level = AS_WRITTEN
     try:
-        return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-    except _RUNTIME_ERRORS as error:
-        hint = f"this version was tested with onnxruntime 1.20 to 1.31, and {onnxruntime.__version__} is installed"
+        return load_session(str(model), options)
+    except RUNTIME_ERRORS as error:
+        hint = f"this version was tested with onnxruntime 1.20 to 1.31, and {VERSION} is installed"
         raise ProviderError(f"cannot load the embedded model: {error}", hint=hint) from error
-
-
-_ONLY_FATAL = 4
-
-# The runtime's exceptions have no class of their own in common.
-_RUNTIME_ERRORS = (
-    runtime_state.EPFail,
-    runtime_state.Fail,
-    runtime_state.InvalidArgument,
-    runtime_state.InvalidGraph,
-    runtime_state.InvalidProtobuf,
-    runtime_state.NoSuchFile,
-    runtime_state.NotImplemented,
-    runtime_state.RuntimeException,
-)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 
 from directory_indexer.embedders import Embedder
 from directory_indexer.embedders.building import Access, build_embedder
@@ -61,4 +60,4 @@ class Embedders:
 
     def _access_to(self, space: EmbeddingSpace) -> Access:
         is_configured = space.endpoint == self.configured.endpoint
-        return self._access if is_configured else replace(self._access, api_key=None)
+        return self._access if is_configured else self._access._replace(api_key=None)

@@ -13,29 +13,15 @@ from directory_indexer import __version__
 from directory_indexer.docstore.filters import FileFilter
 from directory_indexer.docstore.runs import Outcome, Phase, RunProgress
 from directory_indexer.docstore.store import DocStore, Snapshot
-from directory_indexer.errors import NotIndexedError
+from directory_indexer.errors import NotIndexedError, UsageError
 from directory_indexer.exporting.formats import ExportFormat
 from directory_indexer.exporting.rows import ExportedFile, utc
-from directory_indexer.exporting.streams import CsvLines, JsonLines
 from directory_indexer.exporting.target import draft_of, require_free
 from directory_indexer.exporting.writing import ExportStart, ExportWriter, StopRequested
-from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display, lies_in
-
-with lazily:
-    from directory_indexer.exporting.database import DatabaseWriter
-
 
 EXPORT_VERSION = 1
 """Grows when a column or key goes or changes its meaning; what is only added changes nothing."""
-
-_FINISHING = "all chunks are copied; now their words are made searchable"
-"""Which takes twice as long as copying them."""
-
-_STREAMS: dict[ExportFormat, Callable[[TextIO], ExportWriter]] = {
-    ExportFormat.JSONL: JsonLines,
-    ExportFormat.CSV: CsvLines,
-}
 
 
 class ExportRequest(NamedTuple):
@@ -70,9 +56,13 @@ class Exporter:
         """Write passages to a stream.
 
         Raises:
+            UsageError: the format is no text.
             NotIndexedError: the index holds nothing of a path.
         """
-        return self._export(request, lambda _: contextlib.nullcontext(_STREAMS[request.format](stream)))
+        write = request.format.text
+        if write is None:
+            raise UsageError(f"{request.format.title} cannot be written to a stream")
+        return self._export(request, lambda _: contextlib.nullcontext(write(stream)))
 
     def to_file(
         self,
@@ -94,7 +84,10 @@ class Exporter:
         try:
             with draft_of(target, force=request.force) as draft:
                 report = self._export(
-                    request, lambda start: _writer(draft, request.format, start), listener=listener, must_stop=must_stop
+                    request,
+                    lambda start: request.format.writer(draft, start),
+                    listener=listener,
+                    must_stop=must_stop,
                 )
                 report = report._replace(n_bytes=os.stat(draft).st_size)
         except StopRequested:
@@ -124,24 +117,14 @@ class Exporter:
                     n_files += 1
                     n_chunks += len(exported.chunks)
                     listener(RunProgress(Phase.COPYING, chunks_done=n_chunks, chunks_total=n_all))
-                if request.format is ExportFormat.SQLITE:
-                    listener(RunProgress(Phase.COPYING, chunks_done=n_chunks, chunks_total=n_all, notice=_FINISHING))
+                if notice := request.format.finishing:
+                    listener(RunProgress(Phase.COPYING, chunks_done=n_chunks, chunks_total=n_all, notice=notice))
                 writer.finish()
         return ExportReport(Outcome.COMPLETED, time.monotonic() - started, request.format, None, n_files, n_chunks)
 
     def _tracked(self, target: FilePath) -> FilePath | None:
         with self._docstore.snapshot() as snapshot:
             return next((root for root in snapshot.directories.all() if lies_in(target, root)), None)
-
-
-@contextlib.contextmanager
-def _writer(draft: str, format_: ExportFormat, start: ExportStart) -> Iterator[ExportWriter]:
-    if format_ is ExportFormat.SQLITE:
-        with contextlib.closing(DatabaseWriter(draft, start)) as writer:
-            yield writer
-    else:
-        with open(draft, "w", encoding="utf-8", newline="") as stream:
-            yield _STREAMS[format_](stream)
 
 
 def _require_indexed(snapshot: Snapshot, within: Sequence[FilePath]) -> None:
@@ -153,7 +136,7 @@ def _require_indexed(snapshot: Snapshot, within: Sequence[FilePath]) -> None:
 
 
 def _start(snapshot: Snapshot, request: ExportRequest, must_stop: Callable[[], bool]) -> ExportStart:
-    completed_at = snapshot.summary().completed_at
+    completed_at = snapshot.overview.summary().completed_at
     facts = {
         "export_version": str(EXPORT_VERSION),
         "dirindex_version": __version__,

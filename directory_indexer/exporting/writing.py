@@ -35,5 +35,12 @@ class ExportWriter(Protocol):
         """
 
 
+class FileWriter(ExportWriter, Protocol):
+    """Writes one export into a file that it opens and closes."""
+
+    def close(self) -> None:
+        """Close the file."""
+
+
 class StopRequested(Exception):  # noqa: N818 - no error: somebody asked for it
     """The export should stop, and nothing of it be kept."""

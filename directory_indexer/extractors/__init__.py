@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from typing import Final
 
-EXTRACTOR_VERSION: Final = 1
-"""Changes whenever files would give other documents: they must then be read again."""
+EXTRACTOR_VERSION: Final = 2
+"""Changes whenever files of all kinds would give other documents; where only some would, `Format.version` does."""

@@ -130,11 +130,6 @@ _INNER_SIGNATURES: Final[tuple[tuple[int, bytes, str], ...]] = (
 
 _CONTAINED: Final[dict[str, tuple[tuple[bytes, str], ...]]] = {
     _ZIP: (
-        (b"mimetypeapplication/epub+zip", "EPUB book"),
-        (b"mimetypeapplication/vnd.oasis.opendocument", "OpenDocument file"),
-        (b"[Content_Types].xml", "Microsoft Office document"),
-        (b"word/", "Microsoft Office document"),
-        (b"xl/", "Microsoft Office document"),
         (b"AndroidManifest.xml", "Android package"),
         (b"META-INF/MANIFEST.MF", "Java archive"),
         (b"/data.pkl", "model weights (PyTorch)"),

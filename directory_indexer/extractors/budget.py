@@ -7,6 +7,7 @@ from typing import Final
 
 from directory_indexer.errors import SkipFileError
 from directory_indexer.files import SkipReason
+from directory_indexer.scans import NoPages, RecognisedPages
 
 MAX_BYTES: Final = 256_000_000
 """So much is unpacked from one file, all of its members together."""
@@ -29,7 +30,13 @@ class Budget:
     """
 
     def __init__(
-        self, *, n_bytes: int = MAX_BYTES, n_members: int = MAX_MEMBERS, member_bytes: int = MAX_BYTES, depth: int = 0
+        self,
+        *,
+        n_bytes: int = MAX_BYTES,
+        n_members: int = MAX_MEMBERS,
+        member_bytes: int = MAX_BYTES,
+        depth: int = 0,
+        recognised: RecognisedPages | None = None,
     ) -> None:
         self.n_bytes = n_bytes
         self.n_members = n_members
@@ -37,6 +44,8 @@ class Budget:
         """The size of the largest member that is read whole."""
 
         self.depth = depth
+        self.recognised = recognised or NoPages()
+        """What OCR has read before, which is not paid for again."""
 
     def take_member(self) -> None:
         """Count one member.
@@ -72,6 +81,11 @@ class Budget:
                 raise SkipFileError(SkipReason.TOO_LARGE, "it unpacks to more than is read of one file")
             self.take(len(piece))
             yield piece
+
+    @property
+    def reads_pictures(self) -> bool:
+        """Tell whether pictures matter that are part of a document."""
+        return not isinstance(self.recognised, NoPages)
 
     @property
     def is_spent(self) -> bool:

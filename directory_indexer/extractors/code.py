@@ -6,19 +6,14 @@ Nothing recurses and nothing scans a line twice, so deep nesting and 10 MB on on
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import re
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from itertools import count, pairwise
-from types import ModuleType
-from typing import NamedTuple, cast
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import NamedTuple
 
-from tree_sitter import Language, Node, Parser, Point, Query, QueryCursor
-
+from directory_indexer.extractors.code_marks import Definition, Lead, marks_in
 from directory_indexer.extractors.document import Document, Section
 from directory_indexer.extractors.grammars import GRAMMARS
 
@@ -31,30 +26,15 @@ _MAX_SECONDS = 15.0
 _SECONDS = 1.0
 _SECONDS_PER_MB = 5.0
 _MAX_DEPTH = 8
-_MAX_NAME = 100
 _MAX_GAP = 200
 _MAX_NEWLINES = 2
-_MAX_RUBBLE = 10_000
-_NODES_A_LOOK = 64
 _MAX_LEADS = 500
-_WORD_BYTES = 4096
 
 _INDENTATION = re.compile(rb"[ \t]*")
 _BLANK_LINE = re.compile(rb"\n[ \t\r]*\n[ \t]*\Z")
 _COMMENT = rb"(?:[ \t;]*(?://|#|--|/\*)[^\n]{0,200})?"
 _REST_OF_LINE = re.compile(rb"[ \t\r;,)\]}]{0,50}" + _COMMENT + rb"[ \t\r]*(?:\n|\Z)")
 _SCRAP = re.compile(rb"(?:[)\]}]" + _COMMENT + rb"|\b(?:end|endif|fi|done|esac)\b" + _COMMENT + rb"|[^\w\x80-\xff])*+")
-
-
-class _Definition(NamedTuple):
-    start: int
-    end: int
-    names: tuple[str, ...]
-
-
-class _Lead(NamedTuple):
-    start: int
-    end: int
 
 
 class _Part(NamedTuple):
@@ -67,7 +47,7 @@ class _Part(NamedTuple):
 class _Open(NamedTuple):
     """A definition that has begun and not ended, with the end of its first line and its symbol path."""
 
-    definition: _Definition
+    definition: Definition
     line_end: int
     headings: tuple[str, ...]
 
@@ -81,133 +61,14 @@ def extract_code(text: str, kind: str, *, seconds: float | None = None) -> Docum
     source = text.encode("utf-8", "replace").replace(b"\0", b" ")
     allowed = min(_SECONDS + _SECONDS_PER_MB * len(source) / 1e6, _MAX_SECONDS) if seconds is None else seconds
     try:
-        definitions, leads = _marks(source, kind, deadline=time.thread_time() + allowed)
+        definitions, leads = marks_in(source, kind, deadline=time.thread_time() + allowed)
     except (TimeoutError, MemoryError):
         return Document(text, kind)
     parts = _without_scraps(source, list(_parts(source, definitions, leads)))
     return Document(text, kind, sections=tuple(_in_characters(parts, source, text)))
 
 
-@cache
-def _language(kind: str) -> tuple[Language, Query]:
-    grammar = GRAMMARS[kind]
-    language = Language(getattr(_binding(grammar.module), grammar.function)())
-    return language, Query(language, grammar.query)
-
-
-def _binding(package: str) -> ModuleType:
-    """Import the native part of a grammar alone: the rest imports what reads query files, for 10 ms and more."""
-    found = importlib.util.find_spec(package)
-    places = found.submodule_search_locations if found else None
-    spec = importlib.machinery.PathFinder.find_spec(f"{package}._binding", places)
-    if spec is None or spec.loader is None:
-        return importlib.import_module(package)
-    binding = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(binding)
-    return binding
-
-
-def _marks(source: bytes, kind: str, *, deadline: float) -> tuple[list[_Definition], list[_Lead]]:
-    definitions: list[_Definition] = []
-    leads: list[_Lead] = []
-    for captures in _matches(source, kind, deadline):
-        if "lead" in captures:
-            leads.append(_Lead(*captures["lead"][0].byte_range))
-        elif definition := _definition(source, captures):
-            definitions.append(definition)
-    return _outermost_first(definitions), sorted(leads)
-
-
-def _outermost_first(definitions: list[_Definition]) -> list[_Definition]:
-    """Sort by place, and keep the first of several names that a query found for one stretch."""
-    by_stretch = {definition[:2]: definition for definition in reversed(definitions)}
-    return sorted(by_stretch.values(), key=lambda definition: (definition.start, -definition.end))
-
-
-def _matches(source: bytes, kind: str, deadline: float) -> list[dict[str, list[Node]]]:
-    language, query = _language(kind)
-
-    def is_late(*_: object) -> bool:
-        return time.thread_time() > deadline
-
-    reader = _Reader(source)
-    try:
-        tree = Parser(language).parse(reader, progress_callback=is_late)
-    except ValueError as error:
-        raise TimeoutError from error
-    finally:
-        reader.end_parsing()
-    if _is_rubble(tree.root_node, is_late):
-        raise TimeoutError
-    # Without a progress callback, which crashes the process in tree-sitter 0.26.1.
-    return [captures for _, captures in QueryCursor(query).matches(tree.root_node)]
-
-
-class _Reader:
-    """Gives a text from any place on: to the parser, and again for every word that a query compares.
-
-    tree-sitter 0.26.1 never gives back what the parser was given, but a view that was released holds nothing. Words are
-    read from bytes alone, and given back.
-    """
-
-    def __init__(self, source: bytes) -> None:
-        self._source = source
-        self._view: memoryview | None = memoryview(b"")
-
-    def __call__(self, start: int, _: Point) -> bytes | memoryview:
-        if self._view is None:
-            return self._source[start : start + _WORD_BYTES]
-        self._view.release()
-        self._view = memoryview(self._source)[start:]
-        return self._view
-
-    def end_parsing(self) -> None:
-        """Take back what was given last."""
-        if self._view is not None:
-            self._view.release()
-        self._view = None
-
-
-def _is_rubble(root: Node, is_late: Callable[[], bool]) -> bool:
-    """Tell whether so much could not be parsed that a query, whose time grows with the square of it, takes too long."""
-    cursor = root.walk()
-    n_rubble = 0
-    is_below = True
-    for n_nodes in count(1):
-        if n_nodes % _NODES_A_LOOK == 0 and is_late():
-            break
-        node = cast("Node", cursor.node)
-        if is_below and node.is_error:
-            n_rubble += node.child_count
-        if n_rubble > _MAX_RUBBLE:
-            return True
-        if is_below and node.has_error and cursor.goto_first_child():
-            continue
-        is_below = cursor.goto_next_sibling()
-        if not is_below and not cursor.goto_parent():
-            return False
-    return True
-
-
-def _definition(source: bytes, captures: dict[str, list[Node]]) -> _Definition | None:
-    """Read a match; None when it has no name, or is a binding that is no longer than a line."""
-    node = captures.get("definition", captures.get("binding", []))[0]
-    start, end = node.byte_range
-    if "binding" in captures and source.find(b"\n", start, end - 1) < 0:
-        return None
-    field = node.child_by_field_name("name")
-    labels = [_label(source, part) for part in captures.get("name", [field] if field else [])]
-    owners = [_label(source, part) for part in captures.get("owner", [])]
-    name = " ".join(filter(None, labels))
-    return _Definition(start, end, (*owners, name)) if name else None
-
-
-def _label(source: bytes, node: Node) -> str:
-    start, end = node.byte_range
-    return " ".join(source[start : min(end, start + 4 * _MAX_NAME)].decode("utf-8", "ignore").split())[:_MAX_NAME]
-
-
-def _parts(source: bytes, definitions: Iterable[_Definition], leads: list[_Lead]) -> Iterator[_Part]:
+def _parts(source: bytes, definitions: Iterable[Definition], leads: list[Lead]) -> Iterator[_Part]:
     """Give a part for each definition, and one for what goes on around it when it has ended."""
     stack: list[_Open] = []
     floor = 0
@@ -232,7 +93,7 @@ def _headings(stack: list[_Open]) -> tuple[str, ...]:
     return stack[-1].headings if stack else ()
 
 
-def _is_part_of(inner: _Definition, outer: _Open) -> bool:
+def _is_part_of(inner: Definition, outer: _Open) -> bool:
     """Tell whether it is no section: on one line with the outer, or the same, as in `const store = class store {`."""
     return inner.end <= outer.line_end or (inner.names == outer.definition.names and inner.start <= outer.line_end)
 
@@ -243,7 +104,7 @@ def _end(source: bytes, end: int, *, before: int) -> int:
     return rest.end() if rest and rest.end() <= before else end
 
 
-def _start(source: bytes, start: int, floor: int, leads: list[_Lead]) -> int:
+def _start(source: bytes, start: int, floor: int, leads: list[Lead]) -> int:
     """Move the start of a definition over its line and over the comments and attributes directly above it."""
     line = _line_start(source, start, floor)
     if line is None:

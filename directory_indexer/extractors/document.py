@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from directory_indexer.scans import Scan
+
 
 class Section(NamedTuple):
     """A stretch of a document that starts at character `start` and ends where the next one starts.
@@ -53,6 +55,8 @@ class FileFacts(NamedTuple):
 
     kind: str = ""
     title: str = ""
+    language: str = ""
+    """The first part of its BCP 47 tag, as the document says it or as it was recognised; of prose alone."""
 
 
 class Document(NamedTuple):
@@ -60,7 +64,7 @@ class Document(NamedTuple):
 
     For formats that are text already, `text` has the very lines of the file; for the others (PDF, notebooks) lines
     are counted in `text`. `sections` is sorted by `start` and its first entry, if any, starts at 0. `cells` is sorted
-    by `start`, too: one mark for each row of a spreadsheet.
+    by `start`, too: one mark for each row of a spreadsheet. `scans` are its pages that are pictures of text.
     """
 
     text: str
@@ -69,11 +73,12 @@ class Document(NamedTuple):
     sections: tuple[Section, ...] = ()
     cells: tuple[CellMark, ...] = ()
     metadata: Metadata = Metadata()
+    scans: tuple[Scan, ...] = ()
 
     @property
     def facts(self) -> FileFacts:
         """What the extractor has found out beside the text."""
-        return FileFacts(self.kind, self.title)
+        return FileFacts(self.kind, self.title, self.metadata.language)
 
     @property
     def page_starts(self) -> tuple[int, ...]:

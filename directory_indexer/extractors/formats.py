@@ -1,4 +1,4 @@
-"""Which formats there are: how each is recognised, what people call it, and what reads it. One row is one format.
+"""Which formats there are; one row is one format.
 
 A binary format is added by a module that reads it and by its row, which names that module in the block of imports. Each
 module is imported for the first file that it reads: all of them take 10 ms, tree-sitter 15 and pymupdf 2 s, and an
@@ -10,77 +10,77 @@ lacks a third of these.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import BinaryIO, Final, Literal, NamedTuple, TypeAlias
+from typing import Final
 
+from directory_indexer.extractors.code_formats import CODE_FORMATS
+from directory_indexer.extractors.format import Decoded, Format
 from directory_indexer.lazy import lazily
 
 with lazily:
-    from directory_indexer.extractors.budget import Budget
-    from directory_indexer.extractors.code import extract_code
-    from directory_indexer.extractors.decoding import decode
-    from directory_indexer.extractors.document import Document
+    from directory_indexer.extractors.archives.seven_zip import is_seven_zip, open_seven_zip
+    from directory_indexer.extractors.archives.tars import (
+        is_bzip2,
+        is_gzip,
+        is_tar,
+        is_xz,
+        open_bzip2,
+        open_gzip,
+        open_tar,
+        open_xz,
+    )
+    from directory_indexer.extractors.archives.zips import is_zip, open_zip
+    from directory_indexer.extractors.books.epub import is_epub, open_epub
+    from directory_indexer.extractors.books.fiction_book import extract_fiction_book
+    from directory_indexer.extractors.calendars import extract_calendar, extract_contacts
     from directory_indexer.extractors.html import extract_html, extract_svg
+    from directory_indexer.extractors.iwork.reading import extract_iwork, is_iwork
+    from directory_indexer.extractors.mail.mailbox import open_mailbox
+    from directory_indexer.extractors.mail.message import extract_web_archive, open_apple_message, open_message
+    from directory_indexer.extractors.mail.outlook import is_outlook_message, open_outlook_message
+    from directory_indexer.extractors.mail.outlook_store import is_outlook_store, open_outlook_store
+    from directory_indexer.extractors.mail.winmail import is_winmail, open_winmail
     from directory_indexer.extractors.markdown import extract_markdown
     from directory_indexer.extractors.markup import extract_markup
-    from directory_indexer.extractors.members import Contents
+    from directory_indexer.extractors.media.audio import open_audio
+    from directory_indexer.extractors.media.images import extract_image
+    from directory_indexer.extractors.media.signatures import (
+        is_aiff,
+        is_asf,
+        is_flac,
+        is_gif,
+        is_jpeg,
+        is_mp3,
+        is_mp4,
+        is_ogg,
+        is_png,
+        is_tiff,
+        is_wav,
+        is_webp,
+    )
     from directory_indexer.extractors.notebook import extract_notebook
-    from directory_indexer.extractors.pdf import extract_pdf
-    from directory_indexer.extractors.plain import extract_plain
+    from directory_indexer.extractors.office.odf import open_odf
+    from directory_indexer.extractors.office.ole import extract_ole
+    from directory_indexer.extractors.office.ooxml import open_ooxml
+    from directory_indexer.extractors.office.rtf import is_rtf, open_rtf
+    from directory_indexer.extractors.office.signatures import (
+        is_doc,
+        is_docx,
+        is_odg,
+        is_odp,
+        is_ods,
+        is_odt,
+        is_ole,
+        is_ppt,
+        is_pptx,
+        is_vsdx,
+        is_xlsb,
+        is_xlsx,
+    )
+    from directory_indexer.extractors.office.workbooks import extract_xlsb
+    from directory_indexer.extractors.pdf.reader import open_pdf
     from directory_indexer.extractors.restructuredtext import extract_restructuredtext
     from directory_indexer.extractors.structured import extract_json, extract_rows, extract_tables, extract_yaml
-
-Group: TypeAlias = Literal["code", "docs", "data"]
-
-
-class Decoded:
-    """Reads the bytes of a text: decodes them for an extractor that takes text."""
-
-    def __init__(self, extract_text: Callable[[str, str], Document]) -> None:
-        self._extract_text = extract_text
-
-    def __call__(self, content: bytes, kind: str, _: Budget) -> Document:
-        """Turn the bytes of a file into a document of a kind."""
-        return self._extract_text(decode(content), kind)
-
-
-class Format(NamedTuple):
-    """A kind of file: words are separated by blanks, suffixes have no dot, and all are in lower case."""
-
-    group: Group
-    suffixes: str
-    extract: Callable[[bytes, str, Budget], Document] = Decoded(extract_plain)
-    """Turns the bytes of a file into a document of the kind that is given, within a budget."""
-
-    open: Callable[[BinaryIO, str, Budget], Contents] | None = None
-    """Reads a container instead: a file of which members are documents of their own."""
-
-    is_isolated: bool = False
-    """Whether it is always read in a worker process, for what reads it is native code that may break."""
-
-    sniff: Callable[[bytes, bool], bool] | None = None
-    """Tells whether a file has the format by its beginning, and whether it has the suffix, which alone says nothing.
-
-    Binary formats have one, and it comes before every name. It is asked of files that have the suffix or begin with the
-    `header`, and of no others: so it may stand in the module that reads the format, and is imported with it.
-    """
-
-    header: bytes = b""
-    """How a file of a binary format begins whose name says nothing."""
-
-    opening: bytes = b""
-    """How a text of this format begins, as a pattern, for files whose names say nothing; the first that fits counts."""
-
-    names: str = ""
-    """What whole files are called that have no suffix, or another."""
-
-    aliases: str = ""
-    """What else people and editors call it."""
-
-    @property
-    def is_text(self) -> bool:
-        """Tell whether a file of this format can be read as plain text, too."""
-        return isinstance(self.extract, Decoded)
+    from directory_indexer.extractors.subtitles import extract_subtitles
 
 
 def _is_pdf(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
@@ -90,171 +90,60 @@ def _is_pdf(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signatur
 
 
 _PDF_HEADER: Final = b"%PDF-"
-_BY_GRAMMAR: Final = Decoded(extract_code)
+_ZIP_HEADER: Final = b"PK\3\4"
+_OLE_HEADER: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
+_MESSAGE: Final = (
+    rb"(?i)(?:(?:return-path|received|delivered-to|envelope-to|from|to|cc|subject|date|message-id|mime-version|sender"
+    rb"|reply-to|in-reply-to|references|content-type|content-transfer-encoding|user-agent|dkim-signature"
+    rb"|authentication-results|(?:x|arc|list)-[\w-]{1,60}):[^\n]*+\n(?:[ \t][^\n]*+\n)*+){3}"
+)
+_MAILBOX: Final = rb"From [^\n]{1,400}\n(?:>?From [^\n]*\n)?[!-9;-~]{1,80}:[^\n]*\n"
 _HTML: Final = rb"(?i)\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype html|<html)\b"
 _SVG: Final = rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^>]*-->\s*)?(?:<!DOCTYPE svg[^>]*>\s*)?<svg\b"
+_FICTION_BOOK: Final = rb"\s*(?:<\?xml[^>]*>\s*)?<FictionBook\b"
+_SUBTITLES: Final = rb"WEBVTT\b|1\n\d\d:\d\d:\d\d,\d{3} --> "
 _XML: Final = rb"\s*<\?xml\b"
 _MAN: Final = rb"(?:[.']\\\"[^\n]*+\n|[ \t]*+\n)*+\.(?:TH|Dd|SH)\s"
 _DIFF: Final = rb"diff --git |Index: |--- [^\n]+\n\+\+\+ "
 _JSON: Final = rb"\s*[{\[]\s*(?:\{\s*)?\"(?:[^\"\\\n]|\\.)*\"\s*:"
-_PHP: Final = rb"\s*<\?php\b"
 
 FORMATS: Final[dict[str, Format]] = {
-    "ada": Format("code", "ada adb ads"),
-    "apex": Format("code", "apex"),
-    "applescript": Format("code", "applescript"),
-    "asm": Format("code", "asm s nasm"),
-    "astro": Format("code", "astro"),
-    "awk": Format("code", "awk", aliases="gawk mawk nawk"),
-    "bash": Format(
-        "code",
-        "sh bash zsh ksh ash dash bats ebuild",
-        _BY_GRAMMAR,
-        is_isolated=True,
-        names=".bashrc .bash_profile .bash_aliases .bash_logout .profile .zshrc .zshenv .zprofile .zlogin "
-        ".zlogout .kshrc .envrc apkbuild pkgbuild configure gradlew mvnw",
-        aliases="shell shellscript",
-    ),
-    "batch": Format("code", "bat cmd"),
-    "bazel": Format("code", "bzl bazel star", names="build workspace tiltfile", aliases="skylark"),
-    "c": Format("code", "c", _BY_GRAMMAR, is_isolated=True),
-    "clojure": Format("code", "clj cljs cljc edn"),
-    "cmake": Format("code", "cmake", names="cmakelists.txt"),
-    "cobol": Format("code", "cob cbl cpy"),
-    "coffeescript": Format("code", "coffee"),
-    "cpp": Format(
-        "code",
-        "cpp cc cxx c++ hpp hh hxx h++ ipp tpp inl ino ixx cppm",
-        _BY_GRAMMAR,
-        is_isolated=True,
-        aliases="hpp",
-    ),
-    "coq": Format("code", "coq"),
-    "crystal": Format("code", "cr"),
-    "csharp": Format("code", "cs csx", _BY_GRAMMAR, is_isolated=True, aliases="c#"),
-    "css": Format("code", "css"),
-    "cuda": Format("code", "cu cuh"),
-    "cython": Format("code", "pyx pxd pxi"),
-    "d": Format("code", "d"),
-    "dart": Format("code", "dart"),
-    "dockerfile": Format("code", "dockerfile containerfile", names="dockerfile containerfile", aliases="docker"),
-    "elisp": Format("code", "el", names=".emacs", aliases="emacs-lisp emacs"),
-    "elixir": Format("code", "ex exs", _BY_GRAMMAR, is_isolated=True),
-    "elm": Format("code", "elm"),
-    "erlang": Format("code", "erl hrl escript", aliases="escript"),
-    "fish": Format("code", "fish"),
-    "fortran": Format("code", "f f77 f90 f95 f03 f08 for"),
-    "fsharp": Format("code", "fs fsi fsx", aliases="f#"),
-    "gdscript": Format("code", "gd"),
-    "gleam": Format("code", "gleam"),
-    "glsl": Format("code", "glsl vert frag comp geom"),
-    "go": Format("code", "go", _BY_GRAMMAR, is_isolated=True, aliases="golang"),
-    "graphql": Format("code", "graphql gql graphqls"),
-    "groovy": Format("code", "groovy gradle gvy", names="jenkinsfile"),
-    "haskell": Format("code", "hs lhs", _BY_GRAMMAR, is_isolated=True),
-    "haxe": Format("code", "hx"),
-    "hcl": Format("code", "hcl tf tfvars nomad", aliases="terraform"),
-    "hlsl": Format("code", "hlsl"),
-    "idris": Format("code", "idr"),
-    "java": Format("code", "java", _BY_GRAMMAR, is_isolated=True),
-    "javascript": Format(
-        "code",
-        "js jsx mjs cjs es6",
-        _BY_GRAMMAR,
-        is_isolated=True,
-        names="jakefile",
-        aliases="node nodejs ecmascript bun rhino",
-    ),
-    "jinja": Format("code", "jinja jinja2 j2"),
-    "jsonnet": Format("code", "jsonnet libsonnet"),
-    "julia": Format("code", "jl"),
-    "kotlin": Format("code", "kt kts", _BY_GRAMMAR, is_isolated=True),
-    "lean": Format("code", "lean"),
-    "less": Format("code", "less"),
-    "lisp": Format("code", "lisp lsp asd", aliases="common-lisp sbcl clisp"),
-    "lua": Format("code", "lua luau", _BY_GRAMMAR, is_isolated=True),
-    "make": Format("code", "mk mak make", names="makefile gnumakefile bsdmakefile kbuild", aliases="makefile gmake"),
-    "matlab": Format("code", "matlab", aliases="m octave"),
-    "meson": Format("code", "meson", names="meson.build meson.options meson_options.txt"),
-    "metal": Format("code", "metal"),
-    "mojo": Format("code", "mojo"),
-    "nim": Format("code", "nim nims nimble"),
-    "nix": Format("code", "nix"),
-    "nushell": Format("code", "nu"),
-    "objc": Format("code", "mm", aliases="objective-c objectivec"),
-    "ocaml": Format("code", "ml mli mll mly"),
-    "odin": Format("code", "odin"),
-    "pascal": Format("code", "pas dpr lpr"),
-    "perl": Format("code", "pm perl pod psgi raku rakumod", names="cpanfile makefile.pl", aliases="pl cperl"),
-    "php": Format("code", "php phtml php3 php4 php5 php7", _BY_GRAMMAR, is_isolated=True, opening=_PHP),
-    "postscript": Format("code", "ps"),
-    "powershell": Format("code", "ps1 psm1 psd1", _BY_GRAMMAR, is_isolated=True, aliases="pwsh"),
-    "prisma": Format("code", "prisma"),
-    "prolog": Format("code", "prolog"),
-    "protobuf": Format("code", "proto"),
-    "puppet": Format("code", "pp"),
-    "purescript": Format("code", "purs"),
-    "python": Format(
-        "code",
-        "py pyi pyw",
-        _BY_GRAMMAR,
-        is_isolated=True,
-        names="sconstruct sconscript wscript .pythonrc .pdbrc",
-        aliases="pypy ipython",
-    ),
-    "qml": Format("code", "qml"),
-    "r": Format("code", "r rprofile", names=".rprofile", aliases="rscript ess-r"),
-    "racket": Format("code", "rkt"),
-    "reason": Format("code", "re rei"),
-    "rego": Format("code", "rego"),
-    "ruby": Format(
-        "code",
-        "rb rake gemspec ru podspec",
-        _BY_GRAMMAR,
-        is_isolated=True,
-        names="rakefile gemfile vagrantfile guardfile capfile podfile fastfile brewfile dangerfile .irbrc .pryrc",
-        aliases="jruby irb",
-    ),
-    "rust": Format("code", "rs", _BY_GRAMMAR, is_isolated=True),
-    "sass": Format("code", "sass"),
-    "scala": Format("code", "scala sc sbt", _BY_GRAMMAR, is_isolated=True),
-    "scheme": Format("code", "scm ss", aliases="guile"),
-    "scss": Format("code", "scss"),
-    "smalltalk": Format("code", "st"),
-    "solidity": Format("code", "sol"),
-    "sql": Format("code", "sql psql mysql ddl plsql"),
-    "starlark": Format("code", "starlark"),
-    "svelte": Format("code", "svelte"),
-    "swift": Format("code", "swift", _BY_GRAMMAR, is_isolated=True),
-    "systemverilog": Format("code", "sv svh"),
-    "tcl": Format("code", "tcl tk", aliases="tclsh wish expect"),
-    "thrift": Format("code", "thrift"),
-    "tsx": Format("code", "tsx", _BY_GRAMMAR, is_isolated=True),
-    "typescript": Format("code", "mts cts", _BY_GRAMMAR, is_isolated=True, aliases="ts deno ts-node tsx-node"),
-    "vala": Format("code", "vala vapi"),
-    "vbnet": Format("code", "vb", aliases="visual-basic"),
-    "vbscript": Format("code", "vbs bas"),
-    "verilog": Format("code", "vh", aliases="v"),
-    "vhdl": Format("code", "vhd vhdl"),
-    "vim": Format("code", "vim vimrc", names=".vimrc .gvimrc _vimrc .exrc"),
-    "vue": Format("code", "vue"),
-    "wat": Format("code", "wat wast"),
-    "wgsl": Format("code", "wgsl"),
-    "zig": Format("code", "zig zon", _BY_GRAMMAR, is_isolated=True),
+    **CODE_FORMATS,
     "asciidoc": Format("docs", "adoc asciidoc", Decoded(extract_markup)),
+    "calendar": Format("docs", "ics ical ifb", Decoded(extract_calendar), opening=rb"BEGIN:VCALENDAR\b"),
+    "contacts": Format("docs", "vcf vcard", Decoded(extract_contacts), opening=rb"BEGIN:VCARD\b"),
     "bibtex": Format("docs", "bib"),
-    "email": Format("docs", "eml"),
+    "msg": Format("docs", "msg", open=open_outlook_message, sniff=is_outlook_message, header=_OLE_HEADER, version=2),
+    "doc": Format("docs", "doc dot", extract_ole, is_isolated=True, sniff=is_doc, header=_OLE_HEADER),
+    "docx": Format("docs", "docx docm dotx dotm", open=open_ooxml, sniff=is_docx, header=_ZIP_HEADER, version=2),
+    "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=2),
+    "emlx": Format("docs", "emlx", open=open_apple_message, version=2),
+    "epub": Format("docs", "epub", open=open_epub, sniff=is_epub, header=_ZIP_HEADER),
+    "fictionbook": Format("docs", "fb2", Decoded(extract_fiction_book), opening=_FICTION_BOOK),
     "html": Format("docs", "html htm xhtml shtml", Decoded(extract_html), aliases="xhtml", opening=_HTML),
+    "keynote": Format("docs", "key", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
     "latex": Format("docs", "tex ltx sty dtx", Decoded(extract_markup), aliases="plaintex"),
     "man": Format("docs", "man mdoc roff", Decoded(extract_markup), aliases="troff nroff groff", opening=_MAN),
     "markdown": Format("docs", "md markdown mdown mkd mkdn mdx rmd qmd livemd mdc", Decoded(extract_markdown)),
-    "mbox": Format("docs", "mbox", aliases="mail"),
+    "mbox": Format("docs", "mbox mbx", open=open_mailbox, opening=_MAILBOX, aliases="mailbox"),
+    "mhtml": Format("docs", "mhtml mht", extract_web_archive),
     "notebook": Format("docs", "ipynb", Decoded(extract_notebook), aliases="jupyter"),
+    "numbers": Format("data", "numbers", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
+    "odg": Format("docs", "odg otg fodg", open=open_odf, sniff=is_odg, header=_ZIP_HEADER, version=2),
+    "odp": Format("docs", "odp otp fodp", open=open_odf, sniff=is_odp, header=_ZIP_HEADER, version=2),
+    "odt": Format("docs", "odt ott odm oth fodt", open=open_odf, sniff=is_odt, header=_ZIP_HEADER, version=2),
     "org": Format("docs", "org", Decoded(extract_markup)),
-    "pdf": Format("docs", "pdf", extract_pdf, is_isolated=True, sniff=_is_pdf, header=_PDF_HEADER),
+    "pages": Format("docs", "pages", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
+    "pdf": Format("docs", "pdf", open=open_pdf, sniff=_is_pdf, header=_PDF_HEADER, version=2),
+    "ppt": Format("docs", "ppt pps", extract_ole, is_isolated=True, sniff=is_ppt, header=_OLE_HEADER),
+    "pptx": Format(
+        "docs", "pptx pptm ppsx ppsm potx potm", open=open_ooxml, sniff=is_pptx, header=_ZIP_HEADER, version=2
+    ),
+    "pst": Format("docs", "pst ost", open=open_outlook_store, sniff=is_outlook_store, header=b"!BDN"),
     "restructuredtext": Format("docs", "rst rest", Decoded(extract_restructuredtext)),
-    "subtitles": Format("docs", "srt vtt sbv"),
+    "rtf": Format("docs", "rtf", open=open_rtf, sniff=is_rtf, header=b"{\\rtf", version=2),
+    "subtitles": Format("docs", "srt vtt sbv", Decoded(extract_subtitles), opening=_SUBTITLES),
     "svg": Format("docs", "svg", Decoded(extract_svg), opening=_SVG),
     "text": Format(
         "docs",
@@ -265,7 +154,9 @@ FORMATS: Final[dict[str, Format]] = {
         aliases="plain plaintext",
     ),
     "textile": Format("docs", "textile"),
+    "tnef": Format("docs", "tnef", open=open_winmail, sniff=is_winmail, header=b"\x78\x9f\x3e\x22", aliases="winmail"),
     "typst": Format("docs", "typ", Decoded(extract_markup)),
+    "vsdx": Format("docs", "vsdx vsdm vstx vstm vssx vssm", open=open_ooxml, sniff=is_vsdx, header=_ZIP_HEADER),
     "wiki": Format("docs", "wiki mediawiki", Decoded(extract_markup)),
     "csv": Format("data", "csv", Decoded(extract_rows)),
     "diff": Format("data", "diff patch rej", opening=_DIFF),
@@ -290,9 +181,14 @@ FORMATS: Final[dict[str, Format]] = {
     ),
     "jsonl": Format("data", "jsonl ndjson"),
     "log": Format("data", "log"),
+    "ods": Format("data", "ods ots fods", open=open_odf, sniff=is_ods, header=_ZIP_HEADER, version=2),
     "properties": Format("data", "properties"),
     "toml": Format("data", "toml", Decoded(extract_tables), names="cargo.lock poetry.lock uv.lock pdm.lock pipfile"),
     "tsv": Format("data", "tsv tab", Decoded(extract_rows)),
+    # Whatever else is an OLE file is taken for a workbook until it is read: no name, or a wrong one, tells what it is.
+    "xls": Format("data", "xls xlt xlw", extract_ole, is_isolated=True, sniff=is_ole, header=_OLE_HEADER),
+    "xlsb": Format("data", "xlsb", extract_xlsb, is_isolated=True, sniff=is_xlsb, header=_ZIP_HEADER),
+    "xlsx": Format("data", "xlsx xlsm xltx xltm xlam", open=open_ooxml, sniff=is_xlsx, header=_ZIP_HEADER, version=2),
     "xml": Format(
         "data",
         "xml xsd xsl xslt rss atom plist csproj fsproj vbproj vcxproj props targets resx xaml wsdl pom "
@@ -305,4 +201,30 @@ FORMATS: Final[dict[str, Format]] = {
         Decoded(extract_yaml),
         names=".clang-format .clang-tidy .clangd .yamllint .ansible-lint",
     ),
+    "gif": Format("media", "gif", extract_image, sniff=is_gif, header=b"GIF8"),
+    "jpeg": Format("media", "jpg jpeg jpe jfif", extract_image, sniff=is_jpeg, header=b"\xff\xd8\xff", version=2),
+    "png": Format("media", "png", extract_image, sniff=is_png, header=b"\x89PNG\r\n", version=2),
+    "tiff": Format("media", "tif tiff", extract_image, sniff=is_tiff, header=(b"II*\0", b"MM\0*"), version=2),
+    "webp": Format("media", "webp", extract_image, sniff=is_webp, header=b"RIFF", version=2),
+    "aiff": Format("media", "aif aiff aifc", open=open_audio, sniff=is_aiff, header=b"FORM"),
+    "flac": Format("media", "flac", open=open_audio, sniff=is_flac, header=b"fLaC"),
+    "m4a": Format("media", "m4a m4b m4r", open=open_audio, sniff=is_mp4, header=b"ftypM4", header_at=4),
+    "mp3": Format("media", "mp3 mp2", open=open_audio, sniff=is_mp3, header=b"ID3"),
+    "ogg": Format("media", "ogg oga opus spx", open=open_audio, sniff=is_ogg, header=b"OggS"),
+    "wav": Format("media", "wav", open=open_audio, sniff=is_wav, header=b"RIFF"),
+    "wma": Format("media", "wma", open=open_audio, sniff=is_asf, header=b"\x30\x26\xb2\x75"),
+    # Documents that are packed, too, have their rows above.
+    "zip": Format("archives", "zip", open=open_zip, sniff=is_zip, header=b"PK\3\4"),
+    "tar": Format("archives", "tar", open=open_tar, sniff=is_tar, header=b"ustar", header_at=257),
+    "gzip": Format("archives", "gz tgz taz", open=open_gzip, sniff=is_gzip, header=b"\x1f\x8b"),
+    "bzip2": Format("archives", "bz2 tbz tbz2", open=open_bzip2, sniff=is_bzip2, header=b"BZh"),
+    "xz": Format("archives", "xz txz", open=open_xz, sniff=is_xz, header=b"\xfd7zXZ"),
+    "7z": Format("archives", "7z", open=open_seven_zip, sniff=is_seven_zip, header=b"7z\xbc\xaf"),
 }
+
+PICTURED: Final = frozenset(
+    kind
+    for kind, one in FORMATS.items()
+    if one.open is open_ooxml or one.open is open_odf or (one.extract is extract_image and kind != "gif")
+)
+"""The kinds whose pictures may be read: those that are pictures, and those that have pictures as members."""

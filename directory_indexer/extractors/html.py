@@ -12,19 +12,32 @@ from functools import lru_cache
 from typing import Final
 
 from directory_indexer.extractors.document import Document
+from directory_indexer.extractors.html_metadata import metadata_of_page
 from directory_indexer.extractors.outline import Heading, one_line, sections_of
 
 
 def extract_html(text: str, kind: str) -> Document:
     """Keep the visible text of a page; only that of its main part where the page says which that is."""
     page = _main_part(text) or _Page(text, dropped=_UNSEEN).read(0, len(text))
-    return Document(page.text, kind, _title_of(text), sections_of(page.headings))
+    return Document(page.text, kind, title_of(text), sections_of(page.headings), metadata=metadata_of_page(text))
 
 
 def extract_svg(text: str, kind: str) -> Document:
     """Keep what is written in a drawing: its labels, title and descriptions."""
     page = _Page(text, dropped=frozenset({"metadata"})).read(0, len(text))
-    return Document(page.text, kind, _title_of(text), sections_of(page.headings))
+    return Document(page.text, kind, title_of(text), sections_of(page.headings))
+
+
+def main_part(text: str) -> str:
+    """Give the source of the part of a page that it says is its main one; the whole source where it says none."""
+    opening = _MAIN.search(text) or _opening_with_main_role(text)
+    return text[opening.start() : _end_of_element(text, opening)] if opening else text
+
+
+def title_of(text: str) -> str:
+    """Give the title of a page; "" where it has none."""
+    found = _TITLE.search(text[:_TITLE_WITHIN])
+    return one_line(html.unescape(found[1])) if found else ""
 
 
 def _main_part(text: str) -> _Page | None:
@@ -53,11 +66,6 @@ def _end_of_element(text: str, opening: re.Match[str]) -> int:
         if depth == 0:
             return tag.start()
     return len(text)
-
-
-def _title_of(text: str) -> str:
-    found = _TITLE.search(text[:_TITLE_WITHIN])
-    return one_line(html.unescape(found[1])) if found else ""
 
 
 class _Page:
@@ -89,7 +97,7 @@ class _Page:
         source = self._source
         self._write_lines(0, start)
         position = start
-        for token in _TOKEN.finditer(source, start, end):
+        for token in TOKEN.finditer(source, start, end):
             token_start, token_end = token.span()
             if token_start > position:
                 self._read_text(position, token_start)
@@ -110,7 +118,7 @@ class _Page:
             return
         text = self._source[start:end]
         if "&" in text:
-            text = _ENTITY.sub(_decoded, text)
+            text = decoded(text)
         if not self._is_verbatim:
             text = self._collapsed(text)
         if text == " ":
@@ -176,8 +184,9 @@ class _Page:
             self._last = piece[-1]
 
 
-def _decoded(entity: re.Match[str]) -> str:
-    return _character(entity[0])
+def decoded(text: str) -> str:
+    """Put characters in the place of their entities."""
+    return _ENTITY.sub(lambda entity: _character(entity[0]), text)
 
 
 @lru_cache(maxsize=1024)
@@ -200,7 +209,7 @@ _BLOCKS: Final = frozenset(
 # Quotes count only behind an equals sign, as in the HTML standard; possessive, so that no text is read twice.
 _ATTRIBUTES: Final = r"(?:[^>=]++|=\s*+(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z))?)*+(?:>|\Z)"
 _RAW_ELEMENTS: Final = r"(?=[iInNsStTxX])(?P<raw>(?i:script|style|textarea|iframe|noembed|noframes|xmp))(?=[\s/>])"
-_TOKEN: Final = re.compile(
+TOKEN: Final = re.compile(
     r"<(?:"
     rf"{_RAW_ELEMENTS}{_ATTRIBUTES}[\s\S]*?(?:</(?i:(?P=raw))[^>]*+>?|\Z)"
     rf"|(?P<end>/?)(?P<name>[a-zA-Z][^\s/>]*+){_ATTRIBUTES}"
@@ -208,6 +217,8 @@ _TOKEN: Final = re.compile(
     r"|[!?][^>]*+(?:>|\Z)"
     r")"
 )
+"""A tag with its `name`, and with an `end` if it closes an element; or an element of code, whole; or a comment."""
+
 _MAIN: Final = re.compile(r"<(main)(?=[\s>])", re.IGNORECASE)
 _MAIN_ROLE: Final = re.compile(r"\brole\s*=\s*[\"']?main\b", re.IGNORECASE)
 _ANY_OPENING: Final = re.compile(r"<([a-zA-Z][\w-]{0,40})")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Final
+from typing import Final, get_args
 
+from directory_indexer.extractors.format import Group
 from directory_indexer.extractors.formats import FORMATS
 
 GROUPS: Final[dict[str, frozenset[str]]] = {
-    group: frozenset(kind for kind, one in FORMATS.items() if one.group == group) for group in ("code", "docs", "data")
+    group: frozenset(kind for kind, one in FORMATS.items() if one.group == group) for group in get_args(Group)
 }
 
 

@@ -11,16 +11,17 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from directory_indexer.extractors.document import Document
+from directory_indexer.extractors.document import Document, Metadata
+from directory_indexer.extractors.front_matter import FrontMatter, read_front_matter
 from directory_indexer.extractors.outline import Heading, one_line, sections_of
 
 
 def extract_markdown(text: str, kind: str) -> Document:
     """Find the headings of a Markdown text, which stays as it is, front matter included."""
-    matter = _FRONT_MATTER.match(text[:_MAX_FRONT_MATTER])
-    headings = tuple(markdown_headings(text, start=matter.end() if matter else 0))
-    title = _front_matter_title(matter[0]) if matter else ""
-    return Document(text, kind, title or title_of(headings), sections_of(headings))
+    matter = read_front_matter(text) or FrontMatter(0, "", Metadata())
+    headings = tuple(markdown_headings(text, start=matter.end))
+    title = matter.title or title_of(headings)
+    return Document(text, kind, title, sections_of(headings), metadata=matter.metadata)
 
 
 def markdown_headings(text: str, *, start: int = 0) -> Iterator[Heading]:
@@ -58,11 +59,6 @@ def title_of(headings: tuple[Heading, ...]) -> str:
     return next((heading.title for heading in headings if heading.level == 1), "")
 
 
-def _front_matter_title(matter: str) -> str:
-    found = _MATTER_TITLE.search(matter)
-    return one_line(found[1].strip().strip("\"'")) if found else ""
-
-
 def _underlined(text: str, underline: re.Match[str], block_start: int) -> Heading | None:
     end = underline.start() - 1
     start = max(text.rfind("\n", block_start, max(end, block_start)) + 1, block_start)
@@ -92,10 +88,6 @@ def _end_of_html(text: str, opening: re.Match[str]) -> int:
     end = text.find(closing, opening.end())
     return len(text) if end < 0 else end + len(closing)
 
-
-_MAX_FRONT_MATTER: Final = 65_536
-_FRONT_MATTER: Final = re.compile(r"(---|\+\+\+)[ \t]*\n.*?^(?:\1|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
-_MATTER_TITLE: Final = re.compile(r"^title[ \t]*[:=][ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
 
 _CONTAINER: Final = r"(?:(?:[-*+>]|\d{1,9}[.)])[ \t]+)*+"
 _BLOCK: Final = re.compile(

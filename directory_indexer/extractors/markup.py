@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from directory_indexer.extractors.document import Document
+from directory_indexer.extractors.document import Document, Metadata
+from directory_indexer.extractors.front_matter import KINDS_WITH_KEYWORDS, read_keywords
 from directory_indexer.extractors.outline import Heading, one_line, sections_of
 
 
@@ -16,7 +17,8 @@ def extract_markup(text: str, kind: str) -> Document:
     headings = tuple(_headings(text, syntax))
     found = syntax.title.search(text, 0, _TITLE_WITHIN)
     title = syntax.clean(" ".join(filter(None, found.groups()))) if found else ""
-    return Document(text, kind, title, sections_of(headings))
+    metadata = read_keywords(text, kind) if kind in KINDS_WITH_KEYWORDS else Metadata()
+    return Document(text, kind, title, sections_of(headings), metadata=metadata)
 
 
 class _Syntax(NamedTuple):

@@ -6,10 +6,12 @@ A name decides before content, for it is what the author says; content decides w
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from directory_indexer.extractors.formats import FORMATS, Format
+from directory_indexer.extractors.external import AddedFormat
+from directory_indexer.extractors.format import Format
+from directory_indexer.extractors.formats import FORMATS
 from directory_indexer.extractors.kinds import kind_for_alias
 from directory_indexer.paths import FilePath
 
@@ -26,6 +28,25 @@ def kind_of(path: FilePath, content: bytes) -> str:
     return _kind_by_name(name, ascii_head) or _kind_by_content(ascii_head.lstrip(_BYTE_ORDER_MARKS)) or PLAIN
 
 
+def format_of(path: FilePath, content: bytes, added: Sequence[AddedFormat] = ()) -> tuple[str, Format]:
+    """Give the kind of a file and its format, of which the configuration may have added some."""
+    if one := _added(path, added):
+        return one.kind, one.format
+    kind = kind_of(path, content)
+    return kind, FORMATS[kind]
+
+
+def expected_format(path: FilePath, added: Sequence[AddedFormat] = ()) -> Format:
+    """Give the format that a file should have by its name, before it is read."""
+    one = _added(path, added)
+    return one.format if one else FORMATS[expected_kind(path)]
+
+
+def _added(path: FilePath, added: Sequence[AddedFormat]) -> AddedFormat | None:
+    name = _lower_name(path) if added else ""
+    return next((one for one in added if one.has(name)), None)
+
+
 def expected_kind(path: FilePath) -> str:
     """Name the kind that a file should be by its name, before it is read."""
     name = _lower_name(path)
@@ -38,9 +59,9 @@ def _lower_name(path: FilePath) -> str:
 
 
 def _binary_kind(name: str, head: bytes) -> str | None:
-    for kind, suffixes, header, sniff in _BINARY:
+    for kind, suffixes, header, header_at, sniff in _BINARY:
         is_named = name.endswith(suffixes)
-        if (is_named or head.startswith(header)) and sniff(head, is_named):
+        if (is_named or head.startswith(header, header_at)) and sniff(head, is_named):
             return kind
     return None
 
@@ -157,7 +178,7 @@ def _by_word(words_of: Callable[[Format], str]) -> dict[str, str]:
 
 
 _BINARY: Final = tuple(
-    (kind, tuple(f".{suffix}" for suffix in one.suffixes.split()), one.header, one.sniff)
+    (kind, tuple(f".{suffix}" for suffix in one.suffixes.split()), one.header, one.header_at, one.sniff)
     for kind, one in FORMATS.items()
     if one.sniff
 )

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-from directory_indexer.errors import SkipFileError
+import io
+from collections.abc import Sequence
+
+from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors.budget import Budget
 from directory_indexer.extractors.decoding import decode
 from directory_indexer.extractors.document import Document
-from directory_indexer.extractors.formats import FORMATS
+from directory_indexer.extractors.external import AddedFormat
 from directory_indexer.extractors.plain import extract_plain
-from directory_indexer.extractors.recognition import kind_of
+from directory_indexer.extractors.recognition import format_of, kind_of
 from directory_indexer.files import SkipReason
 from directory_indexer.paths import FilePath
 
 
-def extract(content: bytes, path: FilePath) -> Document:
-    """Turn the bytes of the file at `path` into a document.
+def extract(
+    content: bytes, path: FilePath, budget: Budget | None = None, added: Sequence[AddedFormat] = ()
+) -> Document:
+    """Turn the bytes of the file at `path` into a document; a member of a container shares the budget of that.
 
     Raises:
         SkipFileError: there is nothing to index: no byte, no text, or no bytes that are text.
-        ExtractionError: the file is damaged.
+        ExtractionError: the file is damaged, or has no text of its own.
 
     """
     if not content:
         raise SkipFileError(SkipReason.EMPTY, "the file is empty")
-    kind = kind_of(path, content)
-    return _with_text(FORMATS[kind].extract(content, kind, Budget()))
+    budget = budget or Budget()
+    kind, one = format_of(path, content, added)
+    if one.open is None:
+        return require_text(one.extract(content, kind, budget))
+    document = one.open(io.BytesIO(content), kind, budget).document
+    if document is None:
+        raise ExtractionError("it is a container: name a file in it, as in archive.zip!/report.docx")
+    return require_text(document)
 
 
 def extract_as_text(content: bytes, path: FilePath) -> Document:
@@ -34,10 +45,15 @@ def extract_as_text(content: bytes, path: FilePath) -> Document:
         SkipFileError: there is no text.
 
     """
-    return _with_text(extract_plain(decode(content), kind_of(path, content)))
+    return require_text(extract_plain(decode(content), kind_of(path, content)))
 
 
-def _with_text(document: Document) -> Document:
-    if not document.text or document.text.isspace():
+def require_text(document: Document) -> Document:
+    """Give a document that has text, or pictures of text.
+
+    Raises:
+        SkipFileError: it has none.
+    """
+    if not document.scans and (not document.text or document.text.isspace()):
         raise SkipFileError(SkipReason.NO_TEXT, "the file holds no text")
     return document

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from directory_indexer.extractors.document import Document
+from directory_indexer.extractors.front_matter import read_keywords
 from directory_indexer.extractors.markdown import title_of
 from directory_indexer.extractors.outline import Heading, one_line, sections_of
 
@@ -17,7 +18,7 @@ from directory_indexer.extractors.outline import Heading, one_line, sections_of
 def extract_restructuredtext(text: str, kind: str) -> Document:
     """Find the section titles of a reStructuredText, which stays as it is."""
     headings = tuple(_headings(text))
-    return Document(text, kind, title_of(headings), sections_of(headings))
+    return Document(text, kind, title_of(headings), sections_of(headings), metadata=read_keywords(text, kind))
 
 
 def _headings(text: str) -> Iterator[Heading]:

@@ -112,7 +112,7 @@ class Migration:
         for batch in _batches(missing):
             if run.must_stop:
                 break
-            vectors = self._source.vectors(plan.base, batch)
+            vectors = self._source.at(plan.base).vectors(batch)
             points = snapshot.vectors.points(vectors)
             plan = self._marked(plan, self._target.merge(plan.generation, deletes=(), upserts=points))
             n_copied += len(points)
@@ -123,7 +123,7 @@ class Migration:
         """Look what was copied before; if the target has lost it, start over."""
         try:
             self._target.prepare(plan.generation)
-            return plan, set(self._target.ids(plan.generation))
+            return plan, set(self._target.at(plan.generation).ids())
         except (VectorsLostError, GenerationGoneError):
             self._target.prepare(0)
             return replace(plan, generation=0), set()
@@ -139,7 +139,7 @@ class Migration:
 
     def _verified(self, plan: _Plan, wanted: set[ChunkId]) -> tuple[int, int]:
         """Count the vectors and ask both stores the same; give how many hits are as near, and of how many."""
-        n_there = self._target.count(plan.generation)
+        n_there = self._target.at(plan.generation).count()
         if n_there != len(wanted):
             raise VectorStoreError(
                 f"{self._where} has {n_there} vectors in place of {len(wanted)}",
@@ -160,11 +160,11 @@ class Migration:
     def _answers(self, plan: _Plan, wanted: set[ChunkId]) -> Iterator[tuple[list[VectorHit], list[VectorHit]]]:
         samples = sorted(wanted)[:: max(len(wanted) // _N_QUERIES, 1)][:_N_QUERIES]
         everywhere = VectorScope()
-        for query in self._source.vectors(plan.base, samples).values():
-            before = self._source.search(plan.base, query, scope=everywhere, limit=_N_HITS)
+        for query in self._source.at(plan.base).vectors(samples).values():
+            before = self._source.at(plan.base).search(query, scope=everywhere, limit=_N_HITS)
             # The source still has what was deleted since its last merge.
             before = [hit for hit in before if hit.chunk_id in wanted]
-            yield before, self._target.search(plan.generation, query, scope=everywhere, limit=len(before) or 1)
+            yield before, self._target.at(plan.generation).search(query, scope=everywhere, limit=len(before) or 1)
 
     def _name(self, plan: _Plan) -> None:
         with self._docstore.transaction() as transaction:
@@ -201,6 +201,6 @@ def prepare_migration(
         docstore=docstore,
         source=embedded if to_server else server,
         target=server if to_server else embedded,
-        where=f"{url}, collection '{stores.collection(line)}'" if to_server else str(stores.path),
+        where=f"{url}, collection '{stores.collection(line)}'" if to_server else str(stores.on_disk.path),
         lock_path=lock_path,
     )

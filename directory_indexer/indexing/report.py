@@ -12,17 +12,26 @@ from directory_indexer.paths import FilePath
 
 
 class EmbeddingEstimate(NamedTuple):
-    """About how many tokens a run would embed, with what, and what it would redo because of another way."""
+    """About how many tokens a run would embed, with what, and what it would redo because of another way.
+
+    `n_pages` wait for OCR, and `pages_cost` says what a service that reads them counts, if one is configured. Pages of
+    files that are still to be read are in neither.
+    """
 
     space_name: str
     n_tokens: int
     redone: tuple[str, ...] = ()
+    n_pages: int = 0
+    pages_cost: str = ""
 
 
 class IndexReport(NamedTuple):
     """What an index run has done so far. Files seen = added + changed + moved + unchanged + skipped + failed.
 
     `n_masked` counts the secrets that were masked in the texts of files that were read.
+
+    `n_pages` are pages that OCR is done with; others wait, and `ocr_advice` says for what. `ocr_refusals` are reasons
+    of the service that is configured, with the number of pages; of all pages in the index so many are unreadable.
 
     `refused` are chunks that stay without a vector because the provider takes everything but them; `unavailable` says
     why chunks wait for a provider that takes nothing.
@@ -48,6 +57,12 @@ class IndexReport(NamedTuple):
     n_truncated: int = 0
     refused: tuple[FileFailure, ...] = ()
     unavailable: str = ""
+    n_pages: int = 0
+    n_pages_waiting: int = 0
+    n_pages_unreadable: int = 0
+    ocr_advice: str = ""
+    ocr_usage: str = ""
+    ocr_refusals: tuple[tuple[str, int], ...] = ()
     unavailable_roots: tuple[FilePath, ...] = ()
 
     def plus(self, **more: Any) -> IndexReport:

@@ -7,12 +7,16 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, Verb
 from directory_indexer.docstore.store import DocStore
+from directory_indexer.errors import LockedError
+from directory_indexer.lock import write_lock
 from directory_indexer.paths import FilePath, display, file_path
 
 _HEARTBEAT_SECONDS = 0.5
+_LATER = "run the same command again later, or with --wait; dirindex status shows how far it is"
 
 
 class Run:
@@ -54,6 +58,34 @@ class Run:
             self._written_at = now
             with self._docstore.transaction() as transaction:
                 transaction.runs.update(self._run_id, progress)
+
+
+@contextlib.contextmanager
+def writing(
+    docstore: DocStore,
+    lock_path: Path,
+    *,
+    listener: Callable[[RunProgress], None] = lambda _: None,
+    stop_reason: Callable[[], Outcome | None] = lambda: None,
+    wait: bool = True,
+) -> Iterator[None]:
+    """Hold the write lock; while another process has it, tell the user which one.
+
+    Raises:
+        LockedError: another process holds it, and nobody waits for it any more.
+    """
+
+    def while_waiting() -> None:
+        listener(RunProgress(Phase.WAITING, waits_for=who_writes(docstore)))
+        if stop_reason() is not None:
+            raise LockedError("still waiting when told to stop")
+
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(write_lock(lock_path, wait=wait, on_wait=while_waiting))
+        except LockedError as error:
+            raise LockedError(who_writes(docstore), hint=_LATER) from error
+        yield
 
 
 def who_writes(docstore: DocStore) -> str:

@@ -10,21 +10,25 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from directory_indexer.docstore.file_rows import Place
 from directory_indexer.docstore.runs import Phase, RunProgress
-from directory_indexer.docstore.store import DocStore, Transaction
+from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import DirIndexError, ProviderError, VectorStoreError
-from directory_indexer.files import FileFailure, SkippedFile
-from directory_indexer.ids import ContentHash
+from directory_indexer.files import FileFailure, SkipReason
+from directory_indexer.indexing.batch import Batch
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import IndexReport
 from directory_indexer.indexing.runs import Run
+from directory_indexer.indexing.tally import Tally
 from directory_indexer.lazy import lazily
-from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest, UnchangedFile, outcome_path
-from directory_indexer.paths import FilePath, lies_in
+from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, ParseRequest
+from directory_indexer.paths import lies_in
 
 with lazily:
+    from directory_indexer.indexing.recogniser import DocumentToRead, Recogniser
     from directory_indexer.indexing.vectorizer import Vectorizer
-    from directory_indexer.parsing.parse import ParseOutcome, ParsePolicy, parse_all
+    from directory_indexer.parsing.parse import parse_all
+    from directory_indexer.parsing.policy import ParsePolicy
 
 
 _BATCH_CHUNKS = 512
@@ -62,19 +66,33 @@ class Updater:
                 with self._docstore.transaction() as transaction:
                     transaction.directories.complete(directory_id)
 
+    def recognise_pages(self, recogniser: Recogniser, *, most_pages: int | None) -> None:
+        """Have pages read that are pictures, until none waits, a service fails, or the run must stop."""
+        if recogniser.counts().n_failed and most_pages != 0:
+            self._attempt(recogniser.try_again)
+        total = recogniser.counts().n_waiting
+        if total and not self._run.must_stop:
+            self._progress = self._progress._replace(phase=Phase.RECOGNISING, pages_total=total)
+            self._run.report(self._progress)
+            self._attempt(partial(self._recognise, recogniser, most_pages))
+            recogniser.prune()
+        counts = recogniser.counts()
+        self.report = self.report.plus(n_pages_waiting=counts.n_waiting, n_pages_unreadable=counts.n_failed)
+        self.report = self.report._replace(ocr_advice=recogniser.reading.advice() if counts.n_waiting else "")
+
     def update_meaning(self) -> None:
         """Embed what waits, until all is searchable by meaning, a service fails, or the run must stop."""
-        state = self._vectorizer.state()
+        state = self._vectorizer.merger.state()
         total = state.n_waiting
         self._progress = self._progress._replace(phase=Phase.EMBEDDING, chunks_total=total)
         if total and not self._run.must_stop:
             self._attempt(self._embed)
             n_tokens, n_truncated = self._vectorizer.usage
             self.report = self.report.plus(n_tokens=n_tokens, n_truncated=n_truncated)
-            state = self._vectorizer.state()
-        state = self._vectorizer.complete_switch(state)
+            state = self._vectorizer.merger.state()
+        state = self._vectorizer.spaces.complete_switch(state)
         self._run.report(self._progress._replace(phase=Phase.MERGING))
-        self._attempt(partial(self._vectorizer.merge_if_due, state))
+        self._attempt(partial(self._vectorizer.merger.merge_if_worth_it, state))
         self.report = self.report.plus(n_pending=total - self._progress.chunks_done)
 
     def _attempt(self, work: Callable[[], None]) -> None:
@@ -100,83 +118,82 @@ class Updater:
         gone = [*plan.removed, *plan.resolved]
         for start in range(0, len(gone), self._batch_files):
             with self._docstore.transaction() as transaction:
-                transaction.files.remove(gone[start : start + self._batch_files])
+                n_members = transaction.files.remove(gone[start : start + self._batch_files])
+            self.report = self.report.plus(n_removed=n_members)
         with self._docstore.transaction() as transaction:
             transaction.directories.set_mounts(directory_id, plan.mounts)
             for skipped in plan.skipped:
-                transaction.files.put_skipped(directory_id, skipped, recipe=self._recipe)
+                transaction.files.put_skipped(Place(directory_id), skipped, recipe=self._recipe)
             for failure in plan.failures:
                 if lies_in(failure.path, plan.directory):
-                    transaction.files.put_failure(directory_id, failure, recipe=self._recipe)
+                    transaction.files.put_failure(Place(directory_id), failure, recipe=self._recipe)
 
     def _read(self, plans: Sequence[tuple[int, Plan]]) -> None:
         requests = [request for _, plan in plans for request in plan.requests]
         directory_ids = {request.source.path: id_ for id_, plan in plans for request in plan.requests}
-        gone = Counter(digest for _, plan in plans for digest in plan.removed_hashes)
-        changed = frozenset().union(*(plan.changed for _, plan in plans))
+        tally = Tally(plan for _, plan in plans)
         self._progress = RunProgress(
             Phase.READING,
             files_total=len(requests),
             bytes_total=sum(request.source.size for request in requests),
             n_failed=self.report.n_failed,
         )
-        batch: list[ParseOutcome] = []
-        for outcome in self._parsed(requests):
-            batch.append(outcome)
-            self._count(outcome, gone, is_known=outcome_path(outcome) in changed)
-            if len(batch) >= self._batch_files or _n_chunks(batch) >= _BATCH_CHUNKS:
-                self._commit(batch, directory_ids)
-                batch = []
-        self._commit(batch, directory_ids)
+        batch = Batch(directory_ids, recipe=self._recipe)
+        for result in self._parsed(requests):
+            if isinstance(result, MemberOutcomes):
+                self.report = tally.with_members(self.report, result)
+                batch.add_members(result)
+            else:
+                self.report = tally.with_file(self.report, result)
+                batch.add(result)
+                self._progress = self._progress._replace(
+                    files_done=self._progress.files_done + 1, bytes_done=self._progress.bytes_done + _n_bytes(result)
+                )
+            self._progress = self._progress._replace(n_failed=self.report.n_failed)
+            if batch.n_files >= self._batch_files or batch.n_chunks >= _BATCH_CHUNKS:
+                self._commit(batch)
+        self._commit(batch)
 
-    def _parsed(self, requests: Sequence[ParseRequest]) -> Iterator[ParseOutcome]:
+    def _recognise(self, recogniser: Recogniser, most_pages: int | None) -> None:
+        refusals = Counter[str]()
+        for step in recogniser.work_off(most_pages=most_pages, must_stop=lambda: self._run.must_stop):
+            self.report = self.report._replace(ocr_usage=step.usage)
+            if step.refusal:
+                refusals[step.refusal] += 1
+                self.report = self.report._replace(ocr_refusals=tuple(refusals.most_common()))
+            self._read_again(step.documents)
+            self._progress = self._progress._replace(pages_done=self._progress.pages_done + step.n_pages)
+            self.report = self.report.plus(n_pages=step.n_pages)
+            self._run.report(self._progress)
+
+    def _read_again(self, documents: Sequence[DocumentToRead]) -> None:
+        """Read files that were counted already, with what was read on their pages."""
+        directory_ids = {one.request.source.path: one.directory_id for one in documents}
+        skipped = {one.request.source.path for one in documents if one.was_skipped}
+        batch = Batch(directory_ids, recipe=self._recipe)
+        for result in self._parsed([one.request for one in documents]):
+            if isinstance(result, MemberOutcomes):
+                batch.add_members(result)
+                continue
+            batch.add(result)
+            if isinstance(result, ParsedFile):
+                self.report = self.report.plus(n_chunks=len(result.chunks))
+            if isinstance(result, ParsedFile) and result.source.path in skipped:
+                self.report = self.report.plus_skipped(Counter({SkipReason.NO_TEXT: -1})).plus(n_added=1)
+            elif isinstance(result, FileFailure):
+                self.report = self.report.plus(failures=(result,))
+        self._commit(batch)
+
+    def _parsed(self, requests: Sequence[ParseRequest]) -> Iterator[ParseOutcome | MemberOutcomes]:
         if requests:
             yield from parse_all(requests, self._parse_policy(), must_stop=lambda: self._run.must_stop)
 
-    def _count(self, outcome: ParseOutcome, gone: Counter[ContentHash], *, is_known: bool) -> None:
-        self.report = self._counted(outcome, gone, is_known=is_known)
-        self._progress = self._progress._replace(
-            files_done=self._progress.files_done + 1,
-            bytes_done=self._progress.bytes_done + _n_bytes(outcome),
-            n_failed=self.report.n_failed,
-        )
-
-    def _counted(self, outcome: ParseOutcome, gone: Counter[ContentHash], *, is_known: bool) -> IndexReport:
-        match outcome:
-            case UnchangedFile():
-                return self.report.plus(n_unchanged=1)
-            case SkippedFile():
-                return self.report.plus_skipped(Counter([outcome.reason]))
-            case FileFailure():
-                return self.report.plus(failures=(outcome,))
-            case ParsedFile():
-                read = self.report.plus(
-                    n_chunks=len(outcome.chunks), n_masked=outcome.n_masked, n_bytes=outcome.source.size
-                )
-                if is_known:
-                    return read.plus(n_changed=1)
-                if not gone[outcome.hash]:
-                    return read.plus(n_added=1)
-                gone[outcome.hash] -= 1
-                return read.plus(n_moved=1, n_removed=-1)
-
-    def _commit(self, batch: Sequence[ParseOutcome], directory_ids: dict[FilePath, int]) -> None:
-        if batch:
+    def _commit(self, batch: Batch) -> None:
+        if batch.n_files:
             with self._docstore.transaction() as transaction:
-                for outcome in batch:
-                    self._put(transaction, directory_ids[outcome_path(outcome)], outcome)
+                n_gone = batch.write(transaction)
+            self.report = self.report.plus(n_removed=n_gone)
         self._run.report(self._progress)
-
-    def _put(self, transaction: Transaction, directory_id: int, outcome: ParseOutcome) -> None:
-        match outcome:
-            case ParsedFile():
-                transaction.files.put(directory_id, outcome, recipe=self._recipe)
-            case SkippedFile():
-                transaction.files.put_skipped(directory_id, outcome, recipe=self._recipe)
-            case FileFailure():
-                transaction.files.put_failure(directory_id, outcome, recipe=self._recipe)
-            case UnchangedFile():
-                transaction.files.renew_stamps([outcome])
 
     def _embed(self) -> None:
         self._run.report(self._progress)
@@ -189,10 +206,6 @@ class Updater:
 def explained(error: DirIndexError) -> str:
     """Say in one sentence what is wrong and what to do."""
     return f"{error.message}: {error.hint}" if error.hint else error.message
-
-
-def _n_chunks(batch: Sequence[ParseOutcome]) -> int:
-    return sum(len(outcome.chunks) for outcome in batch if isinstance(outcome, ParsedFile))
 
 
 def _n_bytes(outcome: ParseOutcome) -> int:

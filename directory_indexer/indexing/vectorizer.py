@@ -16,12 +16,12 @@ from directory_indexer.docstore.embedding_queue import PendingChunk
 from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.docstore.vectors import EmbeddedChunk
 from directory_indexer.embedders import Embedder
-from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
-from directory_indexer.errors import ProviderError, VectorsLostError, VectorStoreError
+from directory_indexer.embedders.space import EmbeddingUsage
+from directory_indexer.errors import VectorStoreError
 from directory_indexer.files import FileFailure, Stage
-from directory_indexer.fingerprint import Fingerprint
-from directory_indexer.ids import ContentHash, content_hash
-from directory_indexer.indexing.vector_state import VectorState, vector_state
+from directory_indexer.ids import ContentHash
+from directory_indexer.indexing.merger import Merger
+from directory_indexer.indexing.switching import Spaces
 from directory_indexer.lazy import lazily
 from directory_indexer.vectorstore import VectorPlace, VectorStore
 
@@ -54,25 +54,11 @@ class Vectorizer:
         vectorstore: Callable[[VectorCollection], VectorStore],
         embedder: Callable[[], Embedder],
     ) -> None:
-        self.place = place
+        self.merger = Merger(docstore=docstore, place=place, vectorstore=vectorstore)
+        self.spaces = Spaces(docstore, self.merger)
         self._docstore = docstore
-        self._store_of = vectorstore
         self._embedder = embedder
         self.usage = EmbeddingUsage()
-
-    def state(self) -> VectorState:
-        """Read how the vectors stand."""
-        with self._docstore.snapshot() as snapshot:
-            return vector_state(snapshot, self.place)
-
-    def check(self) -> None:
-        """Make sure that the vector store can take vectors.
-
-        Raises:
-            VectorStoreError: it cannot be reached, or holds other vectors.
-        """
-        state = self.state()
-        self._store_of(state.collection).prepare(state.generation)
 
     def embed_pending(self, *, must_stop: Callable[[], bool] = lambda: False) -> Iterator[Step]:
         """Embed what waits; each step tells what became of a batch, which is then kept.
@@ -81,11 +67,11 @@ class Vectorizer:
             ProviderError: the embedder cannot answer; the batches that it has answered are kept.
             VectorStoreError: the vector store cannot take vectors; the batches that are under way are kept.
         """
-        if not self.state().n_waiting:
+        if not self.merger.state().n_waiting:
             return
         share_heaps()
         embedder = self._embedder()
-        self.adopt(embedder.space)
+        self.spaces.adopt(embedder.space)
         used_before = embedder.usage
         try:
             with contextlib.closing(InFlightBatches(embedder)) as in_flight:
@@ -93,131 +79,6 @@ class Vectorizer:
                 in_flight.raise_failure()
         finally:
             self.usage = _difference(embedder.usage, used_before)
-
-    def adopt(self, space: EmbeddingSpace) -> None:
-        """Remember the space of the first vectors, and hold all later ones to it.
-
-        Raises:
-            ProviderError: the vectors of the index have another length.
-        """
-        with self._docstore.snapshot() as snapshot:
-            known = snapshot.collections.current().space
-        if known is None:
-            with self._docstore.transaction() as transaction:
-                transaction.collections.set_space(space)
-        elif known.dimensions != space.dimensions:
-            raise ProviderError(
-                f"{space.name} makes vectors of {space.dimensions} dimensions, and those of the index have "
-                f"{known.dimensions}: it is another model under the same name",
-                hint="configure the model that made the index, or index into another place with --data-dir",
-            )
-
-    def switch(self, fingerprint: Fingerprint) -> None:
-        """Begin to make all vectors anew in another space; those that are there answer until that is done.
-
-        The fingerprint, which is remembered in the same moment, names the space.
-
-        Raises:
-            VectorStoreError: the vectors that are there cannot be reached.
-        """
-        self.restore_lost()
-        self.merge_all()
-        with self._docstore.snapshot() as snapshot:
-            former, current = snapshot.collections.former(), snapshot.collections.current()
-        name = fingerprint.embedding
-        is_way_back = former is not None and former.space is not None and former.space.name == name
-        with self._docstore.transaction() as transaction:
-            if is_way_back:
-                transaction.collections.switch_back()
-            else:
-                transaction.collections.begin_switch(
-                    f"-{content_hash(name.encode())[:4].hex()}" if current.space else current.suffix
-                )
-            transaction.meta.set("fingerprint", fingerprint.to_json())
-        if former is not None and current.space is not None:
-            self._clear(current)
-
-    def complete_switch(self, state: VectorState) -> VectorState:
-        """Let new vectors answer, and drop those of the former space, if every chunk has got its own.
-
-        Returns how the vectors stand afterwards.
-        """
-        if state.former is not None and state.n_waiting == state.n_refused:
-            with self._docstore.transaction() as transaction:
-                transaction.collections.end_switch()
-            self._clear(state.former)
-            return self.state()
-        if state.left is not None and self.place is VectorPlace.EMBEDDED:
-            self._clear(state.left)
-        return state
-
-    def _clear(self, collection: VectorCollection) -> None:
-        """Drop vectors that answer nothing any more; what cannot be reached stays where it is."""
-        with contextlib.suppress(VectorStoreError):
-            self._store_of(collection).clear()
-
-    def restore_lost(self) -> None:
-        """Let chunks wait for their vectors again if those are not where the database has them.
-
-        While the vector store is away nothing is known to be lost; what needs it later says so.
-        """
-        state = self.state()
-        if not state.generation:
-            return
-        try:
-            self._store_of(state.collection).require_whole(state.generation, n_vectors=state.n_stored)
-        except VectorsLostError:
-            with self._docstore.transaction() as transaction:
-                transaction.vectors.forget_published()
-        except VectorStoreError:
-            return
-
-    def merge_if_due(self, state: VectorState) -> None:
-        """Move pending vectors into the vector store unless they are so few that they may stay."""
-        if state.n_pending + state.n_stale:
-            self._merge(state, at_least=self._store_of(state.collection).keep_pending)
-
-    def merge_all(self) -> None:
-        """Move every pending vector into the vector store, and let it drop every stale point."""
-        self._merge(self.state(), at_least=1)
-
-    def forget_gone(self) -> None:
-        """Move every pending vector into the vector store, and let no vector of a text that is gone stay anywhere."""
-        self.merge_all()
-        with self._docstore.snapshot() as snapshot:
-            former, gone = snapshot.collections.former(), snapshot.stale_points.gone_former()
-            generation = snapshot.collections.answering_generation(self.place)
-        if former is not None and gone:
-            store = self._store_of(former)
-            generation = store.merge(generation, deletes=gone, upserts=())
-            with self._docstore.transaction() as transaction:
-                transaction.vectors.publish_former(self.place, generation)
-            store.discard_others(generation)
-
-    def _merge(self, state: VectorState, *, at_least: int) -> None:
-        """Move pending vectors; `state` is of now, for only the holder of the write lock changes any of it."""
-        if state.n_pending + state.n_needless < max(at_least, 1):
-            return
-        store = self._store_of(state.collection)
-        with self._docstore.snapshot() as snapshot:
-            generation = store.merge(
-                state.generation,
-                deletes=snapshot.stale_points.needless(),
-                upserts=snapshot.vectors.pending_points(),
-            )
-        with self._docstore.transaction() as transaction:
-            transaction.vectors.publish(self.place, generation)
-        store.discard_others(generation)
-
-    def _merge_between(self, in_flight: InFlightBatches) -> None:
-        """Merge when it is time to; if that fails, let what is under way land before the run ends."""
-        if in_flight.has_failed:
-            return
-        try:
-            state = self.state()
-            self._merge(state, at_least=self._store_of(state.collection).merge_at)
-        except VectorStoreError as error:
-            in_flight.fail(error)
 
     def _embed_batches(
         self, in_flight: InFlightBatches, batch_size: int, must_stop: Callable[[], bool]
@@ -232,6 +93,15 @@ class Vectorizer:
             for batch_in_flight, vectors, reasons in in_flight.landed(must_stop):
                 yield self._keep(batch_in_flight, vectors, reasons)
                 self._merge_between(in_flight)
+
+    def _merge_between(self, in_flight: InFlightBatches) -> None:
+        """Merge when it is time to; if that fails, let what is under way land before the run ends."""
+        if in_flight.has_failed:
+            return
+        try:
+            self.merger.merge_if_many()
+        except VectorStoreError as error:
+            in_flight.fail(error)
 
     def _send(self, in_flight: InFlightBatches, after: int, limit: int) -> tuple[int | None, Step]:
         """Take the next batch: keep what is known of it, send off the rest; None when there is no next batch."""
@@ -253,8 +123,8 @@ class Vectorizer:
         twins = snapshot.embedding_queue.embedded_twins([digest for digest in hashes if digest not in known])
         if not twins:
             return known
-        store = self._store_of(snapshot.collections.current())
-        stored = store.vectors(snapshot.collections.generation(self.place), list(twins.values()))
+        store = self.merger.store_of(snapshot.collections.current())
+        stored = store.at(snapshot.collections.generation(self.merger.place)).vectors(list(twins.values()))
         return known | {digest: stored[twin].tobytes() for digest, twin in twins.items() if twin in stored}
 
     def _keep(self, batch_in_flight: InFlightBatch, vectors: Vectors, reasons: dict[ContentHash, str]) -> Step:

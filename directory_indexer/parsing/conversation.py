@@ -8,6 +8,7 @@ import os
 import pickle
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from collections import deque
@@ -17,16 +18,17 @@ from typing import Any, NamedTuple
 
 from directory_indexer.isolation import NEUTRAL_DIRECTORY, isolated_command
 from directory_indexer.parsing.tasks import Limits, Task
-from directory_indexer.parsing.worker import read_frame, write_frame
+from directory_indexer.parsing.worker import PART, read_frame, write_frame
 
 _START_SECONDS = 300.0
 _END_SECONDS = 10.0
 _VARIABLES = (
-    *("LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT"),
+    *("LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT"),
     *("LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH"),
 )
 """What a worker hears of the environment: how text is written, and where libraries are; no keys of services."""
 
+_PLACES = ("TMPDIR", "TEMP", "TMP")
 _FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"})
 _CAN_COUNT_PROCESSOR_TIME = hasattr(signal, "setitimer")
 
@@ -69,7 +71,12 @@ class Worker:
         self._missed_deadline = 0.0
         self._has_ended = False
         self._is_unreadable = False
-        self._process = _start()
+        self._scratch = tempfile.TemporaryDirectory(prefix="dirindex-", ignore_cleanup_errors=True)
+        try:
+            self._process = _start(self._scratch.name)
+        except OSError:
+            self._scratch.cleanup()
+            raise
         self._thread = threading.Thread(target=self._talk, name="worker", daemon=True)
         try:
             self._thread.start()
@@ -150,8 +157,12 @@ class Worker:
             content, all_limits = given
             write_frame(target, content)
             for limits in all_limits:
-                self._deadline = time.monotonic() + limits.clock_seconds
-                self._events.put(Event(self, read_frame(source)))
+                has_more = True
+                while has_more:
+                    self._deadline = time.monotonic() + limits.clock_seconds
+                    result = read_frame(source)
+                    self._events.put(Event(self, result))
+                    has_more = result.startswith(PART)
             self._deadline = time.monotonic() + _START_SECONDS
             self._events.put(Event(self, read_frame(source)))
             self._deadline = math.inf
@@ -162,9 +173,11 @@ class Worker:
                 with contextlib.suppress(OSError):  # what was not sent any more
                     pipe.close()
         self._process.wait()
+        self._scratch.cleanup()
 
 
-def _start() -> subprocess.Popen[bytes]:
+def _start(scratch: str) -> subprocess.Popen[bytes]:
+    """Start a process; what it writes to files goes to a directory that outlives it, and is removed after it."""
     return subprocess.Popen(  # noqa: S603 - this program
         isolated_command("directory_indexer.parsing.worker:work", is_bare=True),
         stdin=subprocess.PIPE,
@@ -172,7 +185,8 @@ def _start() -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
         cwd=NEUTRAL_DIRECTORY,
         # One heap for its two threads: that of another takes 64 MB of its address space.
-        env={"MALLOC_ARENA_MAX": "1"} | {name: os.environ[name] for name in _VARIABLES if name in os.environ},
+        env={name: os.environ[name] for name in _VARIABLES if name in os.environ}
+        | {"MALLOC_ARENA_MAX": "1", **dict.fromkeys(_PLACES, scratch)},
         start_new_session=True,  # Ctrl+C is for this process to see to
         creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
     )

@@ -6,12 +6,15 @@ its path and without waiting for a pipe, and what was opened is looked at again 
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
 import time
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
 
+from directory_indexer.extractors.document import Metadata
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, stamped
 from directory_indexer.nofollow import open_file
 from directory_indexer.paths import exact_text
@@ -25,12 +28,30 @@ _SKIPPED_ERRORS = {
 }
 
 
+class LargeFile(NamedTuple):
+    """A file that is read piece by piece, and the stamp that it had when it was opened, after `seen_ns`."""
+
+    source: SourceFile
+    file: BinaryIO
+    seen_ns: int
+    status: os.stat_result
+
+    @property
+    def is_other(self) -> bool:
+        """Tell whether the file has changed since it was opened."""
+        return _stamp(os.fstat(self.file.fileno())) != _stamp(self.status)
+
+
 class FileContent(NamedTuple):
-    """The bytes of a file and the stamp that they were read under, which was taken after `seen_ns`."""
+    """The bytes of a file and the stamp that they were read under, which was taken after `seen_ns`.
+
+    `inherited` is what the message that it came by says, if it came by one.
+    """
 
     source: SourceFile
     content: bytes
     seen_ns: int
+    inherited: Metadata = Metadata()
 
 
 def read(
@@ -50,6 +71,21 @@ def read(
             return SkippedFile(source.path, reason, source=source)
         return FileFailure(source.path, Stage.READ, _refusal(error))
     return FileFailure(source.path, Stage.READ, "changes while it is read")
+
+
+@contextlib.contextmanager
+def open_large(source: SourceFile, *, follow_symlinks: bool = False) -> Iterator[LargeFile]:
+    """Open a file that is too large to be read as a whole.
+
+    Raises:
+        OSError: it cannot be opened, or is no regular file any more.
+    """
+    descriptor = open_file(exact_text(source.path), follow_links=follow_symlinks)
+    with open(descriptor, "rb") as file:
+        seen_ns, status = time.time_ns(), os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file any more")
+        yield LargeFile(stamped(source.path, status, has_inode=source.inode != 0), file, seen_ns, status)
 
 
 def _refusal(error: OSError) -> str:

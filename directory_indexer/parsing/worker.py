@@ -14,7 +14,7 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from queue import SimpleQueue
 from typing import IO, Any
 
@@ -29,6 +29,10 @@ LENGTH_BYTES = 8
 READY = b"ready"
 NEXT = b"next"
 BYE = b"bye"
+PART = b"+"
+LAST = b"."
+"""How a result begins: part of what an item comes to, or the last of it."""
+
 MAX_FRAME_BYTES = 1 << 30
 
 _N_TASKS = 100
@@ -51,9 +55,11 @@ def work() -> None:
     for number in range(1, _N_TASKS + 1):
         for item, limits in pickle.loads(tasks.get()):  # noqa: S301 - as above
             _limit(limits)
-            result = _result(function, item)
+            for result in _results(function, item):
+                _unlimit()
+                write_frame(target, result)
+                _limit(limits)
             _unlimit()
-            write_frame(target, result)
         is_last = number == _N_TASKS or _address_space() - at_first > _MAX_GROWTH
         write_frame(target, BYE if is_last else NEXT)
         if is_last:
@@ -107,17 +113,33 @@ def _receive(source: IO[bytes], tasks: SimpleQueue[bytes]) -> None:
         os._exit(1)  # nobody waits for a result any more
 
 
-def _result(function: Callable[[Any], object], item: object) -> bytes:
+def _results(function: Callable[[Any], object], item: object) -> Iterator[bytes]:
+    """Pickle what an item comes to; a generator yields it in parts, of which what it returns is the last."""
     try:
-        result = pickle.dumps(function(item), pickle.HIGHEST_PROTOCOL)
-        if len(result) <= MAX_FRAME_BYTES:
-            return result
-        lost = WorkerFailure("could not be handed over (too large)")
+        result = function(item)
+        if isinstance(result, Generator):
+            result = yield from _parts(result)
+        yield LAST + _pickled(result)
     except MemoryError:
-        lost = WorkerFailure(OUT_OF_MEMORY, is_proven=is_memory_limited())
+        yield LAST + pickle.dumps(WorkerFailure(OUT_OF_MEMORY, is_proven=is_memory_limited()))
     except Exception as error:  # noqa: BLE001 - whatever cannot leave the process
-        lost = WorkerFailure(f"could not be handed over ({type(error).__name__})")
-    return pickle.dumps(lost)
+        yield LAST + pickle.dumps(WorkerFailure(f"could not be handed over ({type(error).__name__})"))
+
+
+def _parts(results: Generator[object, None, object]) -> Generator[bytes, None, object]:
+    while True:
+        try:
+            part = next(results)
+        except StopIteration as end:
+            return end.value
+        yield PART + _pickled(part)
+
+
+def _pickled(result: object) -> bytes:
+    content = pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
+    if len(content) < MAX_FRAME_BYTES:
+        return content
+    return pickle.dumps(WorkerFailure("could not be handed over (too large)"))
 
 
 def _let_kernel_decide() -> None:

@@ -1,6 +1,7 @@
 """The workers of one job: what they have in hand, and what becomes of it when one of them is lost.
 
-That costs no more than the item that the worker had in hand: results come one by one, so it is known which that is.
+That costs no more than the item that the worker had in hand: results come one by one, so it is known which that is. An
+item may come to several, of which the last ends it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, Generic
 from directory_indexer.errors import UnavailableError
 from directory_indexer.parsing.conversation import Event, Worker
 from directory_indexer.parsing.tasks import Item, Result, Task, WorkerFailure
-from directory_indexer.parsing.worker import NEXT, READY
+from directory_indexer.parsing.worker import NEXT, PART, READY
 
 _TASKS_PER_WORKER = 2
 _MAX_FAILED_STARTS = 3
@@ -106,7 +107,8 @@ class WorkerPool(Generic[Item, Result]):
         elif content == READY:
             self._n_failed_starts = 0
         elif worker.items:
-            yield worker.items.popleft(), _loaded(content)
+            is_part = content.startswith(PART)
+            yield worker.items[0] if is_part else worker.items.popleft(), _loaded(content[1:])
         else:
             worker.open_next_task()
             if content != NEXT:
@@ -165,5 +167,14 @@ def _loaded(content: bytes) -> Any:
 
 _RECORDS = frozenset(
     f"directory_indexer.{module}"
-    for module in ("files", "extractors.document", "chunker.chunks", "parsing.outcomes", "parsing.tasks")
+    for module in (
+        "files",
+        "scans",
+        "extractors.document",
+        "chunker.chunks",
+        "parsing.outcomes",
+        "parsing.tasks",
+        "ocr.requests",
+        "extractors.pdf.raster",
+    )
 )

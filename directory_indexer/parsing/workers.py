@@ -21,6 +21,7 @@ def run_tasks(
 ) -> Iterator[tuple[Item, Result | WorkerFailure]]:
     """Call `function` with every item, and yield what comes back in the order that it does.
 
+    Where it returns a generator, the item comes back with all that this yields, and then with what it returns.
     `function`, the items and the results must be picklable, and `function` should not raise. No more than a few tasks
     are taken ahead of what was yielded. Once `must_stop` is true, no more is yielded.
 

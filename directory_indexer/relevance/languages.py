@@ -41,6 +41,32 @@ def is_filler(word: str, language: str) -> bool:
     return word in _FILLERS.get(language, ())
 
 
+CODES: Final = {
+    "arabic": "ar",
+    "czech": "cs",
+    "danish": "da",
+    "dutch": "nl",
+    "english": "en",
+    "french": "fr",
+    "german": "de",
+    "greek": "el",
+    "hindi": "hi",
+    "hungarian": "hu",
+    "italian": "it",
+    "persian": "fa",
+    "polish": "pl",
+    "portuguese": "pt",
+    "romanian": "ro",
+    "russian": "ru",
+    "spanish": "es",
+    "swedish": "sv",
+    "turkish": "tr",
+}
+"""The languages whose function words are known, and the first parts of their BCP 47 tags."""
+
+NAMES: Final = {code: language for language, code in CODES.items()}
+
+
 def _lists(listed: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
     return {language: frozenset(words.split()) for language, words in listed}
 

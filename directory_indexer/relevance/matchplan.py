@@ -19,7 +19,7 @@ from typing import Final, NamedTuple, Protocol
 import Stemmer
 
 from directory_indexer.relevance.analyzer import name_parts, query_words, transliterated
-from directory_indexer.relevance.languages import is_filler
+from directory_indexer.relevance.languages import NAMES, is_filler
 from directory_indexer.relevance.query import Query, QueryWord, WordKind
 
 
@@ -29,6 +29,10 @@ class Vocabulary(Protocol):
     @property
     def n_chunks(self) -> int:
         """How many chunks the index holds."""
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """In which languages, by their tags, a good part of the documents is written."""
 
     def counts(self, terms: Sequence[str]) -> dict[str, int]:
         """In how many chunks each of these words occurs; words that do not occur are left out."""
@@ -81,7 +85,8 @@ class MatchPlan(NamedTuple):
 def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     """Turn a query into an expression over the words that the index has."""
     telling = [word for word in query.words if not _is_filler(word, query.language)] or list(query.words)
-    planned = [one for word in telling for one in _planned(word, query.language, vocabulary)]
+    languages = _languages(query, vocabulary)
+    planned = [one for word in telling for one in _planned(word, languages, vocabulary)]
     terms = {one.term.typed: one.term for one in planned}
     required, forbidden = _required(query), _forbidden(query)
     expression = _expression(required, forbidden, planned)
@@ -94,16 +99,24 @@ class _Planned(NamedTuple):
     phrases: tuple[str, ...]
 
 
-def _planned(word: QueryWord, language: str, vocabulary: Vocabulary) -> Iterator[_Planned]:
+def _languages(query: Query, vocabulary: Vocabulary) -> tuple[str, ...]:
+    """Name the languages whose endings count: a few words are taken for English that may be of another language."""
+    if query.language != _TAKEN_FOR:
+        return (query.language,)
+    others = (NAMES[code] for code in vocabulary.languages if code in NAMES)
+    return tuple(dict.fromkeys((_TAKEN_FOR, *others)))
+
+
+def _planned(word: QueryWord, languages: tuple[str, ...], vocabulary: Vocabulary) -> Iterator[_Planned]:
     if word.kind is WordKind.WILDCARD:
         yield _wildcard(word, vocabulary)
         return
     bare = _SIGNS_AROUND.sub("", word.text)
     humps = name_parts(bare) if bare.isascii() and bare.isalnum() else ()
     singles = [
-        _with_variants(token, language, vocabulary)
+        _with_variants(token, languages, vocabulary)
         for token in dict.fromkeys((*word.tokens, *humps))
-        if not is_filler(token, language)
+        if not is_filler(token, languages[0])
     ]
     yield from singles
     parts = humps or word.tokens
@@ -114,13 +127,13 @@ def _planned(word: QueryWord, language: str, vocabulary: Vocabulary) -> Iterator
         yield from (_exact(token, vocabulary) for token in query_words(spelled))
 
 
-def _with_variants(token: str, language: str, vocabulary: Vocabulary) -> _Planned:
-    stem = _stem(token, language)
-    prefix = os.path.commonprefix((stem.rstrip("iy"), token))
+def _with_variants(token: str, languages: tuple[str, ...], vocabulary: Vocabulary) -> _Planned:
+    stems = [_stem(token, language) for language in languages]
+    prefix = os.path.commonprefix((*(stem.rstrip("iy") for stem in stems), token))
     if len(prefix) < _SHORTEST or not token.isalpha():
         return _exact(token, vocabulary)
     similar = vocabulary.starting_with(prefix, limit=_MOST_SIMILAR)
-    counts = {form: n for form, n in similar if form == token or _stem(form, language) == stem}
+    counts = {form: n for form, n in similar if form == token or _is_form(form, stems, languages)}
     if set(counts) <= {token}:
         is_all = len(similar) < _MOST_SIMILAR
         return _alone(token, counts.get(token, 0)) if is_all else _exact(token, vocabulary)
@@ -225,6 +238,10 @@ def _phrase(tokens: tuple[str, ...]) -> str:
     return f'"{" ".join(tokens)}"'
 
 
+def _is_form(word: str, stems: Sequence[str], languages: Sequence[str]) -> bool:
+    return any(_stem(word, language) == stem for stem, language in zip(stems, languages, strict=True))
+
+
 def _is_filler(word: QueryWord, language: str) -> bool:
     return word.kind is WordKind.PLAIN and is_filler(word.tokens[0], language)
 
@@ -240,6 +257,7 @@ def _stemmer(language: str) -> Stemmer.Stemmer | None:
     return Stemmer.Stemmer(language, 0) if language in Stemmer.algorithms() else None
 
 
+_TAKEN_FOR: Final = "english"
 _ENOUGH: Final = 200
 _MANY: Final = 1000
 _SHORTEST: Final = 2

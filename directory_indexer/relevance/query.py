@@ -6,12 +6,15 @@ Every string is a query: what is not an operator in its proper place is a word.
 from __future__ import annotations
 
 import re
+import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
 from directory_indexer.relevance.analyzer import query_words
 from directory_indexer.relevance.languages import language_of
+from directory_indexer.relevance.periods import period_of
 
 MAX_CHARACTERS: Final = 4_000
 """Longer queries are read up to here: more than the embedding model takes in, and than words can tell apart."""
@@ -45,11 +48,17 @@ class QueryWord(NamedTuple):
 
 
 class Filters(NamedTuple):
-    """Where a hit must come from, as written after `path:`, `type:` and `heading:`."""
+    """Where a hit must come from, as written after `path:`, `type:`, `heading:` and the names of metadata.
+
+    `metadata` are names with what their values must hold; `since` and `until` are dates as they were written.
+    """
 
     paths: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     headings: tuple[str, ...] = ()
+    since: tuple[str, ...] = ()
+    until: tuple[str, ...] = ()
+    metadata: tuple[tuple[str, str], ...] = ()
 
 
 class Query(NamedTuple):
@@ -67,6 +76,12 @@ class Query(NamedTuple):
     def is_empty(self) -> bool:
         """Tell that no word is looked for; filters alone may still be given."""
         return not self.words
+
+    @property
+    def has_only_filters(self) -> bool:
+        """Tell that it says nothing but which files are meant."""
+        fields = (self.required, self.forbidden)
+        return not self.meaning and not self.excluded and any(map(any, fields)) and not any(f.headings for f in fields)
 
     @property
     def has_only_names(self) -> bool:
@@ -108,15 +123,20 @@ class _Piece(NamedTuple):
 def _piece(found: re.Match[str]) -> _Piece:
     quoted = found["quoted"]
     text = (found["bare"] or "") if quoted is None else quoted
-    return _Piece(text, (found["field"] or "").lower(), quoted is not None, bool(found["minus"]))
+    field = (found["field"] or "").lower()
+    if field in _DATES and period_of(text, now=time.time()) is None:
+        return _Piece(f"{field}:{text}", is_negative=bool(found["minus"]))
+    return _Piece(text, field, quoted is not None, bool(found["minus"]))
 
 
 def _filters(pieces: Iterable[_Piece]) -> Filters:
-    by_field: dict[str, list[str]] = {"path": [], "type": [], "heading": []}
+    by_field: defaultdict[str, list[str]] = defaultdict(list)
     for piece in pieces:
         if piece.field and piece.text.strip():
             by_field[piece.field].append(piece.text.strip())
-    return Filters(tuple(by_field["path"]), tuple(by_field["type"]), tuple(by_field["heading"]))
+    paths, kinds, headings, since, until = (tuple(by_field[field]) for field in _FIELDS)
+    metadata = tuple((name, text) for name in METADATA_FIELDS for text in by_field[name])
+    return Filters(paths, kinds, headings, since, until, metadata)
 
 
 def _words_of(pieces: Iterable[_Piece]) -> Iterator[QueryWord]:
@@ -145,10 +165,15 @@ def _query_word(piece: _Piece) -> QueryWord:
     return QueryWord(piece.text, tuple(tokens), WordKind.LITERAL if len(tokens) > 1 else WordKind.PLAIN)
 
 
+METADATA_FIELDS: Final = ("author", "lang", "tag", "from", "to", "cc", "subject", "created")
+"""What may stand before a colon to ask for what documents say about themselves."""
+
+_FIELDS: Final = ("path", "type", "heading", "since", "until")
+_DATES: Final = ("since", "until")
 _PIECE: Final = re.compile(
     r"""
     (?P<minus>(?<!\S)-(?=["\w](?:\w|["(:*]|[^\s\w]\w)))?
-    (?:(?<!\w)(?P<field>path|type|heading):(?=\S))?
+    (?:(?<!\w)(?P<field>path|type|heading|since|until|author|lang|tag|from|to|cc|subject|created):(?=\S))?
     (?: "(?P<quoted>[^"]*)" | (?P<bare>[^\s"]+) | " )
     """,
     re.VERBOSE | re.IGNORECASE,

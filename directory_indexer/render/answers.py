@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from directory_indexer.lazy import lazily
@@ -11,10 +11,11 @@ from directory_indexer.relevance.evidence import Excerpt, Explanation
 from directory_indexer.render.printable import PathStyle, file_uri, printable, single_line
 from directory_indexer.render.quantities import count
 from directory_indexer.render.spans import Line, Span, Style, line
-from directory_indexer.searching.texts import FileText
 
 with lazily:
     from directory_indexer.searching.answers import Hit, SearchResult
+    from directory_indexer.searching.texts import FileText
+    from directory_indexer.wire.documents import metadata_of
 
 
 _INDENT = 6
@@ -26,18 +27,22 @@ class View(StrEnum):
 
     EXCERPTS = "excerpts"
     FILES = "files"
+    SCORED_FILES = "scored files"
     FULL = "full"
+
+
+_FILES = (View.FILES, View.SCORED_FILES)
 
 
 def search_lines(
     result: SearchResult, *, paths: PathStyle, view: View = View.EXCERPTS, explain: bool = False
 ) -> Iterator[Line]:
     """Show hits to a person: score, place that can be clicked, and what matched."""
-    for number, hit in enumerate(_one_a_file(result.hits) if view is View.FILES else result.hits):
-        if number and view is not View.FILES:
+    for number, hit in enumerate(_one_a_file(result.hits) if view in _FILES else result.hits):
+        if number and view not in _FILES:
             yield line()
         yield _headline(hit, paths, view)
-        if view is not View.FILES:
+        if view not in _FILES:
             shown = _whole_chunk(hit) if view is View.FULL else hit.excerpt
             yield from (Line(spans, _INDENT) for spans in _marked_lines(shown))
             if hit.n_more_in_file:
@@ -51,11 +56,13 @@ def search_rows(result: SearchResult, *, view: View = View.EXCERPTS, explain: bo
     """Write hits for a pipe, with absolute paths and nothing shortened.
 
     A hit is one row of fields with tabs between them: place, score, heading, excerpt, and why if asked. With
-    `View.FILES` it is the path alone; with `View.FULL` each line of the chunk has its place before it, as `grep -n`
-    writes it.
+    `View.FILES` it is the path alone, with `View.SCORED_FILES` path and score; with `View.FULL` each line of the chunk
+    has its place before it, as `grep -n` writes it.
     """
     if view is View.FILES:
         rows = [_path(hit) for hit in _one_a_file(result.hits)]
+    elif view is View.SCORED_FILES:
+        rows = [f"{_path(hit)}\t{hit.score:.2f}" for hit in _one_a_file(result.hits)]
     elif view is View.FULL:
         rows = [row for hit in result.hits for row in _numbered(hit)]
     else:
@@ -74,9 +81,16 @@ def search_notes(result: SearchResult) -> tuple[str, ...]:
 
 def get_text(file_text: FileText, *, for_terminal: bool) -> str:
     """Give the text of a file: exactly in a pipe, and without anything that moves the cursor on a terminal."""
-    if not for_terminal:
-        return file_text.text
-    rows = file_text.text.removesuffix("\n").split("\n")
+    return _lines_of(file_text.text) if for_terminal else file_text.text
+
+
+def markdown(text: str, *, for_terminal: bool) -> str:
+    """Give a converted document as `get_text` gives a text."""
+    return _lines_of(text) if for_terminal else text
+
+
+def _lines_of(text: str) -> str:
+    rows = text.removesuffix("\n").split("\n")
     return "".join(printable(row.removesuffix("\r")) + "\n" for row in rows)
 
 
@@ -86,12 +100,25 @@ def get_notes(file_text: FileText, *, paths: PathStyle) -> tuple[str, ...]:
     part = f"{path}: lines {file_text.start_line}-{file_text.end_line} of {file_text.n_lines}"
     is_whole = file_text.start_line <= 1 and file_text.end_line >= file_text.n_lines
     changed = f"{path} has changed since it was indexed; this is the text as it was then"
-    return (*(() if is_whole else (part,)), *((changed,) if file_text.has_changed else ()))
+    return (
+        *(() if is_whole else (part,)),
+        *_facts(file_text, path),
+        *((changed,) if file_text.has_changed else ()),
+    )
+
+
+def _facts(file_text: FileText, path: str) -> Iterator[str]:
+    """Give the title of a document, and what else it says about itself."""
+    title = file_text.facts.title
+    facts: Mapping[str, tuple[str, ...]] = {"title": (title,)} if title else {}
+    facts = {**facts, **(metadata_of(file_text.metadata) or {})}
+    if facts:
+        yield f"{path}: " + "; ".join(f"{name} {single_line(', '.join(values))}" for name, values in facts.items())
 
 
 def _headline(hit: Hit, paths: PathStyle, view: View) -> Line:
-    place = "" if view is View.FILES else f":{hit.excerpt.start_line}"
-    where = hit.facts.title if view is View.FILES else _heading(hit)
+    place = "" if view in _FILES else f":{hit.excerpt.start_line}"
+    where = hit.facts.title if view in _FILES else _heading(hit)
     return line(
         Span(f"{hit.score:.2f}  ", Style.NUMBER),
         Span(paths.shown(hit.path) + place, Style.PATH, file_uri(hit.path, page=hit.page)),
@@ -101,6 +128,8 @@ def _headline(hit: Hit, paths: PathStyle, view: View) -> Line:
 
 def _heading(hit: Hit) -> str:
     page = f"page {hit.page}" if hit.page else ""
+    if hit.scan:
+        page += f" (scanned, {hit.scan.confidence:.0%} sure)"
     return " · ".join(part for part in (page, hit.heading or hit.facts.title) if part)
 
 

@@ -42,6 +42,8 @@ def work_of(progress: RunProgress) -> Work:
         return Work(progress.bytes_done, progress.bytes_total)
     if progress.phase in {Phase.EMBEDDING, Phase.COPYING}:
         return Work(progress.chunks_done, progress.chunks_total)
+    if progress.phase is Phase.RECOGNISING:
+        return Work(progress.pages_done, progress.pages_total)
     return Work(progress.files_done, progress.files_total)
 
 
@@ -124,18 +126,26 @@ def _whole_seconds(seconds: float) -> str:
 def _details(progress: RunProgress, pace: Pace) -> Iterator[str]:
     if progress.phase is Phase.WAITING:
         yield printable(progress.waits_for) or "another process is writing to the index"
-    elif progress.phase in {Phase.EMBEDDING, Phase.COPYING}:
-        yield f"{progress.chunks_done:,} of {count(progress.chunks_total, 'chunk')}"
+    elif progress.phase in _COUNTED:
+        yield f"{work_of(progress).done:,} of {count(work_of(progress).total, _COUNTED[progress.phase])}"
         if pace.per_second:
             yield f"{pace.per_second:,.0f}/s" if pace.per_second >= 1 else f"{pace.per_second * 60:,.0f}/min"
     else:
-        total = f" of {progress.files_total:,}" if progress.files_total else ""
-        yield f"{progress.files_done:,}{total} files"
-    if progress.phase is Phase.READING:
-        yield f"{size(progress.bytes_done)} of {size(progress.bytes_total)}"
-        if pace.per_second:
-            yield f"{size(pace.per_second)}/s"
+        yield from _files(progress, pace)
     if progress.n_failed:
         yield f"{progress.n_failed:,} failed"
     if progress.notice:
         yield progress.notice
+
+
+def _files(progress: RunProgress, pace: Pace) -> Iterator[str]:
+    total = f" of {progress.files_total:,}" if progress.files_total else ""
+    yield f"{progress.files_done:,}{total} files"
+    if progress.phase is Phase.READING:
+        yield f"{size(progress.bytes_done)} of {size(progress.bytes_total)}"
+        if pace.per_second:
+            yield f"{size(pace.per_second)}/s"
+
+
+_COUNTED = {Phase.EMBEDDING: "chunk", Phase.COPYING: "chunk", Phase.RECOGNISING: "page"}
+"""What the phases count that do not count files."""

@@ -9,7 +9,6 @@ from directory_indexer.docstore.runs import Outcome, Phase, RunRecord
 from directory_indexer.docstore.summaries import DirectoryStatus
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason
 from directory_indexer.findings import Finding, Verdict
-from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport, MigrationReport
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.render.printable import PathStyle
@@ -21,13 +20,12 @@ with lazily:
     from directory_indexer.config import LoadedConfig
     from directory_indexer.config.sources import Setting
     from directory_indexer.exporting.exporter import ExportReport
-    from directory_indexer.exporting.formats import ExportFormat
     from directory_indexer.indexing.planner import Plan
+    from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport, MigrationReport
 
 
 _FEW = 5
 _FACT_WIDTH = 11
-_WIDEST_VALUE = 40
 _SILENT_SECONDS = 60
 _ENDINGS = {
     Outcome.COMPLETED: "done",
@@ -62,7 +60,7 @@ def export_lines(report: ExportReport, *, paths: PathStyle) -> Iterator[Line]:
     yield line(Span("done", Style.GOOD), f" in {duration(report.seconds)}")
     holds = f"{count(report.n_chunks, 'chunk')} of {count(report.n_files, 'file')}, {size(report.n_bytes)}"
     yield _fact("written", f"{paths.shown(report.file)}: {holds}")
-    if report.tracked_in and report.format is not ExportFormat.SQLITE:
+    if report.tracked_in and report.format.text:
         yield _fact("note", f"it lies in {paths.shown(report.tracked_in)}, so the next run may index it")
 
 
@@ -83,6 +81,7 @@ def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False)
     yield _fact("ignored", f"{report.n_ignored:,} by rules")
     if report.n_masked:
         yield _fact("masked", count(report.n_masked, "secret"))
+    yield from _pages(report)
     yield _fact("chunks", f"{report.n_chunks:,} written")
     vectors = {"computed": report.n_embedded, "reused": report.n_reused, "waiting": report.n_pending}
     yield _fact("vectors", _listed(vectors, ", "))
@@ -117,6 +116,8 @@ def plan_lines(
         yield _fact("to remove", count(len(plan.removed), "file"))
         yield _fact("ignored", f"{len(plan.ignored):,} by rules")
         yield from _planned(plan, paths=paths, verbose=verbose)
+    if estimate.n_pages:
+        yield _fact("OCR", _with_advice(f"{count(estimate.n_pages, 'page')} waiting", estimate.pages_cost))
     yield _fact("to embed", f"about {count(estimate.n_tokens, 'token')} with {estimate.space_name}")
     for work in estimate.redone:
         yield _fact("to redo", work)
@@ -133,10 +134,11 @@ def status_lines(report: StatusReport, *, now: float, paths: PathStyle, verbose:
     if report.directories:
         yield line()
     yield from _skips(skipped.most_common())
-    if n_masked := sum(directory.n_masked for directory in report.directories):
-        yield _fact("masked", count(n_masked, "secret"))
     if verbose:
         yield from _skipped_files(report.skipped_files, skipped.total(), paths=paths)
+    if n_masked := sum(directory.n_masked for directory in report.directories):
+        yield _fact("masked", count(n_masked, "secret"))
+    yield from _scans(report, paths=paths, verbose=verbose)
     yield from _failures(report.failures, n_failed, paths=paths, verbose=verbose)
     yield _fact("model", _model(report))
     yield _fact("on disk", f"{size(report.n_database_bytes)} in the database, {size(report.n_vector_bytes)} of vectors")
@@ -157,12 +159,16 @@ def doctor_lines(findings: Sequence[Finding]) -> Iterator[Line]:
 
 def config_lines(loaded: LoadedConfig) -> Iterator[Line]:
     """Show every key with its value and where that came from."""
-    values = [_value(setting) for setting in loaded.settings]
+    places = [_where(setting, loaded) for setting in loaded.settings]
     key_width = max(len(setting.key) for setting in loaded.settings) + len("  ")
-    value_width = min(max(map(len, values)), _WIDEST_VALUE)
-    for setting, value in zip(loaded.settings, values, strict=True):
-        where = setting.where if setting.key != "config_file" or loaded.file else f"{setting.where}, does not exist"
-        yield line(value.ljust(value_width), Span(f"  {where}", Style.NOTE), indent=key_width, head=setting.key)
+    place_width = max(map(len, places)) + len("  ")
+    for setting, place in zip(loaded.settings, places, strict=True):
+        # A value may be a path or a list of any length, so it comes last.
+        yield line(Span(place.ljust(place_width), Style.NOTE), _value(setting), indent=key_width, head=setting.key)
+
+
+def _where(setting: Setting[object], loaded: LoadedConfig) -> str:
+    return setting.where if setting.key != "config_file" or loaded.file else f"{setting.where}, does not exist"
 
 
 def _listed(kinds: Mapping[str, int], separator: str) -> str:
@@ -218,17 +224,49 @@ def _skips(skipped: Iterable[tuple[SkipReason, int]]) -> Iterator[Line]:
         yield _fact("skipped", _listed(kinds, ", "))
 
 
+def _pages(report: IndexReport) -> Iterator[Line]:
+    pages = {"done": report.n_pages, "waiting": report.n_pages_waiting, "unreadable": report.n_pages_unreadable}
+    if any(pages.values()):
+        yield _fact("OCR", _with_advice(_counted_pages(pages), report.ocr_advice))
+    if report.ocr_usage:
+        yield _fact("sent", report.ocr_usage)
+    for reason, n_pages in report.ocr_refusals:
+        yield _fact("refused", f"{count(n_pages, 'page')} by {reason}", style=Style.WARNING)
+
+
+def _scans(report: StatusReport, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
+    scans = report.scans
+    if any(scans):
+        pages = {"read": scans.n_read, "waiting": scans.n_waiting, "unreadable": scans.n_failed}
+        yield _fact("OCR", _with_advice(_counted_pages(pages), report.ocr_advice))
+    for path, scan in report.unreadable if verbose else ():
+        yield line(Span(paths.shown(path), Style.PATH), f"  page {scan.page}: {scan.problem}", indent=_FACT_WIDTH)
+
+
+def _counted_pages(pages: Mapping[str, int]) -> str:
+    return f"{count(sum(pages.values()), 'page')}: {_listed(pages, ', ')}"
+
+
+def _with_advice(words: str, advice: str) -> str:
+    return f"{words}; {advice}" if advice else words
+
+
 def _failures(failures: Sequence[FileFailure], n_failed: int, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
     if not n_failed:
         return
-    is_broken = any(failure.hash is not None for failure in failures)
-    when = "tried again by the next run, or when they change" if is_broken else "tried again by the next run"
-    yield _fact("failed", f"{n_failed:,}, {when}", style=Style.PROBLEM)
+    yield _fact("failed", f"{n_failed:,}, tried again {_when(failures)}", style=Style.PROBLEM)
     shown = failures if verbose else failures[:_FEW]
     for failure in shown:
         place = Span(paths.shown(failure.path), Style.PATH)
         yield line(place, f"  {failure.stage}: {failure.message}", indent=_FACT_WIDTH)
     yield from _left_out(n_failed - len(shown))
+
+
+def _when(failures: Sequence[FileFailure]) -> str:
+    """Say when a run tries again: what is damaged, or broke a parser, must change before."""
+    are_to_blame = {failure.hash is not None for failure in failures}
+    moments = ("when they change" if is_to_blame else "by the next run" for is_to_blame in sorted(are_to_blame))
+    return ", or ".join(moments)
 
 
 def _skipped_files(files: Sequence[SkippedFile], n_skipped: int, *, paths: PathStyle) -> Iterator[Line]:

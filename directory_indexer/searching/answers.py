@@ -4,10 +4,11 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from directory_indexer.docstore.summaries import IndexSummary
-from directory_indexer.extractors.document import FileFacts
+from directory_indexer.extractors.document import FileFacts, Metadata
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.evidence import Excerpt, Explanation
+from directory_indexer.scans import ScannedPassage
 
 
 class SearchMode(StrEnum):
@@ -22,7 +23,7 @@ class SearchRequest(NamedTuple):
     """What is looked for, and where.
 
     `scope` holds directories or files, of which a hit must lie in one; `globs` and `kinds` likewise, where given.
-    `modified_since` is in seconds since the epoch.
+    `since` and `until` are in seconds since the epoch, `metadata` names with what their values must hold.
     """
 
     query: str
@@ -31,7 +32,14 @@ class SearchRequest(NamedTuple):
     scope: tuple[FilePath, ...] = ()
     kinds: tuple[str, ...] = ()
     globs: tuple[str, ...] = ()
-    modified_since: float | None = None
+    since: float | None = None
+    until: float | None = None
+    metadata: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def has_filters(self) -> bool:
+        """Tell whether it names files in another way than by where they are."""
+        return bool(self.kinds or self.globs or self.metadata or self.since is not None or self.until is not None)
 
 
 class Hit(NamedTuple):
@@ -50,6 +58,9 @@ class Hit(NamedTuple):
     excerpt: Excerpt
     n_more_in_file: int = 0
     explanation: Explanation = Explanation()
+    metadata: Metadata = Metadata()
+    start_char: int = 0
+    scan: ScannedPassage | None = None
 
 
 class SearchResult(NamedTuple):

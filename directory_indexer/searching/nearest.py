@@ -43,7 +43,7 @@ class Nearest:
         if scope.is_empty or not generation:
             return []
         store = self._store_of(snapshot.collections.answering())
-        return store.search(generation, vector, scope=scope.vectors, limit=limit)
+        return store.at(generation).search(vector, scope=scope.vectors, limit=limit)
 
     def chunks(
         self,
@@ -75,7 +75,7 @@ class Nearest:
         pending, current = self._where(snapshot, chunk_ids)
         store = self._store_of(snapshot.collections.answering())
         generation = snapshot.collections.answering_generation(self._place)
-        stored = store.vectors(generation, current) if current else {}
+        stored = store.at(generation).vectors(current) if current else {}
         return stored | {chunk_id: np.frombuffer(raw, np.float32) for chunk_id, raw in pending.items()}
 
     def cosines(
@@ -85,7 +85,7 @@ class Nearest:
         pending, current = self._where(snapshot, chunk_ids)
         store = self._store_of(snapshot.collections.answering())
         generation = snapshot.collections.answering_generation(self._place)
-        stored = store.cosines(generation, vector, current) if current else {}
+        stored = store.at(generation).cosines(vector, current) if current else {}
         return stored | {chunk_id: float(np.frombuffer(raw, np.float32) @ vector) for chunk_id, raw in pending.items()}
 
     def _where(self, snapshot: Snapshot, chunk_ids: Sequence[ChunkId]) -> tuple[dict[ChunkId, bytes], list[ChunkId]]:

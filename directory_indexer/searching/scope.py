@@ -6,15 +6,17 @@ import contextlib
 import difflib
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from directory_indexer.docstore.filters import ALL_FILES, FileFilter
+from directory_indexer.docstore.filters import ALL_FILES, FileFilter, MetadataCondition
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import UsageError
 from directory_indexer.extractors.kinds import GROUPS, kind_for_alias, kind_names
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, exact_text, lies_in
+from directory_indexer.relevance.periods import period_of
 from directory_indexer.relevance.query import Query
 from directory_indexer.vectorstore import VectorScope
 
@@ -63,7 +65,7 @@ def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> S
     vectors = VectorScope(directories=_tracked_parts(snapshot, wanted.within))
     if len(files) <= _NAMED_FILES:
         vectors = VectorScope(files=tuple(file.path for file in files))
-    is_small = len(files) <= _SMALL_PART * snapshot.summary().n_files
+    is_small = len(files) <= _SMALL_PART * snapshot.overview.summary().n_files
     return Scope(file_ids, vectors, file_ids_json, snapshot.chunks.rows_of_files(file_ids_json) if is_small else None)
 
 
@@ -84,12 +86,29 @@ def _tracked_parts(snapshot: Snapshot, scope: Iterable[FilePath]) -> tuple[FileP
 
 def _filter(request: SearchRequest, query: Query) -> FileFilter:
     kinds = [_kinds_named(names) for names in (request.kinds, query.required.kinds) if names]
+    required, forbidden = query.required, query.forbidden
+    # What a document must not be dated after or before is what it must be dated before or after.
+    since = [request.since, *_starts(required.since), *_ends(forbidden.until)]
+    until = [request.until, *_ends(required.until), *_starts(forbidden.since)]
     return FileFilter(
         within=request.scope,
         kinds=frozenset.intersection(*kinds) if kinds else None,
-        not_kinds=_kinds_named(query.forbidden.kinds),
-        modified_since=request.modified_since,
+        not_kinds=_kinds_named(forbidden.kinds),
+        since=max((moment for moment in since if moment is not None), default=None),
+        until=min((moment for moment in until if moment is not None), default=None),
+        metadata=(
+            *(MetadataCondition(*one) for one in (*request.metadata, *required.metadata)),
+            *(MetadataCondition(*one, is_wanted=False) for one in forbidden.metadata),
+        ),
     )
+
+
+def _starts(dates: Iterable[str]) -> Iterator[float]:
+    return (period.start for date in dates if (period := period_of(date, now=time.time())))
+
+
+def _ends(dates: Iterable[str]) -> Iterator[float]:
+    return (period.end for date in dates if (period := period_of(date, now=time.time())))
 
 
 def _kinds_named(names: Iterable[str]) -> frozenset[str]:

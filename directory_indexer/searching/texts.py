@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 from directory_indexer.chunker.chunks import Chunk
 from directory_indexer.errors import NotIndexedError, UsageError
+from directory_indexer.extractors.document import FileFacts, Metadata
 from directory_indexer.files import source_file
-from directory_indexer.ids import content_hash
+from directory_indexer.ids import hash_of
 from directory_indexer.lazy import lazily
 from directory_indexer.nofollow import open_file
 from directory_indexer.paths import FilePath, display, exact_text
 
 with lazily:
     from directory_indexer.docstore.store import Snapshot
-    from directory_indexer.extractors.document import FileFacts
 
 
 class FileText(NamedTuple):
@@ -31,6 +31,7 @@ class FileText(NamedTuple):
     n_chunks: int
     chunks: tuple[Chunk, ...]
     has_changed: bool
+    metadata: Metadata = Metadata()
 
 
 class Unit(StrEnum):
@@ -75,6 +76,7 @@ def read_text(snapshot: Snapshot, path: FilePath, selection: Selection | None) -
         n_chunks=len(chunks),
         chunks=tuple(selected),
         has_changed=_has_changed(snapshot, path),
+        metadata=snapshot.metadata.of([path]).get(path, Metadata()),
     )
 
 
@@ -116,7 +118,11 @@ def _asked(selection: Selection) -> str:
 
 
 def _has_changed(snapshot: Snapshot, path: FilePath) -> bool:
-    """Tell whether a file is not what the index holds; where its stamp does not tell, its content does."""
+    """Tell whether a file is not what the index holds; where its stamp does not tell, its content does.
+
+    A member is what it was while its container is.
+    """
+    path = snapshot.files.container_of(path) or path
     known = snapshot.files.get(path)
     try:
         now = source_file(path)
@@ -125,7 +131,7 @@ def _has_changed(snapshot: Snapshot, path: FilePath) -> bool:
         if now == known.source or known.hash is None:
             return False
         with open(open_file(exact_text(path)), "rb") as file:
-            return content_hash(file.read(now.size + 1)) != known.hash
+            return hash_of(file) != known.hash
     except OSError:
         return True
 
@@ -136,4 +142,6 @@ def _reason(snapshot: Snapshot, path: FilePath) -> str:
         return "it is a directory: name a file in it"
     if known is None:
         return "dirindex status lists the indexed directories"
+    if members := snapshot.files.members(path):
+        return f"it is a container of {len(members)} files: name one of them, such as {display(members[0])}"
     return f"it was {known.state}: {known.reason}"

@@ -5,7 +5,6 @@ Importing the SDK takes more than a second of processor time, so nothing of it i
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import signal
@@ -20,7 +19,7 @@ from directory_indexer.isolation import isolated_command
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.server.access import Access
-from directory_indexer.server.greeting import Greeter
+from directory_indexer.server.startup import Greeter, importing
 
 with lazily:
     from directory_indexer.app import App
@@ -55,9 +54,11 @@ def serve_stdio(app: App, options: ServeOptions) -> NoReturn:
     greeter = Greeter()
     greeter.start()
 
-    parts = _parts(app, options)
+    with importing():
+        parts = _parts(app, options)
+        server = make_server(parts.tools, parts.model)
     greeter.stop()
-    run_stdio(make_server(parts.tools, parts.model), greeter, parent=parent, close=parts.close)
+    run_stdio(server, greeter, parent=parent, close=parts.close)
 
 
 def serve_http(app: App, options: ServeOptions, access: Access) -> NoReturn:
@@ -70,8 +71,10 @@ def serve_http(app: App, options: ServeOptions, access: Access) -> NoReturn:
     access.require_safe()
     _prepare(options)
 
-    parts = _parts(app, options)
-    run_http(make_server(parts.tools, parts.model), access, close=parts.close)
+    with importing():
+        parts = _parts(app, options)
+        server = make_server(parts.tools, parts.model)
+    run_http(server, access, close=parts.close)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +95,6 @@ def _prepare(options: ServeOptions) -> None:
         signal.signal(number, _leave)
     level = logging.INFO if options.verbose else logging.WARNING
     logging.basicConfig(level=level, stream=sys.stderr, format="dirindex serve: %(message)s")
-    # The SDK makes a quarter of a million objects while it is imported, and all of them stay: looking through them
-    # again and again takes a tenth of the start.
-    gc.disable()
     # A search has work in three threads at once; at every turn one of them may wait so long for the interpreter.
     sys.setswitchinterval(_TURN_SECONDS)
 
@@ -105,8 +105,6 @@ def _leave(number: int, _: object) -> NoReturn:
 
 
 def _parts(app: App, options: ServeOptions) -> _Parts:
-    gc.freeze()
-    gc.enable()
     model = BackgroundModel(lambda: _warm(app))
     jobs = IndexJobs(command=index_command(app.loaded), runs=app.status.runs, running=app.status.running)
     tools = Tools(app=app, model=model, jobs=jobs, allowed=options.allowed)
@@ -145,5 +143,5 @@ def index_command(loaded: LoadedConfig) -> tuple[str, ...]:
     """Make the command that indexes into the same index; directories are added at its end, resolved before."""
     config = ("--config", str(loaded.file)) if loaded.file else ()
     where = ("--data-dir", str(loaded.data_dir))
-    words = ("index", "--json", "--quiet", "--exact", *config, *where, "--")
+    words = ("index", "--json", "--quiet", "--exact", *config, *where)
     return isolated_command("directory_indexer.cli:main", *words)

@@ -1,26 +1,39 @@
-"""The tools as a client sees them: names, descriptions, schemas and hints, in a fixed order."""
+"""The table of tools: each row has all that makes one, in the order in which clients see them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from directory_indexer.server.calls import ContentCall, IndexCall, InfoCall, SearchCall, SimilarCall
-from directory_indexer.server.results import ContentAnswer, InfoAnswer, JobResult, SearchAnswer
+from directory_indexer.server.arguments import (
+    ContentArguments,
+    ConvertArguments,
+    IndexArguments,
+    InfoArguments,
+    SearchArguments,
+    SimilarArguments,
+)
+from directory_indexer.server.running import ToolRun, index, quickly, slowly
+from directory_indexer.server.tools import Tools
+from directory_indexer.wire.documents import ConvertedText, TextAnswer
+from directory_indexer.wire.hits import SearchAnswer
+from directory_indexer.wire.runs import Run
+from directory_indexer.wire.server import ServerAnswer
 
 
 @dataclass(frozen=True, slots=True)
 class ToolEntry:
-    """One tool as it is listed."""
+    """One tool: how it is listed, what it takes and gives, and what it does."""
 
     name: str
     title: str
     description: str
-    call: type
+    arguments: type
     result: type
+    run: ToolRun
     is_read_only: bool = True
 
 
-CATALOGUE = (
+TOOLS = (
     ToolEntry(
         "search",
         "Search files",
@@ -28,8 +41,9 @@ CATALOGUE = (
         "user's notes, documents or code, instead of listing or reading files one by one. Answers ranked excerpts with "
         "path, lines, heading and score. Then call get_content with the path and start_line of a hit to read on, or "
         "repeat with next_cursor for more.",
-        SearchCall,
+        SearchArguments,
         SearchAnswer,
+        slowly(Tools.search),
     ),
     ToolEntry(
         "get_content",
@@ -37,16 +51,27 @@ CATALOGUE = (
         "Read the text of an indexed file, or a range of its lines, passages or pages; also of PDFs and other formats. "
         "Use it after search, with the path of a hit and its start_line. Says when the "
         "file has changed since it was indexed; call index then.",
-        ContentCall,
-        ContentAnswer,
+        ContentArguments,
+        TextAnswer,
+        quickly(Tools.get_content),
     ),
     ToolEntry(
         "similar_files",
         "Find similar files",
         "Find files whose content is like that of an indexed file: related notes, duplicates, other implementations. "
         "Give the path of a hit of search. Answers one passage of each file, best first; read it with get_content.",
-        SimilarCall,
+        SimilarArguments,
         SearchAnswer,
+        slowly(Tools.similar_files),
+    ),
+    ToolEntry(
+        "convert_to_text",
+        "Convert a document to Markdown",
+        "Convert a document to Markdown, with its headings, tables and metadata: office files, "
+        "PDFs, mail, books, web pages. Use it where get_content loses the tables. Changes and indexes nothing.",
+        ConvertArguments,
+        ConvertedText,
+        slowly(Tools.convert_to_text),
     ),
     ToolEntry(
         "index",
@@ -55,8 +80,9 @@ CATALOGUE = (
         "were added or changed, or when search says that nothing is indexed. Runs in the background: starts a run or "
         'joins the one that goes on, waits up to wait_seconds and answers its state. On "running", call it again to '
         "wait on, or search what is done. Never changes the user's files.",
-        IndexCall,
-        JobResult,
+        IndexArguments,
+        Run,
+        index,
         is_read_only=False,
     ),
     ToolEntry(
@@ -64,7 +90,8 @@ CATALOGUE = (
         "Show what is indexed",
         "List the indexed directories with their counts, the index run that goes on and the state of the embedding "
         "model. Use it first when you do not know what can be searched, and after an error that says so.",
-        InfoCall,
-        InfoAnswer,
+        InfoArguments,
+        ServerAnswer,
+        quickly(Tools.server_info),
     ),
 )

@@ -15,16 +15,16 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO
 
 from directory_indexer.config.sources import with_absolute_paths
-from directory_indexer.docstore.runs import Outcome, Phase, RunRecord
+from directory_indexer.docstore.runs import Outcome, Phase, RunRecord, Verb
 from directory_indexer.errors import ExitCode, LockedError
 from directory_indexer.isolation import NEUTRAL_DIRECTORY, without_python_settings
 from directory_indexer.paths import FilePath, exact_text, file_path
-from directory_indexer.server.results import JobCounts, JobResult
+from directory_indexer.wire.runs import FILE_COUNTS, QUEUED, RUNNING, Run, run_of
 
 _MOST_CHILDREN = 4
 _MOST_RUNS = 50
@@ -32,20 +32,16 @@ _CLOCK_SECONDS = 60.0
 """A clock that is set back meanwhile must not hide a run."""
 
 _LONGEST_MESSAGE = 800
-_STATES = {
-    Outcome.COMPLETED: "done",
-    Outcome.INTERRUPTED: "cancelled",
-    Outcome.OUT_OF_TIME: "cancelled",
-    Outcome.FAILED: "failed",
-}
+_TRACKED_ONLY = "--tracked-only"
 _NEXT_STEPS = {
-    "queued": "Another run is writing and this one waits for it. Call index again with the same path to wait on.",
-    "running": "Call index again with the same path to wait on; search already finds what is committed.",
-    "done": "Call search.",
-    "cancelled": "What was indexed stays searchable; call index to go on where it stopped.",
-    "failed": "Correct what the message says, then call index again.",
+    QUEUED: "Another run is writing and this one waits for it. Call index again with the same path to wait on.",
+    RUNNING: "Call index again with the same path to wait on; search already finds what is committed.",
+    Outcome.COMPLETED: "Call search.",
+    Outcome.INTERRUPTED: "What was indexed stays searchable; call index to go on where it stopped.",
+    Outcome.OUT_OF_TIME: "What was indexed stays searchable; call index to go on where it stopped.",
+    Outcome.FAILED: "Correct what the message says, then call index again.",
 }
-ENDED = frozenset({"done", "cancelled", "failed"})
+ENDED = frozenset(Outcome)
 
 
 @dataclass(eq=False, slots=True)
@@ -60,7 +56,7 @@ class Job:
     is_told: bool = False
     """Whether a client has heard how it ended: until then, asking again means asking for that."""
 
-    result: JobResult | None = field(default=None)
+    result: Run | None = field(default=None)
     started_at: float = field(default_factory=time.time)
 
     def is_of(self, run: RunRecord) -> bool:
@@ -86,8 +82,10 @@ class IndexJobs:
         self._lock = threading.Lock()
         self._is_closed = False
 
-    def start_or_join(self, directories: tuple[FilePath, ...]) -> Job | RunRecord:
+    def start_or_join(self, directories: tuple[FilePath, ...], *, may_add: bool) -> Job | RunRecord:
         """Start a run, or give the one that does the same already: a job of ours, or the run of another process.
+
+        Without `may_add`, what is no longer tracked when the run has its turn is left out.
 
         Raises:
             LockedError: too many runs wait already.
@@ -100,18 +98,18 @@ class IndexJobs:
             is_mine = other is not None and any(job.is_of(other) for job in self._jobs)
             if other is not None and not is_mine and all(covers(other, path) for path in directories):
                 return other
-            return self._start(directories)
+            return self._start(directories, () if may_add else (_TRACKED_ONLY,))
 
-    def start(self, directories: tuple[FilePath, ...]) -> Job:
-        """Start a run, which waits for its turn if others go on.
+    def update(self, roots: tuple[FilePath, ...]) -> Job:
+        """Start a run over those of the roots that are still tracked when it has its turn.
 
         Raises:
             LockedError: too many runs wait already.
         """
         with self._lock:
-            return self._start(directories)
+            return self._start(roots, (_TRACKED_ONLY,))
 
-    def state_of(self, job: Job | RunRecord) -> JobResult:
+    def state_of(self, job: Job | RunRecord) -> Run:
         """Tell how far a run is."""
         if isinstance(job, RunRecord):
             current = next((run for run in self._runs(_MOST_RUNS) if run.id == job.id), job)
@@ -125,7 +123,7 @@ class IndexJobs:
             return result
         return job.result
 
-    def current(self) -> JobResult | None:
+    def current(self) -> Run | None:
         """Tell how the run that goes on, or else the last one, stands."""
         running = self._running()
         if running is not None:
@@ -155,13 +153,13 @@ class IndexJobs:
             for job in self._jobs:
                 self.cancel(job)
 
-    def _start(self, directories: tuple[FilePath, ...]) -> Job:
+    def _start(self, directories: tuple[FilePath, ...], options: tuple[str, ...]) -> Job:
         self._jobs = [job for job in self._jobs if not job.is_told or job.process.poll() is None]
         if self._is_closed or sum(job.process.poll() is None for job in self._jobs) >= _MOST_CHILDREN:
             raise LockedError("several index runs of this server wait already", hint="wait until one has ended")
         output, errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - read when it has ended
         process = subprocess.Popen(  # noqa: S603 - this program, with paths of tracked or allowed directories
-            [*self._command, *map(exact_text, directories)],
+            [*self._command, *options, "--", *map(exact_text, directories)],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=errors,
@@ -174,7 +172,7 @@ class IndexJobs:
         self._jobs.append(job)
         return job
 
-    def _result(self, job: Job, *, is_running: bool) -> JobResult:
+    def _result(self, job: Job, *, is_running: bool) -> Run:
         run = next((one for one in self._runs(_MOST_RUNS) if job.is_of(one)), None)
         if is_running:
             # A run that has ended is told as ended when its process has, for only then its counts are known.
@@ -188,35 +186,24 @@ class IndexJobs:
 
 
 def result_of(
-    run: RunRecord,
+    record: RunRecord,
     *,
     joined: bool,
     was_killed: bool = False,
-    counts: JobCounts | None = None,
+    counts: Mapping[str, int] | None = None,
     message: str = "",
-) -> JobResult:
-    """Describe a run."""
-    state = "running" if run.outcome is None else _STATES[run.outcome]
-    state = "failed" if was_killed else state
-    state = "queued" if state == "running" and run.progress.phase is Phase.WAITING else state
-    progress = run.progress
-    return JobResult(
-        job_id=f"run-{run.id}",
-        state=state,
-        directories=run.directories,
-        phase=progress.phase,
-        files_done=progress.files_done,
-        files_total=progress.files_total,
-        chunks_done=progress.chunks_done,
-        chunks_total=progress.chunks_total,
-        joined=joined,
+) -> Run:
+    """Describe a run and what to do next."""
+    run = run_of(record, goes_on=record.outcome is None and not was_killed)
+    return run._replace(
+        message=run.message or message or None,
+        joined=joined or None,
         counts=counts,
-        message=("its process ended without a word" if was_killed else run.message or message) or None,
-        next_step=_NEXT_STEPS[state],
+        next_step=_NEXT_STEPS[run.state],
     )
 
 
-def percent(result: JobResult) -> float:
+def percent(result: Run) -> float:
     """Estimate how far a run is: half of the way is reading, half embedding."""
     if result.state in ENDED:
         return 100.0
@@ -230,35 +217,33 @@ def covers(run: RunRecord, directory: FilePath) -> bool:
     return directory in run.directories
 
 
-def _queued(job: Job) -> JobResult:
-    return JobResult(
-        job_id=f"process-{job.process.pid}",
-        state="queued",
-        directories=job.directories,
-        phase=Phase.WAITING,
-        next_step=_NEXT_STEPS["queued"],
-    )
+def _queued(job: Job) -> Run:
+    return _unrecorded(job, None, QUEUED, "")
 
 
-def _failed(job: Job, run: RunRecord | None, message: str) -> JobResult:
+def _failed(job: Job, record: RunRecord | None, message: str) -> Run:
     was_told_to = job.process.returncode in {-signal.SIGTERM, ExitCode.LOCKED}
-    state = "cancelled" if was_told_to else "failed"
-    return JobResult(
-        job_id=f"run-{run.id}" if run else f"process-{job.process.pid}",
+    return _unrecorded(job, record, Outcome.INTERRUPTED if was_told_to else Outcome.FAILED, message)
+
+
+def _unrecorded(job: Job, record: RunRecord | None, state: str, message: str) -> Run:
+    """Describe a run by its process, where its record does not tell how it stands."""
+    return Run(
+        id=f"run-{record.id}" if record else f"process-{job.process.pid}",
         state=state,
         directories=job.directories,
-        phase=run.progress.phase if run else Phase.WAITING,
+        phase=record.progress.phase if record else Phase.WAITING,
         message=message or None,
+        verb=Verb.INDEX,
+        pid=job.process.pid,
+        host=socket.gethostname(),
         next_step=_NEXT_STEPS[state],
     )
 
 
-def _counts(report: dict[str, object]) -> JobCounts | None:
-    names = ("added", "changed", "removed", "unchanged", "skipped", "failed")
-    numbers = [report.get(name) for name in names]
-    if not all(isinstance(number, int) for number in numbers):
-        return None
-    return JobCounts(*numbers)  # type: ignore[arg-type]  # looked at just before
+def _counts(report: dict[str, object]) -> Mapping[str, int] | None:
+    counts = {name: n_files for name in FILE_COUNTS if isinstance(n_files := report.get(name), int)}
+    return counts if len(counts) == len(FILE_COUNTS) else None
 
 
 def _report(output: IO[bytes]) -> dict[str, object]:

@@ -127,7 +127,7 @@ def _is_known(snapshot: Snapshot, candidate: FilePath) -> bool:
 
 def _other_case(snapshot: Snapshot, candidates: list[FilePath]) -> Iterator[FilePath]:
     """Find a file that differs in case only, where the file system says that it is the same file."""
-    for path in snapshot.files.in_other_case(candidates):
+    for path in snapshot.typed_paths.in_other_case(candidates):
         if any(_is_same_file(path, candidate) for candidate in candidates):
             yield path
 

@@ -6,10 +6,8 @@ import contextlib
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable
-from typing import Any, TypeVar
+from typing import Any
 
-import anyio
-import anyio.to_thread
 from mcp import MCPError
 from mcp.server import ServerRequestContext
 from mcp.server.lowlevel import Server
@@ -35,25 +33,23 @@ from mcp.types import (
 )
 
 from directory_indexer import __version__
-from directory_indexer.docstore.runs import RunRecord
 from directory_indexer.errors import DirIndexError
+from directory_indexer.server.arguments import ArgumentError, ContentArguments, arguments_of
 from directory_indexer.server.budget import Budgets
-from directory_indexer.server.calls import ContentCall, IndexAction, IndexCall
-from directory_indexer.server.catalogue import CATALOGUE, ToolEntry
-from directory_indexer.server.greeting import INSTRUCTIONS, NAME, TITLE
-from directory_indexer.server.jobs import Job, percent
+from directory_indexer.server.catalogue import TOOLS, ToolEntry
+from directory_indexer.server.failures import failure_text
+from directory_indexer.server.identity import INSTRUCTIONS, NAME, TITLE
 from directory_indexer.server.model import BackgroundModel, ModelState
 from directory_indexer.server.places import URI_PREFIX, name_in_uri
-from directory_indexer.server.shapes import ArgumentError, arguments_of, object_of, schema_of
-from directory_indexer.server.tools import Answer, Tools, failure_text, index_answer, is_ended
+from directory_indexer.server.running import Desk, Progress
+from directory_indexer.server.schemas import object_for_models, schema_of
+from directory_indexer.server.tools import Answer, Tools
+from directory_indexer.wire.objects import JsonObject
 
-_POLL_SECONDS = 0.25
 _WARM_UP_SECONDS = 0.05
 """So long after the first answer the model begins to load: the answer is on its way by then."""
 
-_Value = TypeVar("_Value")
-_N_SLOW, _N_QUICK = 8, 16
-_ENTRIES = {entry.name: entry for entry in CATALOGUE}
+_ENTRIES = {entry.name: entry for entry in TOOLS}
 _log = logging.getLogger("dirindex.serve")
 
 
@@ -66,7 +62,7 @@ def make_server(tools: Tools, model: BackgroundModel) -> Server[None]:
         title=TITLE,
         instructions=INSTRUCTIONS,
         lifespan=_lifespan,
-        get_tool_input_schema=lambda name: schema_of(_ENTRIES[name].call) if name in _ENTRIES else None,
+        get_tool_input_schema=lambda name: _arguments_schema(_ENTRIES[name]) if name in _ENTRIES else None,
         on_list_tools=session.list_tools,
         on_call_tool=session.call_tool,
         on_list_resources=session.list_resources,
@@ -84,13 +80,11 @@ async def _lifespan(_: object) -> AsyncIterator[None]:
 
 
 class _Session:
-    """The handlers. Searches and short questions wait in queues of their own, so that neither holds up the other."""
+    """The handlers."""
 
     def __init__(self, tools: Tools, model: BackgroundModel) -> None:
-        self._tools = tools
+        self._desk = Desk(tools)
         self._model = model
-        self._slow = anyio.CapacityLimiter(_N_SLOW)
-        self._quick = anyio.CapacityLimiter(_N_QUICK)
 
     async def warm_up(self, ctx: ServerRequestContext[Any, Any], call_next: Callable[..., Any]) -> Any:
         result = await call_next(ctx)
@@ -99,15 +93,15 @@ class _Session:
         return result
 
     async def list_tools(self, _: object, __: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[_listed(entry) for entry in CATALOGUE])
+        return ListToolsResult(tools=[_listed(entry) for entry in TOOLS])
 
     async def call_tool(self, ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
         entry = _ENTRIES.get(params.name)
         if entry is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool '{params.name}'; tools are {', '.join(_ENTRIES)}")
         try:
-            call: Any = arguments_of(entry.call, params.arguments or {})
-            answer = await self._answer(ctx, entry, call)
+            call = arguments_of(entry.arguments, params.arguments or {})
+            answer = await entry.run(self._desk, call, _progress(ctx))
         except ArgumentError as error:
             return _failed(f"{error.message}. Next: correct the arguments and call {entry.name} again.")
         except DirIndexError as error:
@@ -118,7 +112,7 @@ class _Session:
             return _failed(f"{entry.name} failed because of a bug; its log tells more. Next: call server_info.")
         links = [ResourceLink(uri=link.uri, name=link.name, mime_type="text/plain") for link in answer.links]
         text = TextContent(text=answer.text)
-        return CallToolResult(content=[text, *links], structured_content=object_of(answer.result))
+        return CallToolResult(content=[text, *links], structured_content=object_for_models(answer.result))
 
     async def list_resources(self, _: object, __: PaginatedRequestParams | None) -> ListResourcesResult:
         return ListResourcesResult(resources=[])
@@ -136,8 +130,8 @@ class _Session:
     async def read_resource(self, _: object, params: ReadResourceRequestParams) -> ReadResourceResult:
         uri = str(params.uri)
         try:
-            call = ContentCall(path=name_in_uri(uri), max_tokens=Budgets.MOST)
-            answer = await self._in_thread(self._quick, lambda: self._tools.get_content(call))
+            call = ContentArguments(path=name_in_uri(uri), max_tokens=Budgets.MOST)
+            answer = await self._desk.quickly(lambda: self._desk.tools.get_content(call))
         except DirIndexError as error:
             raise MCPError(INVALID_PARAMS, failure_text(error), data={"uri": uri}) from error
         contents = TextResourceContents(uri=uri, text=resource_text(answer), mime_type="text/plain")
@@ -147,55 +141,8 @@ class _Session:
         if params.argument.name != "path" or getattr(params.ref, "uri", None) != f"{URI_PREFIX}{{+path}}":
             return CompleteResult(completion=Completion(values=[], total=0, has_more=False))
         typed = params.argument.value
-        values, total = await self._in_thread(self._quick, lambda: self._tools.completions(typed))
+        values, total = await self._desk.quickly(lambda: self._desk.tools.completions(typed))
         return CompleteResult(completion=Completion(values=values, total=total, has_more=total > len(values)))
-
-    async def _answer(self, ctx: ServerRequestContext[Any, Any], entry: ToolEntry, call: Any) -> Answer:
-        if isinstance(call, IndexCall):
-            return await self._index(ctx, call)
-        match entry.name:
-            case "search":
-                return await self._in_thread(self._slow, lambda: self._tools.search(call))
-            case "similar_files":
-                return await self._in_thread(self._slow, lambda: self._tools.similar_files(call))
-            case "get_content":
-                return await self._in_thread(self._quick, lambda: self._tools.get_content(call))
-            case _:
-                return await self._in_thread(self._quick, self._tools.server_info)
-
-    async def _index(self, ctx: ServerRequestContext[Any, Any], call: IndexCall) -> Answer:
-        if call.action is IndexAction.CANCEL:
-            return await self._in_thread(self._slow, lambda: self._tools.cancel_index(call))
-        job = await self._in_thread(self._quick, lambda: self._tools.start_index(call))
-        if not isinstance(job, Job):
-            return await self._wait(ctx, call, job)
-        job.n_waiting += 1
-        try:
-            return await self._wait(ctx, call, job)
-        except anyio.get_cancelled_exc_class():
-            if job.n_waiting == 1:
-                self._tools.jobs.cancel(job)
-            raise
-        finally:
-            job.n_waiting -= 1
-
-    async def _wait(self, ctx: ServerRequestContext[Any, Any], call: IndexCall, job: Job | RunRecord) -> Answer:
-        """Answer when the run has ended, or when the time is up; meanwhile, say how far it is."""
-        deadline = anyio.current_time() + call.wait_seconds
-        told = 0.0
-        while True:
-            result = await self._in_thread(self._quick, lambda: self._tools.state_of(job))
-            if is_ended(result) or anyio.current_time() >= deadline:
-                if isinstance(job, Job):
-                    job.is_told = is_ended(result)
-                return index_answer(result)
-            if percent(result) > told:
-                told = percent(result)
-                await ctx.session.report_progress(told, 100.0, _progress_text(index_answer(result)))
-            await anyio.sleep(min(_POLL_SECONDS, max(deadline - anyio.current_time(), 0.0)))
-
-    async def _in_thread(self, limiter: anyio.CapacityLimiter, work: Callable[[], _Value]) -> _Value:
-        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
 
 
 def resource_text(answer: Answer) -> str:
@@ -213,7 +160,7 @@ def _listed(entry: ToolEntry) -> Tool:
         name=entry.name,
         title=entry.title,
         description=entry.description,
-        input_schema=schema_of(entry.call),
+        input_schema=_arguments_schema(entry),
         output_schema=schema_of(entry.result),
         annotations=ToolAnnotations(
             title=entry.title,
@@ -229,5 +176,12 @@ def _failed(text: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], is_error=True)
 
 
-def _progress_text(answer: Answer) -> str:
-    return answer.text.partition("\n")[0]
+def _arguments_schema(entry: ToolEntry) -> JsonObject:
+    return {**schema_of(entry.arguments), "additionalProperties": False}
+
+
+def _progress(ctx: ServerRequestContext[Any, Any]) -> Progress:
+    async def report(percent: float, text: str) -> None:
+        await ctx.session.report_progress(percent, 100.0, text)
+
+    return report

@@ -1,6 +1,6 @@
 """MCP over standard input and output.
 
-The first message may have been read and answered already (`greeting`). Nothing but protocol may reach standard output.
+The first message may have been read and answered already (`startup`). Nothing but protocol may reach standard output.
 While it serves, nobody else has it, and what others write there goes to standard error; `sys.stdout` is turned there as
 well, because what a library left in its buffer would be written when the process ends.
 """
@@ -14,7 +14,6 @@ import select
 import stat
 import sys
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, NoReturn, Self
 
 import anyio
@@ -22,12 +21,10 @@ from mcp.server.stdio import stdio_server
 
 from directory_indexer.lazy import lazily
 from directory_indexer.server.ending import end, stop_at_a_signal, stop_with_the_parent
-from directory_indexer.server.greeting import Greeter
+from directory_indexer.server.startup import Greeter, Unanswered
 
 with lazily:
     from mcp.server.lowlevel import Server
-    from mcp.shared._stream_protocols import WriteStream
-    from mcp.shared.message import SessionMessage
 
 
 def run_stdio(server: Server[None], greeter: Greeter, *, parent: int, close: Callable[[], None]) -> NoReturn:
@@ -47,35 +44,9 @@ async def _serve(server: Server[None], greeter: Greeter, parent: int, close: Cal
         source, sink = _wires(greeter.read)
         async with stdio_server(stdin=source, stdout=sink) as (reader, writer):
             with contextlib.redirect_stdout(sys.stderr):
-                unanswered = _Unanswered(writer, greeter.answered)
+                unanswered = Unanswered(writer, greeter.answered)
                 await server.run(reader, unanswered, server.create_initialization_options())
         tasks.cancel_scope.cancel()
-
-
-class _Unanswered:
-    """The stream to the client, without the answer that it has already."""
-
-    def __init__(self, writer: WriteStream[SessionMessage], answered: str | int | None) -> None:
-        self._writer = writer
-        self._answered = answered
-
-    async def send(self, item: SessionMessage, /) -> None:
-        if self._answered is not None and getattr(item.message, "id", None) == self._answered:
-            self._answered = None
-            return
-        await self._writer.send(item)
-
-    async def aclose(self) -> None:
-        await self._writer.aclose()
-
-    async def __aenter__(self) -> Self:
-        await self._writer.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> bool | None:
-        return await self._writer.__aexit__(kind, error, traceback)
 
 
 class _Lines:

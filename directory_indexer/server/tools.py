@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import time
 from collections.abc import Sequence
@@ -10,47 +9,51 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from directory_indexer import __version__
+from directory_indexer.converting.converter import is_url
 from directory_indexer.docstore.runs import RunRecord
-from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
-from directory_indexer.errors import (
-    CorruptIndexError,
-    DirIndexError,
-    IndexMismatchError,
-    LockedError,
-    NotIndexedError,
-    ProviderError,
-    StoreError,
-    UsageError,
-    VectorStoreError,
-)
+from directory_indexer.errors import DirIndexError, ProviderError, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.searching.answers import SearchMode, SearchRequest, SearchResult
+from directory_indexer.searching.conditions import metadata_conditions, since_moment, until_moment
 from directory_indexer.searching.texts import read_text
+from directory_indexer.server.arguments import (
+    ContentArguments,
+    ConvertArguments,
+    IndexArguments,
+    InfoArguments,
+    SearchArguments,
+    SimilarArguments,
+)
 from directory_indexer.server.budget import Budgets, cost
-from directory_indexer.server.calls import ContentCall, IndexCall, SearchCall, SimilarCall
 from directory_indexer.server.contents import content_answer, content_text, selection_of
-from directory_indexer.server.cursors import Position, mark_of, position_of
+from directory_indexer.server.conversions import converted_text, part_of_converted
 from directory_indexer.server.directories import to_index
 from directory_indexer.server.jobs import ENDED, IndexJobs, Job, covers
 from directory_indexer.server.model import BackgroundModel
-from directory_indexer.server.passages import Link, Page, index_state, links, one_line, search_answer, search_text
-from directory_indexer.server.places import indexed_file, scope_of
-from directory_indexer.server.results import (
-    ContentAnswer,
-    DirectoryResult,
-    InfoAnswer,
-    JobResult,
-    ModelResult,
-    SearchAnswer,
+from directory_indexer.server.passages import (
+    Link,
+    Page,
+    counting_answer,
+    fitting_answer,
+    links,
+    search_text,
 )
-from directory_indexer.server.shapes import object_of
+from directory_indexer.server.places import indexed_file, scope_of
+from directory_indexer.server.schemas import object_for_models
+from directory_indexer.server.wording import info_text, run_text
+from directory_indexer.wire.cursors import position_of
+from directory_indexer.wire.documents import ConvertedText, TextAnswer
+from directory_indexer.wire.hits import SearchAnswer, index_state
+from directory_indexer.wire.runs import Run
+from directory_indexer.wire.server import ServerAnswer
+from directory_indexer.wire.status import Model, directory_of
 
 with lazily:
     from directory_indexer.app import App
 
 
-Result: TypeAlias = SearchAnswer | ContentAnswer | JobResult | InfoAnswer
+Result: TypeAlias = SearchAnswer | TextAnswer | ConvertedText | Run | ServerAnswer
 
 PATIENCE_SECONDS = 0.3
 """A search for words and meaning waits so long for a model that is being loaded, then answers by words."""
@@ -59,13 +62,10 @@ LONG_PATIENCE_SECONDS = 30.0
 """So long waits who asked for meaning only."""
 
 _STILL_LOADING = (
-    "degraded: answered by keywords alone, for the embedding model is still being loaded; repeat the call in a few "
+    "answered by keywords alone: the embedding model is still being loaded; repeat the call in a few "
     "seconds to search by meaning, too"
 )
-_HAS_CHANGED = (
-    "the index has changed since the page before; its hits are not repeated, but better ones may have come: repeat "
-    "the call without cursor to see them"
-)
+_FETCH_URLS = "the operator of this server allows it with serving.fetch_urls in its configuration"
 _MOST_COMPLETIONS = 100
 
 
@@ -87,40 +87,44 @@ class Tools:
         self.jobs = jobs
         self._allowed = tuple(allowed)
 
-    def search(self, call: SearchCall) -> Answer:
-        """Find passages."""
+    def search(self, call: SearchArguments) -> Answer:
+        """Find passages, or count the files to find them in."""
         with self._app.docstore.snapshot() as snapshot:
             scope = scope_of(snapshot, call.path)
-        question = dataclasses.astuple(dataclasses.replace(call, cursor="", limit=0, max_tokens=0))
-        position = position_of(call.cursor, question=question)
-        mode, notes = self._mode(call.mode)
+        position = position_of(call.cursor, question=call._replace(cursor="", limit=0, max_tokens=0))
         request = SearchRequest(
             query=call.query,
-            mode=mode,
-            limit=len(position.shown) + call.limit,
+            mode=call.mode,
+            limit=position.limit(call.limit),
             scope=scope,
             kinds=call.types,
             globs=call.globs,
+            since=since_moment(call.since, name="since"),
+            until=until_moment(call.until, name="until"),
+            metadata=_conditions(call),
         )
-        result = _after(position, self._app.searcher.search(request), limit=call.limit)
-        page = Page(position.shown, call.max_tokens, question, result.state)
-        return _found(result, page, self._app.status.checked(result.summary), notes)
+        if call.facets:
+            page = Page(position, call.max_tokens, self._app.status.summary())
+            counted = counting_answer(request, self._app.searcher.facets(request), page)
+            return Answer(search_text(counted), counted)
+        mode, notes = self._mode(call.mode)
+        found = self._app.searcher.search(request._replace(mode=mode))
+        result = position.rest(found._replace(degraded=(*notes, *found.degraded)), limit=call.limit)
+        return _found(result, Page(position, call.max_tokens, self._app.status.checked(result.summary)))
 
-    def similar_files(self, call: SimilarCall) -> Answer:
+    def similar_files(self, call: SimilarArguments) -> Answer:
         """Find files like an indexed one."""
         with self._app.docstore.snapshot() as snapshot:
             path = indexed_file(snapshot, call.path)
             within = scope_of(snapshot, call.within)
-        question = ("similar", call.path, call.within)
-        position = position_of(call.cursor, question=question)
+        position = position_of(call.cursor, question=("similar", call.path, call.within))
         self._model.is_usable(within_seconds=LONG_PATIENCE_SECONDS)
-        found = self._app.similar_files.find(path, within=within, limit=len(position.shown) + call.limit)
+        found = self._app.similar_files.find(path, within=within, limit=position.limit(call.limit))
         result = found._replace(request=found.request._replace(mode=SearchMode.SEMANTIC))
-        page = Page(position.shown, call.max_tokens, question, result.state)
-        summary = self._app.status.checked(result.summary)
-        return _found(_after(position, result, limit=call.limit), page, summary, ())
+        page = Page(position, call.max_tokens, self._app.status.checked(result.summary))
+        return _found(position.rest(result, limit=call.limit), page)
 
-    def get_content(self, call: ContentCall) -> Answer:
+    def get_content(self, call: ContentArguments) -> Answer:
         """Read the indexed text of a file."""
         selection = selection_of(call)
         with self._app.docstore.snapshot() as snapshot:
@@ -129,25 +133,38 @@ class Tools:
         answer = content_answer(text, max_tokens=call.max_tokens)
         return Answer(content_text(answer), answer)
 
-    def server_info(self) -> Answer:
+    def convert_to_text(self, call: ConvertArguments) -> Answer:
+        """Convert an indexed file, or a document on the web, to Markdown."""
+        if is_url(call.source):
+            if not self._app.loaded.config.serving.fetch_urls:
+                raise UsageError("this server fetches nothing from the web", hint=_FETCH_URLS)
+            text = self._app.converter.convert_url(call.source)
+        else:
+            with self._app.docstore.snapshot() as snapshot:
+                path = indexed_file(snapshot, call.source)
+            text = self._app.converter.convert_file(path, follow_links=self._app.policies.parse.follow_symlinks)
+        answer = part_of_converted(call.source, text, call)
+        return Answer(converted_text(answer), answer)
+
+    def server_info(self, _: InfoArguments) -> Answer:
         """Tell what is indexed, how far it is, and whether the model is there."""
-        status = self._app.status.report()
-        directories = tuple(map(_directory, status.directories))
-        info = InfoAnswer(
+        directories = tuple(map(directory_of, self._app.status.report().directories))
+        name, provider = self._app.loaded.config.embedding.model, self._app.loaded.config.embedding.provider
+        info = ServerAnswer(
             version=__version__,
             directories=(),
             allowed=self._allowed,
-            model=ModelResult(self._app.loaded.config.embedding.model, self._model.state, self._model.message or None),
+            model=Model(name, provider, None, self._model.state, self._model.message or None),
             index=index_state(self._app.status.summary()),
-            job=self.jobs.current(),
+            run=self.jobs.current(),
         )
         shown = directories
-        while shown and cost(object_of(dataclasses.replace(info, directories=shown))) > Budgets.INFO:
+        while shown and cost(object_for_models(info._replace(directories=shown))) > Budgets.INFO:
             shown = shown[:-1]
-        info = dataclasses.replace(info, directories=shown, left_out=len(directories) - len(shown))
+        info = info._replace(directories=shown, left_out=len(directories) - len(shown))
         return Answer(info_text(info), info)
 
-    def start_index(self, call: IndexCall) -> Job | RunRecord:
+    def start_index(self, call: IndexArguments) -> Job | RunRecord:
         """Start a run or join the one that goes on."""
         with self._app.docstore.snapshot() as snapshot:
             tracked = tuple(snapshot.directories.all())
@@ -159,9 +176,9 @@ class Tools:
             if running is not None and (not call.path or covers(running, FilePath(call.path))):
                 return running
             raise
-        return self.jobs.start_or_join(directories)
+        return self.jobs.start_or_join(directories, may_add=not set(directories) <= set(tracked))
 
-    def cancel_index(self, call: IndexCall) -> Answer:
+    def cancel_index(self, call: IndexArguments) -> Answer:
         """Stop the runs that this server started.
 
         Raises:
@@ -185,7 +202,7 @@ class Tools:
                 time.sleep(0.05)
         return index_answer(self.jobs.state_of(stopped[-1]))
 
-    def state_of(self, job: Job | RunRecord) -> JobResult:
+    def state_of(self, job: Job | RunRecord) -> Run:
         """Tell how far a run is."""
         return self.jobs.state_of(job)
 
@@ -193,7 +210,8 @@ class Tools:
         """Complete the path of an indexed file; tell how many there are."""
         typed = prefix if os.path.isabs(prefix) else f"/{prefix}"
         with self._app.docstore.snapshot() as snapshot:
-            paths = sorted(snapshot.files.starting_with(typed) or snapshot.files.containing(prefix))
+            typed_paths = snapshot.typed_paths
+            paths = sorted(typed_paths.starting_with(typed) or typed_paths.containing(prefix))
         return [path.removeprefix("/") for path in paths[:_MOST_COMPLETIONS]], len(paths)
 
     def _mode(self, wanted: SearchMode) -> tuple[SearchMode, tuple[str, ...]]:
@@ -207,99 +225,34 @@ class Tools:
         return SearchMode.KEYWORD, (_STILL_LOADING,)
 
 
-def index_answer(result: JobResult) -> Answer:
+def index_answer(run: Run) -> Answer:
     """Describe a run in words, too."""
-    counts = result.counts
-    done = f"{result.files_done} of {result.files_total} files read" if result.files_total else "files not counted yet"
-    if result.chunks_total:
-        done += f", {result.chunks_done} of {result.chunks_total} passages embedded"
-    if counts is not None:
-        named = {
-            name: getattr(counts, name) for name in ("added", "changed", "removed", "unchanged", "skipped", "failed")
-        }
-        done = ", ".join(f"{number} {name}" for name, number in named.items() if number) or "nothing to do"
-    where = ", ".join(map(one_line, result.directories))
-    how = f"{result.state}, {result.phase}" if result.state == "running" else result.state
-    lines = [f"Index run {result.job_id} of {where}: {how}. {done}."]
-    lines += ["It was started by somebody else and is joined."] if result.joined else []
-    lines += [f"Message: {result.message}"] if result.message else []
-    return Answer("\n".join([*lines, f"Next: {result.next_step}"]), result)
+    return Answer(run_text(run), run)
 
 
-def info_text(info: InfoAnswer) -> str:
-    """Write what the server is as text that is complete by itself."""
-    lines = [f"dirindex {info.version}; embedding model {info.model.name}: {info.model.state}"]
-    lines += [f"  {info.model.message}"] if info.model.message else []
-    lines.append(f"{info.index.files} files, {info.index.chunks} passages, {info.index.embedded} of them by meaning")
-    for one in info.directories:
-        state = f"indexed {one.indexed_at}" if one.indexed_at else "not indexed completely yet"
-        gone = "" if one.available else "; it cannot be read now"
-        lines.append(
-            f"- {one_line(one.path)}: {one.files} files, {one.chunks} passages, {one.skipped} skipped, "
-            f"{one.failed} failed; {state}{gone}"
-        )
-    lines += [f"{info.left_out} more directories do not fit here"] if info.left_out else []
-    if info.allowed:
-        lines.append(f"index may add: {', '.join(map(one_line, info.allowed))}")
-    if info.job is not None:
-        lines.append(index_answer(info.job).text)
-    if not info.directories:
-        lines.append("Nothing is indexed yet: call index, or ask the user to run `dirindex index DIRECTORY`.")
-    return "\n".join(lines)
-
-
-def failure_text(error: DirIndexError) -> str:
-    """Say what went wrong and which call to make next."""
-    hint = f" ({error.hint})" if error.hint and not error.hint.startswith("dirindex ") else ""
-    step = next(step for kind, step in _NEXT_CALLS if isinstance(error, kind))
-    return f"{one_line(error.message)}{one_line(hint)}. Next: {step}"
-
-
-_NEXT_CALLS: tuple[tuple[type[DirIndexError], str], ...] = (
-    (
-        NotIndexedError,
-        "call server_info to see what is indexed and what may be, search to find files, or index to add or refresh.",
-    ),
-    (UsageError, "correct this and call the same tool again."),
-    (ProviderError, 'call search with mode="keyword", or again in a few seconds.'),
-    (IndexMismatchError, 'call search with mode="keyword"; the user can run `dirindex index --yes`.'),
-    (LockedError, "call server_info to see the run that goes on, then index again."),
-    (CorruptIndexError, "ask the user to run `dirindex doctor --repair`."),
-    (VectorStoreError, 'call search with mode="keyword"; the user can run `dirindex doctor`.'),
-    (StoreError, "ask the user to run `dirindex doctor`."),
-    (DirIndexError, "call server_info."),
-)
-
-
-def is_ended(result: JobResult) -> bool:
+def is_ended(result: Run) -> bool:
     """Tell whether waiting for a run is over."""
     return result.state in ENDED
 
 
-def _after(position: Position, result: SearchResult, *, limit: int) -> SearchResult:
-    """Leave out what was shown on the pages before."""
-    hits = [hit for hit in result.hits if mark_of(hit) not in position.shown]
-    return result._replace(
-        hits=tuple(hits[:limit]),
-        is_truncated=result.is_truncated or len(hits) > limit,
-        degraded=(*result.degraded, *([_HAS_CHANGED] if position.is_before(result.state) else [])),
-    )
-
-
-def _found(result: SearchResult, page: Page, summary: IndexSummary, notes: tuple[str, ...]) -> Answer:
-    answer = search_answer(result, page, summary, notes)
+def _found(result: SearchResult, page: Page) -> Answer:
+    answer = fitting_answer(result, page)
     return Answer(search_text(answer), answer, links(answer))
 
 
-def _directory(status: DirectoryStatus) -> DirectoryResult:
-    completed = status.completed_at
-    return DirectoryResult(
-        path=status.path,
-        available=status.is_available,
-        files=status.n_files,
-        chunks=status.n_chunks,
-        embedded=status.n_embedded,
-        skipped=sum(count for _, count in status.skipped),
-        failed=status.n_failed,
-        indexed_at=None if completed is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(completed)),
-    )
+def _conditions(call: SearchArguments) -> tuple[tuple[str, str], ...]:
+    given = {field: value for field in _FACTS if (value := getattr(call, field))}
+    names = {name: field for field, name in _FACTS.items()}
+    return metadata_conditions({_FACTS[field]: [value] for field, value in given.items()}, names=names)
+
+
+_FACTS = {
+    "author": "author",
+    "language": "lang",
+    "tag": "tag",
+    "sender": "from",
+    "recipient": "to",
+    "subject": "subject",
+    "created": "created",
+}
+"""The arguments that ask for what documents say about themselves, and what that is called in the index."""

@@ -84,12 +84,9 @@ class DirectoryWatch:
 
     def _update(self, roots: Sequence[FilePath]) -> None:
         """Index what changed in a run of its own, for one that goes on may have passed the change already."""
-        # A run would track again what was forgotten meanwhile.
-        tracked = set(self._tracked())
-        if left := tuple(root for root in roots if root in tracked):
-            job = self._jobs.start(left)
-            job.is_told = True
-            job.process.wait()
+        job = self._jobs.update(tuple(roots))
+        job.is_told = True
+        job.process.wait()
 
     def _is_outdated(self, roots: list[FilePath]) -> bool:
         now = time.monotonic()

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-from directory_indexer.findings import Finding
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 
@@ -14,6 +13,7 @@ with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
+    from directory_indexer.findings import Finding
     from directory_indexer.ids import ChunkId
 
 
@@ -51,6 +51,30 @@ class VectorHit(NamedTuple):
     score: float
 
 
+class StoredVectors(Protocol):
+    """The vectors of one generation, to be read; the empty generation has none.
+
+    Raises:
+        VectorStoreError: from any verb, when the store cannot be reached or read.
+        GenerationGoneError: from any verb, when the generation has been discarded.
+    """
+
+    def search(self, vector: NDArray[np.float32], *, scope: VectorScope, limit: int) -> list[VectorHit]:
+        """Find the chunks in the scope that are most similar to a vector, best first."""
+
+    def cosines(self, vector: NDArray[np.float32], ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
+        """Compare a vector with those of some chunks, as far as they have one."""
+
+    def vectors(self, ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
+        """Give the vectors of those chunks that have one, as exactly as the store keeps them."""
+
+    def ids(self) -> Iterator[ChunkId]:
+        """Give the ids of all chunks that have a vector."""
+
+    def count(self) -> int:
+        """Count the vectors."""
+
+
 class VectorStore(Protocol):
     """The vectors of one index, a generation at a time; threads may share it.
 
@@ -59,7 +83,7 @@ class VectorStore(Protocol):
 
     Raises:
         VectorStoreError: from any verb, when the store cannot be reached, read or written.
-        GenerationGoneError: from the reading verbs, when the generation has been discarded.
+        GenerationGoneError: when a generation that is to be looked at has been discarded.
     """
 
     @property
@@ -77,22 +101,8 @@ class VectorStore(Protocol):
     def prepare(self, generation: int) -> None:
         """Make sure that vectors can be added to a generation, before work goes into making them."""
 
-    def search(
-        self, generation: int, vector: NDArray[np.float32], *, scope: VectorScope, limit: int
-    ) -> list[VectorHit]:
-        """Find the chunks in the scope that are most similar to a vector, best first."""
-
-    def cosines(self, generation: int, vector: NDArray[np.float32], ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
-        """Compare a vector with those of some chunks, as far as they have one."""
-
-    def vectors(self, generation: int, ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
-        """Give the vectors of those chunks that have one, as exactly as the store keeps them."""
-
-    def ids(self, generation: int) -> Iterator[ChunkId]:
-        """Give the ids of all chunks that have a vector."""
-
-    def count(self, generation: int) -> int:
-        """Count the vectors."""
+    def at(self, generation: int) -> StoredVectors:
+        """Give a generation to read."""
 
     def require_whole(self, generation: int, *, n_vectors: int) -> None:
         """Look, without reading them, whether a generation is there and has so many vectors.

@@ -29,6 +29,7 @@ from typing import NamedTuple
 
 from directory_indexer.walker.gitignore import byte_text, parse_patterns
 from directory_indexer.walker.name_hints import finder_of, merged
+from directory_indexer.walker.policy import WalkPolicy
 from directory_indexer.walker.rule_layer import Layer, layer_of
 from directory_indexer.walker.secret_files import SECRET_NAMES, name_of_original
 
@@ -146,6 +147,14 @@ def built_in_rules(*, include_secrets: bool, include_hidden: bool) -> Rules:
     if not include_hidden:
         layers.append((Precedence.HIDDEN, _layer((".*",), source="hidden")))
     return Rules(sorted(layers, key=lambda source: source[0]))
+
+
+def rules_for_members(policy: WalkPolicy) -> Rules:
+    """Make the rules for what lies in a container, as they stand in it: those that need no file of a directory."""
+    rules = built_in_rules(include_secrets=policy.include_secrets, include_hidden=policy.include_hidden)
+    if not policy.ignore_patterns:
+        return rules
+    return rules.adding(Precedence.CONFIGURED, _layer(policy.ignore_patterns, source="ignore_patterns"))
 
 
 def _layer(patterns: Iterable[str], *, source: str) -> Layer:

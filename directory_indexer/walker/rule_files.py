@@ -46,15 +46,34 @@ class FoundRules(NamedTuple):
     texts: tuple[RuleText, ...] = ()
 
 
-class RuleFiles:
-    """The ignore files around and below one root.
+class RuleProblems:
+    """The files that could not be used as they are, and whether rules of some could not be read at all."""
 
-    `failures` are those that could not be used as they are; `are_lost` tells that rules of some could not be read.
-    """
+    def __init__(self) -> None:
+        self.are_lost = False
+        self._failures: list[FileFailure] = []
+
+    def take(self) -> tuple[list[FileFailure], bool]:
+        """Hand over the failures since the last time, and whether rules are lost by them."""
+        failures, self._failures = self._failures, []
+        are_lost, self.are_lost = self.are_lost, False
+        return failures, are_lost
+
+    def lose(self, path: str, error: OSError) -> None:
+        """Note a file whose rules cannot be read."""
+        self.are_lost = True
+        self.note(path, f"its rules cannot be read: {error.strerror}")
+
+    def note(self, path: str, message: str) -> None:
+        """Note what is wrong with a file."""
+        self._failures.append(FileFailure(file_path(path), Stage.WALK, message))
+
+
+class RuleFiles:
+    """The ignore files around and below one root."""
 
     def __init__(self, root: FilePath, *, respect_gitignore: bool) -> None:
-        self.failures: list[FileFailure] = []
-        self.are_lost = False
+        self.problems = RuleProblems()
         self._root = exact_text(root)
         self._respect_gitignore = respect_gitignore
 
@@ -87,12 +106,6 @@ class RuleFiles:
         key = self._key(b"", (str(top), [*outside, *around], patterns))
         return LazyRules(key, Step(LazyRules(key, Rules(())), made))
 
-    def take_failures(self) -> tuple[list[FileFailure], bool]:
-        """Hand over the failures since the last time, and whether rules are lost by them."""
-        failures, self.failures = self.failures, []
-        are_lost, self.are_lost = self.are_lost, False
-        return failures, are_lost
-
     def rules_in(
         self, rules: LazyRules, directory: str, names: Container[str], *, handle: int | str | None = None
     ) -> LazyRules:
@@ -105,7 +118,7 @@ class RuleFiles:
         return rules.leading_to(partial(self._applied, found=found), key=key)
 
     def _key(self, outer: bytes, found: object) -> bytes | None:
-        return None if self.are_lost else content_hash(outer + repr(found).encode())
+        return None if self.problems.are_lost else content_hash(outer + repr(found).encode())
 
     def _read(self, directory: str, names: Container[str], *, handle: int | str) -> FoundRules:
         """Read what a directory says itself, its files from its descriptor where there is one."""
@@ -127,7 +140,7 @@ class RuleFiles:
         for precedence, path, content in found.texts:
             parsed = parse_rules(content, source=self._shown(path))
             if parsed.problems:
-                self._add_failure(path, "; ".join(_first_of(parsed.problems)))
+                self.problems.note(path, "; ".join(_first_of(parsed.problems)))
             if parsed.rules:
                 rules = rules.adding(precedence, layer_of(parsed.rules, ignore_case=rules.ignore_case))
         return rules
@@ -136,7 +149,7 @@ class RuleFiles:
         try:
             return find(directory)
         except OSError as error:
-            self._fail(str(directory / ".git"), error)
+            self.problems.lose(str(directory / ".git"), error)
             return None
 
     def _of_repository(self, repository: Repository | None) -> FoundRules:
@@ -145,14 +158,14 @@ class RuleFiles:
         try:
             settings = git_settings(repository)
         except OSError as error:
-            self._fail(error.filename or "git config", error)
+            self.problems.lose(error.filename or "git config", error)
             settings = GitSettings(user_ignore_file=None, ignore_case=False)
         texts: list[RuleText] = []
         if repository and repository.refusal:
-            self._add_failure(str(repository.top / ".git"), repository.refusal)
+            self.problems.note(str(repository.top / ".git"), repository.refusal)
         elif repository:
             for message in settings.refused:
-                self._add_failure(str(repository.directory / "config"), message)
+                self.problems.note(str(repository.directory / "config"), message)
             texts += self._excluded(repository)
         if settings.user_ignore_file and is_there(settings.user_ignore_file):
             open_it = open_file if settings.is_named_by_repository else None
@@ -165,7 +178,7 @@ class RuleFiles:
         if real := within(repository.exclude_file, repository):
             yield from self._texts(Precedence.GIT_EXCLUDE, real, open_file)
         else:
-            self._add_failure(str(repository.exclude_file), "leads out of the repository, and is not used")
+            self.problems.note(str(repository.exclude_file), "leads out of the repository, and is not used")
 
     def _texts(
         self, precedence: Precedence, path: str, open_it: Callable[[str], int] | None = None
@@ -175,17 +188,10 @@ class RuleFiles:
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return
         except OSError as error:
-            self._fail(path, error)
+            self.problems.lose(path, error)
 
     def _shown(self, path: str) -> str:
         return file_path(path.removeprefix(os.path.join(self._root, "")))
-
-    def _fail(self, path: str, error: OSError) -> None:
-        self.are_lost = True
-        self._add_failure(path, f"its rules cannot be read: {error.strerror}")
-
-    def _add_failure(self, path: str, message: str) -> None:
-        self.failures.append(FileFailure(file_path(path), Stage.WALK, message))
 
 
 def _first_of(problems: tuple[str, ...]) -> Iterable[str]:

@@ -93,6 +93,8 @@ class Sorting:
                 if abs(mtime_ns) > _LARGEST or changed_ns > _LARGEST or inode > _LARGEST:
                     mtime_ns, changed_ns, inode = map(storable, (mtime_ns, changed_ns, inode))
                 add_file(_source_file((path, size, mtime_ns, changed_ns, inode)))
+            elif mode & _FILE_TYPE == _REGULAR and size and name.lower().endswith(self._policy.streamed):
+                add_file(SourceFile(self._path_of(name), size, *map(storable, (mtime_ns, changed_ns, inode))))
             else:
                 self._skip(stamp)
 

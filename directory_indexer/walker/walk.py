@@ -149,7 +149,7 @@ class _Walk:
                 one for one in further if one.directory not in left_out
             ]
         sorting = Sorting(visit.directory, self._policy, rules.resolve(), seen_ns=self._seen_ns)
-        failures, rules_are_lost = self._rule_files.take_failures()
+        failures, rules_are_lost = self._rule_files.problems.take()
         sorting.sort(found, failures)
         listing = sorting.listing()._replace(
             rules_are_lost=rules_are_lost, is_mount=place.is_mount, file_system=place.file_system, digest=digest

@@ -30,7 +30,7 @@ def main() -> None:
 
     from directory_indexer.app import App  # noqa: PLC0415 - the session that it loads must be the timed one
     from directory_indexer.config import load_config  # noqa: PLC0415
-    from directory_indexer.indexing.indexer import IndexOptions  # noqa: PLC0415
+    from directory_indexer.indexing.options import IndexOptions  # noqa: PLC0415
 
     data_dir, *directories = sys.argv[1:]
     app = App(load_config(file=None, data_dir=Path(data_dir), environ={}))

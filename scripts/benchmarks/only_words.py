@@ -11,7 +11,7 @@ from directory_indexer.config import load_config
 from directory_indexer.embedders.building import Access
 from directory_indexer.embedders.loading import Embedders
 from directory_indexer.errors import ProviderError
-from directory_indexer.indexing.indexer import IndexOptions
+from directory_indexer.indexing.options import IndexOptions
 
 
 def _refuse(*_: object) -> Never:

@@ -49,7 +49,7 @@ def _store(n_chunks: int, place: Path) -> Iterator[Row]:
         ):
             numbers, scope = np.arange(n_chunks)[inside], VectorScope(directories=directories)
             exact = [numbers[np.argsort(-(vectors[inside] @ query))[:_LIMIT]] for query in wanted]
-            found = [store.search(generation, query, scope=scope, limit=_LIMIT) for query in wanted]
+            found = [store.at(generation).search(query, scope=scope, limit=_LIMIT) for query in wanted]
             share = np.mean([_share(*pair) for pair in zip(found, exact, strict=True)])
             what = f"recall@{_LIMIT}, {n_chunks:,} vectors, {where}"
             yield Row(what, "% of the nearest", 100 * float(share), 100, "exact search in float32")

@@ -25,11 +25,11 @@ async def hold_session(client: Client) -> None:
     found = await client.call_tool("search", {"query": "carrots", "mode": "keyword"})
     content: Any = found.structured_content
     hit = content["hits"][0]
-    read = await client.read_resource(hit["uri"])
+    read = await client.read_resource(found.content[1].uri)
     require("Carrots" in str(read.contents[0]))
     require(not (await client.call_tool("similar_files", {"path": hit["path"]})).is_error)
     job: Any = (await client.call_tool("index", {"wait_seconds": 50})).structured_content
-    require(job["state"] == "done")
+    require(job["state"] == "completed")
     require((await client.call_tool("get_content", {"path": "/etc/passwd"})).is_error)
     for uri in ("dirindex://file/..%2f..%2fetc/passwd", "dirindex://file//etc/passwd", "file:///etc/passwd"):
         try:

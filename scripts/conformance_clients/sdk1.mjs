@@ -31,7 +31,7 @@ const job = await client.callTool({ name: "index", arguments: { wait_seconds: 50
   onprogress: ({ progress }) => { assert.ok(progress > last); last = progress; },
   resetTimeoutOnProgress: true,
 });
-assert.equal(job.structuredContent.state, "done");
+assert.equal(job.structuredContent.state, "completed");
 const refused = await client.callTool({ name: "search", arguments: { query: "x", max_results: 3 } });
 assert.equal(refused.isError, true);
 await assert.rejects(client.readResource({ uri: "dirindex://file/..%2f..%2fetc/passwd" }));

@@ -20,7 +20,7 @@ assert.equal(found.structuredContent.hits.length, 3);
 const { uri } = found.structuredContent.hits[0];
 assert.ok((await client.readResource({ uri })).contents[0].text.includes("Carrots"));
 const job = await client.callTool({ name: "index", arguments: { wait_seconds: 50 } });
-assert.equal(job.structuredContent.state, "done");
+assert.equal(job.structuredContent.state, "completed");
 const refused = await client.callTool({ name: "get_content", arguments: { path: "/etc/passwd" } });
 assert.equal(refused.isError, true);
 const answers = await Promise.all(

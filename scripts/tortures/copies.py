@@ -62,7 +62,7 @@ def _copy(source: Path, target: Path) -> None:
 
 def _integrity(data_dir: Path) -> str:
     try:
-        DocStore(data_dir / "data.db").require_integrity()
+        DocStore(data_dir / "data.db").upkeep.require_integrity()
     except StoreError as error:
         return error.message
     return ""

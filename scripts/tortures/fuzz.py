@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tortures.fuzz_files import fuzz_files
+from tortures.fuzz_formats import fuzz_formats
 from tortures.fuzz_http import fuzz_http
 from tortures.fuzz_mcp import fuzz_mcp
 from tortures.fuzz_trees import fuzz_trees
@@ -83,8 +84,17 @@ def fuzz(torture: Torture) -> str:
         (fuzz_http, 1),
     )
     order = [kind for kind, times in kinds for _ in range(times)]
+    return _rounds(torture, order, lambda _, n_rounds: n_rounds < torture.size)
+
+
+def formats(torture: Torture) -> str:
+    """Read `size` files of all formats that have parts or are binary, or as many as time allows."""
+    return _rounds(torture, [fuzz_formats], lambda shared, _: shared.n_inputs.total() < torture.size)
+
+
+def _rounds(torture: Torture, order: list[Callable[[Round], None]], goes_on: Callable[[Fuzz, int], bool]) -> str:
     shared, n_rounds = Fuzz(torture), 0
-    while n_rounds < torture.size and not torture.is_over:
+    while goes_on(shared, n_rounds) and not torture.is_over:
         if n_rounds % len(order) == 0:
             torture.chance.shuffle(order)
         _one_round(shared, n_rounds, order[n_rounds % len(order)])

@@ -11,7 +11,7 @@ from tortures.fuzz_index import Indexing
 from tortures.mutations import mutated, smallest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from tortures.fuzz import Round
@@ -34,11 +34,16 @@ class FuzzedFile(NamedTuple):
 
 
 def fuzz_files(this: Round) -> None:
+    """Fuzz files that are text, source code and PDFs."""
+    fuzz_batches(this, _make)
+
+
+def fuzz_batches(this: Round, make: Callable[[Round, int], FuzzedFile]) -> None:
     """Index a batch, change its files in place, and index it again."""
     n_files, embeds = this.chance.choice(_BATCHES), this.chance.random() < _EMBEDS
     indexing = Indexing(this.place, this.place / "tree", embeds=embeds)
     for is_last in (False, True):
-        files = [_make(this, number) for number in range(n_files // 4 if embeds else n_files)]
+        files = [make(this, number) for number in range(n_files // 4 if embeds else n_files)]
         this.count(len(files))
         _plant(indexing.tree, files)
         if complaint := indexing.complaint(seconds=_BATCH_SECONDS, looks_closer=is_last):

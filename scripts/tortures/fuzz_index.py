@@ -73,8 +73,8 @@ def _report(ended: Ended) -> dict[str, Any]:
 
 
 def _sum_complaint(report: dict[str, Any]) -> str:
-    if report.get("outcome") != "completed":
-        return f"its outcome is {report.get('outcome')}"
+    if report.get("state") != "completed":
+        return f"it ended as {report.get('state')}"
     if report["files"] != sum(report[name] for name in _OUTCOMES):
         return "its counts do not add up"
     unforeseen = [found[0] for one in report["failures"] if (found := _UNFORESEEN.search(str(one.get("message"))))]

@@ -20,7 +20,8 @@ from directory_indexer.embedders.wordpiece import count_tokens
 from directory_indexer.extractors.grammars import GRAMMARS
 from directory_indexer.files import SourceFile
 from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest
-from directory_indexer.parsing.parse import ParsePolicy, parse_all
+from directory_indexer.parsing.parse import parse_all
+from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.paths import file_path
 
 if TYPE_CHECKING:

@@ -90,8 +90,8 @@ def _state_below(data_dir: Path, place: Path) -> str:
     """Say what became of the files below a directory."""
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
         known = snapshot.files.within(file_path(place))
-        failures = {one.path: one.message for one in snapshot.files.failures(within=file_path(place), limit=9)}
-        skips = {one.path: one.detail for one in snapshot.files.skipped(within=file_path(place), limit=9)}
+        failures = {one.path: one.message for one in snapshot.left_out.failures(within=file_path(place), limit=9)}
+        skips = {one.path: one.detail for one in snapshot.left_out.skipped(within=file_path(place), limit=9)}
     outcomes = set()
     for path, file in known.items():
         detail = failures.get(path) or (skips.get(path) if file.reason == "secret" else "") or ""
@@ -112,8 +112,8 @@ def _names(torture: Torture) -> Iterator[tuple[str, str]]:
     _run(torture, data_dir, "index", root, "--quiet")
     for number, (what, name) in enumerate(NAMES.items()):
         page = json.loads(_run(torture, data_dir, "search", f"name{number}", "-m", "keyword", "--json").stdout)
-        found = [os.fsencode(hit["path"]) for hit in page["hits"]]
-        is_exact = os.fsencode(root) + b"/" + name in found
+        found = [hit["path"] for hit in page["hits"]]
+        is_exact = file_path(os.fsdecode(os.fsencode(root) + b"/" + name)) in found
         shown = _on_terminal(DIRINDEX, "search", f"name{number}", "-m", "keyword", "--data-dir", data_dir)
         is_harmless = not _CONTROL.search(shown) and f"name{number}" in shown
         torture.require(is_exact and is_harmless, f"{what}: exact: {is_exact}, harmless: {is_harmless}: {shown!r}")

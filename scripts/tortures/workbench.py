@@ -27,7 +27,7 @@ from directory_indexer.docstore.runs import Outcome
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.embedders.model_files import DIMENSIONS
 from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
-from directory_indexer.indexing.indexer import IndexOptions
+from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.render.printable import printable
 from directory_indexer.searching.nearest import Nearest
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
@@ -61,6 +61,9 @@ class Torture:
     size: int
     memory_mb: int
     writes: bool = False
+    corpus: Path | None = None
+    """Real files of all formats, beside those that are made here."""
+
     failures: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import sqlite3
 import subprocess
 import sys
+from email.message import EmailMessage
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from office_files import pptx, shape
 from shells import DIRINDEX, Shell
 
 from directory_indexer.docstore.runs import Verb
 from directory_indexer.docstore.schema import SCHEMA_VERSION
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.lock import write_lock
+from directory_indexer.paths import file_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,6 +61,18 @@ def test_a_search_for_nonsense_exits_with_1(indexed: Shell) -> None:
     assert indexed.run("search", "zxqv", "--mode", "keyword", expect=1).stdout == ""
 
 
+def test_a_word_that_is_nowhere_has_no_hits_that_score_nothing(indexed: Shell) -> None:
+    ended = indexed.run("search", "zxqwvbn", expect=1)
+    assert "\t0.00\t" not in ended.stdout
+    assert "nothing matches well" in ended.stderr
+
+
+def test_an_option_before_the_command_is_told_where_it_belongs(indexed: Shell) -> None:
+    answer = json.loads(indexed.run("--json", "search", "carrots", expect=2).stdout)
+    assert answer["hint"] == "options belong behind it: dirindex search … --json"
+    assert "dirindex status … --verbose" in indexed.run("--verbose", "status", expect=2).stderr
+
+
 def test_scope_type_and_glob_narrow_a_search(indexed: Shell) -> None:
     hits = indexed.json("search", "open", indexed.docs / "code")["hits"]
     assert [hit["path"] for hit in hits] == [str(indexed.docs / "code/store.py")]
@@ -64,6 +80,27 @@ def test_scope_type_and_glob_narrow_a_search(indexed: Shell) -> None:
     assert {hit["path"] for hit in hits} == {str(indexed.docs / "code/store.py")}
     hits = indexed.json("search", "hot", "--glob", "soup*", "--limit", "5")["hits"]
     assert {hit["path"] for hit in hits} == {str(indexed.docs / "kitchen/soup.md")}
+
+
+def test_slides_that_came_by_mail_are_found_by_it(shell: Shell) -> None:
+    message = EmailMessage()
+    message["From"], message["To"], message["Subject"] = "Anna Berg <anna@example.org>", "bob@example.org", "Harbour"
+    message["Date"] = "Fri, 1 Mar 2024 12:00:00 +0100"
+    message.set_content("See what is attached.\n")
+    slides = pptx({"one": shape("The budget of the harbour grows.")})
+    message.add_attachment(slides, "application", "octet-stream", filename="slides.pptx")
+    (shell.docs / "2024.mbox").write_bytes(b"From anna@example.org Fri Mar  1 12:00:00 2024\n" + message.as_bytes())
+    (shell.docs / "other.pptx").write_bytes(pptx({"one": shape("The budget of the school shrinks.")}))
+    shell.run("index", shell.docs, "--quiet")
+    path = str(shell.docs / "2024.mbox!/0001 Harbour.eml!/slides.pptx")
+
+    [hit] = shell.json("search", "budget from:anna", "--type", "pptx")["hits"]
+    assert (hit["path"], hit["metadata"]["from"]) == (path, ["Anna Berg <anna@example.org>"])
+    [hit] = shell.json("search", "budget", "--type", "pptx", "--created", "2024-03", "--to", "bob")["hits"]
+    assert hit["path"] == path
+    assert shell.json("search", "type:pptx subject:harbour", "--facets")["facets"]["years"] == {"2024": 1}
+    assert shell.json("get", path)["metadata"]["subject"] == ["Harbour"]
+    assert "from Anna Berg <anna@example.org>" in shell.run("get", path).stderr
 
 
 @pytest.mark.parametrize("pattern", ["code/**", "/code/*.py", "code/", "{docs}/code/**", "!*.md"])
@@ -123,8 +160,14 @@ def test_a_variable_that_a_script_did_not_set_is_refused(indexed: Shell, words: 
 
 
 def test_a_cursor_beyond_all_hits_finds_nothing(indexed: Shell) -> None:
-    assert indexed.run("search", "carrots", "--mode", "keyword", "--cursor", "10000", expect=1).stdout == ""
-    assert "--cursor" in indexed.run("search", "carrots", "--cursor", str(2**63), expect=2).stderr
+    words = ("search", "carrots", "--mode", "keyword")
+    first = indexed.json(*words, "--limit", "1")
+    assert first["truncated"]
+    following = indexed.json(*words, "--cursor", first["next_cursor"], expect=1)
+    assert (following["hits"], following["next_cursor"]) == ([], None)
+    for cursor in ("10000", "1", first["next_cursor"][:-1], "\udce9"):
+        assert "cursor" in indexed.run(*words, "--cursor", cursor, expect=2).stderr
+    assert "another question" in indexed.run("search", "soup", "--cursor", first["next_cursor"], expect=2).stderr
 
 
 def test_a_run_that_was_killed_is_not_said_to_go_on(indexed: Shell) -> None:
@@ -152,6 +195,25 @@ def test_similar_compares_files_that_are_not_indexed(indexed: Shell, tmp_path: P
     other.write_text("A stew of carrots and potatoes, cooked for hours.\n", encoding="utf-8")
     hits = indexed.json("similar", other)["hits"]
     assert hits[0]["path"] == str(indexed.docs / "kitchen/soup.md")
+    path, score = indexed.run("similar", other).stdout.splitlines()[0].split("\t")
+    assert path == hits[0]["path"]
+    assert float(score) > 0.3
+
+
+def test_where_no_file_is_similar_the_answer_says_so(indexed: Shell, tmp_path: Path) -> None:
+    other = tmp_path / "whales.md"
+    other.write_text("Humpback whales migrate from polar waters to the tropics to breed.\n", encoding="utf-8")
+    ended = indexed.run("similar", other, expect=1)
+    assert "nothing matches well" in ended.stderr
+    assert indexed.json("similar", other, expect=1)["weak"]
+
+
+def test_what_tools_build_is_left_out(shell: Shell) -> None:
+    shell.write("src/__pycache__/store.txt", "Written by an interpreter.\n")
+    shell.write("src/tide.egg-info/top_level.txt", "tide\n")
+    shell.write("src/notes.txt", "Written by a person.\n")
+    shell.run("index", shell.docs, "--quiet")
+    assert shell.json("status")["files"] == 1
 
 
 def test_status_counts_what_is_indexed(indexed: Shell) -> None:
@@ -160,7 +222,7 @@ def test_status_counts_what_is_indexed(indexed: Shell) -> None:
     assert status["chunks"] == status["embedded"] > 0
     assert "skipped_files" not in status
     assert indexed.json("status", "--verbose")["skipped_files"] == []
-    assert status["last_run"]["chunks_done"] == status["last_run"]["chunks_total"] == status["chunks"]
+    assert status["run"]["chunks_done"] == status["run"]["chunks_total"] == status["chunks"]
 
 
 def test_status_of_a_place_counts_the_directory_that_it_lies_in_and_no_other(indexed: Shell, tmp_path: Path) -> None:
@@ -206,10 +268,10 @@ def test_nothing_of_a_directory_that_was_forgotten_stays_on_the_disk(shell: Shel
 
 def test_what_the_system_refuses_without_a_name_is_told_without_one() -> None:
     program = """
-from directory_indexer.cli import commands, main
+from directory_indexer.cli import command_line, main
 def cli(**_: object) -> None:
     raise PermissionError(1, "Operation not permitted")
-commands.cli = cli
+command_line.cli = cli
 main()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
@@ -517,8 +579,10 @@ def test_a_name_that_is_not_utf8_is_indexed_found_and_read(shell: Shell) -> None
     Path(os.fsdecode(path)).write_text("carrots and ginger", encoding="utf-8")
     shell.run("index", shell.docs)
     found = shell.json("search", "carrots")["hits"][0]["path"]
-    assert os.fsencode(found) == path
-    assert shell.run("get", found).stdout == "carrots and ginger\n"
+    assert found.encode().endswith("/caf\U0010dce9.md".encode())
+    for name in (found, os.fsdecode(path)):
+        assert shell.run("get", name).stdout == "carrots and ginger\n"
+        assert shell.json("get", name)["path"] == found
 
 
 def test_help_lists_every_command(shell: Shell) -> None:
@@ -552,11 +616,11 @@ def test_a_misspelt_command_is_told_from_those_that_there_are(shell: Shell) -> N
 def test_search_and_help_load_no_library_that_they_do_not_need(indexed: Shell) -> None:
     script = (
         "import sys; sys.argv[:] = sys.argv[1:]\n"
-        "from directory_indexer.cli.commands import cli\n"
+        "from directory_indexer.cli.command_line import cli\n"
         "try: cli()\n"
         "except SystemExit: pass\n"
         "heavy = {'onnxruntime', 'qdrant_edge', 'pymupdf', 'mcp', 'rich', 'tree_sitter', 'pydantic', 'numpy'}\n"
-        "heavy |= {'sqlite_utils'}\n"
+        "heavy |= {'sqlite_utils', 'directory_indexer.cli.commands.serve', 'directory_indexer.ocr'}\n"
         "heavy |= {f'directory_indexer.extractors.{name}' for name in ('html', 'markdown', 'markup', 'structured')}\n"
         "print('loaded:', *sorted(heavy & set(sys.modules)))"
     )
@@ -571,10 +635,13 @@ def test_search_and_help_load_no_library_that_they_do_not_need(indexed: Shell) -
         )
         return set(done.stdout.rpartition("loaded:")[2].split())
 
-    assert loaded("--help") == set()
+    assert loaded("--version") == set()
+    assert loaded("--help") == {"directory_indexer.cli.commands.serve"}
     assert loaded("search", "keys", "--mode", "keyword") == set()
+    assert loaded("search", "keys", "--mode", "keyword", "--json") == set()
+    assert loaded("search", "keys", "--facets", "--json") == set()
     indexed.write("notes.txt", "Rotate the keys.")
-    assert not {one for one in loaded("index", "--quiet") if "extractors" in one}
+    assert not {one for one in loaded("index", "--quiet") if "extractors" in one or "ocr" in one}
     assert not loaded("status") & {"onnxruntime", "pymupdf", "mcp", "tree_sitter"}
 
 
@@ -619,8 +686,8 @@ def test_a_directory_whose_name_is_no_unicode_can_be_indexed_watched_and_forgott
     directory.mkdir(parents=True)
     (directory / "a.md").write_text("About penguins.\n")
     shell.run("index", directory, "--quiet")
-    assert shell.json("status")["directories"][0]["path"] == str(directory)
-    assert shell.json("search", "penguins", directory)["hits"][0]["path"] == str(directory / "a.md")
+    assert shell.json("status")["directories"][0]["path"] == file_path(directory)
+    assert shell.json("search", "penguins", directory)["hits"][0]["path"] == file_path(directory / "a.md")
     directory.rename(shell.docs / "elsewhere")
     shell.run("index", "--quiet", expect=3)
     shell.run("forget", directory)

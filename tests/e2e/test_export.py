@@ -32,7 +32,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 def test_a_database_can_be_asked(shell: Shell, tmp_path: Path) -> None:
     target = tmp_path / "all.db"
     report = shell.json("export", target)
-    assert report["outcome"] == "completed"
+    assert report["state"] == "completed"
     assert report["file"] == str(target)
     assert report["bytes"] == target.stat().st_size
     with closing(sqlite3.connect(target)) as connection:
@@ -104,7 +104,7 @@ def test_an_interrupted_export_leaves_nothing(shell: Shell, tmp_path: Path, name
     output, _ = running.communicate(timeout=60)
     # It may have been done just before.
     assert (running.returncode, os.listdir(tmp_path)) in [(130, []), (0, [name])]
-    assert json.loads(output)["outcome"] == ("interrupted" if running.returncode else "completed")
+    assert json.loads(output)["state"] == ("interrupted" if running.returncode else "completed")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")

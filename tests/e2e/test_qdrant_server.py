@@ -73,7 +73,7 @@ def test_a_server_that_is_away_costs_meaning_and_nothing_else(shell: Shell, serv
     server.stop()
     answer = shell.json("search", "carrots")
     assert answer["hits"]
-    assert f"answered by keywords alone: no Qdrant server answers at {server.url}" in answer["degraded"][0]
+    assert f"answered by keywords alone: no Qdrant server answers at {server.url}" in answer["notes"][0]
     assert server.url in shell.run(*QUESTION, expect=3).stderr
     assert shell.run("get", shell.docs / "kitchen/soup.md").stdout
     assert shell.json("status")["embedded"] == 2

@@ -20,7 +20,7 @@ def test_what_once_broke_a_run_costs_at_most_itself(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, check=False, timeout=100)
     assert done.returncode in {0, 1}, done.stderr
     report = json.loads(done.stdout)
-    assert report["outcome"] == "completed"
+    assert report["state"] == "completed"
     assert report["files"] == len(os.listdir(REGRESSIONS))
     assert report["files"] == report["added"] + report["skipped"] + report["failed"]
     assert not [failure for failure in report["failures"] if "Error in " in failure["message"]]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from serving import DIRINDEX, RawClient, text_of
 
-from directory_indexer.server.greeting import answer_to
+from directory_indexer.server.startup import answer_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,9 +39,10 @@ def client(place: Path) -> Iterator[RawClient]:
         yield client
 
 
-def test_the_tools_are_the_five_that_clients_are_told_of(client: RawClient) -> None:
+def test_the_tools_are_those_that_clients_are_told_of(client: RawClient) -> None:
     tools = client.request("tools/list")["result"]["tools"]
-    assert [tool["name"] for tool in tools] == ["search", "get_content", "similar_files", "index", "server_info"]
+    names = ["search", "get_content", "similar_files", "convert_to_text", "index", "server_info"]
+    assert [tool["name"] for tool in tools] == names
     for tool in tools:
         assert tool["title"]
         assert tool["description"]
@@ -142,9 +143,9 @@ def test_an_answer_says_the_same_in_words_and_in_structure(client: RawClient) ->
     result = client.call("search", query="how to rotate the signing keys", mode="keyword")
     hit = result["structuredContent"]["hits"][0]
     assert hit["path"].endswith("docs/keys.md")
-    assert f"{hit['path']}:{hit['start_line']}-{hit['end_line']}" in text_of(result)
+    assert f"{hit['path']}:{hit['excerpt_start_line']}-" in text_of(result)
     assert hit["excerpt"] in text_of(result)
-    assert result["content"][1]["uri"] == hit["uri"]
+    assert result["content"][1]["uri"].endswith(hit["path"])
 
 
 def test_the_first_search_does_not_wait_for_the_model_and_a_later_one_has_it(place: Path) -> None:
@@ -152,7 +153,7 @@ def test_the_first_search_does_not_wait_for_the_model_and_a_later_one_has_it(pla
         client.shake_hands()
         first = client.call("search", query="rotate signing keys")["structuredContent"]
         assert first["mode"] in {"keyword", "hybrid"}
-        assert (first["mode"] == "keyword") == any("degraded" in note for note in first["notes"])
+        assert (first["mode"] == "keyword") == any("keywords alone" in note for note in first.get("notes", []))
         assert client.call("search", query="credentials", mode="semantic")["structuredContent"]["mode"] == "semantic"
         assert client.call("search", query="rotate signing keys")["structuredContent"]["mode"] == "hybrid"
 
@@ -186,11 +187,11 @@ def test_an_answer_at_defaults_is_at_most_ten_kilobytes(client: RawClient) -> No
     [
         ({"query": "x", "max_results": 3}, "unknown argument 'max_results'"),
         ({}, "'query' is missing"),
-        ({"query": "x", "limit": 500}, "between 1 and 50"),
+        ({"query": "x", "limit": 500}, "an integer from 1 to 50"),
         ({"query": "x", "mode": "fuzzy"}, "hybrid, semantic, keyword"),
-        ({"query": "x", "cursor": "nonsense"}, "repeat the call without cursor"),
+        ({"query": "x", "cursor": "nonsense"}, "repeat the search without cursor"),
         ({"query": "x", "path": "/nowhere"}, "call server_info"),
-        ({"query": ["x"]}, "must be of type string"),
+        ({"query": ["x"]}, "must be a text of 1 to 2000 characters"),
     ],
 )
 def test_an_error_is_a_result_that_names_the_next_call(
@@ -215,7 +216,7 @@ def test_a_cursor_leads_on_without_repeating_a_hit_after_the_index_has_changed(o
         gone = Path(before["hits"][1]["path"])
         gone.unlink()
         (own_place / "docs/new.md").write_text("Carrots, carrots, carrots.\n")
-        assert client.call("index", wait_seconds=50)["structuredContent"]["state"] == "done"
+        assert client.call("index", wait_seconds=50)["structuredContent"]["state"] == "completed"
         result = client.call("search", **question, cursor=before["next_cursor"])
     after = result["structuredContent"]
     assert len(after["hits"]) == 3
@@ -316,7 +317,7 @@ def test_the_newer_protocol_is_served_without_a_handshake(place: Path) -> None:
             "io.modelcontextprotocol/clientCapabilities": {},
         }
         answer = client.request("tools/list", {"_meta": meta})
-    assert len(answer["result"]["tools"]) == 5
+    assert len(answer["result"]["tools"]) == 6
 
 
 def test_the_end_of_input_ends_the_server_in_the_middle_of_a_call(place: Path) -> None:

@@ -13,7 +13,11 @@ import pytest
 from mcp import Client, StdioServerParameters
 from serving import DIRINDEX, RawClient, text_of
 
+from directory_indexer.config import load_config
 from directory_indexer.lock import write_lock
+from directory_indexer.paths import resolved_path
+from directory_indexer.server import index_command
+from directory_indexer.server.jobs import IndexJobs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,6 +55,20 @@ def status(tree: Path) -> dict[str, Any]:
     return answer
 
 
+def test_an_update_that_waited_while_its_directory_was_forgotten_does_not_track_it_again(tmp_path: Path) -> None:
+    docs, data_dir = tmp_path / "docs", tmp_path / "data"
+    docs.mkdir()
+    (docs / "note.md").write_text("# Carrots\n\nOrange roots.\n")
+    for verb in ("index", "forget"):
+        subprocess.run([DIRINDEX, verb, docs, "--quiet", "--data-dir", data_dir], check=True, timeout=100)
+    command = index_command(load_config(file=None, data_dir=data_dir, environ={}))
+    jobs = IndexJobs(command=command, runs=lambda _: (), running=lambda: None)
+    job = jobs.update((resolved_path(docs),))
+    with job.output, job.errors:
+        assert job.process.wait(timeout=100) == 0
+    assert not status(tmp_path)["directories"]
+
+
 @pytest.mark.slow
 def test_a_tree_is_indexed_searched_meanwhile_and_the_run_resumed_after_a_restart(tree: Path) -> None:
     heard: list[list[float]] = []
@@ -69,7 +87,7 @@ def test_a_tree_is_indexed_searched_meanwhile_and_the_run_resumed_after_a_restar
                 job = result.structured_content or {}
                 assert job["state"] in {"queued", "running"}
             await _search_and_read(client)
-            assert (await called(client, "server_info"))["job"]["job_id"] == job["job_id"]
+            assert (await called(client, "server_info"))["run"]["id"] == job["id"]
 
     anyio.run(first_server)
     assert any(heard)
@@ -82,12 +100,12 @@ async def _resume(server: StdioServerParameters) -> None:
     async with Client(server) as client:
         await _until_nobody_writes(client)
         info = await called(client, "server_info")
-        assert info["job"]["state"] == "cancelled"
+        assert info["run"]["state"] == "interrupted"
         assert 0 < info["index"]["embedded"] < info["index"]["chunks"]
         job = await called(client, "index", wait_seconds=50)
-        while job["state"] not in {"done", "failed"}:
+        while job["state"] not in {"completed", "failed"}:
             job = await called(client, "index", wait_seconds=50)
-        assert (job["state"], job["counts"]["unchanged"]) == ("done", _N_FILES)
+        assert (job["state"], job["counts"]["unchanged"]) == ("completed", _N_FILES)
         index = (await called(client, "server_info"))["index"]
         assert index["embedded"] == index["chunks"]
 
@@ -113,13 +131,13 @@ def test_a_run_is_seen_joined_and_cancelled(tree: Path) -> None:
         while started["state"] == "queued":
             started = owner.call("index", wait_seconds=0)["structuredContent"]
         joined = other.call("index", path=str(tree / "docs"), wait_seconds=0)["structuredContent"]
-        assert (joined["job_id"], joined["joined"]) == (started["job_id"], True)
-        assert status(tree)["running"]["directories"] == [str(tree / "docs")]
+        assert (joined["id"], joined["joined"]) == (started["id"], True)
+        assert status(tree)["run"]["directories"] == [str(tree / "docs")]
         refused = other.call("index", action="cancel")
         assert refused["isError"] is True
         assert "another process" in text_of(refused)
         cancelled = owner.call("index", action="cancel", wait_seconds=50)["structuredContent"]
-        assert cancelled["state"] == "cancelled"
+        assert cancelled["state"] == "interrupted"
         assert owner.call("index", action="cancel")["isError"] is True
 
 
@@ -128,12 +146,12 @@ def test_a_call_that_is_cancelled_stops_its_run(tree: Path) -> None:
     with RawClient(tree / "docs", "--data-dir", tree / "data", environ=dict(os.environ)) as client:
         client.shake_hands()
         call = client.ask("tools/call", {"name": "index", "arguments": {"wait_seconds": 50}})
-        while client.call("server_info")["structuredContent"].get("job", {}).get("state") != "running":
+        while client.call("server_info")["structuredContent"].get("run", {}).get("state") != "running":
             assert client.process.poll() is None
         client.send({"method": "notifications/cancelled", "params": {"requestId": call}})
-        while (job := client.call("server_info")["structuredContent"]["job"])["state"] == "running":
+        while (job := client.call("server_info")["structuredContent"]["run"])["state"] == "running":
             assert client.process.poll() is None
-    assert job["state"] == "cancelled"
+    assert job["state"] == "interrupted"
 
 
 @pytest.mark.slow
@@ -147,10 +165,10 @@ def test_a_run_outlives_a_server_that_is_killed_and_is_joined_by_the_next(tree: 
     with RawClient("--data-dir", tree / "data", environ=dict(os.environ)) as client:
         client.shake_hands()
         joined = client.call("index", path=str(tree / "docs"), wait_seconds=0)["structuredContent"]
-        assert (joined["job_id"], joined["state"], joined["joined"]) == (started["job_id"], "running", True)
-        while joined["job_id"] == started["job_id"] and joined["state"] == "running":
+        assert (joined["id"], joined["state"], joined["joined"]) == (started["id"], "running", True)
+        while joined["id"] == started["id"] and joined["state"] == "running":
             joined = client.call("index", path=str(tree / "docs"), wait_seconds=50)["structuredContent"]
-        assert joined["state"] == "done"
+        assert joined["state"] == "completed"
         index = client.call("server_info")["structuredContent"]["index"]
         assert index["embedded"] == index["chunks"]
 
@@ -188,7 +206,7 @@ def test_what_was_allowed_when_a_client_asked_is_what_is_indexed_however_long_th
             client.call("index", path=str(sub), wait_seconds=0)
             sub.rename(tmp_path / "former")
             sub.symlink_to(private)
-        while (job := client.call("server_info")["structuredContent"].get("job")) is None or job["state"] in {
+        while (job := client.call("server_info")["structuredContent"].get("run")) is None or job["state"] in {
             "queued",
             "running",
         }:
@@ -223,7 +241,7 @@ def test_a_directory_whose_name_is_not_utf_8_can_be_indexed_by_clients(tmp_path:
         client.shake_hands()
         [allowed] = client.call("server_info")["structuredContent"]["allowed"]
         assert client.call("index", path="/elsewhere")["isError"] is True
-        assert client.call("index", path=allowed, wait_seconds=50)["structuredContent"]["state"] == "done"
+        assert client.call("index", path=allowed, wait_seconds=50)["structuredContent"]["state"] == "completed"
         assert client.call("search", query="penguins")["structuredContent"]["hits"][0]["path"] == f"{allowed}/a.md"
 
 
@@ -241,5 +259,5 @@ def test_watching_indexes_what_changes(tmp_path: Path) -> None:
 
 
 async def _until_nobody_writes(client: Client) -> None:
-    while (await called(client, "server_info"))["job"]["state"] == "running":
+    while (await called(client, "server_info"))["run"]["state"] == "running":
         await anyio.lowlevel.checkpoint()

@@ -158,7 +158,7 @@ def test_words_answer_where_the_model_finds_no_memory(shell: Shell, kilobytes: i
     done = run(shell, f"ulimit -v {kilobytes}; D search carrots --json")
     assert done.returncode == 0
     assert json.loads(done.stdout)["hits"]
-    assert "not enough memory" in json.loads(done.stdout)["degraded"][0]
+    assert "not enough memory" in json.loads(done.stdout)["notes"][0]
 
 
 @pytest.mark.parametrize(("command", "code"), [("search carrots", 0), ("index --quiet", 3)])

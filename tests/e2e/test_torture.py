@@ -24,6 +24,7 @@ TORTURE = Path(__file__).parent.parent.parent / "scripts" / "torture"
         ("changes", 1),
         ("swaps", 5),
         ("fuzz", 3),
+        ("formats", 100),
         ("grammars", 3),
         ("large", 500),
         ("many", 500),

@@ -121,7 +121,7 @@ def test_a_run_that_a_server_starts_finds_what_relative_variables_name(tmp_path:
     environ = {**os.environ, "DIRINDEX_STORAGE__SQLITE_PATH": "../base/words.db", "DIRINDEX_DATA_DIR": "../data"}
     with RawClient(str(docs), environ=environ, directory=docs) as client:
         client.shake_hands()
-        assert client.call("index", path=str(docs), wait_seconds=50)["structuredContent"]["state"] == "done"
+        assert client.call("index", path=str(docs), wait_seconds=50)["structuredContent"]["state"] == "completed"
 
         assert "heron" in text_of(client.call("search", query="heron"))
 

@@ -13,9 +13,12 @@ import pytest
 
 from directory_indexer.config import load_config
 from directory_indexer.docstore import store
+from directory_indexer.docstore.file_rows import Place
 from directory_indexer.docstore.store import DocStore, set_aside
 from directory_indexer.errors import CorruptIndexError, StoreError
+from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
 from directory_indexer.paths import file_path
+from directory_indexer.walker.listing import SettledDirectory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,12 +80,52 @@ def test_a_damaged_page_is_noticed_by_a_check_of_the_whole(tmp_path: Path, page:
     store = DocStore(path)
     with store.transaction() as transaction:
         transaction.meta.set("text", "x" * 100_000)
-    store.checkpoint()
+    store.upkeep.checkpoint()
     content = bytearray(path.read_bytes())
     content[page * 4096 : page * 4096 + 2048] = b"\xa5" * 2048
     path.write_bytes(content)
     with pytest.raises(CorruptIndexError):
-        DocStore(path).require_integrity()
+        DocStore(path).upkeep.require_integrity()
+
+
+@pytest.mark.parametrize("what", ["failure", "skip", "removal"])
+def test_whatever_is_written_about_a_file_lets_its_directory_be_looked_at_again(tmp_path: Path, what: str) -> None:
+    docstore, root = DocStore(tmp_path / "data.db"), file_path("/home/notes")
+    path = file_path("/home/notes/a.md")
+    with docstore.transaction() as transaction:
+        place = Place(transaction.directories.add(root))
+        transaction.directories.settle(place.directory_id, {root: SettledDirectory(b"digest", 1)})
+    with docstore.transaction() as transaction:
+        match what:
+            case "failure":
+                transaction.files.put_failure(place, FileFailure(path, Stage.READ, "no permission"), recipe=1)
+            case "skip":
+                transaction.files.put_skipped(place, SkippedFile(path, SkipReason.BINARY), recipe=1)
+            case _:
+                transaction.files.remove([path])
+    with docstore.snapshot() as snapshot:
+        assert not snapshot.files.known(place.directory_id, recipe=1).settled.directories
+
+
+@pytest.mark.parametrize("what", ["skip", "removal"])
+def test_members_go_with_their_container(tmp_path: Path, what: str) -> None:
+    docstore, root = DocStore(tmp_path / "data.db"), file_path("/home/notes")
+    container, member = file_path("/home/notes/a.zip"), file_path("/home/notes/a.zip!/b.md")
+    with docstore.transaction() as transaction:
+        place = Place(transaction.directories.add(root))
+        inside = transaction.files.place_in(container, place.directory_id)
+        transaction.files.put_failure(inside, FileFailure(member, Stage.EXTRACT, "damaged"), recipe=1)
+    with docstore.snapshot() as snapshot:
+        assert {failure.path for failure in snapshot.left_out.failures(within=None, limit=9)} == {container, member}
+        assert snapshot.files.container_of(member) == container
+    with docstore.transaction() as transaction:
+        assert (transaction.file_rows.is_on_disk(container), transaction.file_rows.is_on_disk(member)) == (True, False)
+        if what == "skip":
+            transaction.files.put_skipped(place, SkippedFile(container, SkipReason.ENCRYPTED), recipe=1)
+        else:
+            transaction.files.remove([container])
+    with docstore.snapshot() as snapshot:
+        assert snapshot.files.get(member) is None
 
 
 def test_what_was_found_out_about_one_moment_does_not_outlive_it(tmp_path: Path) -> None:
@@ -113,7 +156,7 @@ def test_a_database_put_in_the_place_of_another_is_the_one_that_is_read(tmp_path
     docstore, other = DocStore(tmp_path / "data.db"), DocStore(tmp_path / "other.db")
     with other.transaction() as transaction:
         transaction.directories.add(file_path("/home/other"))
-    other.checkpoint()
+    other.upkeep.checkpoint()
     other.close()
     with docstore.snapshot() as snapshot:
         assert snapshot.directories.all() == {}
@@ -143,11 +186,11 @@ def test_a_checkpoint_gives_all_unused_pages_back(tmp_path: Path) -> None:
     store = DocStore(path)
     with store.transaction() as transaction:
         transaction.meta.set("large", "x" * 1_000_000)
-    store.checkpoint()
+    store.upkeep.checkpoint()
     full = path.stat().st_size
     with store.transaction() as transaction:
         transaction.meta.forget("large")
-    store.checkpoint()
+    store.upkeep.checkpoint()
     assert path.stat().st_size < full - 900_000
 
 

@@ -1,37 +1,45 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import re
 import sqlite3
 import stat
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 import pytest
 from sqlite_utils import Database
 
-from directory_indexer.docstore.runs import Outcome
+from directory_indexer.docstore.runs import Outcome, RunProgress
 from directory_indexer.errors import NotIndexedError, UnavailableError, UsageError
+from directory_indexer.exporting import formats
 from directory_indexer.exporting.database import DatabaseWriter
 from directory_indexer.exporting.exporter import Exporter, ExportReport, ExportRequest
-from directory_indexer.exporting.formats import ExportFormat
-from directory_indexer.exporting.rows import CHUNK_COLUMNS, FILE_COLUMNS, HEADING_COLUMNS, PASSAGE_COLUMNS, utc
+from directory_indexer.exporting.formats import EXPORT_FORMATS, ExportFormat, export_format
+from directory_indexer.exporting.rows import (
+    CHUNK_COLUMNS,
+    FILE_COLUMNS,
+    HEADING_COLUMNS,
+    PASSAGE_COLUMNS,
+    ExportedFile,
+    utc,
+)
 from directory_indexer.exporting.writing import ExportStart
 from directory_indexer.ids import uuid_text
 from directory_indexer.paths import display, file_path, place_path
 from directory_indexer.policies import walk_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from indexes import Index
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "export.md"
-ENDINGS = {ExportFormat.SQLITE: "db", ExportFormat.JSONL: "jsonl", ExportFormat.CSV: "csv"}
+ENDINGS = [one.suffixes[0].removeprefix(".") for one in EXPORT_FORMATS]
 TREE = {
     "bread.md": f"# Bread\n\n{'Flour. ' * 60}\n\n## Baking\n\n{'Steam. ' * 60}\n\n# Storing\n\n{'In linen. ' * 30}\n",
     "deep/er/soup.txt": "Boil the carrots with ginger. " * 60,
@@ -58,10 +66,9 @@ def out(tmp_path: Path) -> Path:
 
 
 def export(index: Index, target: Path, **options: Any) -> ExportReport:
-    format_ = next(one for one, ending in ENDINGS.items() if target.name.endswith(ending))
     hooks = {name: options.pop(name) for name in ("listener", "must_stop") if name in options}
     exporter = Exporter(docstore=index.docstore, own=walk_policy(index.app.loaded).own)
-    return exporter.to_file(place_path(target), ExportRequest(format_, **options), **hooks)
+    return exporter.to_file(place_path(target), ExportRequest(export_format(target.name, None), **options), **hooks)
 
 
 def rows(path: Path, query: str) -> list[Row]:
@@ -72,12 +79,27 @@ def rows(path: Path, query: str) -> list[Row]:
 
 def passages(path: Path) -> list[Row]:
     """Read the passages of an export, whatever its format."""
-    if path.suffix == ".db":
-        return rows(path, "SELECT * FROM passages ORDER BY path, chunk")
-    if path.suffix == ".jsonl":
-        return [json.loads(line) for line in path.read_text("ascii").splitlines()]
+    return READERS[path.suffix](path)
+
+
+def _passages_of_database(path: Path) -> list[Row]:
+    return rows(path, "SELECT * FROM passages ORDER BY path, chunk")
+
+
+def _passages_of_lines(path: Path) -> list[Row]:
+    return [json.loads(line) for line in path.read_text("ascii").splitlines()]
+
+
+def _passages_of_cells(path: Path) -> list[Row]:
     with path.open(encoding="utf-8", newline="") as file:
         return [{name: _value(name, text) for name, text in row.items()} for row in csv.DictReader(file)]
+
+
+READERS: dict[str, Callable[[Path], list[Row]]] = {
+    ".db": _passages_of_database,
+    ".jsonl": _passages_of_lines,
+    ".csv": _passages_of_cells,
+}
 
 
 def _value(name: str, text: str) -> str | int | None:
@@ -116,7 +138,7 @@ def held(index: Index) -> list[Row]:
     return found
 
 
-@pytest.mark.parametrize("ending", ENDINGS.values())
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_an_export_holds_what_the_index_holds(filled: Index, out: Path, ending: str) -> None:
     target = out / f"all.{ending}"
     report = export(filled, target)
@@ -127,7 +149,7 @@ def test_an_export_holds_what_the_index_holds(filled: Index, out: Path, ending: 
     assert [tuple(row) for row in passages(target)] == [PASSAGE_COLUMNS] * len(expected)
 
 
-@pytest.mark.parametrize("ending", ENDINGS.values())
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_an_export_in_many_batches_is_the_same(
     filled: Index, out: Path, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,7 +203,7 @@ def test_every_time_that_the_index_can_hold_has_a_date(moment: int) -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", utc(moment))
 
 
-@pytest.mark.parametrize("ending", ENDINGS.values())
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_what_is_masked_stays_masked(filled: Index, out: Path, ending: str) -> None:
     export(filled, out / f"all.{ending}")
     assert b"hunter2" not in (out / f"all.{ending}").read_bytes()
@@ -189,7 +211,7 @@ def test_what_is_masked_stays_masked(filled: Index, out: Path, ending: str) -> N
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names may hold any byte")
-@pytest.mark.parametrize("ending", ENDINGS.values())
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_hostile_names_are_written_so_that_every_reader_takes_them(index: Index, out: Path, ending: str) -> None:
     names = (b"caf\xe9.txt", b"line\nbreak.txt", b"quote\"'.txt", b"=HYPERLINK.txt", b"\x1b[2J.txt")
     for name in names:
@@ -209,13 +231,15 @@ def test_no_cell_of_csv_is_a_formula(filled: Index, out: Path) -> None:
     assert any(cell.startswith("'=SUM(A1:A9)") for cell in cells)
 
 
-@pytest.mark.parametrize("ending", ENDINGS.values())
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_a_path_narrows_an_export(filled: Index, out: Path, ending: str) -> None:
     within = (file_path(filled.root / "deep" / "er"), file_path(filled.root / "bread.md"))
-    report = export(filled, out / f"some.{ending}", within=within)
+    progress: list[RunProgress] = []
+    report = export(filled, out / f"some.{ending}", within=within, listener=progress.append)
     names = {os.path.basename(row["path"]) for row in passages(out / f"some.{ending}")}
     assert names == {"soup.txt", "bread.md"}
     assert report.n_files == 2
+    assert {(told.chunks_done <= report.n_chunks, told.chunks_total) for told in progress} == {(True, report.n_chunks)}
 
 
 def test_of_a_path_that_is_not_indexed_nothing_is_written(filled: Index, out: Path) -> None:
@@ -224,13 +248,13 @@ def test_of_a_path_that_is_not_indexed_nothing_is_written(filled: Index, out: Pa
     assert os.listdir(out) == []
 
 
-@pytest.mark.parametrize("ending", ENDINGS.values())
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_an_empty_index_makes_an_empty_export(index: Index, out: Path, ending: str) -> None:
     assert export(index, out / f"all.{ending}").n_chunks == 0
     assert passages(out / f"all.{ending}") == []
 
 
-@pytest.mark.parametrize("ending", ENDINGS.values())
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_an_export_is_of_one_moment(filled: Index, out: Path, ending: str) -> None:
     before = held(filled)
     changed: list[object] = []
@@ -251,7 +275,7 @@ def after(n_calls: int) -> Callable[[], bool]:
     return lambda: next(calls, None) is None
 
 
-@pytest.mark.parametrize("ending", ENDINGS.values())
+@pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("n_calls", [0, 1, 3])
 def test_what_is_stopped_leaves_nothing(filled: Index, out: Path, ending: str, n_calls: int) -> None:
     report = export(filled, out / f"all.{ending}", must_stop=after(n_calls))
@@ -272,7 +296,7 @@ def test_a_stop_ends_a_long_statement_of_sqlite(filled: Index, out: Path, monkey
     assert os.listdir(out) == []
 
 
-@pytest.mark.parametrize("ending", ENDINGS.values())
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_what_breaks_leaves_what_was_there(filled: Index, out: Path, ending: str) -> None:
     target = out / f"all.{ending}"
     target.write_text("precious")
@@ -287,7 +311,7 @@ def test_what_breaks_leaves_what_was_there(filled: Index, out: Path, ending: str
     assert target.read_text() == "precious"
 
 
-@pytest.mark.parametrize("ending", ENDINGS.values())
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_a_file_is_replaced_only_by_force(filled: Index, out: Path, ending: str) -> None:
     target = out / f"all.{ending}"
     target.write_text("precious")
@@ -308,7 +332,7 @@ def test_a_file_that_appears_meanwhile_is_not_replaced(filled: Index, out: Path)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")
-@pytest.mark.parametrize("ending", ENDINGS.values())
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_only_the_user_can_read_an_export(filled: Index, out: Path, ending: str) -> None:
     before = os.umask(0o000)
     try:
@@ -356,10 +380,55 @@ def test_a_place_that_cannot_be_written_is_told_as_such(out: Path) -> None:
         DatabaseWriter(str(out), ExportStart({}, {}, lambda: False))
 
 
-@pytest.mark.parametrize("ending", ENDINGS.values())
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_a_target_among_the_indexed_files_is_told(filled: Index, out: Path, ending: str) -> None:
     assert export(filled, filled.root / f"all.{ending}").tracked_in == file_path(filled.root)
     assert export(filled, out / f"all.{ending}").tracked_in is None
+
+
+class _Titles:
+    """A format that nobody else knows: the titles of files."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def add(self, exported: ExportedFile) -> None:
+        self._stream.write(f"{exported.file.facts.title}\n")
+
+    def finish(self) -> None:
+        self._stream.write("end\n")
+
+
+def test_a_row_of_the_table_is_a_format(filled: Index, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    titles = ExportFormat("titles", "a list of titles", (".titles",), text=_Titles, is_verbatim=True)
+    monkeypatch.setattr(formats, "EXPORT_FORMATS", (*EXPORT_FORMATS, titles))
+    export(filled, out / "all.titles", within=(file_path(filled.root / "bread.md"),))
+    assert (out / "all.titles").read_text() == "Bread\nend\n"
+    assert formats.named_format("titles") is titles
+    with pytest.raises(UsageError) as caught:
+        export_format("-", None)
+    assert caught.value.hint == "add --format jsonl, --format csv or --format titles"
+    with pytest.raises(UsageError) as caught:
+        formats.named_format("title")
+    assert caught.value.hint == "choose sqlite, jsonl, csv or titles"
+
+
+def test_what_could_steer_a_terminal_is_not_shown_on_one() -> None:
+    with pytest.raises(UsageError, match="CSV holds texts as they are") as caught:
+        formats.require_harmless(formats.named_format("csv"))
+    assert caught.value.hint == "write it to a file, or as jsonl"
+    formats.require_harmless(formats.named_format("jsonl"))
+
+
+def test_a_database_is_not_written_to_a_stream(filled: Index) -> None:
+    exporter = Exporter(docstore=filled.docstore, own=())
+    with pytest.raises(UsageError, match="a SQLite database cannot be written"):
+        exporter.to_stream(io.StringIO(), ExportRequest(formats.named_format("sqlite")))
+
+
+def test_the_documentation_names_every_format() -> None:
+    text = DOCUMENT.read_text("utf-8")
+    assert not [suffix for one in EXPORT_FORMATS for suffix in one.suffixes if f"`{suffix}`" not in text]
 
 
 def test_the_documentation_names_every_column() -> None:

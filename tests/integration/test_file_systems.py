@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from trees import let_settle
 
-from directory_indexer.indexing.indexer import IndexOptions
+from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.walker.filesystems import FileSystems
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from qdrant_standin import Fault
 from directory_indexer.docstore.runs import Outcome
 from directory_indexer.errors import ConsentNeededError, IndexMismatchError, VectorStoreError
 from directory_indexer.indexing import migration
-from directory_indexer.indexing.indexer import IndexOptions
 from directory_indexer.indexing.migration import Migration
+from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.searching.answers import SearchMode, SearchRequest
 from directory_indexer.vectorstore.collection import CollectionPlan
 from directory_indexer.vectorstore.connection import Address, Connection
@@ -57,7 +57,7 @@ class Setting:
 
     def merge(self) -> None:
         self.here.run()
-        self.here.vectorizer.merge_all()
+        self.here.vectorizer.merger.merge_all()
 
     @property
     def n_on_server(self) -> int:

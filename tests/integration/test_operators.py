@@ -40,6 +40,30 @@ def test_no_mode_finds_what_the_query_rules_out(index: Index, query: str, wanted
     assert set(index.names(query, mode=mode)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("query", "globs", "wanted"),
+    [
+        ("harbour path:boats/r", (), {"boats/red.md"}),
+        ("harbour path:OATS", (), {"boats/red.md", "boats/blue.md"}),
+        ("harbour path:boats/*", (), {"boats/red.md", "boats/blue.md"}),
+        ("harbour path:oats/*", (), set()),
+        ("harbour -path:boats", (), {"walk.md"}),
+        ("harbour", ("b*.md", "/walk.md"), {"boats/blue.md", "walk.md"}),
+        ("harbour", ("boats", "!red.md"), {"boats/blue.md"}),
+        ("harbour", ("{root}/boats/red.md",), {"boats/red.md"}),
+        ("harbour", ("{root}boats/red.md",), set()),
+    ],
+)
+def test_paths_are_narrowed_by_parts_of_them_and_by_patterns(
+    index: Index, query: str, globs: tuple[str, ...], wanted: set[str]
+) -> None:
+    for path, name in (("boats/red.md", "red.md"), ("boats/blue.md", "blue.md"), ("walk.md", "walk.md")):
+        index.write(path, _TEXTS[name])
+    index.run()
+    patterns = tuple(one.format(root=index.root) for one in globs)
+    assert set(index.names(query, globs=patterns)) == wanted
+
+
 @pytest.mark.parametrize(("name", "hint"), [("pyhton", "did you mean python?"), ("?", "code, docs, data")])
 def test_a_type_that_there_is_not_is_said_to_be_none(index: Index, name: str, hint: str) -> None:
     index.write("red.md", _TEXTS["red.md"])

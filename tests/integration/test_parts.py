@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sqlite3
 from typing import TYPE_CHECKING
 
 import pytest
 
+from directory_indexer.docstore.file_rows import Place
 from directory_indexer.docstore.words import Words
 from directory_indexer.files import FileFailure, Stage
 from directory_indexer.paths import FilePath, file_path
@@ -78,6 +81,41 @@ def test_a_search_above_a_large_directory_finds_by_meaning_what_is_in_it(index: 
     assert [hit.path for hit in hits] == [file_path(index.root / "wanted.md")]
 
 
+def test_the_vector_store_is_asked_for_tracked_directories_or_what_lies_in_one(
+    index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a directory above them it knows nothing; with one of them, the others are not meant."""
+    monkeypatch.setattr(scopes, "_NAMED_FILES", -1)
+    other, third = tmp_path / "other", tmp_path / "elsewhere/third"
+    for number, root in enumerate((other, third, index.root / "sub")):
+        root.mkdir(parents=True)
+        (root / f"{number}.md").write_text("apples\n", encoding="utf-8")
+    index.run(index.root, other, third)
+    ours, theirs = file_path(index.root), file_path(other)
+    inside, above = file_path(index.root / "sub"), file_path(third.parent)
+    asked = {
+        (ours,): {ours},
+        (inside,): {inside},
+        (above,): {file_path(third)},
+        (ours, theirs): {ours, theirs},
+    }
+    with index.docstore.snapshot() as snapshot:
+        for scope, expected in asked.items():
+            resolved = scopes.resolve_scope(snapshot, index.request("apples", scope=scope), parse_query("apples"))
+            assert set(resolved.vectors.directories) == expected
+
+
+def test_a_type_that_only_the_index_knows_is_looked_for_as_it_stands(index: Index) -> None:
+    """A command of the configuration may have read such files, and be gone from it now."""
+    index.write("a.md", "apples\n")
+    index.write("b.md", "apples\n")
+    index.run()
+    with contextlib.closing(sqlite3.connect(index.docstore.path)) as connection:
+        connection.execute("UPDATE files SET kind = 'drawing' WHERE path LIKE '%a.md'")
+        connection.commit()
+    assert index.names("apples type:drawing", mode=SearchMode.KEYWORD) == ["a.md"]
+
+
 def test_a_scope_counts_the_files_that_have_text(index: Index) -> None:
     index.write("part/a.md", "apples\n")
     (index.root / "part/b.bin").write_bytes(b"\0\1\2" * 50)
@@ -96,7 +134,9 @@ def test_a_file_that_failed_is_found_by_its_text_of_before(index: Index) -> None
     index.run()
     with index.docstore.transaction() as transaction:
         directory_id = transaction.directories.add(file_path(index.root))
-        transaction.files.put_failure(directory_id, FileFailure(path, Stage.READ, "not readable any more"), recipe=1)
+        transaction.files.put_failure(
+            Place(directory_id), FileFailure(path, Stage.READ, "not readable any more"), recipe=1
+        )
     found = index.search("apples", mode=SearchMode.KEYWORD, scope=(file_path(index.root / "part"),))
     assert [hit.path for hit in found] == [path]
 

@@ -368,11 +368,11 @@ def test_a_refused_text_is_a_failure_of_its_file_until_it_is_taken(
     assert "I do not like this" in refused.message
     assert "5.md" in index.names("harbour note 5", limit=20)
     with index.docstore.snapshot() as snapshot:
-        assert snapshot.files.failures(within=None, limit=9) == (refused,)
+        assert snapshot.left_out.failures(within=None, limit=9) == (refused,)
     server.control()
     assert index.run().n_embedded == 1
     with index.docstore.snapshot() as snapshot:
-        assert snapshot.files.failures(within=None, limit=9) == ()
+        assert snapshot.left_out.failures(within=None, limit=9) == ()
 
 
 @BOTH

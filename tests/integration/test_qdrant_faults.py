@@ -220,7 +220,9 @@ def test_trouble_that_stays_loses_nothing(setting: Setting, kind: str, details: 
     assert setting.run().n_embedded == 0
     assert setting.semantic()[0] == "keys.md"
     with setting.index.docstore.snapshot() as snapshot:
-        assert setting.index.vectorstore.count(snapshot.collections.generation(setting.index.vectorstore.place)) == 2
+        assert (
+            setting.index.vectorstore.at(snapshot.collections.generation(setting.index.vectorstore.place)).count() == 2
+        )
 
 
 @pytest.mark.parametrize(
@@ -462,7 +464,7 @@ def test_the_collection_is_made_as_configured(setting: Setting) -> None:
     index_id = setting.index.docstore.index_id()
     store = QdrantServer(Connection(setting.address), plan, index_id=index_id, dimensions=64)
     store.prepare(0)
-    store.search(1, setting.index.embedder.embed_query("keys"), scope=VectorScope(), limit=5)
+    store.at(1).search(setting.index.embedder.embed_query("keys"), scope=VectorScope(), limit=5)
     store.close()
     made = setting.server.control("/_created", {})
     created, indexes = made["created"][setting.collection], made["indexes"][setting.collection]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from trees import EVERYTHING, let_settle, plant, plant_repository
 
+from directory_indexer import files
 from directory_indexer.docstore.runs import Outcome
 from directory_indexer.files import SkipReason
-from directory_indexer.indexing.indexer import IndexOptions
+from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.paths import file_path
 from directory_indexer.walker.listing import Listing, SameListing, Settled, SettledDirectory
 from directory_indexer.walker.policy import WalkPolicy
@@ -121,7 +122,10 @@ def test_another_recipe_reads_what_is_settled(settled: Index) -> None:
     assert settled.run(options=IndexOptions(has_consent=True, wait=False)).n_changed == 3
 
 
-def test_a_directory_with_a_file_that_has_just_been_modified_is_looked_at_again(settled: Index) -> None:
+def test_a_directory_with_a_file_that_has_just_been_modified_is_looked_at_again(
+    settled: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_FINE_NS", 3600 * 10**9)  # however long the run takes to get there
     settled.write("sub/b.md", "delta\n")
     settled.run()
     settled.run()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from archives import zipped
 from fakes import FakeEmbedder
 
-from directory_indexer.errors import IndexMismatchError
+from directory_indexer.errors import IndexMismatchError, UsageError
 from directory_indexer.paths import file_path
 from directory_indexer.searching.similar import SimilarFiles
 
@@ -15,6 +16,32 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from indexes import Index
+
+
+@pytest.fixture
+def similar(index: Index) -> SimilarFiles:
+    index.write("a.md", "Boil the carrots with ginger.")
+    index.run()
+    return SimilarFiles(
+        docstore=index.docstore,
+        nearest=index.nearest,
+        embedder=lambda _: index.embedder,
+        parse_policy=index.parse_policy._replace(extract=None),
+    )
+
+
+def test_a_message_that_is_not_indexed_is_compared_by_its_own_text(similar: SimilarFiles, tmp_path: Path) -> None:
+    letter = tmp_path / "letter.eml"
+    letter.write_bytes(b"Subject: Soup\nFrom: a@b.org\n\nBoil the carrots with ginger.\n")
+    [hit] = similar.find(file_path(letter), within=(), limit=3).hits
+    assert hit.path.endswith("a.md")
+
+
+def test_an_archive_has_no_text_to_compare(similar: SimilarFiles, tmp_path: Path) -> None:
+    archive = tmp_path / "a.zip"
+    archive.write_bytes(zipped({"soup.md": "Boil the carrots."}))
+    with pytest.raises(UsageError, match="no text to compare"):
+        similar.find(file_path(archive), within=(), limit=3)
 
 
 def test_a_model_that_makes_longer_vectors_than_before_is_an_error(index: Index, tmp_path: Path) -> None:

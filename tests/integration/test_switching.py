@@ -11,7 +11,7 @@ from indexes import Index
 
 from directory_indexer.docstore.runs import Outcome
 from directory_indexer.errors import ConsentNeededError, ProviderError
-from directory_indexer.indexing.indexer import IndexOptions
+from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.paths import file_path
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
@@ -94,7 +94,7 @@ def test_a_switch_ends_with_the_new_model_alone(index: Index, old: FakeEmbedder)
     assert (report.n_embedded, report.n_reused, report.n_pending) == (N_FILES, 0, 0)
     index.former_embedders.clear()
     assert by_meaning(index, "town07") == ["07.md"]
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     assert by_meaning(index, "town07") == ["07.md"]
     assert len(collections(index)) == 1
     assert len(new.embedded) == N_FILES
@@ -119,12 +119,12 @@ def test_what_is_forgotten_in_the_middle_of_a_switch_leaves_no_vector_of_either_
     other.mkdir()
     (other / "secret.md").write_text("plans of the lighthouse", encoding="utf-8")
     index.run(other)
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     use(index, "newer")
     run_for(index, 3)
     index.indexer.forget(str(other))
     with index.docstore.snapshot() as snapshot:
-        former = set(index.vectorstore.ids(snapshot.collections.answering_generation(index.vectorstore.place)))
+        former = set(index.vectorstore.at(snapshot.collections.answering_generation(index.vectorstore.place)).ids())
         chunks = {
             chunk.chunk_id for number in range(N_FILES) for chunk in snapshot.chunks.of_file(_path(index, number))
         }
@@ -178,7 +178,7 @@ def test_another_switch_in_the_middle_keeps_what_answers(index: Index, old: Fake
     assert index.run().n_embedded == N_FILES - 12
     index.former_embedders.clear()
     assert by_meaning(index, "town07") == ["07.md"]
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     assert len(collections(index)) == 1
     del old
 
@@ -189,7 +189,7 @@ def test_there_and_back_again_leaves_one_collection(index: Index, old: FakeEmbed
     use(index, old.model, dimensions=old.dimensions)
     index.run(options=CONSENT)
     index.former_embedders.clear()
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     assert by_meaning(index, "town07") == ["07.md"]
     assert len(collections(index)) == 1
 
@@ -197,12 +197,12 @@ def test_there_and_back_again_leaves_one_collection(index: Index, old: FakeEmbed
 def test_vectors_that_somebody_reads_when_a_switch_ends_are_dropped_by_a_later_run(
     index: Index, old: FakeEmbedder
 ) -> None:
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     reader = EmbeddedVectorStore(Generations(index.data_dir / "qdrant" / "test"), dimensions=old.dimensions)
-    assert reader.count(1) == N_FILES
+    assert reader.at(1).count() == N_FILES
     use(index, "newer")
     index.run(options=CONSENT)
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     assert len(collections(index)) == 2
     reader.close()
     index.run()
@@ -262,7 +262,7 @@ def test_a_model_that_changes_its_dimensions_under_its_name_is_refused(index: In
 
 
 def test_a_switch_needs_no_vectors_that_are_lost(index: Index, old: FakeEmbedder) -> None:
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     index.write("99.md", "note 99 about the harbour of town99")
     index.run()
     index.vectorstore.close()

@@ -13,7 +13,7 @@ from qdrant_client import QdrantClient
 from qdrant_servers import Server
 
 from directory_indexer.docstore.runs import Outcome
-from directory_indexer.indexing.indexer import IndexOptions
+from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.vectorstore.collection import CollectionPlan
 from directory_indexer.vectorstore.connection import Address, Connection
@@ -79,7 +79,7 @@ def index(tmp_path: Path, server: Server) -> Iterator[OnServer]:
     for number in range(N_FILES):
         index.write(f"{number:02}.md", f"note {number:02} about the harbour of town{number:02}")
     index.run()
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     yield index
     index.close()
 
@@ -101,7 +101,7 @@ def test_an_interrupted_switch_goes_on_and_ends_with_the_new_vectors_alone(index
     assert (report.outcome, report.n_pending) == (Outcome.COMPLETED, 0)
     assert len(new.embedded) == N_FILES - 4
     index.former_embedders.clear()
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     assert index.nearest_to("town07") == ["07.md"]
     assert [count for count in index.n_points() if count] == [N_FILES]
 
@@ -114,6 +114,6 @@ def test_what_is_deleted_while_a_switch_is_under_way_is_found_no_more(index: OnS
     index.switch(n_texts=4)
     assert index.nearest_to("town11") != ["11.md"]
     index.switch()
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     assert index.nearest_to("town00") != ["00.md"]
     assert sum(index.n_points()) == N_FILES - 2

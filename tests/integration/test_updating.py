@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import hostile_formats
 import pytest
+from archives import zipped
+from trees import let_settle
 
 from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, Verb
 from directory_indexer.errors import (
@@ -20,7 +22,7 @@ from directory_indexer.errors import (
 )
 from directory_indexer.files import SkipReason
 from directory_indexer.fingerprint import Fingerprint
-from directory_indexer.indexing.indexer import IndexOptions
+from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.lock import write_lock
 from directory_indexer.paths import FilePath, file_path
 from directory_indexer.searching.answers import SearchMode, SearchRequest
@@ -46,6 +48,20 @@ def test_what_is_indexed_is_found_by_words_and_by_meaning(index: Index) -> None:
     assert index.names("rotate keys", mode=SearchMode.KEYWORD) == ["ops/keys.md"]
     assert index.names("rotate signing keys", mode=SearchMode.SEMANTIC)[0] == "ops/keys.md"
     assert index.names("carrots soup")[0] == "kitchen/soup.md"
+
+
+def test_a_file_with_another_time_and_the_same_text_is_known_by_that_time(index: Index) -> None:
+    """So that it is not read at every run."""
+    path = index.write("keys.md", KEYS)
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    index.run()
+    os.utime(path, (1_000_000_001, 1_000_000_001))
+    report = index.run()
+    assert (report.n_unchanged, report.n_chunks) == (1, 0)
+    with index.docstore.snapshot() as snapshot:
+        known = snapshot.files.get(file_path(path))
+    assert known is not None
+    assert known.source.mtime_ns == 1_000_000_001 * 10**9
 
 
 def test_a_second_run_reads_and_embeds_nothing(index: Index, fresh: Fresh) -> None:
@@ -103,7 +119,7 @@ def test_a_moved_directory_is_not_embedded_again_after_a_merge(index: Index, fre
     for number in range(12):
         index.write(f"old/note{number}.md", f"note number {number} about subject{number}\n")
     index.run()
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     (index.root / "old").rename(index.root / "new")
     report = index.run()
     assert (report.n_moved, report.n_reused, report.n_embedded) == (12, 12, 0)
@@ -114,7 +130,7 @@ def test_a_deleted_file_is_gone_from_both_lists(index: Index, fresh: Fresh) -> N
     index.write("soup.md", SOUP)
     path = index.write("keys.md", KEYS)
     index.run()
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     path.unlink()
     assert index.run().n_removed == 1
     assert "keys.md" not in index.names("rotate the signing keys")
@@ -167,7 +183,8 @@ def test_a_file_that_is_ignored_from_now_on_leaves_the_index(index: Index, fresh
     index.write(".dirindexignore", "notes/\n")
     report = index.run()
     assert (report.n_removed, report.n_ignored) == (1, 2)
-    assert index.names("carrots") == ["keys.md"]
+    assert index.names("carrots") == []
+    assert index.names("rotate keys") == ["keys.md"]
     assert index.contents() == fresh(index)
 
 
@@ -218,18 +235,18 @@ def test_one_missing_root_does_not_keep_others_from_being_updated(index: Index, 
 def test_vectors_that_wait_to_be_used_again_outlive_a_merge(index: Index) -> None:
     keys, soup = index.write("keys.md", KEYS), index.write("soup.md", SOUP)
     index.run()
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     (index.root / "moved").mkdir()
     keys.rename(index.root / "moved" / "keys.md")
     soup.unlink()
     index.progress.clear()
     index.run(stop_reason=lambda: Outcome.INTERRUPTED if any(one.files_done for one in index.progress) else None)
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     report = index.run()
     assert (report.n_embedded, report.n_reused) == (0, 1)
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     with index.docstore.snapshot() as snapshot:
-        assert index.vectorstore.count(snapshot.collections.generation(index.vectorstore.place)) == 1
+        assert index.vectorstore.at(snapshot.collections.generation(index.vectorstore.place)).count() == 1
 
 
 def test_forget_removes_everything_of_a_directory(index: Index) -> None:
@@ -240,7 +257,7 @@ def test_forget_removes_everything_of_a_directory(index: Index) -> None:
         index.search("rotate keys")
     assert KEYS.split()[2].encode() not in index.docstore.path.read_bytes()
     with index.docstore.snapshot() as snapshot:
-        assert index.vectorstore.count(snapshot.collections.generation(index.vectorstore.place)) == 0
+        assert index.vectorstore.at(snapshot.collections.generation(index.vectorstore.place)).count() == 0
 
 
 def test_a_directory_that_was_forgotten_meanwhile_is_not_tracked_again_by_whoever_watches_it(index: Index) -> None:
@@ -328,7 +345,7 @@ def test_what_cannot_be_reached_any_more_can_be_forgotten_by_itself(index: Index
     assert index.run().n_failed == 1
     assert index.names("rotate keys")[0] == "drive/keys.md"
     assert index.indexer.forget(str(keys.parent)) == 1
-    assert (index.run().n_failed, index.names("rotate keys")) == (0, ["soup.md"])
+    assert (index.run().n_failed, index.names("rotate keys"), index.names("carrots")) == (0, [], ["soup.md"])
 
 
 def test_what_can_be_reached_is_forgotten_only_as_a_whole(index: Index) -> None:
@@ -347,7 +364,7 @@ def test_an_ignore_file_outside_of_the_directory_that_fails_is_told_but_is_no_fi
     rules.write_text("#" * (MAX_FILE_BYTES + 1), encoding="utf-8")
     assert [failure.path for failure in index.run().failures] == [str(rules)]
     with index.docstore.snapshot() as snapshot:
-        assert snapshot.files.failures(within=None, limit=9) == ()
+        assert snapshot.left_out.failures(within=None, limit=9) == ()
 
 
 def _delete(vectors: Path) -> None:
@@ -376,7 +393,7 @@ def test_lost_vectors_are_made_again_from_the_stored_texts(
     for name, text in (("keys.md", KEYS), ("soup.md", SOUP)):
         os.utime(index.write(name, text), (1_000_000_000, 1_000_000_000))
     index.run()
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     index.close()
     damage(index.data_dir / "qdrant")
     answer = index.searcher.search(SearchRequest("rotate the keys"))
@@ -394,7 +411,7 @@ def test_lost_vectors_are_made_again_from_the_stored_texts(
 def test_lost_vectors_do_not_take_those_along_that_are_not_merged_yet(index: Index) -> None:
     index.write("keys.md", KEYS)
     index.run()
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     index.write("soup.md", SOUP)
     index.run()
     index.close()
@@ -405,7 +422,7 @@ def test_lost_vectors_do_not_take_those_along_that_are_not_merged_yet(index: Ind
 def test_vectors_of_another_state_of_the_database_are_made_again(index: Index, fresh: Fresh) -> None:
     index.write("keys.md", KEYS)
     index.run()
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     index.write("soup.md", SOUP)
     index.run()
     with index.docstore.transaction() as transaction:
@@ -417,7 +434,7 @@ def test_vectors_of_another_state_of_the_database_are_made_again(index: Index, f
 def test_a_directory_is_forgotten_although_its_vectors_are_lost(index: Index) -> None:
     index.write("keys.md", KEYS)
     index.run()
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     index.close()
     shutil.rmtree(index.data_dir / "qdrant")
     assert index.indexer.forget(str(index.root)) == 1
@@ -473,3 +490,47 @@ def test_a_run_that_must_stop_while_it_walks_says_nothing_of_what_it_has_not_see
     report = index.run(stop_reason=lambda: Outcome.OUT_OF_TIME)
     assert (report.outcome, report.n_removed, report.n_seen) == (Outcome.OUT_OF_TIME, 0, 0)
     assert index.run().n_unchanged == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "damaged", "sound"),
+    [
+        ("a.fb2", b"<FictionBook><body>", b"<FictionBook><body><p>Carrots</p></body></FictionBook>"),
+        ("a.ipynb", b'{"cells": ', b'{"cells": [{"cell_type": "markdown", "source": "Carrots"}]}'),
+        ("a.zip", b"PK\3\4" + bytes(100), zipped({"a.md": "Carrots.\n"})),
+    ],
+)
+def test_a_damaged_file_is_not_read_again_until_it_changes(
+    index: Index, name: str, damaged: bytes, sound: bytes
+) -> None:
+    let_settle(index.write_bytes(name, damaged))
+    first = index.run()
+    assert [os.path.basename(failure.path) for failure in first.failures] == [name]
+    assert n_read(index) == 1
+
+    second = index.run()
+    assert [failure.message for failure in second.failures] == [failure.message for failure in first.failures]
+    assert n_read(index) == 0
+
+    index.write_bytes(name, sound)
+    assert index.run().n_failed == 0
+    assert len(index.names("carrots")) == 1
+
+
+def test_a_damaged_file_is_read_again_when_files_of_any_kind_are_read_in_another_way(index: Index) -> None:
+    index.fingerprint = index.fingerprint._replace(formats={"fictionbook": 1})
+    let_settle(index.write_bytes("a.fb2", b"<FictionBook><body>"))
+    index.run()
+    index.progress.clear()
+
+    index.fingerprint = index.fingerprint._replace(formats={"fictionbook": 2})
+    index.run()
+
+    assert n_read(index) == 1
+
+
+def n_read(index: Index) -> int:
+    """Count the files that the last run read."""
+    counted = [one.files_total for one in index.progress if one.phase is Phase.READING]
+    index.progress.clear()
+    return max(counted, default=0)

@@ -9,6 +9,7 @@ from fakes import FakeEmbedder
 from indexes import Index
 
 from directory_indexer.chunker.chunks import Chunk, embedding_text
+from directory_indexer.docstore.file_rows import Place
 from directory_indexer.extractors.document import FileFacts
 from directory_indexer.files import source_file
 from directory_indexer.ids import content_hash
@@ -31,22 +32,25 @@ def test_a_place_that_another_text_has_taken_gives_no_vector_to_the_text_that_wa
         chunks = tuple(Chunk(number, text, 1, number, number + 1, 1, 1) for number, text in enumerate(texts))
         parsed = ParsedFile(source_file(path), content_hash(b"whatever"), FileFacts("markdown"), chunks)
         with index.docstore.transaction() as transaction:
-            transaction.files.put(directory_id, parsed, recipe=1)
+            transaction.files.put(Place(directory_id), parsed, recipe=1)
 
     cut("apple", "pear")
     list(index.vectorizer.embed_pending())
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     cut("ap", "ple", "pear")
     index.embedder.embedded.clear()
     list(index.vectorizer.embed_pending(must_stop=lambda: bool(index.embedder.embedded)))
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
     list(index.vectorizer.embed_pending())
-    index.vectorizer.merge_all()
+    index.vectorizer.merger.merge_all()
 
     with index.docstore.snapshot() as snapshot:
         chunks = snapshot.chunks.of_file(path)
         vectors = index.nearest.vectors(snapshot, [chunk.chunk_id for chunk in chunks])
-        generation, n_vectors = snapshot.collections.generation(index.vectorizer.place), snapshot.vectors.count_stored()
+        generation, n_vectors = (
+            snapshot.collections.generation(index.vectorizer.merger.place),
+            snapshot.vectors.count_stored(),
+        )
     for chunk in chunks:
         wanted = index.embedder.embed_query(embedding_text(chunk.chunk, path))
         assert vectors[chunk.chunk_id] @ wanted == pytest.approx(1, abs=0.01)

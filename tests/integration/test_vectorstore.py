@@ -17,8 +17,9 @@ from vectors import EVERYWHERE, SCOPES, Corpus, chunk_id, points, unit_vectors
 from directory_indexer.errors import GenerationGoneError, StoreError, VectorsLostError
 from directory_indexer.ids import ChunkId, uuid_text
 from directory_indexer.lock import try_lock
-from directory_indexer.vectorstore import VectorPoint, VectorScope, embedded
+from directory_indexer.vectorstore import VectorPoint, VectorScope, engine
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
+from directory_indexer.vectorstore.generation_files import GenerationFiles
 from directory_indexer.vectorstore.generations import Generations
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _query(number: int, *, dimensions: int = DIMENSIONS) -> np.ndarray[tuple[int
 
 
 def _search(store: EmbeddedVectorStore, generation: int, number: int = 0) -> list[ChunkId]:
-    hits = store.search(generation, _query(number), scope=EVERYWHERE, limit=5)
+    hits = store.at(generation).search(_query(number), scope=EVERYWHERE, limit=5)
     return [hit.chunk_id for hit in hits]
 
 
@@ -112,7 +113,7 @@ def test_codes_instead_of_vectors_lose_less_than_two_in_a_hundred_hits(
     n_expected = n_found = 0
     for number in range(20_000, 20_030):
         query = _query(number, dimensions=QUANTIZED_DIMENSIONS)
-        hits = quantized.store.search(quantized.generation, query, scope=scope, limit=10)
+        hits = quantized.store.at(quantized.generation).search(query, scope=scope, limit=10)
         expected = list(quantized.corpus.scores(query, scope=scope))[:10]
         assert len(hits) == len(expected)
         n_expected += len(expected)
@@ -123,7 +124,7 @@ def test_codes_instead_of_vectors_lose_less_than_two_in_a_hundred_hits(
 def test_scores_are_cosines(quantized: Quantized) -> None:
     query = _query(20_000, dimensions=QUANTIZED_DIMENSIONS)
     exact = quantized.corpus.scores(query, scope=EVERYWHERE)
-    hits = quantized.store.search(quantized.generation, query, scope=EVERYWHERE, limit=50)
+    hits = quantized.store.at(quantized.generation).search(query, scope=EVERYWHERE, limit=50)
     assert [hit.score for hit in hits] == pytest.approx([exact[hit.chunk_id] for hit in hits], abs=1e-3)
     assert hits == sorted(hits, key=lambda hit: -hit.score)
 
@@ -131,7 +132,7 @@ def test_scores_are_cosines(quantized: Quantized) -> None:
 def test_threads_search_at_the_same_time(quantized: Quantized) -> None:
     def search(number: int) -> bool:
         query = _query(number, dimensions=QUANTIZED_DIMENSIONS)
-        hits = quantized.store.search(quantized.generation, query, scope=EVERYWHERE, limit=1)
+        hits = quantized.store.at(quantized.generation).search(query, scope=EVERYWHERE, limit=1)
         return [hit.chunk_id for hit in hits] == [chunk_id(number)]
 
     with ThreadPoolExecutor(4) as threads:
@@ -143,7 +144,7 @@ def test_threads_search_at_the_same_time(quantized: Quantized) -> None:
 
 def test_vectors_come_back_to_eight_bits_a_number(quantized: Quantized) -> None:
     wanted = {point.chunk_id: np.frombuffer(point.vector, np.float32) for point in quantized.corpus.points[::100]}
-    vectors = quantized.store.vectors(quantized.generation, [*wanted, chunk_id(99_999)])
+    vectors = quantized.store.at(quantized.generation).vectors([*wanted, chunk_id(99_999)])
     assert vectors.keys() == wanted.keys()
     for key, vector in vectors.items():
         assert vector.dtype == np.float32
@@ -156,7 +157,7 @@ def test_a_vector_that_moves_from_store_to_store_stays_as_it_is(
     store = open_store()
     generation = _merge(store, range(50))
     ids = [chunk_id(number) for number in range(50)]
-    moved = store.vectors(generation, ids)
+    moved = store.at(generation).vectors(ids)
     other = EmbeddedVectorStore(Generations(tmp_path / "other"), dimensions=DIMENSIONS)
     upserts = [point._replace(vector=moved[point.chunk_id].tobytes()) for point in points(range(50), dimensions=32)]
     assert _bytes(other, other.merge(0, deletes=(), upserts=upserts), ids) == [moved[one].tobytes() for one in ids]
@@ -206,7 +207,7 @@ def test_an_older_generation_answers_before_and_after_it_is_written_anew(
 def test_an_older_generation_stays_whole_when_writing_it_anew_fails(
     store: EmbeddedVectorStore, old_generation: int, directory: Path
 ) -> None:
-    assert store.count(old_generation) == 200
+    assert store.at(old_generation).count() == 200
     before = _hashes(directory)
 
     def fail() -> Iterator[VectorPoint]:
@@ -216,14 +217,14 @@ def test_an_older_generation_stays_whole_when_writing_it_anew_fails(
     with pytest.raises(ZeroDivisionError):
         store.merge(old_generation, deletes=(), upserts=fail())
     assert _hashes(directory) == before
-    assert store.count(_merge(store, range(10), onto=old_generation)) == 200
+    assert store.at(_merge(store, range(10), onto=old_generation)).count() == 200
 
 
 def test_a_generation_stays_as_it_was_made(
     store: EmbeddedVectorStore, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(embedded, "_EDGES", 0)
+        patch.setattr(engine, "_EDGES", 0)
         without_graph = _merge(store, range(10))
     for generation in (without_graph, _merge(store, range(10, 20), onto=without_graph)):
         config = json.loads((directory / f"generation-{generation}" / "edge_config.json").read_bytes())
@@ -231,7 +232,7 @@ def test_a_generation_stays_as_it_was_made(
 
 
 def _hits(store: EmbeddedVectorStore, generation: int, scope: VectorScope) -> set[ChunkId]:
-    return {hit.chunk_id for hit in store.search(generation, _query(0), scope=scope, limit=500)}
+    return {hit.chunk_id for hit in store.at(generation).search(_query(0), scope=scope, limit=500)}
 
 
 def _expected(numbers: range, scope: VectorScope) -> set[ChunkId]:
@@ -243,16 +244,16 @@ def _expected(numbers: range, scope: VectorScope) -> set[ChunkId]:
 
 def test_a_store_keeps_no_generation_that_it_does_not_need(store: EmbeddedVectorStore, directory: Path) -> None:
     old = _merge(store, range(10))
-    assert store.count(old) == 10
+    assert store.at(old).count() == 10
     new = _merge(store, range(10, 20), onto=old)
-    assert store.count(old) == 10
+    assert store.at(old).count() == 10
     store.discard_others(new)
     assert len(list(directory.glob("generation-*/"))) == 1
 
 
 def test_a_store_reads_nothing_itself_while_it_merges(store: EmbeddedVectorStore, directory: Path) -> None:
     old = _merge(store, range(10))
-    assert store.count(old) == 10
+    assert store.at(old).count() == 10
 
     def is_read() -> bool:
         lock = try_lock(directory / f"generation-{old}.lock", exclusive=True)
@@ -276,9 +277,9 @@ def test_a_generation_answers_as_before_while_the_next_is_published(
     assert _search(reader, old, 3)[0] == chunk_id(3)
     new = _merge(writer, range(10, 20), onto=old, deletes=range(10))
     writer.discard_others(new)
-    assert sorted(reader.ids(old)) == [chunk_id(number) for number in range(10)]
+    assert sorted(reader.at(old).ids()) == [chunk_id(number) for number in range(10)]
     assert _search(reader, old, 3)[0] == chunk_id(3)
-    assert sorted(reader.ids(new)) == [chunk_id(number) for number in range(10, 20)]
+    assert sorted(reader.at(new).ids()) == [chunk_id(number) for number in range(10, 20)]
 
 
 def test_a_generation_is_kept_while_it_is_read_and_discarded_afterwards(
@@ -286,11 +287,11 @@ def test_a_generation_is_kept_while_it_is_read_and_discarded_afterwards(
 ) -> None:
     reader, writer = open_store(), open_store()
     old = _merge(writer, range(10))
-    reader.count(old)
+    reader.at(old).count()
     new = _merge(writer, range(10, 20), onto=old)
     writer.discard_others(new)
     assert (directory / f"generation-{old}").is_dir()
-    reader.count(new)
+    reader.at(new).count()
     writer.discard_others(new)
     assert {path.name for path in directory.iterdir()} == {f"generation-{new}", f"generation-{new}.lock"}
 
@@ -301,17 +302,21 @@ def test_a_discarded_generation_is_said_to_be_gone(open_store: Callable[[], Embe
     new = _merge(writer, range(3), onto=old)
     writer.discard_others(new)
     reader = open_store()
-    for ask in (lambda: reader.count(old), lambda: next(reader.ids(old)), lambda: reader.vectors(old, [chunk_id(1)])):
+    for ask in (
+        lambda: reader.at(old).count(),
+        lambda: next(reader.at(old).ids()),
+        lambda: reader.at(old).vectors([chunk_id(1)]),
+    ):
         with pytest.raises(GenerationGoneError):
             ask()
     with pytest.raises(GenerationGoneError):
         _search(reader, old)
-    assert reader.count(new) == 3
+    assert reader.at(new).count() == 3
 
 
 def test_a_generation_that_never_was_is_gone(store: EmbeddedVectorStore) -> None:
     with pytest.raises(GenerationGoneError):
-        store.count(1)
+        store.at(1).count()
 
 
 def test_starting_over_never_gives_a_number_that_somebody_may_have_open(
@@ -319,10 +324,10 @@ def test_starting_over_never_gives_a_number_that_somebody_may_have_open(
 ) -> None:
     reader, writer = open_store(), open_store()
     old = _merge(writer, range(10))
-    assert reader.count(old) == 10
+    assert reader.at(old).count() == 10
     new = _merge(writer, range(3))
     writer.discard_others(new)
-    assert reader.count(new) == 3
+    assert reader.at(new).count() == 3
 
 
 def test_a_merge_changes_no_byte_of_its_base(quantized: Quantized) -> None:
@@ -333,7 +338,7 @@ def test_a_merge_changes_no_byte_of_its_base(quantized: Quantized) -> None:
     assert _hashes(quantized.directory) == before
     again = quantized.store.merge(generation, deletes=deletes, upserts=upserts)
     assert _hashes(quantized.directory) == before
-    assert quantized.store.count(again) == len(quantized.corpus.points) - len(deletes)
+    assert quantized.store.at(again).count() == len(quantized.corpus.points) - len(deletes)
     quantized.store.discard_others(quantized.generation)
 
 
@@ -344,7 +349,7 @@ def test_opening_and_closing_change_no_byte(quantized: Quantized) -> None:
             Generations(quantized.directory.parents[1] / "chunks"), dimensions=QUANTIZED_DIMENSIONS
         )
         query = _query(300, dimensions=QUANTIZED_DIMENSIONS)
-        store.search(quantized.generation, query, scope=EVERYWHERE, limit=5)
+        store.at(quantized.generation).search(query, scope=EVERYWHERE, limit=5)
         store.close()
     assert _hashes(quantized.directory) == before
 
@@ -367,7 +372,7 @@ def test_where_files_cannot_be_linked_they_are_copied(
     monkeypatch.setattr(Path, "hardlink_to", refuse)
     store = open_store()
     generation = _merge(store, range(10, 20), onto=_merge(store, range(10)), deletes=range(5))
-    assert sorted(store.ids(generation)) == [chunk_id(number) for number in range(5, 20)]
+    assert sorted(store.at(generation).ids()) == [chunk_id(number) for number in range(5, 20)]
     assert _search(store, generation, 12)[0] == chunk_id(12)
 
 
@@ -385,7 +390,7 @@ def test_a_failed_merge_leaves_nothing_behind(store: EmbeddedVectorStore, direct
     with pytest.raises(ZeroDivisionError):
         store.merge(generation, deletes=[chunk_id(1)], upserts=fail())
     assert {path.name for path in directory.iterdir()} == before
-    assert store.count(generation) == 10
+    assert store.at(generation).count() == 10
 
 
 def test_what_a_crash_left_behind_is_removed(store: EmbeddedVectorStore, directory: Path) -> None:
@@ -395,7 +400,7 @@ def test_what_a_crash_left_behind_is_removed(store: EmbeddedVectorStore, directo
     (directory / "generation-7.lock").touch()
     assert unpublished != published
     store.discard_others(published)
-    store.count(published)
+    store.at(published).count()
     assert {path.name for path in directory.iterdir()} == {f"generation-{published}", f"generation-{published}.lock"}
 
 
@@ -407,8 +412,8 @@ def test_what_a_killed_reader_left_in_a_generation_is_not_passed_on(
     left.parent.mkdir()
     left.touch()
     new = _merge(store, range(10, 20), onto=generation)
-    assert store.count(generation) == 10
-    assert store.count(new) == 20
+    assert store.at(generation).count() == 10
+    assert store.at(new).count() == 20
     assert not list((directory / f"generation-{new}").glob(".*"))
 
 
@@ -426,7 +431,7 @@ def test_damage_is_an_error_that_says_how_to_mend_it(
         damaged.write_bytes(content[: int(len(content) * remaining)])
     store = EmbeddedVectorStore(Generations(tmp_path / "chunks"), dimensions=QUANTIZED_DIMENSIONS)
     with pytest.raises(StoreError, match="damaged") as caught:
-        store.count(quantized.generation)
+        store.at(quantized.generation).count()
     assert not isinstance(caught.value, GenerationGoneError)
     assert "dirindex index" in str(caught.value.hint)
     with pytest.raises(StoreError, match="damaged"):
@@ -438,7 +443,7 @@ def test_garbage_in_a_file_is_an_error_that_says_how_to_mend_it(store: EmbeddedV
     config = next((directory / f"generation-{generation}").rglob("segment.json"))
     config.write_bytes(bytes(config.stat().st_size))
     with pytest.raises(StoreError) as caught:
-        store.count(generation)
+        store.at(generation).count()
     assert "doctor --repair" in str(caught.value.hint)
 
 
@@ -465,7 +470,7 @@ def test_a_generation_of_an_earlier_version_without_checksums_is_whole(
     del contents["checksums.json"]
     (generation / "contents.json").write_text(json.dumps(contents), encoding="utf-8")
     store.require_intact(1)
-    assert store.count(1) == 10
+    assert store.at(1).count() == 10
 
 
 def test_a_merge_is_refused_when_the_disk_is_nearly_full(
@@ -477,7 +482,7 @@ def test_a_merge_is_refused_when_the_disk_is_nearly_full(
         patch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=60_000_000))
         with pytest.raises(StoreError, match="60 MB left"):
             _merge(store, range(20), onto=generation)
-    assert store.count(generation) == 10
+    assert store.at(generation).count() == 10
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
@@ -488,5 +493,15 @@ def test_nobody_else_can_read_vectors(store: EmbeddedVectorStore, tmp_path: Path
 
 
 def _bytes(store: EmbeddedVectorStore, generation: int, ids: list[ChunkId]) -> list[bytes]:
-    vectors = store.vectors(generation, ids)
+    vectors = store.at(generation).vectors(ids)
     return [vectors[one].tobytes() for one in ids]
+
+
+def test_a_file_that_was_cut_short_is_noticed_whatever_is_asked(tmp_path: Path) -> None:
+    files, codes = GenerationFiles(tmp_path), tmp_path / "codes"
+    codes.write_bytes(b"x" * 10)
+    files.seal(n_vectors=3)
+    assert files.n_vectors() == 3
+    codes.write_bytes(b"x")
+    with pytest.raises(VectorsLostError, match="codes is cut short"):
+        files.n_vectors()

@@ -19,8 +19,9 @@ from directory_indexer.errors import UnavailableError
 from directory_indexer.extractors.registry import extract
 from directory_indexer.files import FileFailure, SkippedFile, SourceFile, Stage, stamped
 from directory_indexer.ids import content_hash
-from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest
-from directory_indexer.parsing.parse import ParseOutcome, ParsePolicy, parse_all
+from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, ParseRequest
+from directory_indexer.parsing.parse import parse_all
+from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure
 from directory_indexer.parsing.workers import run_tasks
 from directory_indexer.paths import file_path
@@ -41,7 +42,8 @@ STARTER = """
 import sys
 from hostile_formats import count_words, hold_open
 from directory_indexer.chunker import ChunkPolicy
-from directory_indexer.parsing.parse import ParsePolicy, parse_all
+from directory_indexer.parsing.parse import parse_all
+from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.extractors.registry import extract
 from directory_indexer.files import SourceFile
 from directory_indexer.parsing.outcomes import ParseRequest
@@ -69,7 +71,18 @@ def files(directory: Path, *texts: str, suffix: str = ".pdf") -> list[ParseReque
 
 def parsed(requests: Iterable[ParseRequest], policy: ParsePolicy = POLICY) -> list[ParseOutcome]:
     """Parse files, and give the outcomes in the order of the files."""
-    return sorted(parse_all(requests, policy), key=path_of)
+    return sorted(outcomes_of(requests, policy), key=path_of)
+
+
+def outcomes_of(
+    requests: Iterable[ParseRequest], policy: ParsePolicy = POLICY, *, must_stop: Callable[[], bool] = lambda: False
+) -> Iterator[ParseOutcome]:
+    """Parse files, and give the outcomes as they come, those of members with them."""
+    for result in parse_all(requests, policy, must_stop=must_stop):
+        if isinstance(result, MemberOutcomes):
+            yield from (outcome for _, outcome in result.outcomes)
+        else:
+            yield result
 
 
 def path_of(outcome: ParseOutcome) -> str:
@@ -117,14 +130,14 @@ def test_the_bulk_of_many_files_and_large_ones_are_parsed_elsewhere(tmp_path: Pa
     large = files(tmp_path, "word " * 60_000, suffix=".txt")
     here = f"who read by {os.getpid()}"
 
-    outcomes = list(parse_all([*large, *many], POLICY))
+    outcomes = list(outcomes_of([*large, *many]))
 
     assert sum(isinstance(outcome, ParsedFile) for outcome in outcomes) == 141
     assert 90 <= sum(text_of(outcome) == here for outcome in outcomes) < 110
 
 
-def test_a_pdf_under_another_name_is_parsed_elsewhere(tmp_path: Path) -> None:
-    (request,) = files(tmp_path, f"%PDF-1.7 {'x' * 50}", suffix=".txt")
+def test_source_code_under_another_name_is_parsed_elsewhere(tmp_path: Path) -> None:
+    (request,) = files(tmp_path, f"#!/usr/bin/env python3\n{'x' * 50}", suffix="")
 
     (outcome,) = parsed([request], POLICY._replace(extract=hostile_formats.tell_process))
 
@@ -191,7 +204,7 @@ def test_what_parsers_print_reaches_nobody(tmp_path: Path, capfd: pytest.Capture
 
 
 def test_leaving_early_leaves_no_process(tmp_path: Path) -> None:
-    outcomes = parse_all(files(tmp_path, "fine", *["hang"] * 5), POLICY)
+    outcomes = outcomes_of(files(tmp_path, "fine", *["hang"] * 5))
 
     assert text_of(next(outcomes)) == "fine"
 
@@ -201,7 +214,7 @@ def test_leaving_early_leaves_no_process(tmp_path: Path) -> None:
 def test_a_run_that_must_stop_does_not_wait_for_files_in_hand(tmp_path: Path) -> None:
     outcomes: list[ParseOutcome] = []
 
-    for outcome in parse_all(files(tmp_path, "fine", "hang", "hang"), POLICY, must_stop=lambda: bool(outcomes)):
+    for outcome in outcomes_of(files(tmp_path, "fine", "hang", "hang"), must_stop=lambda: bool(outcomes)):
         outcomes.append(outcome)  # noqa: PERF402 - what must stop the run is that there is one
 
     assert [text_of(outcome) for outcome in outcomes] == ["fine"]
@@ -221,7 +234,7 @@ def test_no_more_files_are_taken_than_are_worked_on(tmp_path: Path) -> None:
             taken.append(request)
             yield request
 
-    outcomes = parse_all(requests(), POLICY)
+    outcomes = outcomes_of(requests())
     next(outcomes)
 
     assert len(taken) < 110

@@ -86,7 +86,7 @@ def test_any_changes_and_a_run_end_in_the_index_of_a_fresh_one(changes: list[lis
             index.run()
         drop_rules_that_cannot_be_read(root)
         index.run()
-        index.vectorizer.merge_all()
+        index.vectorizer.merger.merge_all()
         fresh = Index(root=root, data_dir=place / "fresh")
         fresh.run()
         assert index.contents() == fresh.contents()

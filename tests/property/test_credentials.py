@@ -104,6 +104,23 @@ def test_two_megabytes_that_are_made_to_take_long_do_not(piece: str) -> None:
     secret_spans("kind: Secret\n" + piece * (2_000_000 // len(piece)), "yaml")
 
 
+@pytest.mark.parametrize(
+    ("kind", "piece"),
+    [
+        *(
+            ("text", piece)
+            for piece in ("pw\n", "password? \n\n", "pw\n" + ":" * 110 + "\n", "passwords\n===\n", "密码")
+        ),
+        *(("text", piece) for piece in ("abcd\n", "abcd ", "1 abcd ", "123456-", "| ", "@a.b.c: x1", "\np: ", "code ")),
+        *(("json", piece) for piece in ('"text":"pw","text":"', '"value": "abcdef","type":"x",')),
+        *(("sql", piece) for piece in ("COPY a (password) from stdin;\n", "copy a (b,")),
+        *(("ini", piece) for piece in ("[users]\n", "[admins]\na = b1c2d3\n")),
+    ],
+)
+def test_no_note_and_no_dump_is_made_to_take_long(kind: str, piece: str) -> None:
+    secret_spans("wallet @ / code\n" + piece * (200_000 // len(piece)), kind)
+
+
 @pytest.mark.parametrize("piece", ["xoxb-", "sk-ant-", "glpat-", ".eyJaZ9kD83jsLq02mXzaZ9kD83jsLq"])
 def test_a_token_in_a_token_is_no_token_of_its_own(piece: str) -> None:
     n_spans = len(list(token_spans(piece * 1_000)))

@@ -35,6 +35,8 @@ PIECES = st.one_of(
 class Table:
     """A full-text table like the product's, and its vocabulary."""
 
+    languages: tuple[str, ...] = ("de", "fr")
+
     def __init__(self) -> None:
         self.connection = sqlite3.connect(":memory:")
         self.connection.execute(

@@ -121,6 +121,8 @@ _EVERY_KIND = [".env", "id_rsa", ".hidden", "empty", "large", "plain", ".gitigno
         include_secrets=st.booleans(),
         follow_symlinks=st.booleans(),
         max_file_size=st.just(3),
+        streamed=st.sampled_from([(), ("e",)]),
+        own=st.just(()),
     ),
 )
 def test_each_path_is_told_exactly_once(

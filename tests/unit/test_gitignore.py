@@ -48,6 +48,8 @@ def _labels(content: bytes) -> list[str]:
         ("[]-a]", "^"),
         ("[a-]", "-"),
         ("[[:digit:]x]", "7"),
+        ("[[:cntrl:]]", "\x01"),
+        ("[[:cntrl:]]", "\x7f"),
         (r"\*", "*"),
         (r"\#note", "#note"),
         (r"\!wow", "!wow"),

@@ -17,6 +17,7 @@ class Words:
     """The vocabulary of an index with so many chunks for each word."""
 
     n_chunks = N_CHUNKS
+    languages: tuple[str, ...] = ()
 
     def __init__(self, counted: Mapping[str, int]) -> None:
         self._counts = dict(counted)
@@ -56,3 +57,21 @@ def test_a_word_alone_is_looked_for_however_common_it_is() -> None:
 def test_what_must_be_in_a_hit_is_not_left_out() -> None:
     assert narrow('"zebra crossing" kernel', zebra=5000, crossing=5000, kernel=400_000) is None
     assert narrow("zebra kernel -lion", zebra=5000, kernel=400_000, lion=10) is None
+
+
+class GermanWords(Words):
+    languages = ("de", "en")
+
+
+def test_endings_of_the_languages_of_the_documents_count_where_the_query_leaves_its_language_open() -> None:
+    counted = {"rechnung": 3, "rechnungen": 5}
+    (english,) = plan_match(parse_query("rechnungen"), Words(counted)).terms
+    (german,) = plan_match(parse_query("rechnungen"), GermanWords(counted)).terms
+    assert english.forms == {"rechnungen"}
+    assert german.forms == {"rechnung", "rechnungen"}
+
+
+def test_endings_of_one_language_count_where_the_query_is_written_in_it() -> None:
+    plan = plan_match(parse_query("où sont les rechnungen"), GermanWords({"rechnung": 3, "rechnungen": 5}))
+    assert {form for term in plan.terms for form in term.forms} >= {"rechnungen"}
+    assert "rechnung" not in {form for term in plan.terms for form in term.forms}

@@ -6,10 +6,12 @@ import hostile_formats
 import pytest
 
 from directory_indexer.chunker import ChunkPolicy
+from directory_indexer.extractors.document import FileFacts
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage, stamped
 from directory_indexer.ids import content_hash
+from directory_indexer.parsing.one_file import parse
 from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest, UnchangedFile
-from directory_indexer.parsing.parse import ParsePolicy, parse
+from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.paths import file_path
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ def test_a_file_becomes_chunks(path: Path) -> None:
     assert isinstance(outcome, ParsedFile)
     assert outcome.source == request.source
     assert outcome.hash == content_hash(b"five words stand here alone")
-    assert outcome.facts == ("hostile", "five words stand her")
+    assert outcome.facts == FileFacts("hostile", "five words stand her", "en")
     assert [chunk.text for chunk in outcome.chunks] == ["five words stand here alone"]
 
 
@@ -99,7 +101,11 @@ def test_what_the_extractor_skips_is_skipped_with_its_reason(path: Path) -> None
 def test_what_the_extractor_cannot_read_is_a_failure_with_its_words(path: Path) -> None:
     request = request_for(path, "damaged")
 
-    assert parse(request, POLICY) == FileFailure(request.source.path, Stage.EXTRACT, "damaged: no end")
+    failure = parse(request, POLICY)
+
+    assert isinstance(failure, FileFailure)
+    assert failure[:3] == (request.source.path, Stage.EXTRACT, "damaged: no end")
+    assert (failure.source, failure.hash) == (request.source, content_hash(path.read_bytes()))
 
 
 @pytest.mark.parametrize(("behaviour", "error"), [("fail", "KeyError"), ("recurse", "RecursionError")])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from directory_indexer.chunker.chunks import Chunk, embedding_text
 from directory_indexer.files import SourceFile, stamped
 from directory_indexer.ids import ChunkId, chunk_id_of, content_hash, new_chunk_id, uuid_text
-from directory_indexer.paths import FilePath, file_path, os_path
+from directory_indexer.paths import FilePath, file_path, os_path, well_formed
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux takes any byte in a name")
@@ -101,3 +101,7 @@ def test_times_of_any_year_can_be_stored(tmp_path: Path, seconds: int) -> None:
     except OverflowError:
         pytest.skip("the system has no such time")
     assert all(-(2**63) <= number < 2**63 for number in stamped(FilePath("/a"), file.stat())[1:])
+
+
+def test_text_that_is_no_unicode_is_written_out_wherever_it_comes_from() -> None:
+    assert well_formed("a \ud800 b \udce4 c \udfff") == "a \\ud800 b \\xe4 c \\udfff"

@@ -14,7 +14,7 @@ from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Source
 from directory_indexer.ids import ContentHash
 from directory_indexer.indexing.planner import plan
 from directory_indexer.paths import FilePath
-from directory_indexer.walker.listing import IgnoredPath, Listing, Settled
+from directory_indexer.walker.listing import IgnoredPath, Listing, SameListing, Settled, SettledDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -69,6 +69,9 @@ class Known:
     def details_outside(self, directories: Iterable[FilePath]) -> dict[FilePath, KnownFile]:
         listed = set(directories)
         return {path: file for path, file in self.files.items() if os.path.dirname(path) not in listed}
+
+    def members_of(self, _: FilePath) -> dict[FilePath, ContentHash | None]:
+        return {}
 
 
 def planned(
@@ -145,7 +148,9 @@ def test_what_lay_below_a_place_where_a_drive_with_files_is_mounted_now_stays() 
     drive = listing("sub", "x", is_mount=True, file_system="stick")
     done = planned(listing("", "a"), drive, of=known("a", "sub/b"))
     assert done.removed == ()
-    assert [failure.path for failure in done.failures] == [path("sub")]
+    assert [(failure.path, "another file system" in failure.message) for failure in done.failures] == [
+        (path("sub"), True)
+    ]
 
 
 @pytest.mark.parametrize(("recipe", "n_requests"), [(1, 0), (0, 1)])
@@ -174,6 +179,47 @@ def test_a_file_that_is_deleted_on_a_mount_goes() -> None:
     assert (done.removed, done.failures, done.mounts) == ((path("usb/c"),), (), mounts)
 
 
+def test_what_is_deleted_beside_a_settled_directory_goes() -> None:
+    """Of the files of a settled directory nothing is told one by one, and there they are."""
+    same = SameListing(ROOT, SettledDirectory(b"digest", 1))
+    index = Known(known("a", "sub/b"))
+    done = plan(ROOT, [same, Listing(path("sub"))], index, recipe=1)
+    assert (done.removed, done.failures, done.n_unchanged) == ((path("sub/b"),), (), 1)
+
+
+def test_what_is_deleted_on_a_mount_that_is_settled_goes() -> None:
+    mounted = SameListing(path("usb"), SettledDirectory(b"digest", 1), is_mount=True, file_system="stick")
+    listings: list[Listing | SameListing] = [listing("", "a"), mounted, Listing(path("usb/sub"))]
+    done = plan(ROOT, listings, Known(known("a", "usb/b", "usb/sub/c")), recipe=1, mounts={path("usb"): "stick"})
+    assert (done.removed, done.failures) == ((path("usb/sub/c"),), ())
+
+
+def test_a_directory_with_something_to_read_and_something_to_leave_out_is_not_settled() -> None:
+    left_out = SkippedFile(path("b"), SkipReason.BINARY)
+    full = listing("", "a", skipped=(left_out,), digest=b"digest")
+    assert planned(full, of={}).settled == {}
+    skipped = KnownFile(SourceFile(path("b"), 0, 0), True, None, 1, FileState.SKIPPED, SkipReason.BINARY)
+    assert set(planned(full, of={**known("a"), path("b"): skipped}).settled) == {ROOT}
+
+
+def test_a_directory_with_something_to_read_and_something_that_broke_a_parser_is_not_settled() -> None:
+    broke = KnownFile(
+        SourceFile(path("b"), 5, OLD), True, None, 1, FileState.FAILED, Stage.EXTRACT, broken_recipe=1, detail="broke"
+    )
+    done = planned(listing("", "a", "b", digest=b"digest"), of={path("b"): broke})
+    assert ([one.source.path for one in done.requests], len(done.broken), done.settled) == ([path("a")], 1, {})
+
+
+def test_what_is_deleted_beside_a_settled_directory_of_ignored_files_goes() -> None:
+    same = SameListing(ROOT, SettledDirectory(b"digest", 0, ignored=(IgnoredPath(path("build"), "build/"),)))
+    assert plan(ROOT, [same, Listing(path("sub"))], Known(known("sub/b")), recipe=1).removed == (path("sub/b"),)
+
+
+def test_a_directory_that_a_file_has_left_is_not_settled() -> None:
+    done = planned(listing("", "a", digest=b"digest"), of=known("a", "b"))
+    assert (done.removed, done.settled) == ((path("b"),), {})
+
+
 def test_a_mount_of_which_nothing_is_indexed_any_more_is_forgotten() -> None:
     done = planned(listing("", "a"), of=known("a"), mounts={path("usb"): "stick"})
     assert (done.failures, done.mounts) == ((), {})
@@ -188,6 +234,17 @@ def test_a_mount_that_is_ignored_from_now_on_leaves_the_index() -> None:
 def test_a_root_that_was_a_mount_and_is_none_is_an_error_even_if_something_lies_there() -> None:
     with pytest.raises(RootUnavailableError, match="nothing is mounted"):
         planned(listing("", "not mounted.txt"), of=known("a"), mounts={ROOT: ""})
+
+
+def test_a_root_that_was_a_mount_of_no_name_and_is_a_directory_of_a_disk_is_an_error() -> None:
+    with pytest.raises(RootUnavailableError, match="nothing is mounted"):
+        planned(listing("", "not mounted.txt", file_system="disk"), of=known("a"), mounts={ROOT: ""})
+
+
+def test_a_directory_in_a_root_whose_mount_had_no_name_is_that_of_before() -> None:
+    below = listing("usb", "b", is_mount=True, file_system="stick")
+    done = planned(listing("", "a"), below, of=known("a", "usb/b", "usb/c"), mounts={path("usb"): ""})
+    assert (done.removed, done.mounts) == ((path("usb/c"),), {path("usb"): "stick"})
 
 
 def test_files_stay_where_another_stick_is_mounted_than_before() -> None:

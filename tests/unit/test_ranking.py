@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
+from directory_indexer.relevance.candidates import EMBEDDED_MODEL, OTHER_MODEL, Candidate
 from directory_indexer.relevance.matchplan import plan_match
 from directory_indexer.relevance.query import parse_query
-from directory_indexer.relevance.ranking import EMBEDDED_MODEL, OTHER_MODEL, Candidate, rank
+from directory_indexer.relevance.ranking import rank, worth_showing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +19,7 @@ class Words:
     """A vocabulary of a thousand chunks in which every word is rare."""
 
     n_chunks = 1000
+    languages: tuple[str, ...] = ()
 
     def counts(self, terms: Sequence[str]) -> dict[str, int]:
         return dict.fromkeys(terms, 3)
@@ -81,6 +83,43 @@ def test_passages_that_have_nothing_to_do_with_the_query_are_weak() -> None:
     )
     assert ranking.is_weak
     assert all(hit.score < 0.1 for hit in ranking.hits)
+
+
+def test_what_would_score_nothing_is_no_hit() -> None:
+    far = [candidate("a", "carrots", meaning=0.02), candidate("b", "soup", meaning=0.01)]
+    assert worth_showing(rank(PLAN, far, limit=5, model=EMBEDDED_MODEL)) == ()
+
+
+def test_what_has_the_words_is_a_hit_whatever_it_scores() -> None:
+    weak = [candidate("a", "carrots", words=0.1, meaning=0.02), candidate("b", "soup", meaning=0.01)]
+    ranking = rank(PLAN, weak, limit=5, model=EMBEDDED_MODEL)
+    assert ranking.is_weak
+    assert [hit.chunk_id for hit in worth_showing(ranking)] == [b"a"]
+
+
+def test_a_good_answer_is_shown_to_its_end() -> None:
+    good = [candidate("good", "rotate the signing keys", words=9.0, meaning=0.7)]
+    rest = [candidate(f"r{n}", f"soup {n}", meaning=-0.9) for n in range(3)]
+    ranking = rank(PLAN, [*good, *rest], limit=5, model=EMBEDDED_MODEL)
+    assert not ranking.is_weak
+    assert ranking.hits[-1].score < 0.005
+    assert worth_showing(ranking) == ranking.hits
+
+
+def test_words_alone_make_an_order() -> None:
+    candidates = [candidate("a", "keys of a piano", words=3.0), candidate("b", "rotate the signing keys", words=9.0)]
+    ranking = rank(PLAN, candidates, limit=5, model=EMBEDDED_MODEL)
+    assert [hit.chunk_id for hit in ranking.hits] == [b"b", b"a"]
+    assert not ranking.is_weak
+
+
+def test_meaning_weighs_more_for_short_passages() -> None:
+    """Whose words are few."""
+    lines = [[candidate(str(n), f"{n} keys " * times, words=5.0, meaning=0.7) for n in range(4)] for times in (30, 150)]
+    short, long = (
+        dict(rank(PLAN, line, limit=1, model=EMBEDDED_MODEL).hits[0].explanation.signals)["semantic"] for line in lines
+    )
+    assert short > long > 0
 
 
 def test_nothing_at_all_is_weak() -> None:
@@ -148,3 +187,31 @@ def test_words_decide_in_a_language_that_the_model_hardly_knows() -> None:
     by_words = candidate("words", "die Schlüssel werden gewechselt", words=9.0, meaning=0.2)
     by_meaning = candidate("meaning", "die Suppe", words=1.0, meaning=0.7)
     assert rank(plan, [by_words, by_meaning], limit=2, model=EMBEDDED_MODEL).hits[0].chunk_id == b"words"
+
+
+def test_meaning_weighs_little_in_a_language_that_the_model_does_not_understand() -> None:
+    found = [
+        candidate("a", "rotate signing keys", words=3.0, meaning=0.6)._replace(language="en"),
+        candidate("b", "signing keys rotate often", words=3.0, meaning=0.6)._replace(language="de"),
+        candidate("c", "keys rotate for signing", words=3.0, meaning=0.6),
+    ]
+    ranking = rank(PLAN, found, limit=3, model=EMBEDDED_MODEL)
+    shown = {one.chunk_id: dict(one.explanation.signals)["semantic"] for one in ranking.hits}
+    english, german, unknown = (shown[one.chunk_id] for one in found)
+    assert german < english == unknown
+
+
+def test_the_nearest_of_few_chunks_is_better_than_one_as_near_of_many() -> None:
+    def score(n_chunks: int) -> float:
+        words = Words()
+        words.n_chunks = n_chunks
+        plan = plan_match(parse_query("how do we rotate the signing keys"), words)
+        return rank(plan, [candidate("a", "credentials", meaning=0.4)], limit=1, model=EMBEDDED_MODEL).hits[0].score
+
+    assert score(100) > score(1000) > score(2000) == score(100_000)
+
+
+def test_where_only_meaning_was_asked_for_no_language_moves_a_passage() -> None:
+    english = candidate("a", "rotate signing keys", meaning=0.5)._replace(language="en")
+    german = candidate("b", "Schlüssel werden gewechselt", meaning=0.6)._replace(language="de")
+    assert [one.chunk_id for one in rank(PLAN, [english, german], limit=2, model=EMBEDDED_MODEL).hits] == [b"b", b"a"]

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import secret_corpus
 from secret_corpus import SampleFile
 
 from directory_indexer.credentials.files import kind_of_container, kind_of_lone_secret
 from directory_indexer.credentials.redaction import redact, redact_document
-from directory_indexer.extractors.document import Document
+from directory_indexer.extractors.document import Document, Metadata, Section
 from directory_indexer.extractors.registry import extract
 from directory_indexer.paths import FilePath
 from directory_indexer.walker.ignore import built_in_rules
@@ -69,6 +71,11 @@ def test_what_only_looks_like_a_secret_is_indexed_as_it_is(file: SampleFile) -> 
         ("My seed phrase: acid able above absent abuse access act adapt age air alarm album\n", "text", "acid able"),
         ("    'PASSWORD': 'BAEKa=4y4aRsQep',\n", "python", "BAEKa=4y4aRsQep"),
         ("postgres://svc:bZQaz=BPvFCzxDF@db/x\n", "text", "bZQaz=BPvFCzxDF"),
+        ("master password: amber kettle lantern gravel onion\n", "text", "amber kettle lantern gravel onion"),
+        ("Username: keeper\nPassword: lanternanchor\n", "email", "lanternanchor"),
+        ("user ann\npassword qzxw lnvq fbpc xkii\n", "text", "qzxw lnvq fbpc xkii"),
+        ('password   "kpxi jzyw wuzk aaes"\n', "text", "kpxi jzyw wuzk aaes"),
+        ("RESTIC_PASSWORD='amber-kettle-lantern-gravel' restic backup\n", "text", "amber-kettle-lantern-gravel"),
         ('{"totp": "PVFBFLPQXKHJZWTA"}\n', "json", "PVFBFLPQXKHJZWTA"),
         (f'"Key": "SG._pbBsu9mI4ROnl89Sm995y.{"tbxAk7jqevt0MLaMRTvetw0tESulEETldq8b8Vw2zbJ"}"\n', "json", "tbxAk7jq"),
     ],
@@ -77,3 +84,32 @@ def test_a_secret_is_masked_whatever_signs_it_is_made_of(text: str, kind: str, s
     masked, spans = redact(text, kind)
     assert spans
     assert secret not in masked
+
+
+TOKEN = "ghp_" + "a8Kd93LmQx72ZbVt05RsWcYp64NfHj1eGuTi"
+
+
+@pytest.mark.parametrize("field", [name for name in Metadata._fields if name != "n_pages"])
+def test_whatever_a_document_says_about_itself_is_masked(field: str) -> None:
+    name = f"Ada {TOKEN} <ada@example.org>"
+    value = (name, "Karl") if isinstance(getattr(Metadata(), field), tuple) else name
+    said: dict[str, Any] = {"n_pages": 3, field: value}
+    document = Document("Roofs\n", "docx", metadata=Metadata(**said))
+
+    redaction = redact_document(document)
+
+    assert TOKEN not in str(redaction.document.metadata)
+    assert "Ada *" in str(getattr(redaction.document.metadata, field))
+    assert redaction.document.metadata.n_pages == 3
+    assert redaction.n_masked == 1
+
+
+def test_a_secret_of_the_text_is_masked_in_headings_and_in_the_names_of_people() -> None:
+    text = "Roofs\n\npassword = 'kX9#mQ2$vL7pR4wZ'\n"
+    sections = (Section(0, ("Roofs", "of kX9#mQ2$vL7pR4wZ")),)
+    document = Document(text, "docx", sections=sections, metadata=Metadata(authors=("kX9#mQ2$vL7pR4wZ", "Ada")))
+
+    clean = redact_document(document).document
+
+    assert clean.sections[0].headings == ("Roofs", f"of {'*' * 16}")
+    assert clean.metadata.authors == ("*" * 16, "Ada")

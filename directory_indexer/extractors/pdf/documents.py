@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from directory_indexer.extractors.document import Document, Section
+from directory_indexer.extractors.pdf.columns import headed_tables
 from directory_indexer.extractors.pdf.flow import Flow, flow
 from directory_indexer.extractors.pdf.headings import Heading, OutlineEntry, headings_by_outline, headings_by_typography
 from directory_indexer.extractors.pdf.pages import Page, body_size, in_reading_order, is_larger, without_running_rows
@@ -48,14 +49,18 @@ def _printed_title(text: Flow, size: int) -> str:
 
 
 def _sections(text: Flow, headings: Iterable[Heading]) -> Iterator[Section]:
-    """Merge the starts of pages and headings; where several fall on one character, the last state counts."""
+    """Merge the starts of pages, headings and tables; where several fall on one character, the last state counts."""
     page_starts = {next(rows).start: page for page, rows in groupby(text.rows, lambda placed: placed.page)}
     paths = _paths(headings)
+    columns: dict[int, tuple[str, ...]] = {}
+    for table in headed_tables(text.rows):
+        columns |= {table.start: (table.columns,), table.end: ()}
     page: int | None = None
     path: tuple[str, ...] = ()
-    for start in sorted(page_starts | paths):
-        page, path = page_starts.get(start, page), paths.get(start, path)
-        yield Section(start, path, page)
+    of_table: tuple[str, ...] = ()
+    for start in sorted(page_starts | paths | columns):
+        page, path, of_table = page_starts.get(start, page), paths.get(start, path), columns.get(start, of_table)
+        yield Section(start, path + of_table, page)
 
 
 def _paths(headings: Iterable[Heading]) -> dict[int, tuple[str, ...]]:

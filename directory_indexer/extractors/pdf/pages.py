@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
+from directory_indexer.scans import Scan
+
 _MARGIN = 0.2
 _EDGE_ROWS = 16
 _NEIGHBOURHOOD = 4
@@ -43,11 +45,12 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The rows of one page, whose number counts from 1."""
+    """The rows of one page, whose number counts from 1; `scan` tells of what has to be read on it, or was."""
 
     number: int
     height: int
     rows: tuple[Row, ...]
+    scan: Scan | None = None
 
 
 def body_size(pages: Iterable[Page]) -> int:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+import zipfile
 
 import pytest
+from office_files import docx, paragraph
 
 from directory_indexer.extractors.code import CODE_KINDS
 from directory_indexer.extractors.formats import FORMATS
@@ -187,12 +190,13 @@ def test_kinds_that_can_be_cut_along_definitions_are_code() -> None:
 
 def test_what_native_code_reads_is_read_in_worker_processes() -> None:
     assert {kind for kind, one in FORMATS.items() if one.is_isolated and one.is_text} == CODE_KINDS
-    assert FORMATS["pdf"].is_isolated
+    assert all(FORMATS[kind].needs_worker for kind in ("pdf", "doc", "xls", "docx", "zip"))
 
 
-def test_a_format_is_recognised_by_its_bytes_if_and_only_if_it_is_binary() -> None:
+def test_formats_are_recognised_by_their_first_bytes_or_as_texts() -> None:
     for one in FORMATS.values():
-        assert one.is_text == (one.sniff is None) == (one.header == b"")
+        assert (one.sniff is None) == (one.header == b"")
+        assert one.sniff is None or not one.is_text
 
 
 def test_a_text_is_recognised_without_any_module_that_reads_a_format() -> None:
@@ -203,7 +207,7 @@ def test_a_text_is_recognised_without_any_module_that_reads_a_format() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     names = [name.rpartition(".")[2] for name in ran.stdout.split()]
-    assert names == ["formats", "kinds", "recognition"]
+    assert names == ["code_formats", "external", "format", "formats", "kinds", "recognition"]
 
 
 @pytest.mark.parametrize("name", ["paper.pdf", "PAPER.PDF", ".pdf"])
@@ -220,3 +224,12 @@ def test_no_two_kinds_share_a_name() -> None:
 
 def test_only_the_beginning_of_a_file_tells_its_kind() -> None:
     assert kind("a.h", b"int a;\n" * 2000 + b"namespace a {\n") == "c"
+
+
+@pytest.mark.parametrize("name", ["report.docx", "ein Bericht.docx", "Übersicht.docx"])
+@pytest.mark.parametrize("archive", ["mails.zip", "noname"])
+def test_an_archive_of_documents_that_are_not_packed_again_is_no_document(name: str, archive: str) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as files:
+        files.writestr(name, docx(paragraph("The walrus sleeps.")))
+    assert kind(archive, packed.getvalue()) == "zip"

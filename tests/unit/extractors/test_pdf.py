@@ -10,10 +10,10 @@ import pymupdf
 import pytest
 
 from directory_indexer.errors import ExtractionError, SkipFileError
-from directory_indexer.extractors import pdf as extractor
-from directory_indexer.extractors.document import Document, Section
-from directory_indexer.extractors.pdf import extract_pdf
+from directory_indexer.extractors.document import Document, Metadata, Section
+from directory_indexer.extractors.pdf import reader as extractor
 from directory_indexer.extractors.pdf.characters import clean
+from directory_indexer.extractors.pdf.reader import extract_pdf
 from directory_indexer.files import SkipReason
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ def section_at(document: Document, text: str) -> Section:
 def test_lines_of_a_paragraph_are_lines_of_the_text() -> None:
     document = Paper().page().lines("First line of it", "second line of it").document()
 
-    assert document == Document("First line of it\nsecond line of it", "pdf", "", (Section(0, (), 1),))
+    text = "First line of it\nsecond line of it"
+    assert document == Document(text, "pdf", "", (Section(0, (), 1),), metadata=Metadata(n_pages=1))
 
 
 def test_paragraphs_are_set_apart_by_an_empty_line() -> None:
@@ -427,9 +428,8 @@ def test_mupdf_prints_nothing() -> None:
     (stream,) = paper.pdf[0].get_contents()
     paper.pdf.update_stream(stream, paper.pdf.xref_stream(stream) + b" /Missing Do unknown ] )")
     # PyMuPDF prints to what was standard output when it was imported.
-    command = (
-        "import sys; from directory_indexer.extractors.pdf import extract_pdf; extract_pdf(sys.stdin.buffer.read())"
-    )
+    module = "directory_indexer.extractors.pdf.reader"
+    command = f"import sys; from {module} import extract_pdf; extract_pdf(sys.stdin.buffer.read())"
 
     run = subprocess.run([sys.executable, "-c", command], input=paper.bytes(), capture_output=True, check=True)
 

@@ -10,7 +10,7 @@ from directory_indexer.config import LoadedConfig, load_config
 from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRecord, Verb
 from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
 from directory_indexer.embedders.space import EmbeddingSpace
-from directory_indexer.extractors.document import FileFacts
+from directory_indexer.extractors.document import FileFacts, Metadata
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage
 from directory_indexer.findings import Finding, Verdict
 from directory_indexer.ids import chunk_id_of
@@ -37,7 +37,7 @@ def now() -> float:
 def hit() -> Hit:
     return Hit(
         path=file_path("/home/ann/notes/bread.md"),
-        facts=FileFacts("markdown", "Bread"),
+        facts=FileFacts("markdown", "Bread", "en"),
         score=0.834,
         chunk_id=chunk_id_of("0b2f3a52-9f0c-5d0e-8f5e-2f6d0c6b7a11"),
         ordinal=2,
@@ -49,6 +49,7 @@ def hit() -> Hit:
         excerpt=Excerpt("Bake with steam,\nthen cool.", 12, 13, ((0, 4), (10, 15))),
         n_more_in_file=2,
         explanation=Explanation(1, 8.12, 3, 0.71, (("keyword", 0.31), ("semantic", 0.58), ("top_quality", 0.81))),
+        metadata=Metadata(authors=("Ann Baker",), created="2026-05-01", tags=("bread", "baking")),
     )
 
 

@@ -12,17 +12,20 @@ from directory_indexer.chunker.chunks import Chunk
 from directory_indexer.docstore.runs import Outcome
 from directory_indexer.errors import ConfigError
 from directory_indexer.exporting.exporter import ExportReport
-from directory_indexer.exporting.formats import ExportFormat
+from directory_indexer.exporting.formats import named_format
 from directory_indexer.extractors.document import FileFacts
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
+from directory_indexer.ids import ChunkId
 from directory_indexer.indexing.report import IndexReport, MigrationReport
 from directory_indexer.paths import file_path
 from directory_indexer.render.json_pages import (
     PAGE_BYTES,
     config_json,
+    convert_json,
     doctor_json,
     error_json,
     export_json,
+    forget_json,
     get_json,
     index_json,
     migration_json,
@@ -32,6 +35,7 @@ from directory_indexer.render.json_pages import (
 )
 from directory_indexer.searching.answers import Hit, SearchResult
 from directory_indexer.searching.texts import FileText
+from directory_indexer.wire.cursors import position_of
 
 if TYPE_CHECKING:
     from directory_indexer.config import LoadedConfig
@@ -41,11 +45,12 @@ if TYPE_CHECKING:
     from directory_indexer.indexing.report import EmbeddingEstimate
     from directory_indexer.status import StatusReport
 
+START = position_of("", question=["bake"])
 DOCUMENT = Path(__file__).parents[3] / "docs" / "json.md"
 
 
 def many(hit: Hit, n_hits: int) -> tuple[Hit, ...]:
-    return tuple(hit._replace(path=file_path(f"/n/{n}.md")) for n in range(n_hits))
+    return tuple(hit._replace(path=file_path(f"/n/{n}.md"), chunk_id=ChunkId(bytes([n] * 16))) for n in range(n_hits))
 
 
 def text_of(n_lines: int, line: str = "word " * 20) -> FileText:
@@ -73,21 +78,23 @@ def test_the_documentation_shows_what_is_written(  # noqa: PLR0913, PLR0917 - ea
     loaded: LoadedConfig,
 ) -> None:
     produced = {
-        "search": search_json(result, index=summary, full=True, explain=True),
+        "search": search_json(result, index=summary, position=START, full=True, explain=True),
         "get": get_json(file_text),
         "index": index_json(index_report),
         "index --dry-run": plan_json(plans, estimate),
         "status": status_json(
             status_report._replace(directories=status_report.directories[:1], last_run=None), verbose=True
         ),
+        "convert": convert_json("report.docx", '---\ntitle: "Report"\nkind: "docx"\n---\n\n# Report\n', file=None),
         "export": export_json(
             ExportReport(
-                Outcome.COMPLETED, 3.214, ExportFormat.SQLITE, file_path("/home/ann/notes.db"), 1200, 5600, 9000000
+                Outcome.COMPLETED, 3.214, named_format("sqlite"), file_path("/home/ann/notes.db"), 1200, 5600, 9000000
             )
         ),
         "migrate": migration_json(
             MigrationReport(Outcome.COMPLETED, 3.214, 12034, 12034, 200, 200), endpoint="http://localhost:6333"
         ),
+        "forget": forget_json("/home/ann/notes", n_files=1200),
         "doctor": doctor_json(findings),
         "config": config_json(loaded._replace(settings=loaded.settings[1:2])),
         "errors": error_json(ConfigError("'/n/c.json' does not exist", hint="run `dirindex config init`")),
@@ -111,15 +118,15 @@ def test_a_path_that_is_no_unicode_and_an_excerpt_with_escapes_are_exact(
 ) -> None:
     excerpt = hit.excerpt._replace(text="\x1b[2J\n\u202e")
     odd = hit._replace(path=file_path("/srv/caf\udce9\n"), excerpt=excerpt)
-    page = search_json(result._replace(hits=(odd,)), index=summary)
+    page = search_json(result._replace(hits=(odd,)), index=summary, position=START)
     assert page.isascii()
     assert page.isprintable()
     (shown,) = json.loads(page)["hits"]
-    assert (shown["path"], shown["excerpt"]) == ("/srv/caf\udce9\n", "\x1b[2J\n\u202e")
+    assert (shown["path"], shown["excerpt"]) == (odd.path, "\x1b[2J\n\u202e")
 
 
 def test_text_and_reasons_come_only_when_asked_for(result: SearchResult, summary: IndexSummary) -> None:
-    (shown,) = json.loads(search_json(result, index=summary))["hits"]
+    (shown,) = json.loads(search_json(result, index=summary, position=START))["hits"]
     assert not {"text", "explanation"} & set(shown)
 
 
@@ -128,10 +135,11 @@ def test_hits_that_do_not_fit_are_left_out_whole_and_the_cursor_leads_on(
 ) -> None:
     whole = result._replace(hits=many(hit, 30))
     paths: list[str] = []
-    cursor = "0"
+    cursor = ""
     n_pages = 0
     while cursor is not None:
-        text = search_json(whole, index=summary, first=int(cursor), page_bytes=5000)
+        position = position_of(cursor, question=["bake"])
+        text = search_json(position.rest(whole, limit=30), index=summary, position=position, page_bytes=5000)
         page = json.loads(text)
         assert len(text) <= 5000
         assert page["truncated"] == (page["next_cursor"] is not None)
@@ -143,15 +151,18 @@ def test_hits_that_do_not_fit_are_left_out_whole_and_the_cursor_leads_on(
 
 
 def test_a_page_holds_at_least_one_hit(result: SearchResult, summary: IndexSummary) -> None:
-    assert len(json.loads(search_json(result, index=summary, page_bytes=10))["hits"]) == 1
+    assert len(json.loads(search_json(result, index=summary, position=START, page_bytes=10))["hits"]) == 1
 
 
 def test_an_answer_cut_off_by_its_limit_says_where_the_rest_begins(
     result: SearchResult, hit: Hit, summary: IndexSummary
 ) -> None:
-    limited = result._replace(hits=many(hit, 10), is_truncated=True)
-    page = json.loads(search_json(limited, index=summary, first=5))
-    assert (len(page["hits"]), page["truncated"], page["next_cursor"]) == (5, True, "10")
+    whole = result._replace(hits=many(hit, 10))
+    page = json.loads(search_json(START.rest(whole, limit=4), index=summary, position=START))
+    assert (len(page["hits"]), page["truncated"]) == (4, True)
+    following = position_of(page["next_cursor"], question=["bake"])
+    assert following.limit(4) == 8
+    assert [one.path for one in following.rest(whole, limit=4).hits] == [f"/n/{n}.md" for n in range(4, 8)]
 
 
 def test_a_text_that_does_not_fit_ends_with_a_line_and_names_the_lines_that_follow() -> None:
@@ -161,12 +172,12 @@ def test_a_text_that_does_not_fit_ends_with_a_line_and_names_the_lines_that_foll
     assert page["truncated"]
     assert whole.text.startswith(page["text"])
     assert page["text"].count("\n") == page["end_line"]
-    assert page["next"] == f"--lines {page['end_line'] + 1}-100"
+    assert (page["next_start_line"], page["next_chunks"]) == (page["end_line"] + 1, None)
 
 
 def test_a_text_that_fits_is_whole() -> None:
     page = json.loads(get_json(text_of(100)))
-    assert (page["text"], page["truncated"], page["next"]) == (text_of(100).text, False, None)
+    assert (page["text"], page["truncated"], page["next_start_line"]) == (text_of(100).text, False, None)
 
 
 @pytest.mark.parametrize("character", ["x", "é", "\U0001f600", '"'])
@@ -176,7 +187,7 @@ def test_of_a_line_that_is_too_long_the_chunks_lead_on_and_nothing_is_lost(chara
     whole = FileText(file_path("/n/min.js"), FileFacts("javascript"), text, 1, 1, 1, 50, chunks, has_changed=False)
     page = json.loads(get_json(whole, page_bytes=3000))
     assert len(get_json(whole, page_bytes=3000)) <= 3000
-    first = int(re.fullmatch(r"--chunks (\d+)-50", page["next"])[1])  # type: ignore[index]
+    first = int(re.fullmatch(r"(\d+)-50", page["next_chunks"])[1])  # type: ignore[index]
     assert page["text"] + text[len(page["text"]) :] == text
     assert (first - 1) * 100 <= len(page["text"]) < first * 100
 
@@ -224,7 +235,7 @@ def test_an_empty_index_has_counts_of_zero(status_report: StatusReport) -> None:
     empty = status_report._replace(directories=(), failures=(), space=None, running=None, last_run=None)
     page = json.loads(status_json(empty))
     assert [page[name] for name in ("files", "chunks", "embedded", "failed", "skipped")] == [0] * 5
-    assert (page["model"], page["running"], page["last_run"], page["truncated"]) == (None, None, None, False)
+    assert (page["model"], page["run"], page["truncated"]) == (None, None, False)
 
 
 def test_the_key_of_a_service_is_not_in_the_json(loaded: LoadedConfig) -> None:

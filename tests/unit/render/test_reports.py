@@ -9,6 +9,7 @@ from directory_indexer.cli.output import Output
 from directory_indexer.docstore.runs import Outcome
 from directory_indexer.errors import ConfigError
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
+from directory_indexer.ids import ContentHash, content_hash
 from directory_indexer.indexing.report import IndexReport
 from directory_indexer.paths import file_path
 from directory_indexer.render.printable import PathStyle
@@ -46,6 +47,20 @@ def test_the_summary_of_a_run_adds_up(index_report: IndexReport) -> None:
         "failed     1, tried again by the next run",
         "           ~/notes/scan.pdf  extract: page 3 cannot be read",
     ]
+
+
+@pytest.mark.parametrize(
+    ("hashes", "told"),
+    [
+        ((None, None), "failed     2, tried again by the next run"),
+        ((content_hash(b"a"), content_hash(b"b")), "failed     2, tried again when they change"),
+        ((None, content_hash(b"b")), "failed     2, tried again by the next run, or when they change"),
+    ],
+)
+def test_a_run_says_when_it_tries_again(hashes: tuple[ContentHash | None, ...], told: str) -> None:
+    failures = tuple(failure._replace(hash=one) for failure, one in zip(MANY, hashes, strict=False))
+    report = IndexReport(Outcome.COMPLETED, 0.2, failures=failures)
+    assert told in plain(index_lines(report, paths=AT_HOME)).splitlines()
 
 
 def test_a_run_without_anything_to_do_says_so() -> None:
@@ -139,10 +154,17 @@ def test_a_check_up_says_what_is_wrong_in_words_and_what_to_do(findings: tuple[F
 def test_the_configuration_shows_origins_and_hides_keys(loaded: LoadedConfig) -> None:
     shown = plain(config_lines(loaded)).splitlines()
     assert len(shown) == len(loaded.settings)
-    assert shown[0].split() == ["config_file", "/home/ann/index/config.json", "default,", "does", "not", "exist"]
-    assert shown[1].split() == ["data_dir", "/home/ann/index", "option", "--data-dir"]
-    assert ["embedding.api_key", "**********", "environment", "DIRINDEX_EMBEDDING__API_KEY"] in map(str.split, shown)
-    assert ["indexing.respect_gitignore", "true", "default"] in map(str.split, shown)
+    assert shown[0].split() == ["config_file", "default,", "does", "not", "exist", "/home/ann/index/config.json"]
+    assert shown[1].split() == ["data_dir", "option", "--data-dir", "/home/ann/index"]
+    assert ["embedding.api_key", "environment", "DIRINDEX_EMBEDDING__API_KEY", "**********"] in map(str.split, shown)
+    assert ["indexing.respect_gitignore", "default", "true"] in map(str.split, shown)
+
+
+def test_the_columns_of_the_configuration_line_up_whatever_is_in_them(loaded: LoadedConfig) -> None:
+    shown = plain(config_lines(loaded)).splitlines()
+    values = [row.index(value) for row in shown for value in ("/home/ann/index", "true", "**********") if value in row]
+    assert len(values) > 3
+    assert len(set(values)) == 1
 
 
 def test_an_error_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,3 +182,14 @@ def test_skipped_files_are_named_on_request(status_report: StatusReport) -> None
         status_lines(report, now=0, paths=AT_HOME, verbose=True)
     )
     assert "environment file" not in plain(status_lines(report, now=0, paths=AT_HOME))
+
+
+def test_skipped_files_stand_below_what_was_skipped(status_report: StatusReport) -> None:
+    skipped = (SkippedFile(file_path("/srv/.env"), SkipReason.SECRET, "environment file"),)
+    [directory, *others] = status_report.directories
+    directories = (directory._replace(n_masked=2, skipped=((SkipReason.SECRET, 1),)), *others)
+    report = status_report._replace(skipped_files=skipped, directories=directories)
+    shown = plain(status_lines(report, now=0, paths=AT_HOME, verbose=True)).splitlines()
+    [at] = [number for number, row in enumerate(shown) if "/srv/.env" in row]
+    assert shown[at - 1].startswith("skipped")
+    assert any(row.startswith("masked") for row in shown[at:])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 import tomllib
 from pathlib import Path
@@ -11,7 +12,15 @@ from pathlib import Path
 import pytest
 
 from directory_indexer.errors import UsageError
-from directory_indexer.server.access import Access, HttpAddress, names_of, parse_address, read_token
+from directory_indexer.server.access import (
+    SHORTEST_TOKEN,
+    TOKEN_VARIABLE,
+    Access,
+    HttpAddress,
+    names_of,
+    parse_address,
+    read_token,
+)
 from directory_indexer.server.client_configs import Client, Launch, client_named, launch_of, place, snippet
 
 TOKEN = "0123456789abcdef-token"  # noqa: S105 - of a test
@@ -23,6 +32,7 @@ TOKEN = "0123456789abcdef-token"  # noqa: S105 - of a test
         ("127.0.0.1:8765", HttpAddress("127.0.0.1", 8765)),
         (":8765", HttpAddress("127.0.0.1", 8765)),
         ("localhost:0", HttpAddress("localhost", 0)),
+        ("localhost:65535", HttpAddress("localhost", 65_535)),
         ("[::1]:80", HttpAddress("::1", 80)),
         ("0.0.0.0:80", HttpAddress("0.0.0.0", 80)),  # noqa: S104 - only read
     ],
@@ -31,7 +41,7 @@ def test_an_address_is_read(text: str, address: HttpAddress) -> None:
     assert parse_address(text) == address
 
 
-@pytest.mark.parametrize("text", ["", "8765", "localhost", "::1:80", "127.0.0.1:99999", "127.0.0.1:x", "a b:c"])
+@pytest.mark.parametrize("text", ["", "8765", "localhost", "::1:80", "127.0.0.1:65536", "127.0.0.1:x", "a b:c"])
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="invalid address"):
         parse_address(text)
@@ -65,6 +75,22 @@ def test_a_token_and_the_wish_for_none_contradict_each_other() -> None:
 def test_an_empty_name_is_none_to_be_called_by() -> None:
     with pytest.raises(UsageError, match="--allow-host"):
         names_of(["nas.local", " "], HttpAddress("127.0.0.1", 80))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])  # noqa: S104 - only named
+def test_a_server_on_every_address_is_called_by_the_name_of_its_machine(host: str) -> None:
+    assert names_of(["nas.local"], HttpAddress(host, 80)) == ("nas.local", socket.gethostname())
+
+
+def test_a_server_on_one_address_has_the_given_names_alone() -> None:
+    assert names_of(["nas.local"], HttpAddress("127.0.0.1", 80)) == ("nas.local",)
+
+
+def test_a_token_of_the_least_length_is_long_enough() -> None:
+    shortest = "x" * SHORTEST_TOKEN
+    assert read_token(None, {TOKEN_VARIABLE: shortest}) == shortest
+    with pytest.raises(UsageError, match="at least"):
+        read_token(None, {TOKEN_VARIABLE: shortest[1:]})
 
 
 def test_only_the_right_token_is_admitted() -> None:

@@ -24,15 +24,15 @@ RUN = RunRecord(
     ("outcome", "state"),
     [
         (None, "running"),
-        (Outcome.COMPLETED, "done"),
-        (Outcome.INTERRUPTED, "cancelled"),
-        (Outcome.OUT_OF_TIME, "cancelled"),
+        (Outcome.COMPLETED, "completed"),
+        (Outcome.INTERRUPTED, "interrupted"),
+        (Outcome.OUT_OF_TIME, "out of time"),
         (Outcome.FAILED, "failed"),
     ],
 )
 def test_every_outcome_has_a_state_and_a_next_step(outcome: Outcome | None, state: str) -> None:
     result = result_of(RUN._replace(outcome=outcome), joined=False)
-    assert (result.job_id, result.state) == ("run-7", state)
+    assert (result.id, result.state) == ("run-7", state)
     assert result.next_step
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import directory_indexer
-from directory_indexer.server.catalogue import CATALOGUE
+from directory_indexer.server.catalogue import TOOLS
 from directory_indexer.server.client_configs import Client
-from directory_indexer.server.shapes import schema_of
+from directory_indexer.server.schemas import schema_of
 
 ROOT = Path(__file__).parents[3]
 
@@ -31,7 +31,7 @@ def project() -> dict[str, Any]:
 def test_the_bundle_names_this_version_and_these_tools() -> None:
     manifest = published("manifest.json")
     assert manifest["version"] == directory_indexer.__version__
-    assert [tool["name"] for tool in manifest["tools"]] == [entry.name for entry in CATALOGUE]
+    assert [tool["name"] for tool in manifest["tools"]] == [entry.name for entry in TOOLS]
     assert set(manifest["server"]) == {"type", "entry_point", "mcp_config"}
     assert (ROOT / manifest["server"]["entry_point"]).is_file()
     assert manifest["compatibility"]["runtimes"]["python"] == project()["requires-python"]
@@ -52,9 +52,9 @@ def test_the_registry_entry_names_this_version_of_this_package() -> None:
 
 def test_the_documentation_names_every_tool_argument_and_client() -> None:
     text = (ROOT / "docs/mcp.md").read_text(encoding="utf-8")
-    for entry in CATALOGUE:
+    for entry in TOOLS:
         assert f"### `{entry.name}`" in text
-        properties: dict[str, Any] = schema_of(entry.call)["properties"]  # type: ignore[assignment]
+        properties: dict[str, Any] = schema_of(entry.arguments)["properties"]
         missing = [name for name in properties if f"`{name}`" not in text]
         assert not missing
     assert all(f"`{client}`" in text for client in Client)

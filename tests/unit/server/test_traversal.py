@@ -14,12 +14,12 @@ import pytest
 from directory_indexer.app import App
 from directory_indexer.config import load_config
 from directory_indexer.errors import DirIndexError, NotIndexedError, UsageError
-from directory_indexer.indexing.indexer import IndexOptions
+from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.paths import file_path
 from directory_indexer.searching.texts import read_text
 from directory_indexer.server.directories import to_index
+from directory_indexer.server.failures import failure_text
 from directory_indexer.server.places import URI_PREFIX, indexed_file, name_in_uri, scope_of, uri_of
-from directory_indexer.server.tools import failure_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -274,6 +274,21 @@ def test_a_directory_around_an_allowed_one_is_not_allowed(tmp_path: Path) -> Non
     allowed.mkdir(parents=True)
     with pytest.raises(UsageError):
         to_index(str(allowed.parent), tracked=[], allowed=[file_path(allowed)])
+
+
+def test_all_that_may_be_indexed_is_what_is_tracked_and_what_else_is_allowed(tmp_path: Path) -> None:
+    tracked, allowed = file_path(tmp_path / "around/tracked"), file_path(tmp_path / "other")
+    assert to_index("", tracked=[], allowed=[allowed]) == (allowed,)
+    assert to_index("", tracked=[tracked], allowed=[]) == (tracked,)
+    around, inside = file_path(tmp_path / "around"), file_path(tmp_path / "around/tracked/inside")
+    assert to_index("", tracked=[tracked], allowed=[around, inside, allowed]) == (tracked, allowed)
+
+
+def test_who_is_refused_is_told_what_is_allowed(root: Path) -> None:
+    with pytest.raises(UsageError, match=f"allowed are: {root}$"):
+        to_index("/etc", tracked=[file_path(root)], allowed=[])
+    with pytest.raises(UsageError, match=r"allowed are: none$"):
+        to_index("/etc", tracked=[], allowed=[])
 
 
 def test_nothing_can_be_indexed_where_nothing_is_tracked_or_allowed() -> None:

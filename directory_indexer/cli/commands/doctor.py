@@ -1,0 +1,53 @@
+"""Check the index and what it needs."""
+
+# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
+
+from typing import Annotated
+
+import typer
+
+from directory_indexer.cli.opening import open_app, open_existing_app
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, new_command_line
+from directory_indexer.cli.output import Output
+from directory_indexer.errors import ExitCode, StoreError
+from directory_indexer.lazy import lazily
+
+with lazily:
+    from directory_indexer.findings import Verdict
+    from directory_indexer.render import json_pages, reports
+
+cli = new_command_line()
+
+
+@cli.command()
+def doctor(
+    *,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
+    forget_pages: Annotated[
+        bool,
+        typer.Option("--forget-pages", help="Let go of what OCR has read; scanned pages are read again if needed."),
+    ] = False,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check configuration, embedding, both stores and whether they agree."""
+    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    app = open_existing_app(config, data_dir, output) if repair else open_app(config, data_dir, output)
+    if forget_pages:
+        gone = app.policies.page_cache.clear()
+        output.notes([f"{gone.n_pages:,} pages are forgotten; dirindex index --force reads them again"])
+    try:
+        findings = list(app.doctor.repair() if repair else app.doctor.check())
+    except StoreError as error:
+        if "dirindex doctor" in (error.hint or ""):  # it would lead back to here
+            where = app.loaded.config.storage.sqlite_path.parent
+            error.hint = f"move '{where}' away, and dirindex index PATH builds a new index"
+        raise
+    if as_json:
+        output.data(json_pages.doctor_json(findings))
+    else:
+        output.lines(reports.doctor_lines(findings))
+    raise typer.Exit(ExitCode.UNAVAILABLE if any(one.verdict is Verdict.PROBLEM for one in findings) else ExitCode.DONE)

@@ -1,0 +1,146 @@
+"""Bring the index up to date, once or as files change."""
+
+# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from directory_indexer.cli.opening import open_app
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, given_path, new_command_line
+from directory_indexer.cli.output import Output
+from directory_indexer.errors import ConsentNeededError, DirIndexError
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath, display, exact_text
+
+with lazily:
+    from directory_indexer import watcher
+    from directory_indexer.app import App
+    from directory_indexer.indexing.options import IndexOptions
+    from directory_indexer.indexing.report import IndexReport
+    from directory_indexer.render import json_pages, reports
+    from directory_indexer.render.printable import printable
+    from directory_indexer.render.spans import plain
+    from directory_indexer.signals import StopSwitch
+
+_FAILURES_TOLD = 5
+
+cli = new_command_line()
+
+
+@cli.command()
+def index(
+    *,
+    paths: Annotated[
+        list[Path] | None, typer.Argument(parser=given_path, help="Directories; none: all that are tracked.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Read every file again, changed or not.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Keep running, and index what changes.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Wait for a running index job, or exit with 4.")
+    ] = True,
+    max_seconds: Annotated[
+        float | None, typer.Option("--max-seconds", help="Stop after so many seconds; the next run resumes.")
+    ] = None,
+    max_ocr_pages: Annotated[
+        int | None, typer.Option("--max-ocr-pages", min=0, help="Read no more scanned pages; the others wait.")
+    ] = None,
+    no_ocr: Annotated[bool, typer.Option("--no-ocr", help="Read no scanned pages; they wait.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    accept_mounts: Annotated[
+        bool,
+        typer.Option("--accept-mounts", help="File systems mounted now replace others: what they lack is removed."),
+    ] = False,
+    exact: Annotated[bool, typer.Option("--exact", hidden=True, help="The paths are resolved already.")] = False,
+    tracked_only: Annotated[
+        bool, typer.Option("--tracked-only", hidden=True, help="Leave out what is no longer tracked.")
+    ] = False,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add directories to the index, or bring tracked ones up to date."""
+    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    wanted = [os.fspath(path) for path in paths or ()]
+    app = open_app(config, data_dir, output)
+    if dry_run:
+        plans = app.indexer.plans(wanted)
+        if as_json:
+            output.data(json_pages.plan_json(plans, app.indexer.estimate(plans)))
+        else:
+            estimate = app.indexer.estimate(plans)
+            output.lines(reports.plan_lines(plans, estimate, paths=output.paths, verbose=verbose))
+        return
+    options = IndexOptions(
+        read_everything=force,
+        has_consent=yes or force,
+        wait=wait,
+        tracked_only=tracked_only,
+        is_exact=exact,
+        accepts_mounts=accept_mounts,
+        most_pages=0 if no_ocr else app.loaded.config.ocr.max_pages_per_run if max_ocr_pages is None else max_ocr_pages,
+    )
+    switch = StopSwitch(max_seconds=max_seconds)
+    report = _run(app, wanted, options, switch, output)
+    if as_json:
+        output.data(json_pages.index_json(report))
+    elif not quiet:
+        output.lines(reports.index_lines(report, paths=output.paths, verbose=verbose))
+    else:
+        _tell_failures(report)
+    if watch:
+        _watch(app, wanted, switch, output)
+    raise typer.Exit(report.exit_code)
+
+
+def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, output: Output) -> IndexReport:
+    try:
+        with output.progress() as listener:
+            return app.indexer.index(paths, options=options, listener=listener, stop_reason=switch.reason)
+    except ConsentNeededError as error:
+        can_answer = sys.stdin.isatty() and sys.stderr.isatty() and not output.as_json
+        if not can_answer or not typer.confirm(f"{error.message}. Do it?", err=True):
+            raise
+    consenting = options._replace(has_consent=True)
+    with output.progress() as listener:
+        return app.indexer.index(paths, options=consenting, listener=listener, stop_reason=switch.reason)
+
+
+def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> None:
+    def update(touched: Sequence[FilePath]) -> None:
+        try:
+            report = app.indexer.index(
+                [exact_text(root) for root in touched],
+                options=IndexOptions(
+                    tracked_only=True, is_exact=True, most_pages=app.loaded.config.ocr.max_pages_per_run
+                ),
+                listener=lambda _: None,
+                stop_reason=switch.reason,
+            )
+        except DirIndexError as error:  # the next change, or the next look at everything, tries again
+            output.error(error)
+            return
+        if report.n_removed or report.n_seen > report.n_unchanged + report.n_skipped:
+            output.notes([plain(reports.index_lines(report, paths=output.paths)).rstrip()])
+
+    roots = app.indexer.tracked(paths)
+    output.notes([f"watching {', '.join(map(display, roots))}; ^C ends it"])
+    own = os.path.realpath(app.loaded.data_dir)
+    watcher.watch(roots, update, directories=app.indexer.directories, stop_reason=switch.reason, except_below=own)
+
+
+def _tell_failures(report: IndexReport) -> None:
+    """Say on standard error why a quiet run does not end with 0."""
+    for failure in report.failures[:_FAILURES_TOLD]:
+        sys.stderr.write(f"dirindex: {printable(display(failure.path))}: {printable(failure.message)}\n")
+    if len(report.failures) > _FAILURES_TOLD:
+        sys.stderr.write(f"  and {len(report.failures) - _FAILURES_TOLD} more, as dirindex status shows\n")
+    if report.unavailable:
+        sys.stderr.write(f"dirindex: {printable(report.unavailable)}\n")

@@ -1,0 +1,127 @@
+"""Find passages."""
+
+# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from directory_indexer.cli.opening import open_existing_app
+from directory_indexer.cli.options import (
+    AsJson,
+    ConfigFile,
+    Cursor,
+    DataDir,
+    Quiet,
+    Verbose,
+    given_path,
+    new_command_line,
+)
+from directory_indexer.cli.output import Output
+from directory_indexer.cli.showing import show_result
+from directory_indexer.errors import ExitCode
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import resolved_path
+
+with lazily:
+    from directory_indexer.app import App
+    from directory_indexer.render import json_pages
+    from directory_indexer.render.answers import View
+    from directory_indexer.render.facets import facet_lines
+    from directory_indexer.searching.answers import SearchMode, SearchRequest
+    from directory_indexer.searching.conditions import metadata_conditions, since_moment, until_moment
+    from directory_indexer.wire.cursors import position_of
+
+_DEFAULT_LIMIT = 10
+_Mode = Literal["hybrid", "semantic", "keyword"]
+
+cli = new_command_line()
+
+
+@cli.command()
+def search(
+    *,
+    query: Annotated[str, typer.Argument(help='A question, or words, "a phrase", -without, path:, type:, heading:.')],
+    path: Annotated[Path | None, typer.Argument(parser=given_path, help="Directory or file to search in.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, max=1000, help=f"How many hits [{_DEFAULT_LIMIT}].")
+    ] = None,
+    mode: Annotated[_Mode, typer.Option("--mode", "-m", help="By meaning, by words, or both.")] = "hybrid",
+    kinds: Annotated[
+        list[str] | None, typer.Option("--type", "-t", help="Only files of this kind: python, md, pdf …")
+    ] = None,
+    globs: Annotated[
+        list[str] | None,
+        typer.Option("--glob", "-g", help="Only files that match, as in a .gitignore of the tracked directory."),
+    ] = None,
+    authors: Annotated[list[str] | None, typer.Option("--author", help="Only documents by this author.")] = None,
+    languages: Annotated[list[str] | None, typer.Option("--lang", help="Only prose in this language: en, de …")] = None,
+    tags: Annotated[list[str] | None, typer.Option("--tag", help="Only documents with this tag.")] = None,
+    senders: Annotated[
+        list[str] | None, typer.Option("--from", help="Only mail from this sender, and what was attached to it.")
+    ] = None,
+    recipients: Annotated[
+        list[str] | None, typer.Option("--to", help="Only mail to this recipient, and what was attached to it.")
+    ] = None,
+    subjects: Annotated[list[str] | None, typer.Option("--subject", help="Only with this in the subject.")] = None,
+    created: Annotated[
+        list[str] | None, typer.Option("--created", help="Only documents created in 2026, 2026-01, on 2026-01-31.")
+    ] = None,
+    since: Annotated[str, typer.Option("--since", help="Only files dated since: 7d, 2w, 2026-01-31.")] = "",
+    until: Annotated[str, typer.Option("--until", help="Only files dated until: 7d, 2026, 2026-01-31.")] = "",
+    facets: Annotated[
+        bool, typer.Option("--facets", help="Count types, years, authors … of the files to search in; no hits.")
+    ] = False,
+    files: Annotated[bool, typer.Option("--files", "-l", help="One line a file.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="The whole chunk, not an excerpt.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Say why each hit stands where it does.")] = False,
+    cursor: Cursor = "",
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find passages by meaning and by words, best first."""
+    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    conditions = {
+        "author": authors or (),
+        "lang": languages or (),
+        "tag": tags or (),
+        "from": senders or (),
+        "to": recipients or (),
+        "subject": subjects or (),
+        "created": created or (),
+    }
+    scope = (resolved_path(path),) if path else ()
+    question = (query, mode, *scope, kinds, globs, list(conditions.values()), since, until)
+    position = position_of(cursor, question=question)
+    request = SearchRequest(
+        query=query,
+        mode=SearchMode(mode),
+        limit=position.limit(limit or _DEFAULT_LIMIT),
+        scope=scope,
+        kinds=tuple(kinds or ()),
+        globs=tuple(globs or ()),
+        since=since_moment(since, name="--since"),
+        until=until_moment(until, name="--until"),
+        metadata=metadata_conditions(conditions, names={name: f"--{name}" for name in conditions}),
+    )
+    view = View.FILES if files else View.FULL if full else View.EXCERPTS
+    app = open_existing_app(config, data_dir, output)
+    if facets:
+        _show_facets(app, request, output)
+        return
+    result = position.rest(app.searcher.search(request), limit=limit or _DEFAULT_LIMIT)
+    show_result(app, result, output, view=view, explain=explain, position=position)
+    is_found = bool(result.hits) and (limit is not None or not result.is_weak)
+    raise typer.Exit(ExitCode.DONE if is_found else ExitCode.INCOMPLETE)
+
+
+def _show_facets(app: App, request: "SearchRequest", output: Output) -> None:
+    facets = app.searcher.facets(request)
+    if output.as_json:
+        output.data(json_pages.facets_json(request, facets, index=app.status.summary()))
+    else:
+        output.lines(facet_lines(facets, paths=output.paths))

@@ -1,0 +1,57 @@
+"""Find files that are like one."""
+
+# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from directory_indexer.cli.opening import open_existing_app
+from directory_indexer.cli.options import (
+    AsJson,
+    ConfigFile,
+    Cursor,
+    DataDir,
+    Quiet,
+    Verbose,
+    given_path,
+    new_command_line,
+)
+from directory_indexer.cli.output import Output
+from directory_indexer.cli.showing import show_result
+from directory_indexer.errors import ExitCode
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import resolved_path
+
+with lazily:
+    from directory_indexer.render.answers import View
+    from directory_indexer.wire.cursors import position_of
+
+_DEFAULT_LIMIT = 10
+
+cli = new_command_line()
+
+
+@cli.command()
+def similar(
+    *,
+    file: Annotated[Path, typer.Argument(parser=given_path, help="File to compare with; it need not be indexed.")],
+    path: Annotated[Path | None, typer.Argument(parser=given_path, help="Directory to search in.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many files.")] = _DEFAULT_LIMIT,
+    cursor: Cursor = "",
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find files like this one."""
+    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    app = open_existing_app(config, data_dir, output)
+    within = (resolved_path(path),) if path else ()
+    like = resolved_path(file)
+    position = position_of(cursor, question=("similar", like, *within))
+    result = position.rest(app.similar_files.find(like, within=within, limit=position.limit(limit)), limit=limit)
+    show_result(app, result, output, view=View.SCORED_FILES, explain=False, position=position)
+    raise typer.Exit(ExitCode.DONE if result.hits and not result.is_weak else ExitCode.INCOMPLETE)

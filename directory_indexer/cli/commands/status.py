@@ -1,0 +1,40 @@
+"""Show how the index stands."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from directory_indexer.cli.opening import open_existing_app
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, given_path, new_command_line
+from directory_indexer.cli.output import Output
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import resolved_path
+
+with lazily:
+    from directory_indexer.render import json_pages, reports
+
+cli = new_command_line()
+
+
+@cli.command()
+def status(
+    *,
+    path: Annotated[
+        Path | None, typer.Argument(parser=given_path, help="Only the directory that this lies in.")
+    ] = None,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what is indexed, by words and by meaning, and what was left out and why."""
+    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    app = open_existing_app(config, data_dir, output)
+    report = app.status.report(resolved_path(path) if path else None)
+    if as_json:
+        output.data(json_pages.status_json(report, verbose=verbose))
+    else:
+        output.lines(reports.status_lines(report, now=time.time(), paths=output.paths, verbose=verbose))

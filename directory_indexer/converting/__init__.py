@@ -1,0 +1,1 @@
+"""Documents as Markdown, from files and from addresses on the web."""

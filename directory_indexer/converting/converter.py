@@ -1,0 +1,47 @@
+"""Converts a file, a member of one, or a document on the web to Markdown; nothing of it is indexed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from directory_indexer.converting.markdown import to_markdown
+from directory_indexer.lazy import lazily
+from directory_indexer.parsing.documents import DocumentRequest, read_document
+from directory_indexer.parsing.policy import ParsePolicy
+from directory_indexer.paths import FilePath
+
+with lazily:
+    from directory_indexer.converting.fetching import Fetched, fetch
+
+
+def is_url(text: str) -> bool:
+    """Tell whether what a person typed is an address on the web."""
+    return text.lower().startswith(("http://", "https://"))
+
+
+class Converter:
+    """Converts documents, each in a worker process."""
+
+    def __init__(self, parse_policy: Callable[[], ParsePolicy], *, fetch: Callable[..., Fetched] = fetch) -> None:
+        self._parse_policy = parse_policy
+        self._fetch = fetch
+
+    def convert_file(self, path: FilePath, *, follow_links: bool = True) -> str:
+        """Convert a file, or a member of a container by its path in it.
+
+        Raises:
+            UsageError: it cannot be read; the message says why.
+        """
+        return to_markdown(read_document(DocumentRequest(path, follow_links=follow_links), self._parse_policy()))
+
+    def convert_url(self, url: str, *, allow_private: bool = False) -> str:
+        """Convert a document on the web.
+
+        Raises:
+            UsageError: the address is none, leads into a private network, or to what cannot be read.
+            UnavailableError: the server does not answer as it should.
+        """
+        fetched = self._fetch(url, allow_private=allow_private)
+        return to_markdown(
+            read_document(DocumentRequest(FilePath(fetched.name), fetched.content), self._parse_policy())
+        )

@@ -1,0 +1,134 @@
+"""Fetches one document from the web: http and https alone, nothing of a private network unless that is allowed.
+
+Each redirection is checked like the first address. Nothing is unpacked that was not asked for, and nothing at once:
+what a server says of lengths and kinds is not believed.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+import posixpath
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+from urllib.parse import unquote
+
+import httpcore
+import httpx
+
+from directory_indexer.converting.network import Lookup, Network, addresses_of
+from directory_indexer.errors import UnavailableError, UsageError
+
+MAX_BYTES: Final = 50_000_000
+MAX_SECONDS: Final = 60.0
+MAX_REDIRECTIONS: Final = 5
+
+_REDIRECTIONS: Final = frozenset({301, 302, 303, 307, 308})
+_ERRORS: Final = 400
+_SCHEMES: Final = frozenset({"http", "https"})
+_NAMES: Final = {"text/html": ".html", "application/xhtml+xml": ".html", "text/markdown": ".md", "text/plain": ".txt"}
+_HEADERS: Final = ((b"accept", b"*/*"), (b"accept-encoding", b"gzip"), (b"user-agent", b"dirindex"))
+_PIECE_BYTES: Final = 1 << 20
+
+
+class Fetched(NamedTuple):
+    """A document from the web, and the name of a file that fits it."""
+
+    url: str
+    name: str
+    content: bytes
+
+
+class _Response(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+    """Empty where the status says that there is nothing to read."""
+
+
+def fetch(url: str, *, allow_private: bool = False, look_up: Lookup = addresses_of) -> Fetched:
+    """Fetch a document.
+
+    Raises:
+        UsageError: the address is none of http or https, or leads into a private network.
+        UnavailableError: the server cannot be reached, answers with an error, or sends too much or too slowly.
+    """
+    network = Network(deadline=time.monotonic() + MAX_SECONDS, allow_private=allow_private, look_up=look_up)
+    address = _address(url)
+    with httpcore.ConnectionPool(network_backend=network) as connections:
+        for _ in range(MAX_REDIRECTIONS + 1):
+            response = _asked(address, connections)
+            if response.status not in _REDIRECTIONS:
+                return Fetched(str(address), _name_of(address, response.headers), response.content)
+            address = _address(response.headers.get("location", ""), address)
+    raise UnavailableError(f"{url}: more than {MAX_REDIRECTIONS} redirections", hint="check the address")
+
+
+def _address(written: str, before: httpx.URL | None = None) -> httpx.URL:
+    """Read an address; one that a server redirects to may be relative to that `before`."""
+    try:
+        address = before.join(written) if before else httpx.URL(written)
+    except (httpx.InvalidURL, ValueError) as error:
+        raise UsageError(f"{written[:_MOST_SHOWN]} is no address", hint="write https://host/path") from error
+    if address.scheme not in _SCHEMES or not address.host:
+        raise UsageError(f"{written[:_MOST_SHOWN]} is no address of http or https", hint="write https://host/path")
+    return address
+
+
+def _asked(address: httpx.URL, connections: httpcore.ConnectionPool) -> _Response:
+    url = httpcore.URL(scheme=address.raw_scheme, host=address.raw_host, port=address.port, target=address.raw_path)
+    try:
+        with connections.stream("GET", url, headers=_HEADERS) as response:
+            headers = {name.decode().lower(): value.decode("utf-8", "replace") for name, value in response.headers}
+            content = b""
+            if response.status not in _REDIRECTIONS:
+                if response.status >= _ERRORS:
+                    raise UnavailableError(f"{address}: the server answers {response.status}", hint="check the address")
+                pieces = _unpacked(response.iter_stream(), headers.get("content-encoding", ""))
+                content = _gathered(pieces, address)
+            return _Response(response.status, headers, content)
+    except httpcore.TimeoutException as error:
+        raise UnavailableError(f"{address}: the server takes too long", hint="try again later") from error
+    except (httpcore.NetworkError, httpcore.ProtocolError, zlib.error) as error:
+        raise UnavailableError(f"{address}: {type(error).__name__}", hint="check the address") from error
+
+
+def _unpacked(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+    """Undo what was done for the way, in pieces of bounded size."""
+    encoding = encoding.strip().lower()
+    if encoding in ("", "identity"):
+        yield from pieces
+        return
+    if encoding not in ("gzip", "x-gzip"):
+        raise UnavailableError(
+            f"the server sends what is packed as {encoding[:_MOST_SHOWN]!r}", hint="download it, and convert the file"
+        )
+    stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    for piece in pieces:
+        rest = piece
+        while rest:
+            yield stream.decompress(rest, _PIECE_BYTES)
+            rest = stream.unconsumed_tail
+
+
+def _gathered(pieces: Iterable[bytes], address: httpx.URL) -> bytes:
+    gathered = bytearray()
+    for piece in pieces:
+        gathered += piece
+        if len(gathered) > MAX_BYTES:
+            raise UnavailableError(
+                f"{address}: more than {MAX_BYTES // 1_000_000} MB", hint="download it, and convert the file"
+            )
+    return bytes(gathered)
+
+
+def _name_of(address: httpx.URL, headers: Mapping[str, str]) -> str:
+    """Name the document as a file, by what the server says that it is."""
+    name = posixpath.basename(unquote(address.path)) or "index"
+    said = headers.get("content-type", "").partition(";")[0].strip().lower()
+    suffix = _NAMES.get(said) or mimetypes.guess_extension(said) or ""
+    return name if not suffix or (posixpath.splitext(name)[1] and said not in _NAMES) else name + suffix
+
+
+_MOST_SHOWN: Final = 200

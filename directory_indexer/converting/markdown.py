@@ -1,0 +1,72 @@
+"""Writes a document as Markdown: what it says about itself as front matter, its headings, its tables, its text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from directory_indexer.extractors.document import Document, Section
+from directory_indexer.extractors.kinds import GROUPS
+
+_AS_IT_IS: Final = frozenset({"markdown", "text", "wiki", "textile"})
+_ROW: Final = re.compile(r"\|.*\|$")
+_FENCE: Final = re.compile(r"`{3,}")
+_MAX_LEVEL: Final = 6
+
+
+def to_markdown(document: Document) -> str:
+    """Write a document as Markdown, with front matter (YAML)."""
+    return f"{_front_matter(document)}{_body(document).strip(chr(10))}\n"
+
+
+def _front_matter(document: Document) -> str:
+    said = {"title": document.title, "kind": document.kind, **document.metadata._asdict()}
+    lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in said.items() if value]
+    return "\n".join(("---", *lines, "---", "", ""))
+
+
+def _body(document: Document) -> str:
+    if document.kind in _AS_IT_IS:
+        return document.text
+    if document.kind in GROUPS["code"] or (document.kind in GROUPS["data"] and not document.cells):
+        fence = "`" * max((len(found[0]) + 1 for found in _FENCE.finditer(document.text)), default=3)
+        return f"{fence}{document.kind}\n{document.text.rstrip()}\n{fence}"
+    return "\n".join(_lines(document))
+
+
+def _lines(document: Document) -> Iterator[str]:
+    marks = _marks(document)
+    position, is_table = 0, False
+    for line in document.text.split("\n"):
+        end = position + len(line)
+        for mark in [at for at in marks if position <= at <= end]:
+            page, level, title = marks.pop(mark)
+            if page:
+                yield f"<!-- page {page} -->"
+            if level and title and line.strip() != title:
+                yield f"{'#' * level} {title}"
+                yield ""
+            elif level and title:
+                line = f"{'#' * level} {title}"  # noqa: PLW2901 - the same line, marked
+        is_row = bool(_ROW.fullmatch(line.strip()))
+        yield line
+        if is_row and not is_table:
+            yield "|" + " --- |" * max(line.strip().count("|") - 1, 1)
+        is_table = is_row
+        position = end + 1
+
+
+def _marks(document: Document) -> dict[int, tuple[int | None, int, str]]:
+    """Tell what begins where: a page, and a heading with its level."""
+    marks: dict[int, tuple[int | None, int, str]] = {}
+    before = Section(-1)
+    for section in document.sections:
+        page = section.page if section.page != before.page else None
+        is_new = bool(section.headings) and section.headings != before.headings
+        level = min(len(section.headings), _MAX_LEVEL) if is_new else 0
+        if page or level:
+            marks[section.start] = (page, level, section.headings[-1] if level else "")
+        before = section
+    return marks

@@ -1,0 +1,139 @@
+"""Connections for fetching: what a name leads to is looked up once, checked, and connected to.
+
+So another answer to a second question changes nothing. All that waits for the network ends at one moment, however
+little a server sends at a time.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import httpcore
+
+from directory_indexer.errors import UnavailableError, UsageError
+
+Lookup = Callable[[str, int], list[str]]
+
+
+def addresses_of(host: str, port: int) -> list[str]:
+    """Look up a name.
+
+    Raises:
+        OSError: it leads nowhere.
+    """
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+def is_public(address: str) -> bool:
+    """Tell whether an address is one of the internet, and leads to no other network by way of a gateway."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(found, ipaddress.IPv4Address):
+        return found.is_global and not found.is_multicast
+    if carried := _carried(found):
+        return is_public(str(carried))
+    return found in _INTERNET and found.is_global
+
+
+def _carried(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """Give the older address that a gateway goes on to (NAT64, 6to4)."""
+    if address in _NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour
+
+
+class Network(httpcore.NetworkBackend):
+    """Connects to public addresses, or to any where that is allowed, until a moment of the monotonic clock."""
+
+    def __init__(self, *, deadline: float, allow_private: bool, look_up: Lookup = addresses_of) -> None:
+        self._deadline = deadline
+        self._allow_private = allow_private
+        self._look_up = look_up
+        self._inner = httpcore.SyncBackend()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ARG002 - `seconds` knows
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        """Connect to the first address of a name that answers.
+
+        Raises:
+            UsageError: the name leads into a private network.
+            UnavailableError: it leads nowhere.
+        """
+        *others, last = self._addresses(host, port)
+        for address in others:
+            try:
+                return self._connect(address, port, local_address, socket_options)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                continue
+        return self._connect(last, port, local_address, socket_options)
+
+    def seconds(self) -> float:
+        """Tell how long to wait for the next step.
+
+        Raises:
+            ReadTimeout: the time is over.
+        """
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise httpcore.ReadTimeout
+        return min(left, _STEP_SECONDS)
+
+    def _addresses(self, host: str, port: int) -> list[str]:
+        try:
+            addresses = self._look_up(host, port)
+        except (OSError, UnicodeError) as error:
+            raise UnavailableError(f"{host} cannot be found", hint="check the address and the network") from error
+        private = [one for one in addresses if not is_public(one)]
+        if private and not self._allow_private:
+            raise UsageError(
+                f"{host} leads into a private network ({private[0]})", hint="add --allow-private if that is meant"
+            )
+        return addresses
+
+    def _connect(
+        self, address: str, port: int, local_address: str | None, socket_options: Iterable[Any] | None
+    ) -> httpcore.NetworkStream:
+        return _Stream(self._inner.connect_tcp(address, port, self.seconds(), local_address, socket_options), self)
+
+
+class _Stream(httpcore.NetworkStream):
+    def __init__(self, inner: httpcore.NetworkStream, network: Network) -> None:
+        self._inner = inner
+        self._network = network
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
+        return self._inner.read(max_bytes, self._network.seconds())
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
+        self._inner.write(buffer, self._network.seconds())
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ARG002
+    ) -> httpcore.NetworkStream:
+        return _Stream(self._inner.start_tls(ssl_context, server_hostname, self._network.seconds()), self._network)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
+
+
+_STEP_SECONDS: Final = 10.0
+_NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
+_INTERNET: Final = ipaddress.IPv6Network("2000::/3")
+"""All that was ever given out of the newer addresses."""

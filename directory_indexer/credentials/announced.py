@@ -1,0 +1,222 @@
+"""Passwords that a word for them announces: on its line, alone in a line below, in a list, as the next message.
+
+The nearer a word stands and the plainer it is told to be the password, the less it has to look like one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from directory_indexer.credentials.lazy_pattern import LazyPattern
+from directory_indexer.credentials.names import Naming
+from directory_indexer.credentials.shapes import Shape, bare, shape_of
+from directory_indexer.credentials.spans import SecretSpan, line_start
+from directory_indexer.credentials.strength import is_phrase, is_placeholder
+from directory_indexer.credentials.wordings import Mention, mentions
+
+_EXPLAINING_KINDS: Final = frozenset(
+    "asciidoc bibtex epub fictionbook html latex man markdown notebook restructuredtext svg textile typst wiki".split()
+)
+"""Kinds of texts in which people explain passwords more often than they tell each other one."""
+
+
+def announced_spans(text: str, lowered: str, kind: str) -> Iterator[SecretSpan]:
+    """Find the passwords that words for them announce; `lowered` is the text in lower case."""
+    is_note, size, read_until = kind not in _EXPLAINING_KINDS, len(text), 0
+    for mention, following in pairwise((*_plain(text, lowered), Mention(size, size, is_vague=True))):
+        # What lies between two mentions is read once, however many there are.
+        line = _REST.match(text, mention.end, max(following.start, mention.end))
+        if line is None:
+            continue
+        yield from _told(text, mention, line, is_note=is_note)
+        if is_note and not mention.is_vague:
+            yield from _beside_user(text, mention, line)
+        if text[line.end() : line.end() + 1] in _ENDS:
+            yield from _below(text, line, Shape.CHOSEN if is_note and not mention.is_vague else Shape.HARD)
+            if mention.start >= read_until and _is_heading(text, mention, line):
+                entries = list(_entries(text, line.end()))
+                read_until = entries[-1].end() if entries else 0  # a list is read once, whatever its entries speak of
+                yield from _listed(entries, is_note=is_note)
+
+
+def _plain(text: str, lowered: str) -> Iterator[Mention]:
+    """Leave out what only a login or a network is called on a line that speaks of its password before."""
+    last = Mention(0, 0, is_vague=True)
+    for mention in sorted(mentions(text, lowered)):
+        gap = text[last.end : mention.start] if mention.start - last.end < _NEAR else "\n"
+        if not mention.is_vague or last.is_vague or "\n" in gap:
+            yield mention
+            last = mention
+
+
+def message_spans(text: str) -> Iterator[SecretSpan]:
+    """Find the passwords that messages tell which a program wrote as JSON, one behind the other."""
+    lowered = text.lower() if text.isascii() else text.replace("\u0130", "I").lower()
+    yield from announced_spans(text, lowered, "log" if _CONVERSATION.search(text) else "html")
+    for mention in mentions(text, lowered):
+        if not mention.is_vague and (reply := _REPLY.match(text, mention.end)):
+            yield from _alone(reply, Shape.CHOSEN)
+
+
+def _told(text: str, mention: Mention, line: re.Match[str], *, is_note: bool) -> Iterator[SecretSpan]:
+    """Judge the words that stand behind a mention on its line; one that is random gives away those beside it."""
+    phrase = _PHRASE.fullmatch(line[0]) if is_note and not mention.is_vague else None
+    if phrase and is_phrase(phrase[1]) and _GRAMMAR.isdisjoint(phrase[1].split()):
+        yield SecretSpan(line.start() + phrase.start(1), line.start() + phrase.end(1), Naming.PASSWORD.value)
+        return
+    spans = [_span(word) for word in _WORD.finditer(text, *line.span())]
+    shapes = [shape_of(text[start:end]) for start, end in spans]
+    given_away = Shape.HARD if Shape.RANDOM in shapes else Shape.RANDOM
+    for (start, end), shape in zip(spans, shapes, strict=True):
+        if shape and shape >= min(given_away, _needed(text[mention.end : start], mention, is_note=is_note)):
+            yield SecretSpan(start, end, Naming.PASSWORD.value)
+
+
+def _needed(gap: str, mention: Mention, *, is_note: bool) -> Shape:
+    """Tell what a word must look like that stands this far behind a mention."""
+    if _TELLS.fullmatch(gap):
+        return Shape.CHOSEN if is_note and not mention.is_vague else Shape.HARD
+    is_near = len(gap) < (_NEAR if is_note and not mention.is_vague else _NEXT)
+    return Shape.HARD if is_near else Shape.RANDOM
+
+
+def _beside_user(text: str, mention: Mention, rest: re.Match[str]) -> Iterator[SecretSpan]:
+    """Find the password, whatever it looks like, in a line that follows one with the user: `User: …`, `Pass: …`."""
+    found = _ANY_VALUE.fullmatch(rest[0])
+    before = text[line_start(text, mention.start, _MAX_HEADING) - 1 : mention.start] if found else ""
+    if (
+        not found
+        or not _INDENT.fullmatch(before)
+        or not _USER_LINE.search(text, max(mention.start - _NEAR, 0), mention.start)
+    ):
+        return
+    if not is_placeholder(found["word"]) and not _NO_VALUE.search(found["word"]):
+        yield SecretSpan(rest.start() + found.start("word"), rest.start() + found.end("word"), Naming.PASSWORD.value)
+
+
+def _below(text: str, announcing: re.Match[str], needed: Shape) -> Iterator[SecretSpan]:
+    """Find a word that is all of one of the next lines, or all that the next messages say."""
+    at, is_announced = announcing.end(), _ANNOUNCES.fullmatch(announcing[0]) is not None
+    for _ in range(_LINES_BELOW):
+        line = _LINE_BELOW.match(text, at)
+        if line is None:
+            return
+        at = line.end()
+        message = _ALONE.fullmatch(text, *line.span(1))
+        if message is None or not (is_announced or message["dated"]):
+            continue
+        if spans := [*_alone(message, needed)]:
+            yield from spans
+            return
+
+
+def _alone(message: re.Match[str], needed: Shape) -> Iterator[SecretSpan]:
+    start, end = _span(message)
+    if shape_of(message.string[start:end]) >= needed:
+        yield SecretSpan(start, end, Naming.PASSWORD.value)
+
+
+def _is_heading(text: str, mention: Mention, rest: re.Match[str]) -> bool:
+    """Tell whether a line is little more than the mention, and so speaks for the lines below it."""
+    before = text[line_start(text, mention.start, _MAX_HEADING) : mention.start]
+    return (
+        len(before) < _MAX_HEADING
+        and _BEFORE_HEADING.fullmatch(before) is not None
+        and _AFTER_HEADING.fullmatch(rest[0]) is not None
+    )
+
+
+def _entries(text: str, at: int) -> Iterator[re.Match[str]]:
+    """Read the lines below a heading, until two are empty or another heading follows."""
+    n_blank = 0
+    if underline := _UNDERLINE.match(text, at):
+        at = underline.end()
+    for _ in range(_MAX_LISTED):
+        line = _LINE_BELOW.match(text, at)
+        if line is None or _NEXT_HEADING.match(line[1]) or len(line[1]) > _MAX_ENTRY:
+            return
+        n_blank = 0 if line[1].strip() else n_blank + 1
+        if n_blank > _MAX_BLANK:
+            return
+        at = line.end()
+        yield line
+
+
+def _listed(lines: Sequence[re.Match[str]], *, is_note: bool) -> Iterator[SecretSpan]:
+    """Find passwords in the entries below a heading: `Label: …`, `user / …`."""
+    for line in lines:
+        if entry := _ENTRY.fullmatch(line.string, *line.span(1)):
+            yield from _alone(entry, Shape.CHOSEN if is_note and not _OTHER_LABEL.search(line[1]) else Shape.HARD)
+
+
+def _span(found: re.Match[str]) -> tuple[int, int]:
+    first, last = bare(found["word"])
+    return found.start("word") + first, found.start("word") + last
+
+
+_NEAR: Final = 100
+_PHRASE: Final = LazyPattern(r"[^\n:=]{0,30}[:=][ \t]{1,4}([a-z]{3,12}(?: [a-z]{3,12}){3,7})[ \t\r]{0,4}")
+_GRAMMAR: Final = frozenset(
+    "the and are was were been for with from has had have its that not can may than then them they his she her our how "
+    "will you please ask same all one two any see use used need send sent kept stored written given via only also some "
+    "this here there when where what which who why more most less least long short letters digits characters words "
+    "number numbers upper lower case know forgot forgotten changed change set reset off none".split()
+)
+"""Words of sentences, which a program that makes up a pass phrase seldom takes."""
+_NEXT: Final = 10
+_LINES_BELOW: Final = 3
+_ENDS: Final = ("", "\n", "\r", '"')
+_LETTER: Final = "[!#-\\[\\]-~]"  # all of ASCII that is seen, but quotes and backslashes
+_REST: Final = LazyPattern(r"\"[ \t]{0,4}[:=][^\n\"]{0,40}|[^\n\"\\]{0,300}+")
+_WORD: Final = LazyPattern(rf"(?<![À-ɏ])(?P<word>{_LETTER}{{6,120}}+)(?![À-ɏ])")
+_COPULAS: Final = (
+    "is|ist|lautet|was|war|est|es|è|é|to|auf|in|now|jest|je|är|er|on|is now|это|είναι|adalah|là|wurde|sarà"
+)
+_TELLS: Final = LazyPattern(
+    r"(?i)(?:[^\n.;|!?]{0,70}?(?:[:=\uff1a\uff1d→]|[ ][-\u2013\u2014]>?|"
+    rf"[ ](?:{_COPULAS})(?:[ ](?:now|jetzt|nun|still))?:?(?=[ ])))"
+    r"[\s*]{0,6}[\"'`„“«*_(\[]{0,3}|"
+    r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af\uff1a\uff1d ]{1,16}"
+)
+_ANNOUNCES: Final = LazyPattern(r"[^\n:?]{0,80}[:?\uff1a\uff1f][ \t*_]{0,4}\r?|[ \t*_#=-]{0,4}\r?")
+_ALONE: Final = LazyPattern(
+    r"[\s>*_-]{0,12}(?P<dated>[\[<(]?[\d./:,\- ]{4,24}(?:[ ]?[AaPp][Mm])?[\])]?[ ]?(?:-[ ])?)?"
+    r"(?:(?:<[^<>\n]{1,40}>|[^\n:]{1,40}:)(?=[ ]))?"
+    rf"[\s*_]{{0,4}}(?P<word>{_LETTER}{{6,120}}+)[\s*_]{{0,4}}"
+)
+"""A line, or a message behind its date and its author, that consists of one word."""
+_CONVERSATION: Final = LazyPattern(r"\"(?:messages|user|from|sender|author|sender_name|username)\"[ ]?:")
+_REPLY: Final = LazyPattern(
+    r"[^\"\\\n]{0,100}\"[^\[\]]{0,300}?\"(?:text|content|body|message|msg)\"\s{0,2}:\s{0,2}"
+    rf"\"(?P<word>{_LETTER}{{6,120}}+)\""
+)
+_MAX_HEADING: Final = 50
+_BEFORE_HEADING: Final = LazyPattern(r"[\s#*=_>-]{0,12}(?:[^\W\d_][\w&+-]{0,20}[ ]){0,3}[\w-]{0,20}")
+_AFTER_HEADING: Final = LazyPattern(r"(?:[ ][^\n@<>]{1,40}|[\w-]{0,12})?[ ]?[:\uff1a]?[ \t\r*_#=-]{0,8}")
+_MAX_LISTED: Final = 60
+_MAX_ENTRY: Final = 120
+_MAX_BLANK: Final = 1
+_LINE_BELOW: Final = LazyPattern(r"\r?\n([^\n]{0,300}+)")
+_UNDERLINE: Final = LazyPattern(r"\r?\n[ \t]{0,8}[=_*#~-]{2,200}+[ \t\r]{0,8}(?=\n)")
+_NEXT_HEADING: Final = LazyPattern(r"#{1,6}[ ]|={3,}|\*{1,3}[ ]\S")
+_ENTRY: Final = LazyPattern(
+    r"[ \t>*\u2022-]{0,12}[\w(\[\"'`*][^\n]{0,80}?(?:[:=|/\t]|[ ]{2}|[ ][\u2013\u2014-])[ \t*_]{0,20}"
+    rf"[\"'`]?(?P<word>{_LETTER}{{6,120}}+)[\"'`]?[\s|*_]{{0,6}}"
+)
+_OTHER_LABEL: Final = LazyPattern(
+    r"(?i)licen[cs]e|class|type|user|login|mail|name|nutzer|nummer|number|konto|account|\bid\b|tel|phone|datum|date|iban|"
+    r"version|https?:"
+)
+_ANY_VALUE: Final = LazyPattern(rf"\**[ \t]{{0,12}}[:=]\**[ \t]{{0,12}}(?P<word>{_LETTER}{{4,64}}+)[ \t\r]{{0,4}}")
+_INDENT: Final = LazyPattern(r"\n?[ \t>*-]{0,12}")
+_USER_LINE: Final = LazyPattern(
+    r"(?i)\n?[ \t>*-]{0,8}(?:\busr|\buser(?:[ ]?name|[ ]?id)?|\blogin|benutzer(?:name)?|nutzer(?:name)?|"
+    r"\bbn|e-?mail(?:[ ]address)?|utilisateur|identifiant|usuario|utente|gebruiker(?:snaam)?|użytkownik|account|konto)"
+    r"\**[ \t]{0,12}[:=]\**[ \t]{0,12}[^\s]{2,80}+[ \t\r]{0,4}\n[ \t>*-]{0,12}\Z"
+)
+_NO_VALUE: Final = LazyPattern(
+    r"(?i)passw|secret|requir|option|string|varchar|prompt|empty|none|blank|see$|text$|hidden|\(|[\[{<]"
+)

@@ -1,0 +1,118 @@
+"""Passwords on command lines, by the programs that take them there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final
+
+from directory_indexer.credentials.lazy_pattern import LazyPattern
+from directory_indexer.credentials.names import Naming
+from directory_indexer.credentials.spans import SecretSpan, line_start
+from directory_indexer.credentials.strength import is_password, is_phrase, is_placeholder, is_strong
+
+_PASSWORD: Final = Naming.PASSWORD.value
+
+
+def command_spans(text: str) -> Iterator[SecretSpan]:
+    """Find the values of options of programs that take passwords there; every line is searched for programs once."""
+    named_at: dict[str, int] = {}
+    searched = 0
+    for found in _OPTION.finditer(text):
+        at = found.start()
+        start = line_start(text, at, _MAX_COMMAND)
+        for program in _PROGRAM.finditer(text, max(searched, start), at):
+            named_at[str(program.lastgroup)] = program.start()
+        searched = at
+        if not named_at:
+            continue
+        letter = text[at + 1]
+        values = (
+            value
+            for name, (_, letters, value) in _COMMANDS.items()
+            if letter in letters and named_at.get(name, -1) >= start
+        )
+        value = next(values, None)
+        argument = value and value.match(text, at + 2)
+        if argument and is_argument(argument[1]):
+            yield SecretSpan(*argument.span(1), _PASSWORD)
+
+
+def shell_spans(text: str) -> Iterator[SecretSpan]:
+    """Find what PowerShell makes a secure string of."""
+    for found in _SECURE_STRING.finditer(text):
+        if not is_placeholder(found[1]):
+            yield SecretSpan(*found.span(1), _PASSWORD)
+
+
+def piped_spans(text: str) -> Iterator[SecretSpan]:
+    """Find the password that a program reads from its standard input."""
+    for found in _PIPED.finditer(text):
+        if not is_placeholder(found[1]):
+            yield SecretSpan(*found.span(1), _PASSWORD)
+
+
+def login_option_spans(text: str) -> Iterator[SecretSpan]:
+    """Find the password in `--user name:…`, and those that Windows is given for shares and accounts."""
+    for found in chain(_USER_OPTION.finditer(text), _WINDOWS_SHARE.finditer(text)):
+        if is_argument(found[1]):
+            yield SecretSpan(*found.span(1), _PASSWORD)
+
+
+def pgpass_spans(text: str) -> Iterator[SecretSpan]:
+    """Find the password in the lines that PostgreSQL's programs read logins from."""
+    for found in _PGPASS.finditer(text):
+        if not is_placeholder(found[1]):
+            yield SecretSpan(*found.span(1), _PASSWORD)
+
+
+def is_argument(value: str) -> bool:
+    """Tell whether an argument may be a password, in a place where passwords stand."""
+    return not is_placeholder(value) and (is_password(value) or is_strong(value) or is_phrase(value))
+
+
+_MAX_COMMAND: Final = 300
+_OPTION: Final = LazyPattern(r"-(?<= -)(?=[upaPUwbk][ '\"=]?[^\s-])")
+_ARGUMENT: Final = LazyPattern(r"[ =]?[\"']?([^\s\"'|;&<>]{4,200}+)")
+_ATTACHED: Final = LazyPattern(r"[\"']?([^\s\"'|;&<>]{4,200}+)")
+_AFTER_USER: Final = LazyPattern(r"[ =]?[\"']?[^\s:%\"']{1,128}+[:%]([^\s\"'|;&<>]{4,200}+)")
+_AFTER_COMMA: Final = LazyPattern(r"[ =]?[\"']?[^\s,\"']{1,128}+,([^\s\"'|;&<>]{4,200}+)")
+_COMMANDS: Final = {
+    "mysql": (r"(?:mysql|mariadb)\w{0,10}", "p", _ATTACHED),
+    "curl": ("curl|https?|xh|httpie", "ua", _AFTER_USER),
+    "lftp": ("lftp", "u", _AFTER_COMMA),
+    "smb": ("smbclient|smbmap|rpcclient|net|mount", "U", _AFTER_USER),
+    "docker": (
+        (
+            r"sshpass|docker|podman|helm|az|mongo\w{0,8}|twine|oc|skopeo|nmcli|7z|zip|unzip|rar|cqlsh|sqlcmd|bcp|osql"
+            r"|mosquitto_\w{3}|psexec\w{0,7}|ipmitool|wbadmin|vncviewer|rdesktop|ncftp\w{0,4}|jarsigner"
+        ),
+        "pPub",
+        _ARGUMENT,
+    ),
+    "openssl": ("openssl", "kp", _ARGUMENT),
+    "redis": (r"redis-cli|ldap\w{3,8}|keytool|rabbitmqadmin", "awp", _ARGUMENT),
+}
+"""Programs, the letters of options that take a password, and how the password stands there."""
+_PROGRAM: Final = LazyPattern(
+    rf"\b(?:{'|'.join(f'(?P<{name}>{programs})' for name, (programs, _, _) in _COMMANDS.items())})\b"
+)
+
+_SECURE_STRING: Final = LazyPattern(
+    r"ConvertTo-[Ss]ecure[Ss]tring\s{1,8}(?:-String\s{1,8})?[\"']([^\"'\n]{4,200}+)[\"']",
+    marks=("ConvertTo-",),
+)
+_USER_OPTION: Final = LazyPattern(
+    r"--(?:proxy-)?user[ =][\"']?[^\s:\"']{1,128}+:([^\s\"'|;&<>]{4,200}+)", marks=("--user", "--proxy-user")
+)
+_WINDOWS_SHARE: Final = LazyPattern(
+    r"net (?:use|user)[ ](?:[A-Za-z*]:[ ])?\S{1,128}+[ ](?:/user:\S{1,128}+[ ])?[\"']?([^\s\"'/][^\s\"']{3,128}+)",
+    marks=("net use",),
+)
+_PIPED: Final = LazyPattern(
+    r"echo[ ](?:-n[ ])?[\"']?([^\s\"'|$]{4,200}+)[\"']?[ ]?\|[^|\n]{0,200}(?:-stdin|sudo[ ]-S|passwd)", marks=("echo ",)
+)
+_PGPASS: Final = LazyPattern(
+    r":(?:5432|5433|6432|\*):[^:\s]{1,64}+:[^:\s]{1,64}+:([^\s:/]{4,200}+)(?=\s|\Z)",
+    marks=(":5432:", ":5433:", ":6432:", ":*:"),
+)

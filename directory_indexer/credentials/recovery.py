@@ -1,0 +1,92 @@
+"""What lets in who has lost the key: words that restore a wallet, codes for one use, keys of encrypted disks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final
+
+from directory_indexer.credentials.lazy_pattern import LazyPattern
+from directory_indexer.credentials.spans import SecretSpan
+
+WALLET_WORDS: Final = (
+    *"wallet mnemonic metamask ledger trezor electrum bitcoin".split(),
+    *("recovery phrase", "secret phrase", "seed phrase", "seed:", '"seed"'),
+)
+"""One of which, in lower case, is in a text that holds the words of a wallet."""
+
+
+def phrase_spans(text: str) -> Iterator[SecretSpan]:
+    """Find the words that restore a wallet: 12 to 25 of a list (BIP 39), on a line of their own, quoted or numbered."""
+    for found in chain.from_iterable(pattern.finditer(text) for pattern in _PHRASES):
+        if is_phrase_of_words(found[1]):
+            yield SecretSpan(*found.span(1), "recovery phrase")
+    for block in chain.from_iterable(pattern.finditer(text) for pattern in _COLUMNS):
+        lines = block[1].split()
+        if is_phrase_of_words(block[1]) and lines != sorted(lines):  # an extract from a list of words is in order
+            yield SecretSpan(*block.span(1), "recovery phrase")
+    for block in _NUMBERED.finditer(text):
+        words = list(_NUMBERED_WORD.finditer(text, *block.span()))
+        numbers = [int(word["number"]) for word in words]
+        if is_phrase_of_words(" ".join(word["word"] for word in words)) and numbers == [*range(1, len(words) + 1)]:
+            yield SecretSpan(words[0].start(), words[-1].end(), "recovery phrase")
+
+
+def is_phrase_of_words(phrase: str) -> bool:
+    """Tell whether a text is as many different words as a wallet has, and not a sentence."""
+    words = phrase.split()
+    return len(words) in _LENGTHS and len(set(words)) >= len(words) - 2 and _GRAMMAR.isdisjoint(words)
+
+
+def disk_key_spans(text: str) -> Iterator[SecretSpan]:
+    """Find the keys that unlock a disk (BitLocker: eight groups of six digits)."""
+    for found in _DISK_KEY.finditer(text):
+        yield SecretSpan(found.start() - _GROUP, found.end(), "recovery key")
+
+
+def recovery_code_spans(text: str) -> Iterator[SecretSpan]:
+    """Find the codes that let someone in who has lost the second factor."""
+    for heading in _RECOVERY.finditer(text):
+        for found in _CODE.finditer(text, *heading.span(1)):
+            if any(map(str.isdigit, found[1])):
+                yield SecretSpan(*found.span(1), "recovery code")
+
+
+def are_codes(text: str) -> bool:
+    """Tell whether a text is a list of codes, all of one form, and nothing else."""
+    codes = text.split()
+    forms = {(len(code), code.count("-")) for code in codes}
+    return len(codes) >= _MIN_CODES and len(forms) == 1 and all(map(_CODE_ALONE.fullmatch, codes))
+
+
+_LENGTHS: Final = frozenset((12, 13, 15, 18, 21, 24, 25))
+_MIN_CODES: Final = 5
+_GRAMMAR: Final = frozenset(
+    "the and are was were been for with from has had have its that not can may than then them they his she her our how "
+    "und der die das ist ein eine nicht mit von auf für den dem les des est une pour dans que los las por una con del "
+    "when where which while into does did".split()
+)
+"""Words of sentences, none of which is in the list of a wallet."""
+_WORDS: Final = r"[a-z]{3,8}+(?:[ ,]{1,2}[a-z]{3,8}+){11,24}+"
+_PHRASES: Final = tuple(
+    LazyPattern(rf"{mark}[ \t]{{0,8}}({_WORDS})[ \t]{{0,8}}(?=[\n\"'<.\r]|\Z)")
+    for mark in ("\n", ":", "=", '"', "'", ">", r"\A")
+)
+_COLUMN: Final = r"((?:[a-z]{3,8}+[ \t\r]{0,4}\n){11,25}+(?:[a-z]{3,8}+)?)(?=\s|\Z)(?!\S)"
+_COLUMNS: Final = (LazyPattern(rf"\n(?:(?<=\n\n)|(?<=:\n)|(?<=\n\r\n)){_COLUMN}"), LazyPattern(rf"\A{_COLUMN}"))
+"""One word in each line, between lines that are empty."""
+_GROUP: Final = 6
+_NUMBERED: Final = LazyPattern(
+    r"(?<!\d)(?:\d{1,2}[.):]?[ \t]{1,4}[a-z]{3,8}+[\s,|]{1,8}+){11,24}+(?:\d{1,2}[.):]?[ \t]{1,4}[a-z]{3,8}+)?"
+)
+_NUMBERED_WORD: Final = LazyPattern(r"(?P<number>\d{1,2})[.):]?[ \t]{1,4}(?P<word>[a-z]{3,8})(?![a-z])")
+_DISK_KEY: Final = LazyPattern(r"-(?<=[^\d-]\d{6}-)\d{6}(?:-\d{6}){6}(?![\d-])")
+_RECOVERY: Final = LazyPattern(
+    r"(?i)(?:(?:recovery|backup|scratch|wiederherstellungs|notfall|einmal|herstel)[- ]?codes?|"
+    r"c(?:odes|ódigos|odici) d[ei] (?:secours|récupération|recuperación|recuperação|recupero|respaldo))\b"
+    r"[^\n]{0,80}\n((?:[^\n]{0,80}\n){1,40})"
+)
+_CODE: Final = LazyPattern(
+    r"(?<![\w-])([0-9a-zA-Z]{4,6}(?:[- ][0-9a-zA-Z]{4,6}){1,3}|\d{8}|[0-9a-z]{8,12})(?=[ \t]*(?:\n|\Z)|[ \t]{2,}|\t)"
+)
+_CODE_ALONE: Final = LazyPattern(r"(?=[a-zA-Z-]*\d)[0-9a-zA-Z]{4,12}(?:-[0-9a-zA-Z]{4,12}){0,3}")

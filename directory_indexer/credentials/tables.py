@@ -1,0 +1,87 @@
+"""Passwords in tables, by what the heads of their columns say: in Markdown, in spreadsheets and in documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Final, NamedTuple
+
+from directory_indexer.credentials.lazy_pattern import LazyPattern
+from directory_indexer.credentials.names import Naming, naming_of
+from directory_indexer.credentials.shapes import Shape, shape_of
+from directory_indexer.credentials.spans import SecretSpan
+from directory_indexer.credentials.strength import is_password, is_strong
+
+
+def ruled_table_spans(text: str) -> Iterator[SecretSpan]:
+    """Find passwords and keys in tables whose heads stand above a rule, as Markdown has them."""
+    end = 0
+    for rule in _RULE.finditer(text):
+        if rule.start() < end:  # in a table that was read
+            continue
+        head = text[text.rfind("\n", max(rule.start() - _MAX_HEAD, 0), rule.start()) + 1 : rule.start()]
+        if columns := _columns(head):
+            end = rule.end()
+            while row := _ROW.match(text, end):
+                yield from _row_spans(row.start(1), row[1], columns)
+                end = row.end()
+
+
+def sheet_spans(text: str) -> Iterator[SecretSpan]:
+    """Find passwords and keys in tables of spreadsheets and documents, whose heads are in one of the first rows."""
+    for block in chain.from_iterable(pattern.finditer(text) for pattern in _BLOCKS):
+        columns: _Columns | None = None
+        for at, row in enumerate(_BLOCK_ROW.finditer(text, *block.span(1))):
+            if columns:
+                yield from _row_spans(row.start(1), row[1], columns)
+            elif at < _MAX_ROWS_ABOVE:
+                columns = _columns(row[1], is_login=True)
+            else:
+                break
+
+
+class _Columns(NamedTuple):
+    """What each column holds, and whether another says who logs in with it."""
+
+    namings: Sequence[Naming | None]
+    is_login: bool
+
+
+def _columns(head: str, *, is_login: bool = False) -> _Columns | None:
+    names = [cell.strip(" *_`:") for cell in head.strip().strip("|").split("|")]
+    namings = [naming_of(name.replace(" ", "_")) if len(name) <= _MAX_COLUMN else None for name in names]
+    if not any(namings) or len(names) == 1:
+        return None
+    return _Columns(namings, is_login=is_login or any(map(USER.search, names)))
+
+
+def _row_spans(at: int, row: str, columns: _Columns) -> Iterator[SecretSpan]:
+    for cell, naming in zip(row.split("|"), columns.namings, strict=False):
+        value = cell.strip(" *_`")
+        if naming and " " not in value and _is_secret(value, naming, is_login=columns.is_login):
+            start = at + cell.index(value)
+            yield SecretSpan(start, start + len(value), naming.value)
+        at += len(cell) + 1
+
+
+def _is_secret(value: str, naming: Naming, *, is_login: bool) -> bool:
+    if is_strong(value):
+        return True
+    is_chosen = (is_password(value) or _NUMBER.fullmatch(value)) if is_login else shape_of(value) >= Shape.HARD
+    return naming == Naming.PASSWORD and bool(is_chosen)
+
+
+_NUMBER: Final = LazyPattern(r"(?!(\d)\1*$)\d{6,16}")
+_MAX_HEAD: Final = 1_000
+_MAX_COLUMN: Final = 40
+_MAX_ROWS_ABOVE: Final = 5
+_RULE: Final = LazyPattern(r"\n[ \t]{0,8}\|?[ ]{0,8}:?-{2,200}+:?[ ]{0,80}\|[-:| \t]{0,2000}+\n")
+_ROW: Final = LazyPattern(r"[ \t]{0,8}\|?([^\n|]{0,2000}+\|[^\n]{0,4000}+)(?:\n|\Z)")
+_BLOCKS: Final = tuple(LazyPattern(start + r"((?:\| [^\n]*+(?:\n|\Z))++)") for start in (r"\A", r"\n(?=\| )"))
+_BLOCK_ROW: Final = LazyPattern(r"\|([^\n]*+)(?:\n|\Z)")
+USER: Final = LazyPattern(
+    r"(?i)user|login|mail|url|account|site|host|server|name|service|system|website|app|benutz|nutzer|dienst|konto|portal|"
+    r"anmeld|utilis|compte|identif|usuari|cuenta|servi[cz]|utente|sito|gebruiker|użytk|uživ|användar|bruker|bruger|käyttäjä|"
+    r"felhaszn|логин|пользов|сайт|имя|用户|账号|帳號|ユーザ|アカウント|아이디|사용자|kullan\u0131c\u0131|^id$|^ip\b|wlan|ssid|netz|network|gerät|device"
+)
+"""How columns are called that say who logs in with a password, and where."""

@@ -1,0 +1,86 @@
+"""Values that are random beyond doubt, behind a name that need not be known: `erlangCookie: …`, `claim = "…"`.
+
+A name may say that what follows is no secret, however random it is: an id, a digest, a picture. And a name that many
+different values of a text stand behind numbers what it is about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+from directory_indexer.credentials.lazy_pattern import LazyPattern
+from directory_indexer.credentials.named_values import PROSE_KINDS, SETTINGS_KINDS
+from directory_indexer.credentials.names import Naming, is_open
+from directory_indexer.credentials.randomness import is_random
+from directory_indexer.credentials.spans import SecretSpan, line_start
+
+_UNREAD_KINDS: Final = frozenset("bibtex css csv diff log sql subtitles svg tsv xls xlsb xlsx ods numbers".split())
+"""Kinds of files of which random values are a part: rows of data, records of what happened."""
+
+
+def unnamed_spans(text: str, kind: str) -> Iterator[SecretSpan]:
+    """Find random values that stand alone behind a name."""
+    if kind in _UNREAD_KINDS:
+        return
+    values: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for pattern in _patterns(kind):
+        for found in pattern.finditer(text):
+            name = _name_of(text, found, kind)
+            if name and not is_open(name) and is_random(found[1]):
+                values[name][found[1]].append(found.start(1))
+    for places in values.values():
+        if len(places) <= _MAX_VALUES:
+            yield from (
+                SecretSpan(at, at + len(value), Naming.TOKEN.value) for value, starts in places.items() for at in starts
+            )
+
+
+def _patterns(kind: str) -> Iterator[LazyPattern]:
+    yield _DOUBLE_QUOTED
+    if kind not in _CHARACTER_KINDS:
+        yield _SINGLE_QUOTED
+    if not kind or kind in PROSE_KINDS or kind in _BARE_KINDS:
+        yield _BARE
+
+
+def _name_of(text: str, found: re.Match[str], kind: str) -> str:
+    """Read the name before a value, from no more than its line and the one above."""
+    start = line_start(text, found.start(1), _MAX_BEFORE)
+    before = text[start : found.start(1)]
+    name = _NAME.search(before) or _ELEMENT.search(before)
+    if name is None and (not kind or kind in PROSE_KINDS or kind in SETTINGS_KINDS):
+        name = _DIRECTIVE.fullmatch(before)
+    if name is None and kind in PROSE_KINDS and not before.strip():
+        name = _HEADING.search(text, max(start - _MAX_BEFORE, 0), start)
+    return name[1] if name else ""
+
+
+_BARE_KINDS: Final = frozenset((*SETTINGS_KINDS, *"bash batch dockerfile fish make powershell".split())) - frozenset(
+    "hcl json jsonl toml".split()
+)
+"""Kinds of files, besides prose, in which a value needs no quotes."""
+_CHARACTER_KINDS: Final = frozenset("c cpp csharp go java json jsonl kotlin rust scala swift zig".split())
+"""Kinds of files in which single quotes are around no more than a character."""
+_MAX_VALUES: Final = 3
+_MAX_BEFORE: Final = 100
+_VALUE: Final = (
+    r"(?=(?:[A-Za-z_+/~-]{0,127}+\d++[_~-]){0,4}+[A-Za-z_+/~-]{0,127}+\d++[A-Za-z+/])(?![\da-f-]{16,128}+\b)"
+    r"([A-Za-z\d_+/~-]{16,128}+={0,2})"
+)
+"""A value in which a digit stands before a letter; digests are told apart at once."""
+_DOUBLE_QUOTED: Final = LazyPattern(rf'"{_VALUE}"', re.ASCII)
+_SINGLE_QUOTED: Final = LazyPattern(rf"'{_VALUE}'", re.ASCII)
+_BARE: Final = LazyPattern(rf"[\s=:>`]{_VALUE}(?=[\s,;`]|</|\Z)", re.ASCII)
+_NAME: Final = LazyPattern(
+    r"(?<![\w$.-])-{0,2}([\w$.-][\w $.-]{1,60}+)[\"'`\])*]{0,4}(?:: ?[\w.<>\[\]?*&| ]{1,30}(?= ?=))?[ \t]{0,8}"
+    r"(?:(?<![=!<>~+*])=|:(?=[ \t\"'`])|=>|:=)[ \t]{0,8}(?:[A-Za-z@]{1,2}|[\w.]{1,40}\(|\*\*)?[\"'`]?\Z"
+)
+_ELEMENT: Final = LazyPattern(r"<(?:string name=\"|add key=\")?([\w:.-]{2,60})(?:[ ][^<>]{0,60})?>\Z")
+_DIRECTIVE: Final = LazyPattern(
+    r"[ \t]{0,20}(?:(?:set|export|add|proxy_set_header|request_header|more_set_headers|option|config)[ \t]{1,4})?"
+    r"([\w.-]{3,40})[ \t]{1,20}[\"'`]?"
+)
+_HEADING: Final = LazyPattern(r"(?:\A|\n)[ \t]{0,8}([^\W\d_][\w -]{1,40}):[ \t\r]{0,4}\n\Z")

@@ -1,0 +1,74 @@
+"""The words for passwords in the languages that people keep their notes in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from directory_indexer.credentials.lazy_pattern import LazyPattern
+
+
+class Mention(NamedTuple):
+    """Where a text speaks of a password, or only of a login that may have one."""
+
+    start: int
+    end: int
+    is_vague: bool
+
+
+def mentions(text: str, lowered: str) -> Iterator[Mention]:
+    """Find the words for passwords, word by word; `lowered` is the text in lower case."""
+    wide = () if lowered.isascii() else (stem for stem, letter in _WIDE_STEMS.items() if letter in lowered)
+    for stem in (*_STEMS, *_CAPITALS, *wide):
+        # One search for each stem takes a tenth of the time that a pattern of all of them does.
+        where = text if stem in _CAPITALS else lowered
+        at = where.find(stem)
+        while at >= 0:
+            found = _WORD.match(text, at)
+            if found and not (found["short"] and at and _LETTER.match(text, at - 1)):
+                yield Mention(*found.span(), found["vague"] is not None)
+            at = where.find(stem, at + len(stem))
+
+
+_STEMS: Final = (
+    *"pass pw kennwort contrase clave parola senha wachtwoord heslo mdp adgangskode kodeord salasana lozink".split(),
+    *("sifre", "geslo", "parool", "psk", "zugang", "credential", "login", "wlan", "wi-fi", "wifi"),
+    *(
+        "kata sandi",
+        "access code",
+        "wpa key",
+        "kw:",
+        "ww ",
+        "ww:",
+        "authcode",
+        "auth code",
+        "auth-code",
+        "wpa2:",
+        "wpa3:",
+    ),
+    "netzwerkschl",
+)
+_CAPITALS: Final = ("PIN", "PUK")
+_WIDE_STEMS: Final = {
+    stem: next(char for char in stem if not char.isascii())
+    for stem in (
+        *"paßw hasł lösenord парол şifre jelszó κωδικ סיסמ รหัสผ่าน पासवर्ड slaptažod zugäng 密码 密碼 口令 비번".split(),
+        *"パスワード パスコード 暗号化キー 暗証番号 비밀번호 암호 السر المرور".split(),
+        *("mật khẩu", "clé wpa", "clé wi"),
+    )
+}
+"""How each word begins, in lower case; the second only where a text has the letter that is not in ASCII."""
+_LETTER: Final = LazyPattern(r"\w")
+_WORD: Final = LazyPattern(
+    r"(?i)(?P<short>mdp|ww|pwd?|psk|clave|heslo|geslo|sifre|senha|parola)(?:s|y|m|a)?(?!\w)|"
+    r"(?:login|zugangs)-?codes?(?!\w)|(?P<vague>zugang(?:sdaten)?|zugänge|credentials?|logins?|wlan|wi-?fi)(?![^\W\d_])"
+    r"(?![- ]?(?:code|key|schlüssel|psk))|"
+    r"passe?(?<=mot de passe)|passe?(?<=mots de passe)|passw(?:or[dt]s?|örter|d)|"
+    r"passord|passcodes?|passphrases?|pass(?=:)|"
+    r"kw(?=:)|auth[ -]?code|wpa[23](?=:)|(?-i:PIN|PUK)(?!\w)|netzwerkschlüssel(?!\w)|"
+    r"paßw(?:ort|örter)|kenn(?:wort|wörter)|contrase(?:ñas?|nas?|nya)|wachtwoord(?:en)?|adgangskoder?|kodeord|salasanat?|"
+    r"jelsz[oó]\w{0,3}|lozink[ae]|parool|slaptažod\w{1,4}|kata sandi|hasł[oa]|lösenord(?:et)?|парол[ьи]|şifre\w{0,3}|"
+    r"access code|wpa key|(?:wlan|wi-?fi)[- ]?(?:code|key|schlüssel|psk)|비번|"
+    r"κωδικ\w{2,4}|סיסמ\w{1,3}|รหัสผ่าน|पासवर्ड|密[码碼]|口令|パスワード|パスコード|暗号化キー|暗証番号|비밀번호|암호|"
+    r"السر|المرور|mật khẩu|clé wpa|clé (?:du )?wi-?fi"
+)

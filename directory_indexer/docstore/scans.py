@@ -1,0 +1,111 @@
+"""The pages of documents that are pictures of text: those that wait for OCR, and what it came to for the others."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from directory_indexer.docstore.filters import within_condition
+from directory_indexer.docstore.reading import Reading, batches, marks
+from directory_indexer.files import SourceFile
+from directory_indexer.paths import FilePath, well_formed
+from directory_indexer.scans import PageKey, Scan
+
+
+class WaitingPage(NamedTuple):
+    """A page that is to be read, of the document at `path`; `on_disk` is the file, or the container that it lies in."""
+
+    path: FilePath
+    on_disk: SourceFile
+    directory_id: int
+    page: int
+    key: PageKey
+
+
+class ScanCounts(NamedTuple):
+    """How many pages are pictures: those that wait, that were read, and that no engine could read."""
+
+    n_waiting: int = 0
+    n_read: int = 0
+    n_failed: int = 0
+
+
+class Scans(Reading):
+    """The pages of one moment that are pictures."""
+
+    def counts(self, root: FilePath | None = None) -> ScanCounts:
+        """Count the pages of a tracked directory, or all of them."""
+        row = self._connection.execute(
+            f"""SELECT coalesce(sum({_WAITS}), 0), coalesce(sum(engine <> ''), 0), coalesce(sum(problem <> ''), 0)
+                FROM scans s JOIN files f ON f.id = s.file_id
+                WHERE ?1 IS NULL OR f.directory_id = (SELECT id FROM directories WHERE path = ?1)""",  # noqa: S608
+            (root,),
+        ).fetchone()
+        return ScanCounts(*row)
+
+    def waiting(self) -> list[WaitingPage]:
+        """List the pages that are to be read: of documents before those of pictures, the newest first."""
+        rows = self._connection.execute(
+            f"""SELECT f.path, d.path, d.size, d.mtime_ns, d.changed_ns, d.inode, f.directory_id, s.page, s.key
+                FROM scans s INDEXED BY scans_that_wait
+                JOIN files f ON f.id = s.file_id JOIN files d ON d.id = coalesce(f.container_id, f.id)
+                WHERE {_WAITS} ORDER BY f.path LIKE '%.pdf' DESC, f.mtime_ns DESC, f.id, s.page""",  # noqa: S608
+        )
+        return [
+            WaitingPage(FilePath(path), SourceFile(*on_disk), directory_id, page, PageKey(key))
+            for path, *on_disk, directory_id, page, key in rows
+        ]
+
+    def of(self, paths: Iterable[FilePath]) -> dict[tuple[FilePath, int], Scan]:
+        """Give the pages of some documents that are pictures, by path and page."""
+        found: dict[tuple[FilePath, int], Scan] = {}
+        for batch in batches(paths):
+            rows = self._connection.execute(
+                f"""SELECT f.path, s.page, s.key, s.engine, s.confidence, s.problem
+                    FROM files f JOIN scans s ON s.file_id = f.id WHERE f.path IN ({marks(batch)})""",  # noqa: S608
+                batch,
+            )
+            found.update(((FilePath(path), page), Scan(page, *rest)) for path, page, *rest in rows)
+        return found
+
+    def problems(self, *, within: FilePath | None, limit: int) -> list[tuple[FilePath, Scan]]:
+        """List pages that no engine could read, with the documents that they belong to."""
+        condition, arguments = within_condition(within)
+        rows = self._connection.execute(
+            f"""SELECT f.path, s.page, s.key, s.engine, s.confidence, s.problem FROM scans s
+                JOIN files f ON f.id = s.file_id
+                WHERE s.problem <> '' AND {condition} ORDER BY f.path, s.page LIMIT ?""",  # noqa: S608
+            [*arguments, limit],
+        )
+        return [(FilePath(path), Scan(*rest)) for path, *rest in rows]
+
+    def keys(self) -> Iterator[PageKey]:
+        """Give what every page is drawn from."""
+        return (PageKey(key) for (key,) in self._connection.execute("SELECT DISTINCT key FROM scans"))
+
+
+class ScanWrites:
+    """Note which pages are pictures."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def put(self, file_id: int, scans: Sequence[Scan]) -> None:
+        """Note the pages of a file, in the place of those noted before."""
+        self._connection.execute("DELETE FROM scans WHERE file_id = ?", (file_id,))
+        if scans:
+            self._connection.executemany(
+                """INSERT OR REPLACE INTO scans (file_id, page, key, engine, confidence, problem)
+                   VALUES (?, ?, ?, ?, ?, ?)""",
+                [(file_id, *one[:-1], well_formed(one.problem)) for one in scans],
+            )
+
+    def have_wait(self, keys: Iterable[PageKey]) -> None:
+        """Have pages wait again that could not be read."""
+        self._connection.executemany(
+            "UPDATE scans SET problem = '' WHERE key = ? AND engine = ''", [(key,) for key in keys]
+        )
+
+
+_WAITS = "s.engine = '' AND s.problem = ''"

@@ -1,0 +1,31 @@
+"""Indexed files by what somebody typed of their paths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from directory_indexer.docstore.reading import Reading
+from directory_indexer.paths import FilePath
+
+
+class TypedPaths(Reading):
+    """The paths of indexed files at one moment."""
+
+    def starting_with(self, text: str) -> list[FilePath]:
+        """List the indexed files whose paths begin with a text."""
+        return self._indexed("path >= ? AND path < ?", [text, text + chr(0x10FFFF)])
+
+    def containing(self, text: str) -> list[FilePath]:
+        """List the indexed files whose paths hold a text, in whatever case."""
+        return self._indexed("instr(lower(path), lower(?))", [text])
+
+    def in_other_case(self, paths: Sequence[FilePath]) -> list[FilePath]:
+        """List the indexed files that have one of these paths, in whatever case."""
+        return self._indexed(f"lower(path) IN ({','.join(['lower(?)'] * len(paths))})", paths)
+
+    def _indexed(self, condition: str, arguments: Sequence[object]) -> list[FilePath]:
+        rows = self._connection.execute(
+            f"SELECT path FROM files WHERE state = 'indexed' AND {condition}",  # noqa: S608 - made of constants
+            arguments,
+        )
+        return [FilePath(path) for (path,) in rows]

@@ -1,0 +1,43 @@
+"""Whether what an index needs is there: the model, and what reads scanned pages."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from directory_indexer.embedders import Embedder
+from directory_indexer.errors import ProviderError
+from directory_indexer.findings import Finding, Verdict
+from directory_indexer.ocr.choosing import PageReading
+from directory_indexer.page_cache import PageCache
+
+_MIB = 1 << 20
+
+
+def ocr_finding(reading: PageReading, cache: PageCache) -> Finding:
+    """Name the engine that reads scanned pages, and count those that are kept; a service is not asked."""
+    summary = cache.summary()
+    kept = f"{summary.n_pages:,} pages kept in {summary.n_bytes / _MIB:,.1f} MiB"
+    try:
+        name = reading.name()
+    except ProviderError as error:
+        return Finding("OCR", Verdict.PROBLEM, error.message, error.hint or "")
+    if name is None:
+        return Finding("OCR", Verdict.OK, f"scanned pages are not read; {kept}", reading.advice())
+    return Finding("OCR", Verdict.OK, f"{name}; {kept}")
+
+
+def provider_finding(load: Callable[[], Embedder]) -> Finding:
+    """Have the model embed a few words."""
+    started = time.monotonic()
+    try:
+        embedder = load()
+        vector = embedder.embed_query("is anybody there?")
+        seconds = time.monotonic() - started
+        space, max_tokens = embedder.space, embedder.max_tokens
+    except ProviderError as error:
+        return Finding("provider", Verdict.PROBLEM, error.message, error.hint or "")
+    name = f"{space.provider}/{space.model}"
+    reads = f", and reads the first {max_tokens:,} tokens of a text" if max_tokens else ""
+    message = f"{name} answers in {seconds:.2f} s with {vector.size} dimensions{reads}"
+    return Finding("provider", Verdict.OK, message)

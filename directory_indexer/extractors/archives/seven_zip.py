@@ -1,0 +1,121 @@
+"""7-Zip archives, where the extra `dirindex[7z]` is installed."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from datetime import datetime
+from typing import BinaryIO, Final
+
+from directory_indexer.errors import SkipFileError
+from directory_indexer.extractors.archives.unpacking import damaged
+from directory_indexer.extractors.budget import Budget
+from directory_indexer.extractors.members import Contents, Member
+from directory_indexer.files import SkipReason
+
+try:
+    import py7zr
+except ImportError:
+    py7zr = None
+
+HEADER: Final = b"7z\xbc\xaf\x27\x1c"
+
+
+def is_seven_zip(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+    """Tell whether a file is a 7-Zip archive."""
+    return head.startswith(HEADER)
+
+
+def open_seven_zip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - as `Format.open`
+    """Open a 7-Zip archive, which is unpacked as a whole: its members may share one stream.
+
+    Raises:
+        SkipFileError: the extra is not installed, or the archive wants a password.
+        ExtractionError: it is damaged.
+    """
+    if py7zr is None:
+        raise SkipFileError(SkipReason.BINARY, "7-Zip archive: pip install 'dirindex[7z]' has it read")
+    unpacked = _Unpacked(budget)
+    try:
+        with py7zr.SevenZipFile(file) as archive:
+            is_encrypted = archive.needs_password()
+            times = {info.filename: info.creationtime for info in archive.list()}
+            if not is_encrypted:
+                archive.extract(factory=unpacked)
+    except SkipFileError:
+        raise
+    except py7zr.PasswordRequired:
+        is_encrypted, times = True, {}
+    except Exception as error:
+        raise damaged(error) from error
+    if is_encrypted:
+        raise SkipFileError(SkipReason.ENCRYPTED, "the archive wants a password")
+    return Contents(None, unpacked.members(times))
+
+
+class _Buffer:
+    """Takes what one member unpacks to, as far as it is not too large."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self.content: io.BytesIO | None = io.BytesIO()
+
+    def write(self, piece: bytes) -> int:
+        """Take some more.
+
+        Raises:
+            SkipFileError: the budget of the whole archive is spent.
+        """
+        self._budget.take(len(piece))
+        if self.content is not None and self.content.tell() + len(piece) > self._budget.member_bytes:
+            self.content = None
+        if self.content is not None:
+            self.content.write(piece)
+        return len(piece)
+
+    def read(self, size: int | None = None) -> bytes:
+        """Give nothing back, however much is asked for."""
+        del size
+        return b""
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Stay where it is."""
+        return offset + whence
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Keep what there is."""
+
+    def size(self) -> int:
+        """Tell how much there is."""
+        return self.content.tell() if self.content is not None else 0
+
+
+class _Unpacked:
+    """What the members of an archive unpack to, by name."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._buffers: dict[str, _Buffer] = {}
+
+    def create(self, filename: str) -> _Buffer:
+        """Make room for a member.
+
+        Raises:
+            SkipFileError: there are too many.
+        """
+        self._budget.take_member()
+        return self._buffers.setdefault(filename, _Buffer(self._budget))
+
+    def members(self, times: dict[str, datetime | None]) -> Iterator[Member]:
+        """Give the members in their order."""
+        for name, buffer in self._buffers.items():
+            time = times.get(name)
+            modified_ns = int(time.timestamp() * 1e9) if time else 0
+            if buffer.content is None:
+                problem = SkipFileError(SkipReason.TOO_LARGE, "it unpacks to more than is read of one file")
+                yield Member(name, modified_ns=modified_ns, problem=problem)
+            else:
+                yield Member(name, buffer.content.getvalue(), modified_ns)

@@ -1,0 +1,128 @@
+"""Tar archives, and whatever is compressed as a whole by gzip, bzip2 or xz: mostly a tar archive, else one file."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import IO, BinaryIO, Final
+
+from directory_indexer.extractors.archives.unpacking import DAMAGED, damaged, unpacked_member
+from directory_indexer.extractors.budget import Budget
+from directory_indexer.extractors.members import Contents, Member
+
+GZIP_HEADER: Final = b"\x1f\x8b\x08"
+BZIP2_HEADER: Final = b"BZh"
+XZ_HEADER: Final = b"\xfd7zXZ\0"
+
+_BLOCK_BYTES: Final = 512
+_MARK_AT: Final = 257
+_YEAR_2242: Final = 1 << 33
+_CHECKSUM: Final = slice(148, 156)
+
+
+def is_tar(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+    """Tell whether a file is a tar archive: old ones have no mark, but a checksum."""
+    return head.startswith(b"ustar", _MARK_AT) or (is_named and _has_checksum(head[:_BLOCK_BYTES]))
+
+
+def is_gzip(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+    """Tell whether a file is compressed by gzip."""
+    return head.startswith(GZIP_HEADER)
+
+
+def is_bzip2(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+    """Tell whether a file is compressed by bzip2."""
+    return head.startswith(BZIP2_HEADER) and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90")
+
+
+def is_xz(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+    """Tell whether a file is compressed by xz."""
+    return head.startswith(XZ_HEADER)
+
+
+def open_tar(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
+    """Open a tar archive."""
+    return Contents(None, _members(file, budget, budget))
+
+
+def open_gzip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
+    """Open what gzip compressed."""
+    return _open_compressed(file, lambda: io.BufferedReader(gzip.GzipFile(fileobj=file)), budget)
+
+
+def open_bzip2(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
+    """Open what bzip2 compressed."""
+    return _open_compressed(file, lambda: bz2.open(file), budget)
+
+
+def open_xz(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
+    """Open what xz compressed."""
+    return _open_compressed(file, lambda: lzma.open(file), budget)
+
+
+def _open_compressed(file: BinaryIO, unpack: Callable[[], IO[bytes]], budget: Budget) -> Contents:
+    packed_bytes = file.seek(0, io.SEEK_END)
+    file.seek(0)
+    try:
+        with unpack() as stream:
+            is_archive = is_tar(stream.read(_BLOCK_BYTES), is_named=True)
+    except DAMAGED as error:
+        raise damaged(error) from error
+    file.seek(0)
+    if is_archive:
+        # All that comes out of the stream counts, whether it is a member that is read or not; so members do not.
+        uncounted = Budget(n_bytes=budget.n_bytes, member_bytes=budget.member_bytes)
+        return Contents(None, _members(_Counted(unpack(), budget), budget, uncounted))
+    # Only the name of the file says how what is in it is called.
+    return Contents(None, iter([unpacked_member("", unpack, budget, packed_bytes=packed_bytes)]))
+
+
+class _Counted(io.RawIOBase):
+    """A stream of which all that is unpacked is taken from a budget."""
+
+    def __init__(self, stream: IO[bytes], budget: Budget) -> None:
+        self._stream = stream
+        self._budget = budget
+
+    def read(self, size: int = -1) -> bytes:
+        """Read no more than was asked for."""
+        content = self._stream.read(size)
+        self._budget.take(len(content))
+        return content
+
+
+def _members(stream: IO[bytes] | io.RawIOBase, budget: Budget, of_members: Budget) -> Iterator[Member]:
+    try:
+        with tarfile.open(fileobj=stream, mode="r|") as archive:
+            for info in archive:
+                budget.take_member()
+                if info.isreg():
+                    unpack = partial(_open_member, archive, info)
+                    modified_ns = int(info.mtime * 1e9) if 0 < info.mtime < _YEAR_2242 else 0
+                    yield unpacked_member(
+                        info.name, unpack, of_members, packed_bytes=info.size, modified_ns=modified_ns
+                    )
+    except DAMAGED as error:
+        raise damaged(error) from error
+
+
+def _open_member(archive: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
+    file = archive.extractfile(info)
+    if file is None:
+        raise ValueError(info.type)
+    return file
+
+
+def _has_checksum(block: bytes) -> bool:
+    if len(block) < _BLOCK_BYTES or not block[0]:
+        return False
+    try:
+        said = int(block[_CHECKSUM].strip(b" \0") or b"x", 8)
+    except ValueError:
+        return False
+    return said == sum(block) - sum(block[_CHECKSUM]) + 8 * ord(" ")

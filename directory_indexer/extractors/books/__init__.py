@@ -1,0 +1,1 @@
+"""Electronic books: chapters as sections, and who wrote them."""

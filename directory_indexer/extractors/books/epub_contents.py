@@ -1,0 +1,156 @@
+"""What EPUB books say of themselves: their pages in order, their table of contents, and who wrote them."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import Final, NamedTuple
+from urllib.parse import unquote
+
+from directory_indexer.extractors.document import Metadata
+from directory_indexer.extractors.packages import Package
+from directory_indexer.extractors.properties import iso_time, listed, one_value, primary_language, values
+from directory_indexer.extractors.xml_events import read_xml
+from directory_indexer.extractors.xml_values import XmlValues
+
+
+class Chapter(NamedTuple):
+    """An entry of the table of contents; depth 1 is the outermost."""
+
+    title: str
+    depth: int
+
+
+class PackageDocument(XmlValues):
+    """Collects what the package document of a book lists."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.navigation = ""
+        """The part that is the table of contents, as a page; `index` is one as older books have it."""
+
+        self.index = ""
+        self._folder = posixpath.dirname(name)
+        self._items: dict[str, _Item] = {}
+        self._order: list[str] = []
+        self._event = ""
+
+    @property
+    def pages(self) -> list[str]:
+        """The parts in the order in which they are read, each once; also those that are only reached by links."""
+        items = (self._items[one] for one in dict.fromkeys(self._order) if one in self._items)
+        return list(dict.fromkeys(item.part for item in items if item.is_page))
+
+    @property
+    def title(self) -> str:
+        """The title of the book."""
+        return self.first("title")
+
+    @property
+    def metadata(self) -> Metadata:
+        """What else is said of it."""
+        return Metadata(
+            authors=values(self.all("creator")),
+            created=iso_time(self.first("creation") or self.first("publication") or self.first("date")),
+            modified=iso_time(self.first("dcterms:modified") or self.first("modification")),
+            language=primary_language(self.first("language")),
+            subject=one_value(self.first("description")),
+            tags=values(tag for subject in self.all("subject") for tag in listed(subject)),
+        )
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Take the start of an element."""
+        super().start(name, attributes)
+        self._event = ""
+        if name == "item":
+            self._add_item(attributes)
+        elif name == "itemref":
+            self._order.append(attributes.get("idref", ""))
+        elif name in _TOLD_APART:
+            self._event = attributes.get("event", "") or attributes.get("property", "")
+
+    def end(self, name: str) -> None:
+        """Take the end of an element; dates are told apart by what they are of."""
+        super().end(self._event or name)
+        self._event = ""
+
+    def _add_item(self, attributes: dict[str, str]) -> None:
+        item = _Item(part_name(self._folder, attributes.get("href", "")), attributes.get("media-type", ""))
+        self._items[attributes.get("id", "")] = item
+        if "nav" in attributes.get("properties", "").split():
+            self.navigation = item.part
+        elif item.media_type == _INDEX:
+            self.index = item.part
+
+
+class _Item(NamedTuple):
+    part: str
+    media_type: str
+
+    @property
+    def is_page(self) -> bool:
+        return "html" in self.media_type or self.part.lower().endswith((".html", ".xhtml", ".htm"))
+
+
+def part_name(folder: str, reference: str) -> str:
+    """Give the part that is referred to from a folder, without the place in it."""
+    return posixpath.normpath(posixpath.join(folder, unquote(reference.partition("#")[0])))
+
+
+def table_of_contents(package: Package, book: PackageDocument) -> dict[str, Chapter]:
+    """Give the first entry for each page, by the name of its part in lower case."""
+    part = book.navigation or book.index
+    entries = _Entries(posixpath.dirname(part))
+    read_xml(package.pieces(part), entries)
+    return entries.chapters
+
+
+class _Entries:
+    """The entries of a table of contents of either form: lists of links, or points with labels."""
+
+    def __init__(self, folder: str) -> None:
+        self.chapters: dict[str, Chapter] = {}
+        self._folder = folder
+        self._depth = 0
+        self._is_label = False
+        self._is_other = False
+        """Whether this is a list of something else: of pages, of figures."""
+
+        self._reference = ""
+        self._label: list[str] = []
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if name in _LEVELS:
+            self._depth += 1
+        elif name == "nav":
+            self._is_other = attributes.get("type", "toc") != "toc"
+        elif name in _LABELS:
+            self._is_label = True
+            self._label.clear()
+            self._reference = attributes.get("href", "")
+        elif name == "content":
+            self._add(attributes.get("src", ""))
+
+    def text(self, text: str) -> None:
+        if self._is_label:
+            self._label.append(text)
+
+    def end(self, name: str) -> None:
+        if name in _LEVELS:
+            self._depth -= 1
+        elif name in _LABELS:
+            self._is_label = False
+            if name == "a":
+                self._add(self._reference)
+
+    def _add(self, reference: str) -> None:
+        title = " ".join("".join(self._label).split())
+        if reference and title and not self._is_other:
+            part = part_name(self._folder, reference).lower()
+            self.chapters.setdefault(part, Chapter(title, min(max(self._depth, 1), _MAX_DEPTH)))
+
+
+_INDEX: Final = "application/x-dtbncx+xml"
+_TOLD_APART: Final = frozenset({"date", "meta"})
+_LEVELS: Final = frozenset({"ol", "navPoint"})
+_LABELS: Final = frozenset({"a", "navLabel"})
+_MAX_DEPTH: Final = 9

@@ -1,0 +1,179 @@
+"""A document in the making: paragraphs, list items and rows one after the other, under headings and on pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal
+
+from directory_indexer.errors import SkipFileError
+from directory_indexer.extractors.document import CellMark, Document, Metadata, Section
+from directory_indexer.extractors.outline import one_line
+from directory_indexer.extractors.properties import written_title
+from directory_indexer.files import SkipReason
+
+MAX_CHARACTERS: Final = 64_000_000
+"""What a document may have; one that has more is skipped as too large."""
+
+
+class Draft:
+    """Puts a document together; each block is a paragraph of its own, items of a list and rows of a table adjoin.
+
+    Each method that writes raises `SkipFileError` once there is more text than is read.
+    """
+
+    def __init__(self) -> None:
+        self.title = ""
+        """The first title or heading that was written."""
+
+        self._parts: list[str] = []
+        self._length = 0
+        self._last: _Block | None = None
+        self._table = _Rows()
+        self._sections: list[Section] = []
+        self._cells: list[CellMark] = []
+        self._headings: list[tuple[int, str]] = []
+        self._page: int | None = None
+        self._begins_section = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether nothing was written."""
+        return self._last is None
+
+    def page(self, number: int) -> None:
+        """Begin a page or slide, which no heading of an earlier one reaches."""
+        self._page = number
+        self._headings.clear()
+        self._begins_section = True
+
+    def heading(self, level: int, text: str) -> None:
+        """Write a heading, on one line; level 1 is the outermost."""
+        if not (text := " ".join(_clean(text).split())):
+            return
+        while self._headings and self._headings[-1][0] >= level:
+            self._headings.pop()
+        self._headings.append((level, one_line(text)))
+        self._begins_section = True
+        self.title = self.title or one_line(text)
+        self._write("heading", text)
+
+    def paragraph(self, text: str) -> None:
+        """Write a paragraph."""
+        self._write("paragraph", _clean(text))
+
+    def item(self, mark: str, text: str) -> None:
+        """Write an item of a list behind its mark: `-`, `1.`, with blanks before it for one of an inner list."""
+        if text := _clean(text):
+            self._write("item", f"{mark} {text}")
+
+    def rows(self, lines: Iterable[str]) -> None:
+        """Write the rows of one table; those of a long one stand under the names of its columns."""
+        self._last = self._last and "paragraph"
+        self._table = _Rows()
+        for line in lines:
+            self._write_row(line)
+        if self._table.is_headed:
+            self._begins_section = True
+
+    def row(self, line: str, cell: str) -> None:
+        """Write a row of a spreadsheet with the name of its first cell, under the names of the columns."""
+        self._write_row(line)
+        self._cells.append(CellMark(self._length - len(self._parts[-1]), cell))
+
+    def document(self, kind: str, title: str = "", metadata: Metadata | None = None) -> Document:
+        """Give what was written; without a title of its own it has that of its first heading."""
+        text = "".join([*self._parts, "\n"] if self._parts else [])
+        sections = self._sections
+        if sections and sections[0].start:
+            sections = [Section(0), *sections]
+        return Document(
+            text,
+            kind,
+            written_title(title) or self.title,
+            tuple(sections),
+            tuple(self._cells),
+            metadata or Metadata(),
+        )
+
+    def _write_row(self, line: str) -> None:
+        if not (line := _clean(line)):
+            return
+        self._write("row", line)
+        table, start = self._table, self._length - len(self._parts[-1])
+        table.add(line, start)
+        is_long = table.start > 0 and self._length - table.start > _LONG_TABLE
+        if is_long and table.columns and not table.is_headed:
+            path = (*(heading for _, heading in self._headings), table.columns)
+            self._sections.append(Section(table.start, path, self._page))
+            table.is_headed = True
+
+    def _write(self, block: _Block, text: str) -> None:
+        if not text:
+            return
+        if self._last:
+            self._append("\n" if self._last == block and block in _ADJOINING else "\n\n")
+        if self._begins_section:
+            path = tuple(heading for _, heading in self._headings)
+            self._sections.append(Section(self._length, path, self._page))
+            self._begins_section = False
+            self._table = _Rows()
+        self._append(text)
+        self._last = block
+
+    def _append(self, piece: str) -> None:
+        self._parts.append(piece)
+        self._length += len(piece)
+        if self._length > MAX_CHARACTERS:
+            raise SkipFileError(SkipReason.TOO_LARGE, f"more than {MAX_CHARACTERS // 1_000_000} million characters")
+
+
+class _Rows:
+    """What is known of the table that is being written.
+
+    `columns` are the names in its first row, "" where that has none; `start` is the character at which the second row
+    begins, 0 as long as there is none.
+    """
+
+    def __init__(self) -> None:
+        self.columns = ""
+        self.start = 0
+        self.is_headed = False
+        self._n_rows = 0
+
+    def add(self, line: str, start: int) -> None:
+        """Take note of a row that begins at a character."""
+        self._n_rows += 1
+        if self._n_rows == 1:
+            self.columns = column_names(line.strip("| ").split(" | "))
+        elif self._n_rows == _SECOND:
+            self.start = start
+
+
+def column_names(cells: Sequence[str]) -> str:
+    """List what the cells of a first row name; "" where they are no names."""
+    names = [cell.strip(" \"'") for cell in cells]
+    return one_line(", ".join(filter(None, names))) if len(names) > 1 and all(map(_is_name, names)) else ""
+
+
+def _is_name(text: str) -> bool:
+    return len(text) <= _MAX_NAME and not _NUMBER.fullmatch(text)
+
+
+def _clean(text: str) -> str:
+    if not (text.isascii() and text.isprintable()):
+        text = _JUNK.sub("", _LINE_END.sub("\n", text))
+    return text.strip()
+
+
+_Block = Literal["heading", "paragraph", "item", "row"]
+_SECOND: Final = 2
+_LONG_TABLE: Final = 400
+"""Characters after which the first row may lie in another chunk: numbers have about two of them in a token."""
+
+_MAX_NAME: Final = 60
+_NUMBER: Final = re.compile(r"[-+\d.,%$\u20ac\u00a3()/: ]+")
+_ADJOINING: Final = frozenset({"item", "row"})
+_LINE_END: Final = re.compile("\r\n?|[\v\f]")
+# Control characters, invisible ones, and those that stand for no character: fonts put bullets and ornaments there.
+_JUNK: Final = re.compile("[\0-\x08\x0e-\x1f\x7f\u00ad\u200b\u2060\ufeff\ud800-\udfff\ue000-\uf8ff]")

@@ -1,0 +1,120 @@
+"""The headers of messages: decoded whatever is wrong with them, for mail is written by every program there is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from email.errors import MessageError
+from email.header import decode_header
+from email.utils import getaddresses, parsedate_to_datetime
+from typing import Final, NamedTuple
+
+from directory_indexer.extractors.document import Metadata
+from directory_indexer.extractors.properties import MAX_CHARACTERS, one_value, values
+
+
+class Headers(NamedTuple):
+    """The headers of a message by their names in lower case, each as it was written."""
+
+    written: Mapping[str, str]
+
+    @classmethod
+    def of(cls, items: Iterable[tuple[str, object]]) -> Headers:
+        """Take the headers of a message; of several with one name, the first counts."""
+        written: dict[str, str] = {}
+        for name, value in items:
+            written.setdefault(name.lower(), str(value)[:_MAX_HEADER])
+        return cls(written)
+
+    def text(self, name: str) -> str:
+        """Give a header as people read it, on one line."""
+        return one_value(decoded(self.written.get(name, "")))
+
+    def people(self, name: str) -> tuple[str, ...]:
+        """Give the people that a header names, as many as an index keeps."""
+        return values(self.everyone(name))
+
+    def everyone(self, name: str) -> list[str]:
+        """Give all people that a header names: `Ada Lovelace <ada@example.org>`."""
+        try:
+            pairs = getaddresses([_as_bytes_text(self.written.get(name, ""))])
+        except (*_DAMAGED, AttributeError, RecursionError):
+            return []
+        return [_person(decoded(person), address) for person, address in pairs]
+
+    @property
+    def sent(self) -> datetime | None:
+        """When the message was sent, as it says."""
+        try:
+            moment = parsedate_to_datetime(self.written.get("date", ""))
+        except (*_DAMAGED, OverflowError):
+            return None
+        return moment if _FIRST_YEAR <= moment.year <= _LAST_YEAR else None
+
+    @property
+    def metadata(self) -> Metadata:
+        """What they say of the message."""
+        sent, references = self.sent, self.text("references").split()
+        sender = self.people("from") or self.people("sender")
+        message_id = self.text("message-id").strip("<> ")
+        thread = (references[:1] or self.text("in-reply-to").split()[:1] or [message_id])[0].strip("<>")
+        return Metadata(
+            authors=sender,
+            created=sent.isoformat() if sent else "",
+            subject=self.text("subject"),
+            tags=values(re.split(r"[,;]", self.text("keywords"))),
+            sender=sender,
+            recipients=self.people("to"),
+            copied=values((*self.everyone("cc"), *self.everyone("bcc"))),
+            message_id=message_id,
+            thread=thread,
+        )
+
+    def shown(self) -> str:
+        """Write those that people look for as the first lines of the text, and everybody who is named there."""
+        lines = ((name, " ".join(decoded(self.written.get(name.lower(), "")).split())) for name in _SHOWN)
+        return "".join(f"{name}: {value}\n" for name, value in lines if value)
+
+
+def decoded(written: str) -> str:
+    """Decode a header: its encoded words (RFC 2047), and bytes that are none of ASCII."""
+    try:
+        pieces = decode_header(_UNFOLDED.sub(" ", _as_bytes_text(written)))
+    except _DAMAGED:
+        return written
+    return "".join(piece if isinstance(piece, str) else decoded_bytes(piece, charset) for piece, charset in pieces)
+
+
+def decoded_bytes(content: bytes, charset: str | None) -> str:
+    """Decode bytes in the character set that is declared, if there is such a one and they fit it; else as they are."""
+    for one in (charset, "utf-8"):
+        try:
+            return content.decode(one or "utf-8")
+        except (LookupError, ValueError):  # also a charset with a NUL in its name
+            continue
+    return content.decode("cp1252", "replace")
+
+
+def _as_bytes_text(written: str) -> str:
+    """Read what the parser kept as surrogates: bytes above ASCII, mostly UTF-8."""
+    if written.isascii():
+        return written
+    return decoded_bytes(written.encode("utf-8", "surrogateescape"), None)
+
+
+def _person(name: str, address: str) -> str:
+    name = name.strip(" '\"")
+    if not address:
+        return name
+    return f"{name} <{address}>"[:MAX_CHARACTERS] if name and name != address else address
+
+
+_DAMAGED: Final = (MessageError, ValueError, TypeError, IndexError)
+"""What the standard library raises over headers that are damaged."""
+
+_MAX_HEADER: Final = 32_768
+_FIRST_YEAR: Final = 1970
+_LAST_YEAR: Final = 2100
+_UNFOLDED: Final = re.compile(r"\r?\n[ \t]*")
+_SHOWN: Final = ("Subject", "From", "To", "Cc", "Bcc", "Date")

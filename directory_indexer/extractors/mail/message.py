@@ -1,0 +1,229 @@
+"""Messages (RFC 5322, MIME): the headers that people look for and the body are the text; attachments are members."""
+
+from __future__ import annotations
+
+import base64
+import email
+import email.policy
+import mimetypes
+import re
+from collections.abc import Callable, Iterator
+from email.message import Message
+from typing import BinaryIO, Final, NamedTuple
+
+from directory_indexer.errors import ExtractionError, SkipFileError
+from directory_indexer.extractors.budget import Budget
+from directory_indexer.extractors.decoding import decode
+from directory_indexer.extractors.document import Document
+from directory_indexer.extractors.html import extract_html
+from directory_indexer.extractors.mail.headers import Headers, decoded, decoded_bytes
+from directory_indexer.extractors.members import Contents, Member, read_whole
+from directory_indexer.files import SkipReason
+
+MAX_PARTS: Final = 2_000
+ENCRYPTED: Final = "This message is encrypted.\n"
+
+
+def open_message(file: BinaryIO, kind: str, budget: Budget) -> Contents:
+    """Read a message.
+
+    Raises:
+        ExtractionError: its parts are nested too deep.
+    """
+    return read_message(read_whole(file), kind, budget)
+
+
+def open_apple_message(file: BinaryIO, kind: str, budget: Budget) -> Contents:
+    """Read a message of Apple Mail: before it stands its length, behind it a property list."""
+    content = read_whole(file)
+    length, _, rest = content.partition(b"\n")
+    return read_message(rest[: int(length)] if length.strip().isdigit() else content, kind, budget)
+
+
+def read_message(content: bytes, kind: str, budget: Budget) -> Contents:
+    """Read the bytes of a message.
+
+    Raises:
+        ExtractionError: its parts are nested too deep.
+    """
+    message = _parsed(content)
+    headers = Headers.of(message.raw_items())
+    parts = _Parts(budget)
+    try:
+        body = parts.body_of(message)
+    except RecursionError as error:
+        raise ExtractionError("its parts are nested too deep") from error
+    metadata = headers.metadata
+    text = f"{headers.shown()}\n{body}".lstrip("\n")
+    return Contents(Document(text, kind, metadata.subject, metadata=metadata), parts.attachments(), is_message=True)
+
+
+def extract_web_archive(content: bytes, kind: str, budget: Budget) -> Document:
+    """Read a page that was saved with all that belongs to it (MHTML).
+
+    Raises:
+        SkipFileError: it has no page.
+        ExtractionError: its parts are nested too deep.
+    """
+    message = _parsed(content)
+    page = next((part for part in _walk(message) if part.get_content_type() == "text/html"), None)
+    if page is None:
+        raise SkipFileError(SkipReason.NO_TEXT, "it holds no page")
+    source = _text_of(page, budget)
+    document = extract_html(source, kind)
+    headers = Headers.of(message.raw_items())
+    return document._replace(title=document.title or headers.text("subject"))
+
+
+def _parsed(content: bytes) -> Message:
+    try:
+        return email.message_from_bytes(content, policy=email.policy.compat32)
+    except (RecursionError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise ExtractionError(f"is no message ({type(error).__name__})") from error
+
+
+def _walk(message: Message) -> Iterator[Message]:
+    waiting = [message]
+    for _ in range(MAX_PARTS):
+        if not waiting:
+            return
+        part = waiting.pop()
+        yield part
+        if part.is_multipart():
+            waiting += reversed(part.get_payload())  # type: ignore[arg-type]
+
+
+class _Attachment(NamedTuple):
+    name: str
+    part: Message
+
+
+class _Parts:
+    """The parts of a message: what is its body, and what is attached."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._attachments: list[_Attachment] = []
+        self._n_parts = 0
+
+    def body_of(self, part: Message) -> str:
+        """Give the text of a part as it is read, and put aside what is attached to it."""
+        self._n_parts += 1
+        if self._n_parts > MAX_PARTS:
+            return ""
+        kind = part.get_content_type()
+        if kind in _ENCRYPTED_TYPES:
+            return ENCRYPTED
+        if kind == "message/rfc822" or _is_attached(part, kind):
+            self._attachments.append(_Attachment(_name_of(part, kind, self._n_parts), part))
+            return ""
+        if part.is_multipart():
+            return self._body_of_parts(part, is_choice=kind == "multipart/alternative")
+        text = _text_of(part, self._budget)
+        return _squeezed(extract_html(text, "html").text) if kind == "text/html" else text
+
+    def attachments(self) -> Iterator[Member]:
+        """Give what is attached, one after the other.
+
+        Raises:
+            SkipFileError: it is more than is read.
+        """
+        for name, part in self._attachments:
+            self._budget.take_member()
+            yield _member(name, part, self._budget)
+        if self._n_parts > MAX_PARTS:
+            raise SkipFileError(SkipReason.TOO_LARGE, f"it has more than {MAX_PARTS} parts")
+
+    def _body_of_parts(self, part: Message, *, is_choice: bool) -> str:
+        children = [child for child in part.get_payload() if isinstance(child, Message)]
+        if is_choice:
+            # Plain text is what the sender wrote for those who read no HTML; some programs leave it empty.
+            children.sort(key=lambda child: child.get_content_type() != "text/plain")
+        bodies: list[str] = []
+        for child in children:
+            body = self.body_of(child)
+            if is_choice and any(one.strip() for one in bodies):
+                continue
+            bodies.append(body)
+        return "\n".join(one for one in bodies if one.strip())
+
+
+def _is_attached(part: Message, kind: str) -> bool:
+    if part.is_multipart():
+        return False
+    return part.get_content_disposition() == "attachment" or bool(_parameter(part.get_filename)) or kind not in _BODIES
+
+
+def _parameter(ask: Callable[[], str | None]) -> str:
+    """Give what a header says beside its value; "" where it breaks the rules for that (RFC 2231)."""
+    try:
+        return ask() or ""
+    except (ValueError, TypeError, LookupError):
+        return ""
+
+
+def _name_of(part: Message, kind: str, number: int) -> str:
+    name = decoded(_parameter(part.get_filename))
+    if name.strip():
+        return name
+    if kind == "message/rfc822":
+        inner = part.get_payload()
+        inner = inner[0] if isinstance(inner, list) and inner else None
+        subject = Headers.of(inner.raw_items()).text("subject") if isinstance(inner, Message) else ""
+        return file_name(subject or f"message {number}") + ".eml"
+    return f"part {number}{mimetypes.guess_extension(kind) or ''}"
+
+
+def _member(name: str, part: Message, budget: Budget) -> Member:
+    try:
+        content = _content_of(part)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        return Member(name, problem=ExtractionError(f"cannot be decoded ({type(error).__name__})"))
+    try:
+        return Member(name, b"".join(budget.counted([content], packed_bytes=len(content))))
+    except SkipFileError as error:
+        if budget.is_spent:
+            raise
+        return Member(name, problem=error)
+
+
+def _content_of(part: Message) -> bytes:
+    if part.get_content_type() == "message/rfc822":
+        inner = part.get_payload(0)
+        content = inner.as_bytes() if isinstance(inner, Message) else str(inner).encode("utf-8", "replace")
+        # The standard forbids it, but there are programs that encode an attached message like any other file.
+        is_encoded = str(part.get("content-transfer-encoding", "")).strip().lower() == "base64"
+        return base64.b64decode(content) if is_encoded else content
+    decoded_content = part.get_payload(decode=True)
+    return decoded_content if isinstance(decoded_content, bytes) else b""
+
+
+def _text_of(part: Message, budget: Budget) -> str:
+    content = part.get_payload(decode=True)
+    if not isinstance(content, bytes) or not content:
+        return ""
+    budget.take(len(content))
+    if charset := _parameter(part.get_content_charset):
+        return decoded_bytes(content, charset).replace("\r\n", "\n")
+    try:
+        return decode(content).replace("\r\n", "\n")
+    except ExtractionError:
+        return content.decode("latin-1")
+
+
+def file_name(subject: str) -> str:
+    """Make a file name of a subject."""
+    return " ".join(_NO_NAME.sub(" ", subject).split())[:_MAX_NAME].strip(" .") or "message"
+
+
+def _squeezed(text: str) -> str:
+    return _BLANK_LINES.sub("\n\n", text).strip("\n") + "\n"
+
+
+_MAX_NAME: Final = 80
+_NO_NAME: Final = re.compile(r"[\x00-\x1f/\\:*?\"<>|!]")
+_BLANK_LINES: Final = re.compile(r"\n(?:[^\S\n]*\n){2,}")
+_BODIES: Final = frozenset({"text/plain", "text/html", "text/enriched"})
+_ENCRYPTED_TYPES: Final = frozenset(
+    {"multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime", "application/pgp-encrypted"}
+)

@@ -1,0 +1,180 @@
+"""Properties of a message of Outlook (MS-OXMSG): of the message itself, of its recipients and of what is attached."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import struct
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+import olefile
+
+from directory_indexer.extractors.budget import Budget
+
+Path = tuple[str, ...]
+
+INNER_MESSAGE: Final = "__substg1.0_3701000D"
+
+
+class MessageFile(NamedTuple):
+    """An OLE file with the names of all that is in it, and what may be read of it."""
+
+    streams: olefile.OleFileIO
+    names: Sequence[Sequence[str]]
+    budget: Budget
+
+    @classmethod
+    def of(cls, content: bytes, budget: Budget) -> MessageFile:
+        """Open the bytes of a file.
+
+        Raises:
+            OSError: it is damaged.
+        """
+        streams = olefile.OleFileIO(io.BytesIO(content))
+        return cls(streams, streams.listdir(streams=True, storages=True), budget)
+
+    def stream(self, path: Path) -> bytes:
+        """Give the bytes of a stream; none where there is no such one."""
+        name = list(path)
+        if not self.streams.exists(name):
+            return b""
+        with self.streams.openstream(name) as stream:
+            content: bytes = stream.read(self.budget.member_bytes + 1)
+        self.budget.take(len(content))
+        return content
+
+
+class Properties:
+    """The properties at a path of storages in an OLE file; `encodings` are those of the message around it."""
+
+    def __init__(self, file: MessageFile, path: Path, encodings: Sequence[str] = ()) -> None:
+        self._file = file
+        self.path = path
+        self.numbers = _numbers(file.stream((*path, _FIXED)), _header_bytes(path))
+        self.encodings = encodings or encodings_of(self.numbers)
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is a storage or a stream of this name."""
+        return bool(self._file.streams.exists([*self.path, name]))
+
+    def content(self, tag: str) -> bytes:
+        """Give the bytes of a property."""
+        return self._file.stream((*self.path, f"__substg1.0_{tag}0102"))
+
+    def text(self, *tags: str) -> str:
+        """Give the text of the first of these properties that has any."""
+        return next(filter(None, map(self._text, tags)), "")
+
+    def within(self, prefix: str) -> list[Properties]:
+        """Give the properties of the storages whose names begin so, sorted by name."""
+        depth = len(self.path)
+        names = {
+            one[depth]
+            for one in self._file.names
+            if len(one) > depth and one[depth].startswith(prefix) and tuple(one[:depth]) == self.path
+        }
+        return [Properties(self._file, (*self.path, name), self.encodings) for name in sorted(names)[:_MOST_STORAGES]]
+
+    def _text(self, tag: str) -> str:
+        if wide := self._file.stream((*self.path, f"__substg1.0_{tag}001F")):
+            return wide.decode("utf-16-le", "replace").rstrip("\0")
+        narrow = self._file.stream((*self.path, f"__substg1.0_{tag}001E"))
+        return _decoded(narrow, self.encodings).rstrip("\0")
+
+
+def encodings_of(numbers: dict[int, int]) -> tuple[str, ...]:
+    """Tell how texts that are no Unicode may be written, the likeliest first.
+
+    The code page of the message is seldom noted. Programs write in that of the language of the system, and the page of
+    the body, which is meant for its HTML, holds for texts where that is UTF-8 and they fit it.
+    """
+    of_body = numbers.get(_CODE_PAGE_OF_BODY, 0)
+    first = _UTF_8 if of_body == _UTF_8 else 0
+    of_language = _code_page_of(numbers[_LANGUAGE]) if _LANGUAGE in numbers else 0
+    pages = (first, numbers.get(_CODE_PAGE, 0), of_language, of_body)
+    return (*(encoding_of(page) for page in pages if page), "cp1252")
+
+
+def encoding_of(code_page: int) -> str:
+    """Name the encoding of a code page of Windows."""
+    name = _ENCODINGS.get(code_page, f"cp{code_page}")
+    try:
+        codecs.lookup(name)
+    except LookupError:
+        return "cp1252"
+    return name
+
+
+def code_page_of_body(numbers: dict[int, int]) -> str | None:
+    """Name the encoding of HTML that does not say its own."""
+    page = numbers.get(_CODE_PAGE_OF_BODY)
+    return encoding_of(page) if page else None
+
+
+def _decoded(content: bytes, encodings: Iterable[str]) -> str:
+    for one in encodings:
+        try:
+            return content.decode(one)
+        except ValueError:
+            continue
+    return content.decode("cp1252", "replace")
+
+
+def _numbers(content: bytes, start: int) -> dict[int, int]:
+    """Read the properties of fixed size: numbers and times."""
+    found: dict[int, int] = {}
+    for at in range(start, len(content) - _PROPERTY_BYTES + 1, _PROPERTY_BYTES):
+        kind, tag, _, value = struct.unpack_from("<HHIQ", content, at)
+        if kind in _NUMBERS:
+            found[tag] = value & 0xFFFF_FFFF if kind == _INTEGER else value
+    return found
+
+
+def _header_bytes(path: Path) -> int:
+    if not path:
+        return _ROOT_HEADER
+    return _INNER_HEADER if path[-1] == INNER_MESSAGE else _SHORT_HEADER
+
+
+def _code_page_of(language: int) -> int:
+    """Tell the code page of a language of Windows; a few have one by place or script."""
+    return _PAGES_OF_PLACES.get(language) or _PAGES.get(language & _LANGUAGE_ALONE, 1252)
+
+
+_FIXED: Final = "__properties_version1.0"
+_ROOT_HEADER: Final = 32
+_INNER_HEADER: Final = 24
+_SHORT_HEADER: Final = 8
+_PROPERTY_BYTES: Final = 16
+_INTEGER: Final = 3
+_NUMBERS: Final = (_INTEGER, 0x40)
+_MOST_STORAGES: Final = 20_000
+_CODE_PAGE: Final = 0x3FFD
+_CODE_PAGE_OF_BODY: Final = 0x3FDE
+_LANGUAGE: Final = 0x3FF1
+_LANGUAGE_ALONE: Final = 0x3FF
+_UTF_8: Final = 65001
+_ENCODINGS: Final = {20127: "ascii", 28591: "latin-1", 65000: "utf-7", _UTF_8: "utf-8"}
+_PAGES: Final = {
+    language: page
+    for page, languages in {
+        874: (0x1E,),
+        932: (0x11,),
+        936: (0x04,),
+        949: (0x12,),
+        1250: (0x05, 0x0E, 0x15, 0x18, 0x1A, 0x1B, 0x1C, 0x24),
+        1251: (0x02, 0x19, 0x22, 0x23, 0x2F, 0x3F, 0x40, 0x44, 0x50),
+        1253: (0x08,),
+        1254: (0x1F, 0x2C, 0x43),
+        1255: (0x0D,),
+        1256: (0x01, 0x20, 0x29),
+        1257: (0x25, 0x26, 0x27),
+        1258: (0x2A,),
+    }.items()
+    for language in languages
+}
+"""The code pages of languages, by their primary ids (MS-LCID); all others are written in 1252."""
+
+_PAGES_OF_PLACES: Final = {0x0404: 950, 0x0C04: 950, 0x1404: 950, 0x0C1A: 1251, 0x1C1A: 1251}
+"""Chinese in its traditional script, and Serbian in Cyrillic."""

@@ -1,0 +1,282 @@
+"""Pictures: what is written into their files by cameras and people, in EXIF, XMP, IPTC, comments and texts of PNG.
+
+Blocks are found by walking over the file; the picture itself is never decoded.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from directory_indexer.errors import SkipFileError
+from directory_indexer.extractors.binary import describe
+from directory_indexer.extractors.budget import Budget
+from directory_indexer.extractors.decoding import decode
+from directory_indexer.extractors.document import Document, Metadata
+from directory_indexer.extractors.draft import Draft
+from directory_indexer.extractors.media.exif import read_exif, time_of
+from directory_indexer.extractors.media.scanned import with_text
+from directory_indexer.extractors.properties import iso_time, listed, one_value, values, written_title
+from directory_indexer.extractors.xmp import read_xmp
+from directory_indexer.files import SkipReason
+
+
+def extract_image(content: bytes, kind: str, budget: Budget) -> Document:
+    """Read what is written into a picture's file, and the text that OCR has found on it before.
+
+    Raises:
+        SkipFileError: there is nothing.
+    """
+    said = _Said()
+    for block in _BLOCKS[kind](content):
+        _READERS[block.name](said, block)
+    document = said.document(kind)
+    if budget.reads_pictures:
+        document = with_text(document, content, budget.recognised)
+    if not document.text and not document.scans:
+        raise SkipFileError(SkipReason.BINARY, describe(content))
+    return document
+
+
+class _Block(NamedTuple):
+    """A part of a picture's file; `keyword` is what a text of PNG says that it is."""
+
+    name: str
+    content: bytes
+    keyword: str = ""
+
+
+class _Said:
+    """Gathers what the blocks of one picture say; what several say is kept once."""
+
+    def __init__(self) -> None:
+        self._facts: dict[str, list[str]] = {}
+        self._title = ""
+        self._metadata = Metadata()
+
+    def exif(self, block: _Block) -> None:
+        tags = read_exif(block.content.removeprefix(_EXIF))
+        self._title = self._title or tags.get("title", "")
+        self._add(
+            Metadata(
+                authors=listed(tags.get("artist", "")),
+                created=time_of(tags.get("taken", "")),
+                modified=time_of(tags.get("modified", "")),
+                subject=tags.get("description", "") or tags.get("subject", ""),
+                tags=listed(tags.get("keywords", "")),
+            )
+        )
+        camera = " ".join(dict.fromkeys(f"{tags.get('maker', '')} {tags.get('camera', '')}".split()))
+        for label, text in (
+            ("Comment", tags.get("comment", "")),
+            ("Document", tags.get("document", "")),
+            ("Camera", camera),
+            ("Lens", tags.get("lens", "")),
+            ("Copyright", tags.get("copyright", "")),
+        ):
+            self._note(label, text)
+
+    def xmp(self, block: _Block) -> None:
+        packet = read_xmp(block.content.strip(b"\0"))
+        self._title = self._title or packet.title
+        self._add(packet.metadata)
+
+    def iptc(self, block: _Block) -> None:
+        found: dict[int, list[str]] = {}
+        for dataset, value in _iptc_datasets(block.content):
+            found.setdefault(dataset, []).append(one_value(_text(value)))
+        self._title = self._title or "".join(found.get(_IPTC_TITLE, [])[:1])
+        self._add(
+            Metadata(
+                authors=values(found.get(_IPTC_AUTHOR, [])),
+                subject="".join(found.get(_IPTC_CAPTION, [])[:1]),
+                tags=values(found.get(_IPTC_KEYWORD, [])),
+            )
+        )
+        self._note("Place", ", ".join(value for dataset in _IPTC_PLACES for value in found.get(dataset, [])))
+
+    def text(self, block: _Block) -> None:
+        text = one_value(_text(block.content))
+        match block.keyword.lower():
+            case "title":
+                self._title = self._title or text
+            case "author":
+                self._add(Metadata(authors=listed(text)))
+            case "description":
+                self._add(Metadata(subject=text))
+            case "creation time":
+                self._add(Metadata(created=iso_time(text.replace(" ", "T")[:19])))
+            case keyword if keyword in _TECHNICAL or keyword.startswith(_TECHNICAL_PREFIXES):
+                pass
+            case keyword:
+                self._note(keyword.capitalize() or "Comment", text)
+
+    def document(self, kind: str) -> Document:
+        """Put into words what was said; no text where nothing says what a person may look for."""
+        metadata, title = self._metadata, written_title(self._title)
+        draft = Draft()
+        draft.heading(1, title)
+        draft.paragraph(metadata.subject)
+        facts = {
+            "Keywords": ", ".join(metadata.tags),
+            "By": ", ".join(metadata.authors),
+            **{label: " · ".join(texts) for label, texts in self._facts.items()},
+            "Taken": metadata.created.replace("T", " "),
+        }
+        draft.rows(f"{label}: {text}" for label, text in facts.items() if text)
+        return draft.document(kind, title, metadata)
+
+    def _note(self, label: str, text: str) -> None:
+        texts = self._facts.setdefault(label, [])
+        if text and text not in texts and len(texts) < _MAX_NOTES and len(self._facts) < _MAX_NOTES:
+            texts.append(text)
+
+    def _add(self, more: Metadata) -> None:
+        known = self._metadata
+        self._metadata = more._replace(**{name: value for name, value in known._asdict().items() if value})
+
+
+def _png_blocks(content: bytes) -> Iterator[_Block]:
+    for name, chunk in _chunks(content, 8, ">I4s", _PNG_CHECKSUM_BYTES):
+        if name == b"IEND":
+            return
+        keyword, _, text = chunk.partition(b"\0")
+        match name:
+            case b"eXIf":
+                yield _Block("exif", chunk)
+            case b"tEXt":
+                yield _Block("text", text.decode("latin-1").encode(), keyword.decode("latin-1"))
+            case b"zTXt":
+                yield _Block("text", _inflated(text[1:]).decode("latin-1").encode(), keyword.decode("latin-1"))
+            case b"iTXt":
+                yield _international_text(keyword.decode("latin-1"), text)
+
+
+def _international_text(keyword: str, rest: bytes) -> _Block:
+    is_packed, (_, _, text) = rest[:1] == b"\1", _parted(rest[2:])
+    text = _inflated(text) if is_packed else text
+    return _Block("xmp", text) if keyword == "XML:com.adobe.xmp" else _Block("text", text, keyword)
+
+
+def _parted(content: bytes) -> tuple[bytes, bytes, bytes]:
+    language, _, rest = content.partition(b"\0")
+    translated, _, text = rest.partition(b"\0")
+    return language, translated, text
+
+
+def _jpeg_blocks(content: bytes) -> Iterator[_Block]:
+    at = 2
+    while at + 4 <= len(content) and content[at] == _MARKER:
+        marker, size = content[at + 1], int.from_bytes(content[at + 2 : at + 4], "big")
+        if marker == _START_OF_SCAN or size < _SIZE_BYTES:
+            return
+        segment = content[at + 4 : at + 2 + size]
+        match marker:
+            case 0xE1 if segment.startswith(_EXIF):
+                yield _Block("exif", segment)
+            case 0xE1 if segment.startswith(_XMP):
+                yield _Block("xmp", segment.removeprefix(_XMP))
+            case 0xED if segment.startswith(_PHOTOSHOP):
+                yield _Block("iptc", segment)
+            case 0xFE:
+                yield _Block("text", segment.rstrip(b"\0"))
+        at += 2 + size
+
+
+def _webp_blocks(content: bytes) -> Iterator[_Block]:
+    for name, chunk in _chunks(content, 12, "<4sI", 0):
+        if name in _WEBP_BLOCKS:
+            yield _Block(_WEBP_BLOCKS[name], chunk)
+
+
+def _tiff_blocks(content: bytes) -> Iterator[_Block]:
+    yield _Block("exif", content)
+    start = content.find(b"<x:xmpmeta")
+    if start >= 0 and (end := content.find(b"</x:xmpmeta>", start)) >= 0:
+        yield _Block("xmp", content[start : end + len(b"</x:xmpmeta>")])
+
+
+def _gif_blocks(content: bytes) -> Iterator[_Block]:
+    start = 0
+    for _ in range(_MAX_NOTES):
+        start = content.find(b"\x21\xfe", start)
+        if start < 0:
+            return
+        start += 2
+        pieces = bytearray()
+        while start < len(content) and (size := content[start]):
+            pieces += content[start + 1 : start + 1 + size]
+            start += 1 + size
+        if pieces.isascii() and len(pieces) < _MAX_BLOCK:
+            yield _Block("text", bytes(pieces))
+
+
+def _chunks(content: bytes, start: int, header: str, n_behind: int) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the names and contents of chunks, each behind a header with its size and name in either order."""
+    while start + 8 <= len(content):
+        fields = struct.unpack_from(header, content, start)
+        size, name = sorted(fields, key=lambda field: isinstance(field, bytes))
+        if size <= _MAX_BLOCK:
+            yield name, content[start + 8 : start + 8 + size]
+        start += 8 + size + n_behind + (size % 2 if header.startswith("<") else 0)
+
+
+def _iptc_datasets(content: bytes) -> Iterator[tuple[int, bytes]]:
+    at = content.find(_IPTC)
+    while at >= 0 and at + 5 <= len(content) and content[at : at + 2] == _IPTC:
+        size = int.from_bytes(content[at + 3 : at + 5], "big")
+        yield content[at + 2], content[at + 5 : at + 5 + size]
+        at += 5 + size
+
+
+def _inflated(packed: bytes) -> bytes:
+    try:
+        return zlib.decompressobj().decompress(packed, _MAX_BLOCK)
+    except zlib.error:
+        return b""
+
+
+def _text(content: bytes) -> str:
+    try:
+        return decode(content[:_MAX_BLOCK])
+    except SkipFileError:
+        return ""
+
+
+_MARKER: Final = 0xFF
+_START_OF_SCAN: Final = 0xDA
+_SIZE_BYTES: Final = 2
+_PNG_CHECKSUM_BYTES: Final = 4
+_MAX_BLOCK: Final = 1_000_000
+_MAX_NOTES: Final = 20
+_EXIF: Final = b"Exif\0\0"
+_XMP: Final = b"http://ns.adobe.com/xap/1.0/\0"
+_PHOTOSHOP: Final = b"Photoshop 3.0\0"
+_IPTC: Final = b"\x1c\x02"
+"""Begins each dataset that programs for news pictures write about them (IPTC-IIM 4.2, record 2)."""
+
+_IPTC_TITLE: Final = 5
+_IPTC_KEYWORD: Final = 25
+_IPTC_AUTHOR: Final = 80
+_IPTC_PLACES: Final = (92, 90, 95, 101)
+_IPTC_CAPTION: Final = 120
+_TECHNICAL: Final = frozenset(
+    {"software", "creator tool", "raw profile type exif", "raw profile type xmp", "raw profile type iptc"}
+)
+_TECHNICAL_PREFIXES: Final = ("date:", "exif:", "icc:", "png:", "raw profile", "signature", "thumb:", "mimetype")
+_WEBP_BLOCKS: Final = {b"EXIF": "exif", b"XMP ": "xmp"}
+_BLOCKS: Final[dict[str, Callable[[bytes], Iterator[_Block]]]] = {
+    "gif": _gif_blocks,
+    "jpeg": _jpeg_blocks,
+    "png": _png_blocks,
+    "tiff": _tiff_blocks,
+    "webp": _webp_blocks,
+}
+_READERS: Final[dict[str, Callable[[_Said, _Block], None]]] = {
+    "exif": _Said.exif,
+    "iptc": _Said.iptc,
+    "text": _Said.text,
+    "xmp": _Said.xmp,
+}

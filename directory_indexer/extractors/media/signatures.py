@@ -1,0 +1,32 @@
+"""Which format of pictures or sound a file has, by its first bytes; the name alone says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+
+def _begins_with(*headers: bytes, at: int = 0) -> Callable[[bytes, bool], bool]:
+    return lambda head, _: head.startswith(headers, at)
+
+
+def _holds(form: bytes, container: bytes) -> Callable[[bytes, bool], bool]:
+    return lambda head, _: head.startswith(container) and head.startswith(form, 8)
+
+
+def is_mp3(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+    """Tell whether a file is sound in MPEG, which begins with tags, or with a frame that other bytes resemble."""
+    return head.startswith(b"ID3") or (is_named and head[:1] == b"\xff" and head[1:2] > b"\xe0")
+
+
+is_aiff: Final = _holds(b"AIF", b"FORM")
+is_asf: Final = _begins_with(b"\x30\x26\xb2\x75\x8e\x66\xcf\x11")
+is_flac: Final = _begins_with(b"fLaC")
+is_gif: Final = _begins_with(b"GIF87a", b"GIF89a")
+is_jpeg: Final = _begins_with(b"\xff\xd8\xff")
+is_mp4: Final = _begins_with(b"ftypM4A", b"ftypM4B", b"ftypM4R", b"ftypmp4", b"ftypisom", at=4)
+is_ogg: Final = _begins_with(b"OggS")
+is_png: Final = _begins_with(b"\x89PNG\r\n\x1a\n")
+is_tiff: Final = _begins_with(b"II*\0", b"MM\0*")
+is_wav: Final = _holds(b"WAVE", b"RIFF")
+is_webp: Final = _holds(b"WEBP", b"RIFF")

@@ -1,0 +1,88 @@
+"""How large pictures are, page by page, as their files declare it; nothing is unpacked for that."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+
+class Size(NamedTuple):
+    """Width and height in pixels."""
+
+    width: int
+    height: int
+
+
+def sizes_of(content: bytes, kind: str) -> list[Size]:
+    """Give the size of each page of a picture's file; none where the file does not say, or is damaged."""
+    read = _READERS.get(kind)
+    try:
+        return list(read(content)) if read else []
+    except (struct.error, IndexError):
+        return []
+
+
+def _of_png(content: bytes) -> Iterator[Size]:
+    if content[12:16] == b"IHDR":
+        yield Size(*struct.unpack_from(">II", content, 16))
+
+
+def _of_jpeg(content: bytes) -> Iterator[Size]:
+    at = 2
+    while content[at] == _MARKER:
+        marker, size = content[at + 1], int.from_bytes(content[at + 2 : at + 4], "big")
+        if marker in _STARTS_OF_FRAME:
+            height, width = struct.unpack_from(">HH", content, at + 5)
+            yield Size(width, height)
+            return
+        at += 1 if marker == _MARKER else 2 + size
+
+
+def _of_webp(content: bytes) -> Iterator[Size]:
+    match content[12:16]:
+        case b"VP8 ":
+            width, height = struct.unpack_from("<HH", content, 26)
+            yield Size(width & _VP8_SIZE, height & _VP8_SIZE)
+        case b"VP8L":
+            bits = int.from_bytes(content[21:25], "little")
+            yield Size((bits & _VP8_SIZE) + 1, (bits >> 14 & _VP8_SIZE) + 1)
+        case b"VP8X":
+            yield Size(int.from_bytes(content[24:27], "little") + 1, int.from_bytes(content[27:30], "little") + 1)
+
+
+def _of_tiff(content: bytes) -> Iterator[Size]:
+    order = "<" if content.startswith(b"II") else ">"
+    (at,) = struct.unpack_from(f"{order}I", content, 4)
+    met = {0}  # stands for the end
+    while at not in met and len(met) <= _MOST_PAGES:
+        met.add(at)
+        (n_entries,) = struct.unpack_from(f"{order}H", content, at)
+        read = range(min(n_entries, _MOST_ENTRIES))
+        entries = (struct.unpack_from(f"{order}HHI4s", content, at + 2 + 12 * n) for n in read)
+        values = {tag: _value(order, type_, value) for tag, type_, _, value in entries if tag in _TIFF_SIZE}
+        yield Size(*(values.get(tag, 0) for tag in _TIFF_SIZE))
+        (at,) = struct.unpack_from(f"{order}I", content, at + 2 + 12 * n_entries)
+
+
+def _value(order: str, type_: int, value: bytes) -> int:
+    number: int = struct.unpack_from(f"{order}H" if type_ == _SHORT else f"{order}I", value)[0]
+    return number
+
+
+_MARKER: Final = 0xFF
+_STARTS_OF_FRAME: Final = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
+_VP8_SIZE: Final = 0x3FFF
+_TIFF_SIZE: Final = (256, 257)
+_SHORT: Final = 3
+_MOST_PAGES: Final = 1_000
+_MOST_ENTRIES: Final = 200
+"""The directories of pages in a TIFF may overlap, each with 65,535 entries; those of the size are among the first."""
+
+_READERS: Final[dict[str, Callable[[bytes], Iterator[Size]]]] = {
+    "jpeg": _of_jpeg,
+    "png": _of_png,
+    "tiff": _of_tiff,
+    "webp": _of_webp,
+}
+"""PNG (third edition), 11.2.2; JPEG (ITU-T T.81), B.2.2; WebP (RFC 9649), 2.5 to 2.7; TIFF 6.0, 2."""

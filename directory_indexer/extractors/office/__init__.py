@@ -1,0 +1,1 @@
+"""Reads what office programs write: Word, PowerPoint, Excel, OpenDocument, rich text."""

@@ -1,0 +1,108 @@
+"""The marks of numbered paragraphs in Word documents, which are computed, not written: `-`, `1.`, `2.3`, `(a)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from directory_indexer.extractors.office.numerals import letters, roman
+from directory_indexer.extractors.packages import Package
+from directory_indexer.extractors.xml_events import read_xml
+
+
+class _Level(NamedTuple):
+    start: int = 1
+    number_format: str = "decimal"
+    pattern: str = ""
+
+
+class Numbering:
+    """The lists of a document, and how far each has been counted."""
+
+    def __init__(self, lists: dict[str, str], levels: dict[str, dict[int, _Level]]) -> None:
+        self._lists = lists
+        self._levels = levels
+        self._counts: dict[str, list[int | None]] = {}
+
+    def next_mark(self, numbering: str, depth: str) -> str:
+        """Count one more item of a list, and give its mark, with two blanks before it for each list around it."""
+        level = int(depth) if depth in _DEPTHS else 0
+        key = self._lists.get(numbering, "")
+        levels = self._levels.get(key, {})
+        if numbering == _NO_LIST:
+            return ""
+        one = levels.get(level)
+        if one is None or one.number_format == "bullet":
+            return "  " * level + "-"
+        counts = self._counts.setdefault(key, [None] * len(_DEPTHS))
+        counts[level] = one.start if (count := counts[level]) is None else count + 1
+        counts[level + 1 :] = [None] * (len(_DEPTHS) - level - 1)
+        mark = _PLACE.sub(lambda found: _written(int(found[1]) - 1, counts, levels), one.pattern).strip()
+        return "  " * level + mark if mark else ""
+
+
+def _written(level: int, counts: list[int | None], levels: dict[int, _Level]) -> str:
+    one = levels.get(level, _Level())
+    count = counts[level]
+    count = one.start if count is None else count
+    return _FORMATS.get(one.number_format, str)(count)
+
+
+def read_numbering(package: Package, parts: dict[str, str]) -> Numbering:
+    """Read the lists of a document; what is damaged or missing is taken for bullets."""
+    found = _Lists()
+    read_xml(package.pieces(parts.get("numbering", "word/numbering.xml")), found)
+    return Numbering(found.lists, found.levels)
+
+
+class _Lists:
+    def __init__(self) -> None:
+        self.lists: dict[str, str] = {}
+        self.levels: dict[str, dict[int, _Level]] = {}
+        self._list = self._abstract = ""
+        self._depth: int | None = None
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        value = attributes.get("val", "")
+        if name == "abstractNum":
+            self._abstract, self._list = attributes.get("abstractNumId", ""), ""
+        elif name == "num":
+            self._list, self._depth = attributes.get("numId", ""), None
+        elif name == "abstractNumId" and self._list:
+            self.lists[self._list] = value
+        elif name == "lvl" and not self._list:
+            depth = attributes.get("ilvl", "")
+            self._depth = int(depth) if depth in _DEPTHS else None
+        elif self._depth is not None:
+            self._set_level(self._depth, name, value)
+
+    def _set_level(self, depth: int, name: str, value: str) -> None:
+        levels = self.levels.setdefault(self._abstract, {})
+        level = levels.get(depth, _Level())
+        if name == "start" and value.isdecimal() and len(value) < _MAX_DIGITS:
+            level = level._replace(start=int(value))
+        elif name == "numFmt":
+            level = level._replace(number_format=value)
+        elif name == "lvlText":
+            level = level._replace(pattern=value[:_MAX_PATTERN])
+        levels[depth] = level
+
+    def end(self, name: str) -> None: ...
+
+    def text(self, text: str) -> None: ...
+
+
+_NO_LIST: Final = "0"
+_DEPTHS: Final = tuple("012345678")
+_PLACE: Final = re.compile(r"%([1-9])")
+_MAX_DIGITS: Final = 6
+_MAX_PATTERN: Final = 40
+_FORMATS: Final[dict[str, Callable[[int], str]]] = {
+    "lowerLetter": letters,
+    "upperLetter": lambda number: letters(number).upper(),
+    "lowerRoman": roman,
+    "upperRoman": lambda number: roman(number).upper(),
+    "decimalZero": lambda number: f"{number:02}",
+    "none": lambda _: "",
+}

@@ -1,0 +1,130 @@
+"""Spreadsheets of OpenDocument: every sheet, hidden ones too, row by row, with values as they are shown.
+
+Rows and cells that are repeated are written once: one element may stand for a billion cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from directory_indexer.extractors.draft import Draft
+from directory_indexer.extractors.office.odf_styles import Styles
+from directory_indexer.extractors.office.odf_text import OdfText
+from directory_indexer.extractors.office.sheets import Sheet, SheetCell, column_name
+from directory_indexer.extractors.office.stories import Block, words_of, write_block
+from directory_indexer.extractors.tables import span
+
+
+class OdfSheets:
+    """Writes the sheets that its elements make; dates are written as in ISO 8601, which sheets have beside them."""
+
+    n_pages = 0
+
+    def __init__(self, draft: Draft, styles: Styles, drawn: Callable[[Iterable[str]], Iterable[str]]) -> None:
+        self._draft = draft
+        self._drawn = drawn
+        self._text = OdfText(styles, self._add, self._add_comment)
+        self._sheet: Sheet | None = None
+        self._row = 0
+        self._column = 0
+        self._cells: list[SheetCell] = []
+        self._blocks: list[Block] = []
+        self._date = self._value = ""
+        self._comments: list[str] = []
+        self._starts: dict[str, Callable[[dict[str, str]], None]] = {
+            "table": self._begin_sheet,
+            "table-row": self._begin_row,
+            "table-cell": self._begin_cell,
+            "covered-table-cell": self._begin_cell,
+        }
+        self._ends: dict[str, Callable[[], None]] = {
+            "table": self._end_sheet,
+            "table-row": self._end_row,
+            "table-cell": self._end_cell,
+            "covered-table-cell": self._end_cell,
+        }
+        self._n_repeated = self._n_repeated_rows = 1
+        self._depth = 0
+        """How deep it is in tables: in a sheet there may be others, in charts that stand in it."""
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Take the start of an element."""
+        self._depth += name == "table"
+        begin = self._starts.get(name)
+        if begin and self._depth == 1:
+            begin(attributes)
+        else:
+            self._text.start(name, attributes)
+
+    def text(self, text: str) -> None:
+        """Take a stretch of text."""
+        self._text.text(text)
+
+    def end(self, name: str) -> None:
+        """Take the end of an element."""
+        end = self._ends.get(name)
+        if end and self._depth == 1:
+            end()
+        else:
+            self._text.end(name)
+        self._depth -= name == "table"
+
+    def finish(self) -> None:
+        """Write what stands in no sheet."""
+        self._end_sheet()
+
+    def _begin_sheet(self, attributes: dict[str, str]) -> None:
+        name = attributes.get("name", "")
+        self._row = 0
+        # A copy of another file, from which formulas take values, is called 'file:///a.ods'#Sheet1.
+        self._sheet = None if name.startswith("'") and "'#" in name else Sheet(name, self._draft)
+
+    def _begin_row(self, attributes: dict[str, str]) -> None:
+        self._row += 1
+        self._column = 0
+        self._n_repeated_rows = span(attributes.get("number-rows-repeated", ""), _MAX_ROWS)
+
+    def _begin_cell(self, attributes: dict[str, str]) -> None:
+        self._n_repeated = span(attributes.get("number-columns-repeated", ""), _MAX_COLUMNS)
+        kind = attributes.get("value-type", "")
+        self._date = attributes.get("date-value", "").replace("T", " ").removesuffix(":00") if kind == "date" else ""
+        self._value = attributes.get(f"{kind}-value", "") or attributes.get("value", "") if kind else ""
+
+    def _end_cell(self) -> None:
+        self._text.flush()
+        shown = " ".join(" ".join(words_of(self._blocks)).split())
+        if text := self._date or shown or self._value:
+            self._cells.append(SheetCell(self._column, text))
+        self._blocks.clear()
+        self._column += self._n_repeated
+
+    def _end_row(self) -> None:
+        if self._sheet:
+            self._sheet.write_row(self._row, self._cells)
+        self._cells.clear()
+        self._row += self._n_repeated_rows - 1
+
+    def _end_sheet(self) -> None:
+        self._text.flush()
+        if self._sheet:
+            for block in self._blocks:
+                write_block(block, self._draft)
+            for text in self._drawn(self._text.objects):
+                self._draft.paragraph(text)
+            for comment in self._comments:
+                self._draft.paragraph(f"> {comment}")
+        self._blocks.clear()
+        self._comments.clear()
+        self._text.objects.clear()
+        self._sheet = None
+
+    def _add(self, block: Block) -> None:
+        self._blocks.append(block)
+
+    def _add_comment(self, comment: str) -> None:
+        self._comments.append(f"{column_name(self._column)}{self._row} {comment}")
+
+
+_MAX_ROWS: Final = 1_048_576
+_MAX_COLUMNS: Final = 16_384

@@ -1,0 +1,50 @@
+"""What Office Open XML packages say about themselves: `docProps/core.xml` and `docProps/app.xml`."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from directory_indexer.extractors.document import Metadata
+from directory_indexer.extractors.packages import Package
+from directory_indexer.extractors.properties import iso_time, listed, one_value, primary_language
+from directory_indexer.extractors.xml_events import read_xml
+from directory_indexer.extractors.xml_values import XmlValues
+
+
+class Properties(NamedTuple):
+    """The title of a package, and what else it says."""
+
+    title: str
+    metadata: Metadata
+
+
+def read_properties(package: Package) -> Properties:
+    """Read the properties of a package; what is damaged or missing is empty."""
+    written = XmlValues()
+    for part in _parts(package):
+        read_xml(package.pieces(part), written)
+    return Properties(
+        written.first("title"),
+        Metadata(
+            authors=listed(written.first("creator")),
+            created=iso_time(written.first("created")),
+            modified=iso_time(written.first("modified")),
+            language=primary_language(written.first("language")),
+            subject=one_value(written.first("subject")),
+            tags=listed(written.first("keywords")),
+            n_pages=_number(written.first("Pages")),
+        ),
+    )
+
+
+def _parts(package: Package) -> list[str]:
+    by_role = {one.role: one.part for one in package.relations().values()}
+    return [by_role.get(role, usual) for role, usual in _PROPERTY_PARTS.items()]
+
+
+def _number(written: str) -> int | None:
+    return int(written) if written.isdecimal() and len(written) < _MAX_DIGITS and int(written) else None
+
+
+_PROPERTY_PARTS: Final = {"core-properties": "docProps/core.xml", "extended-properties": "docProps/app.xml"}
+_MAX_DIGITS: Final = 6

@@ -1,0 +1,120 @@
+"""The records of PowerPoint presentations of before 2007: which there are, and where the newest ones stand.
+
+A file that was saved fast keeps what it had before and puts what changed behind it: each save has a directory that
+says where its objects stand, and names the save before it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final, NamedTuple
+
+from directory_indexer.errors import SkipFileError
+from directory_indexer.files import SkipReason
+
+DOCUMENT: Final = 0x3E8
+TEXT_KIND: Final = 0xF9F
+TEXT_CHARACTERS: Final = 0xFA0
+TEXT_BYTES: Final = 0xFA8
+STRING: Final = 0xFBA
+SLIDE_LIST: Final = 0xFF0
+PERSISTED_SLIDE: Final = 0x3F3
+SLIDE: Final = 0x3EE
+NOTES: Final = 0x3F0
+NOTES_OF: Final = 0x3F1
+COMMENT: Final = 0x2EE0
+
+
+class Record(NamedTuple):
+    """A record: `start` and `end` are those of its content in the stream."""
+
+    kind: int
+    instance: int
+    is_container: bool
+    start: int
+    end: int
+
+
+def records(stream: bytes, start: int, end: int) -> Iterator[Record]:
+    """List the records one after the other between two places; a broken one is the last."""
+    while start + _HEADER.size <= end:
+        flags, kind, n_bytes = _HEADER.unpack_from(stream, start)
+        start += _HEADER.size
+        if start + n_bytes > end:
+            return
+        yield Record(kind, flags >> 4, flags & 0xF == _CONTAINER, start, start + n_bytes)
+        start += n_bytes
+
+
+def all_records(stream: bytes, start: int, end: int, depth: int = 0) -> Iterator[Record]:
+    """List the records at every depth, each container before what it contains."""
+    for record in records(stream, start, end):
+        yield record
+        if (record.is_container or record.kind == _TAGS) and depth < _MOST_DEPTH:
+            yield from all_records(stream, record.start, record.end, depth + 1)
+
+
+def objects(stream: bytes, current_user: bytes) -> tuple[int, dict[int, Record]]:
+    """Give the number of the document, and the newest state of each object by its number; none where none is known.
+
+    Raises:
+        SkipFileError: the presentation needs a password.
+    """
+    if len(current_user) < _USER.size:
+        return 0, {}
+    token, at = _USER.unpack_from(current_user)
+    if token == _ENCRYPTED:
+        raise SkipFileError(SkipReason.ENCRYPTED, "needs a password")
+    document, places = 0, dict[int, int]()
+    n_left = len(stream) // 4  # Directories that overlap could have more places than the file has numbers.
+    for directory, number in _saves(stream, at):
+        document = document or number
+        for one, place in islice(_places(stream, directory), n_left):
+            places.setdefault(one, place)
+            n_left -= 1
+    found = ((number, _at(stream, place)) for number, place in places.items())
+    return document, {number: record for number, record in found if record}
+
+
+def _saves(stream: bytes, at: int) -> Iterator[tuple[int, int]]:
+    """Give where the directory of each save is and the number of its document, the newest save first."""
+    seen: set[int] = set()
+    while at not in seen and (edit := _at(stream, at)) and edit.kind == _EDIT:
+        seen.add(at)
+        if edit.end - edit.start < _EDIT_FIELDS.size:
+            return
+        at, directory, number = _EDIT_FIELDS.unpack_from(stream, edit.start)
+        yield directory, number
+
+
+def _places(stream: bytes, at: int) -> Iterator[tuple[int, int]]:
+    directory = _at(stream, at)
+    if directory is None or directory.kind != _DIRECTORY:
+        return
+    place = directory.start
+    while place + 4 <= directory.end:
+        [described] = struct.unpack_from("<I", stream, place)
+        first, n_places = described & 0xFFFFF, described >> 20
+        place += 4
+        n_places = min(n_places, (directory.end - place) // 4)
+        yield from enumerate(struct.unpack_from(f"<{n_places}I", stream, place), first)
+        place += 4 * n_places
+
+
+def _at(stream: bytes, place: int) -> Record | None:
+    return next(records(stream, place, len(stream)), None)
+
+
+_HEADER: Final = struct.Struct("<HHI")
+_USER: Final = struct.Struct("<12xII")
+_EDIT_FIELDS: Final = struct.Struct("<8xIII")
+_EDIT: Final = 0xFF5
+_DIRECTORY: Final = 0x1772
+_CONTAINER: Final = 0xF
+_ENCRYPTED: Final = 0xF3D1C4DF
+_TAGS: Final = 0x138B
+"""What later versions have added, comments among it."""
+
+_MOST_DEPTH: Final = 32

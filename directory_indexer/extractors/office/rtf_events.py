@@ -1,0 +1,266 @@
+"""Rich text (RTF) as events: text in Unicode, destinations, and the control words between, in bounded memory.
+
+What nobody asks for is skipped as fast as its braces are found: pictures are megabytes of digits.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Protocol
+
+from directory_indexer.errors import ExtractionError
+from directory_indexer.extractors.office.rtf_encodings import Fonts
+
+MAX_DEPTH: Final = 500
+"""So deep may groups nest; word processors reach 40."""
+
+
+class RtfHandler(Protocol):
+    """What is told of rich text, in its order."""
+
+    def begin(self, destination: str) -> None:
+        """Take the start of a destination that is wanted; what comes until its end lies in it."""
+
+    def end(self, destination: str) -> None:
+        """Take the end of a destination."""
+
+    def text(self, text: str) -> None:
+        """Take a stretch of text that is neither hidden nor deleted."""
+
+    def control(self, word: str, number: int | None) -> None:
+        """Take a control word that is neither a character nor a destination."""
+
+
+def read_rtf(content: bytes, handler: RtfHandler, wanted: frozenset[str]) -> ExtractionError | None:
+    """Tell a handler what rich text holds, with the destinations that are wanted; what is wrong with it comes back.
+
+    Other destinations are left out if they hold no text of the document, and if they are marked as ones that a reader
+    may leave out. Text that is hidden or deleted is left out, too.
+    """
+    return _Reading(content, handler, wanted).run()
+
+
+class _Group:
+    """What holds until the end of a group, and what began in it."""
+
+    __slots__ = ("begun", "encoding", "is_left_out", "n_fallbacks")
+
+    def __init__(self, outer: _Group | None = None) -> None:
+        self.encoding: str = outer.encoding if outer else ""
+        self.n_fallbacks: int = outer.n_fallbacks if outer else 1
+        """How many characters stand for a Unicode one, for programs that know none."""
+
+        self.is_left_out: frozenset[str] = outer.is_left_out if outer else frozenset()
+        """Why text is left out: the words that are in force."""
+
+        self.begun: tuple[str, ...] = ()
+
+
+class _Reading:
+    def __init__(self, content: bytes, handler: RtfHandler, wanted: frozenset[str]) -> None:
+        self._content = content
+        self._handler = handler
+        self._wanted = wanted
+        self._groups: list[_Group] = [_Group()]
+        self._fonts = Fonts()
+        self._position = self._group_start = int(content.startswith(b"{"))
+        self._raw = bytearray()
+        """Bytes of text that are not decoded yet: a character may be written as two escapes."""
+
+        self._high_surrogate = 0
+        self._n_to_skip = 0
+        self._is_starred = False
+
+    def run(self) -> ExtractionError | None:
+        size = len(self._content)
+        problem = None
+        while self._position < size and self._groups:
+            token = _TOKEN.match(self._content, self._position)
+            if not token:
+                break
+            self._position = token.end()
+            if token[3] == b"{" and len(self._groups) > MAX_DEPTH:
+                problem = ExtractionError(f"its groups are nested more than {MAX_DEPTH} levels deep")
+                break
+            self._take(token)
+        while self._groups:
+            self._end_group()
+        return problem
+
+    def _take(self, token: re.Match[bytes]) -> None:
+        kind = token.lastindex
+        if kind == _TEXT:
+            text = token[_TEXT]
+            self._raw += text[self._n_to_skip :]
+            self._n_to_skip = max(0, self._n_to_skip - len(text))
+        elif kind == _BYTE:
+            self._take_byte(int(token[_BYTE], 16))
+        elif kind == _BRACE:
+            self._n_to_skip = 0
+            if token[_BRACE] == b"{":
+                self._begin_group()
+            else:
+                self._end_group()
+        elif kind == _SYMBOL:
+            self._take_symbol(token[_SYMBOL])
+        elif kind:
+            number = token[_NUMBER]
+            self._take_word(token[_WORD].decode("ascii"), int(number) if number else None)
+
+    def _take_byte(self, byte: int) -> None:
+        if self._n_to_skip:
+            self._n_to_skip -= 1
+        else:
+            self._raw.append(byte)
+
+    def _take_symbol(self, symbol: bytes) -> None:
+        if symbol == b"*":
+            self._is_starred = self._position - len("\\*") == self._group_start
+        elif symbol in b"\r\n":
+            self._take_word("par", None)
+        elif self._n_to_skip:
+            self._n_to_skip -= 1
+        elif symbol in _SYMBOLS:
+            self._raw += _SYMBOLS[symbol]
+
+    def _begin_group(self) -> None:
+        self._write_raw()
+        self._is_starred = False
+        self._group_start = self._position
+        self._groups.append(_Group(self._groups[-1]))
+
+    def _end_group(self) -> None:
+        self._write_raw()
+        for destination in reversed(self._groups.pop().begun):
+            if destination == _FONTS:
+                self._fonts.is_open = False
+            else:
+                self._handler.end(destination)
+
+    def _take_word(self, word: str, number: int | None) -> None:
+        if word == "u":
+            self._take_unicode(number or 0)
+            return
+        if self._n_to_skip and word != "bin":
+            self._n_to_skip -= 1
+            return
+        self._write_raw()
+        group, is_starred = self._groups[-1], self._is_starred
+        self._is_starred = False
+        if word in _LEAVING_OUT:
+            left_out = {word} if number != 0 else set()
+            group.is_left_out = group.is_left_out - {word} | left_out
+        elif word in self._wanted or word == _FONTS:
+            self._begin_destination(word)
+        elif word in _SKIPPED or (is_starred and word not in _TRANSPARENT):
+            self._skip_group()
+        elif character := _CHARACTERS.get(word):
+            self._write(character)
+        else:
+            self._set(group, word, number)
+
+    def _set(self, group: _Group, word: str, number: int | None) -> None:
+        if word == "uc":
+            self._groups[-1].n_fallbacks = min(max(number or 0, 0), _MAX_FALLBACKS)
+        elif word == "bin":
+            self._position += max(number or 0, 0)
+        elif word == "ud":
+            group.is_left_out -= {"upr"}
+        elif word == "plain":
+            group.is_left_out -= {"v", "deleted"}
+            group.encoding = ""
+        elif self._fonts.is_open:
+            self._fonts.define(word, number)
+        elif word == "f":
+            group.encoding = self._fonts.encoding(number)
+        elif not self._fonts.set_default(word, number) and (word not in _BREAKS or not group.is_left_out):
+            self._handler.control(word, number)
+
+    def _begin_destination(self, word: str) -> None:
+        self._groups[-1].begun += (word,)
+        if word == _FONTS:
+            self._fonts.is_open = True
+        else:
+            self._handler.begin(word)
+
+    def _skip_group(self) -> None:
+        """Go to the brace that ends the group."""
+        depth = 1
+        while depth and (found := _BRACES.search(self._content, self._position)):
+            self._position = found.end()
+            if found[1]:
+                self._position += int(found[1])
+            elif found[0] in _DEPTHS:
+                depth += _DEPTHS[found[0]]
+        if depth:
+            self._position = len(self._content)
+        else:
+            self._end_group()
+
+    def _take_unicode(self, code: int) -> None:
+        """Take a character as a number of 16 bits with a sign; what does not fit into them is two."""
+        self._write_raw()
+        code %= _UTF16
+        self._n_to_skip = self._groups[-1].n_fallbacks
+        if _HIGH <= code < _LOW:
+            self._high_surrogate = code
+        elif _LOW <= code < _PRIVATE:
+            if self._high_surrogate:
+                self._write(chr(_UTF16 + (self._high_surrogate - _HIGH) * 1024 + code - _LOW))
+            self._high_surrogate = 0
+        else:
+            self._write(chr(code))
+
+    def _write_raw(self) -> None:
+        if self._raw:
+            encoding = self._groups[-1].encoding or self._fonts.default_encoding
+            self._write(self._raw.decode(encoding, "replace"))
+            self._raw.clear()
+
+    def _write(self, text: str) -> None:
+        if not self._groups[-1].is_left_out and not self._fonts.is_open:
+            self._handler.text(text)
+
+
+_TEXT, _BYTE, _BRACE, _SYMBOL, _WORD, _NUMBER = range(1, 7)
+_TOKEN: Final = re.compile(
+    rb"([^\\{}\r\n]+)|\\'([0-9a-fA-F]{2})|([{}])|\\([^a-zA-Z'])|\\([a-zA-Z]{1,40})(-?\d{1,9})? ?|[\r\n]+|\\'?",
+    re.DOTALL,
+)
+_BRACES: Final = re.compile(rb"[{}]|\\bin(\d{1,9}) ?|\\[\\{}]")
+_DEPTHS: Final = {b"{": 1, b"}": -1}
+_UTF16: Final = 0x1_0000
+_HIGH: Final = 0xD800
+_LOW: Final = 0xDC00
+_PRIVATE: Final = 0xE000
+_MAX_FALLBACKS: Final = 16
+_FONTS: Final = "fonttbl"
+_LEAVING_OUT: Final = frozenset({"v", "deleted", "upr"})
+"""Hidden, deleted, and what stands for Unicode where programs know none."""
+
+_BREAKS: Final = frozenset({"par", "sect", "page", "column"})
+_TRANSPARENT: Final = frozenset({"shpinst", "do", "ud"})
+_SKIPPED: Final = frozenset(
+    "annotation atnauthor atndate atnicn atnid atnparent atnref atrfend atrfstart author buptim category colortbl "
+    "comment company creatim doccomm dptxbxtext filetbl fldinst footer footerf footerl footerr footnote ftncn "
+    "ftnsep ftnsepc aftncn aftnsep aftnsepc header headerf headerl headerr info keywords leveltext levelnumbers "
+    "listname listtable listoverridetable listtext manager nesttableprops nonesttables nonshppict objdata objname "
+    "objclass operator panose pict pntext pntxta pntxtb printim revtbl revtim rxe shprslt shptxt shppict sn sp "
+    "stylesheet subject sv tc tcn title txe xe".split()
+)
+_SYMBOLS: Final = {b"\\": b"\\", b"{": b"{", b"}": b"}", b"~": b" ", b"_": b"-", b"\t": b"\t"}
+_CHARACTERS: Final = {
+    "tab": "\t",
+    "line": "\n",
+    "lbr": "\n",
+    "emdash": "\u2014",
+    "endash": "\u2013",
+    "bullet": "\u2022",
+    "lquote": "\u2018",
+    "rquote": "\u2019",
+    "ldblquote": "\u201c",
+    "rdblquote": "\u201d",
+    "emspace": " ",
+    "enspace": " ",
+    "qmspace": " ",
+}

@@ -1,0 +1,171 @@
+"""Which office format a file has, by its beginning: what stands first in a ZIP or OLE file, or in rich text.
+
+What a package says of its parts comes before their names, and both come before the name of the file, which is only
+asked where the first kilobytes say no more than that it is a package.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+
+def is_docx(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - this and the others have the signature of `Format.sniff`
+    """Tell whether a file is a Word document."""
+    return _is_package("docx", head, is_named=is_named)
+
+
+def is_pptx(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
+    """Tell whether a file is a PowerPoint presentation."""
+    return _is_package("pptx", head, is_named=is_named)
+
+
+def is_xlsx(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
+    """Tell whether a file is an Excel workbook."""
+    return _is_package("xlsx", head, is_named=is_named)
+
+
+def is_xlsb(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
+    """Tell whether a file is a binary Excel workbook."""
+    return _is_package("xlsb", head, is_named=is_named)
+
+
+def is_vsdx(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
+    """Tell whether a file is a Visio drawing."""
+    return _is_package("vsdx", head, is_named=is_named)
+
+
+def is_odt(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
+    """Tell whether a file is an OpenDocument text."""
+    return _is_package("odt", head, is_named=is_named) or (is_named and _is_flat(head))
+
+
+def is_ods(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
+    """Tell whether a file is an OpenDocument spreadsheet."""
+    return _is_package("ods", head, is_named=is_named) or (is_named and _is_flat(head))
+
+
+def is_odp(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
+    """Tell whether a file is an OpenDocument presentation."""
+    return _is_package("odp", head, is_named=is_named) or (is_named and _is_flat(head))
+
+
+def is_odg(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
+    """Tell whether a file is an OpenDocument drawing."""
+    return _is_package("odg", head, is_named=is_named) or (is_named and _is_flat(head))
+
+
+def is_doc(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
+    """Tell whether a file may be a Word document of before 2007."""
+    return head.startswith(_OLE) and is_named
+
+
+def is_ppt(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
+    """Tell whether a file may be a PowerPoint presentation of before 2007."""
+    return head.startswith(_OLE) and is_named
+
+
+def is_ole(head: bytes, _: bool) -> bool:  # noqa: FBT001
+    """Tell whether a file is one of many kinds, which its first kilobytes do not tell, and its reader finds out."""
+    return head.startswith(_OLE)
+
+
+def _is_package(kind: str, head: bytes, *, is_named: bool) -> bool:
+    found = _package_kind(head)
+    return found == kind or (is_named and found == _UNCLEAR)
+
+
+def _is_flat(head: bytes) -> bool:
+    """Tell whether a file is OpenDocument in one XML file, which may be written in UTF-16."""
+    return _FLAT.search(head.replace(b"\0", b"")) is not None
+
+
+@lru_cache(maxsize=1)
+def _package_kind(head: bytes) -> str:
+    """Name the format of a package; "" for other files, and `_UNCLEAR` where its beginning could be of any."""
+    if not head.startswith(_ZIP):
+        return ""
+    if media_type := _OPEN_DOCUMENT.match(head, _FIRST_NAME):
+        return _OPEN_DOCUMENT_KINDS.get(media_type[1], "")
+    if found := _MAIN_PART.search(_first_part(head)):
+        return _MAIN_PART_KINDS[found[0]]
+    names = list(_part_names(head))
+    if any(name.endswith(b".bin") for name in names if name.startswith(b"xl/wor")):
+        return "xlsb"
+    folders = (kind for name in names for folder, kind in _FOLDER_KINDS.items() if name.startswith(folder))
+    return next(folders, _UNCLEAR if any(name.startswith(_PACKAGE_PARTS) for name in names) else "")
+
+
+def _part_names(head: bytes) -> Iterator[bytes]:
+    """Name the parts at the beginning, and none of a package that lies in this one as it is."""
+    at = 0
+    while at >= 0 and at + _PART.size <= len(head):
+        flags, n_packed, n_name, n_extra = _PART.unpack_from(head, at)
+        name_at = at + _PART.size
+        yield head[name_at : name_at + n_name].replace(b"\\", b"/")
+        end = name_at + n_name + n_extra
+        at = head.find(_ZIP, end if flags & _IS_STREAMED else end + n_packed)
+
+
+def _first_part(head: bytes) -> bytes:
+    """Unpack the list of what the parts of a package are, which most programs write first."""
+    found = _CONTENT_TYPES.match(head)
+    if not found:
+        return b""
+    start = found.end() + int.from_bytes(found[1], "little")
+    try:
+        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(head[start:], _MAX_LIST)
+    except zlib.error:
+        return b""
+
+
+_ZIP: Final = b"PK\3\4"
+_OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_FIRST_NAME: Final = 30
+_MAX_LIST: Final = 100_000
+_UNCLEAR: Final = "?"
+_OPEN_DOCUMENT: Final = re.compile(rb"mimetypeapplication/vnd\.oasis\.opendocument\.([a-z]+)")
+_OPEN_DOCUMENT_KINDS: Final = {b"text": "odt", b"spreadsheet": "ods", b"presentation": "odp", b"graphics": "odg"}
+_FLAT: Final = re.compile(rb"<(?:\w{1,40}:)?document\s[^<>]{0,8000}opendocument")
+_CONTENT_TYPES: Final = re.compile(rb"PK\x03\x04.{24}(..)\[Content_Types\]\.xml", re.DOTALL)
+_PART: Final = struct.Struct("<6xH10xI4xHH")
+"""How a part begins: its flags, and how long it is, its name and what is added to that."""
+
+_IS_STREAMED: Final = 8
+"""Its length was not known yet when its beginning was written."""
+
+_MAIN_PART_KINDS: Final = {
+    b"wordprocessingml.document.main": "docx",
+    b"wordprocessingml.template.main": "docx",
+    b"ms-word.document.macroEnabled.main": "docx",
+    b"ms-word.template.macroEnabledTemplate.main": "docx",
+    b"presentationml.presentation.main": "pptx",
+    b"presentationml.template.main": "pptx",
+    b"presentationml.slideshow.main": "pptx",
+    b"ms-powerpoint.presentation.macroEnabled.main": "pptx",
+    b"ms-powerpoint.slideshow.macroEnabled.main": "pptx",
+    b"ms-powerpoint.template.macroEnabled.main": "pptx",
+    b"spreadsheetml.sheet.main": "xlsx",
+    b"spreadsheetml.template.main": "xlsx",
+    b"ms-excel.sheet.macroEnabled.main": "xlsx",
+    b"ms-excel.template.macroEnabled.main": "xlsx",
+    b"ms-excel.addin.macroEnabled.main": "xlsx",
+    b"ms-excel.sheet.binary.macroEnabled.main": "xlsb",
+    b"ms-visio.drawing": "vsdx",
+    b"ms-visio.stencil": "vsdx",
+    b"ms-visio.template": "vsdx",
+}
+_MAIN_PART: Final = re.compile(b"|".join(re.escape(one) for one in _MAIN_PART_KINDS))
+_FOLDER_KINDS: Final = {b"word/": "docx", b"ppt/": "pptx", b"xl/": "xlsx", b"visio/": "vsdx"}
+_PACKAGE_PARTS: Final = (
+    b"[Content_Types].xml",
+    b"_rels/.rels",
+    b"docProps/",
+    b"META-INF/manifest.xml",
+    b"content.xml",
+    b"mimetype",
+)

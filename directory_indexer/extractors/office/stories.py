@@ -1,0 +1,212 @@
+"""The text of a document as a tree of blocks: paragraphs, and tables whose cells hold blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TypeAlias
+
+from directory_indexer.extractors.draft import Draft
+from directory_indexer.extractors.tables import Cell, table_lines
+
+
+class Paragraph(NamedTuple):
+    """A paragraph; `level` is that of a heading, 0 for none, and `mark` stands before an item of a list."""
+
+    text: str
+    level: int = 0
+    mark: str = ""
+
+
+class TableCell:
+    """A cell with what lies in it."""
+
+    def __init__(self, n_columns: int = 1, n_rows: int = 1) -> None:
+        self.blocks: list[Block] = []
+        self.n_columns = n_columns
+        self.n_rows = n_rows
+        self.is_continued = False
+        """Whether it is only the place into which a cell above reaches."""
+
+
+class Table:
+    """A table, row by row."""
+
+    def __init__(self) -> None:
+        self.rows: list[list[TableCell]] = []
+
+
+Block: TypeAlias = Paragraph | Table
+
+
+def write_block(block: Block, draft: Draft) -> None:
+    """Write a block into a document; a table of one column is a frame around its text."""
+    if isinstance(block, Paragraph):
+        _write_paragraph(block, draft)
+    elif all(len(row) <= 1 for row in block.rows):
+        for inner in (inner for row in block.rows for cell in row for inner in cell.blocks):
+            write_block(inner, draft)
+    else:
+        draft.rows(table_lines([_cell(cell) for cell in row] for row in block.rows))
+
+
+def _write_paragraph(paragraph: Paragraph, draft: Draft) -> None:
+    if paragraph.level:
+        draft.heading(paragraph.level, f"{paragraph.mark} {paragraph.text}" if paragraph.text.strip() else "")
+    elif paragraph.mark:
+        draft.item(paragraph.mark, paragraph.text)
+    else:
+        draft.paragraph(paragraph.text)
+
+
+def _cell(cell: TableCell) -> Cell:
+    return Cell(" ".join(words_of(cell.blocks)), cell.n_columns, cell.n_rows)
+
+
+def words_of(blocks: Iterable[Block]) -> Iterator[str]:
+    """Give what lies in blocks paragraph by paragraph, however deep in tables."""
+    for block in blocks:
+        if isinstance(block, Paragraph):
+            yield f"{block.mark} {block.text}" if block.mark else block.text
+        else:
+            yield from (word for row in block.rows for cell in row for word in words_of(cell.blocks))
+
+
+def join_continued_cells(table: Table) -> None:
+    """Have cells that reach down say so, in place of the cells that say that they continue those above."""
+    above: dict[int, TableCell] = {}
+    for index, row in enumerate(table.rows):
+        here: dict[int, TableCell] = {}
+        begun: list[TableCell] = []
+        column = 0
+        for cell in row:
+            reaching = above.get(column) if cell.is_continued else None
+            if reaching:
+                reaching.n_rows += 1
+            else:
+                begun.append(cell)
+            here[column] = reaching or cell
+            column += cell.n_columns
+        table.rows[index] = begun
+        above = here
+
+
+class Story:
+    """Takes text as it comes, and hands on each block that is complete.
+
+    Blocks may lie in the cells of a table, and beside a paragraph, as text boxes do: those come after it. Notes come
+    after the whole table or paragraph that has their mark. What is closed without having been opened is ignored.
+    """
+
+    def __init__(self, hand_on: Callable[[Block], None]) -> None:
+        self._hand_on = hand_on
+        self._paragraphs: list[_OpenParagraph] = []
+        self._collected: list[list[Block]] = []
+        self._notes: list[str] = []
+        self.tables = OpenTables(self._collected, self._take)
+
+    @property
+    def is_in_paragraph(self) -> bool:
+        """Tell whether text that is written now has a paragraph."""
+        return bool(self._paragraphs)
+
+    def begin_paragraph(self) -> None:
+        """Begin a paragraph."""
+        self._paragraphs.append(_OpenParagraph())
+
+    def write(self, text: str) -> None:
+        """Write into the innermost open paragraph."""
+        if self._paragraphs:
+            self._paragraphs[-1].parts.append(text)
+
+    def end_paragraph(self, level: int = 0, mark: str = "") -> None:
+        """End the innermost paragraph, which turned out to be a heading, an item, or neither."""
+        if self._paragraphs:
+            paragraph = self._paragraphs.pop()
+            self._take([Paragraph("".join(paragraph.parts), level, mark), *paragraph.beside])
+
+    def begin_aside(self) -> None:
+        """Begin what stands beside the open paragraph."""
+        self._collected.append([])
+
+    def end_aside(self) -> None:
+        """End what stands beside a paragraph."""
+        if self._collected:
+            self.place(self._collected.pop())
+
+    def place(self, blocks: Iterable[Block]) -> None:
+        """Put blocks beside the open paragraph, or behind the last one."""
+        if self._paragraphs:
+            self._paragraphs[-1].beside += blocks
+        else:
+            self._take(blocks)
+
+    def note(self, text: str) -> None:
+        """Add a note, or a comment, to what is open now."""
+        self._notes.append(text)
+
+    def flush(self) -> None:
+        """Hand on the notes that are left."""
+        self._take([])
+
+    def _take(self, blocks: Iterable[Block]) -> None:
+        if self._collected:
+            self._collected[-1].extend(blocks)
+            return
+        for block in blocks:
+            self._hand_on(block)
+        if not self._paragraphs:
+            for note in self._notes:
+                self._hand_on(Paragraph(note))
+            self._notes.clear()
+
+
+class OpenTables:
+    """The open tables of a story, the innermost last; `collected` are the blocks of what is open around the text."""
+
+    def __init__(self, collected: list[list[Block]], take: Callable[[Iterable[Block]], None]) -> None:
+        self._collected = collected
+        self._take = take
+        self._tables: list[Table] = []
+
+    @property
+    def innermost(self) -> Table | None:
+        """The innermost table."""
+        return self._tables[-1] if self._tables else None
+
+    @property
+    def cell(self) -> TableCell | None:
+        """The last cell of the innermost table."""
+        rows = self._tables[-1].rows if self._tables else ()
+        return rows[-1][-1] if rows and rows[-1] else None
+
+    def begin(self) -> None:
+        """Begin a table."""
+        self._tables.append(Table())
+
+    def begin_row(self) -> None:
+        """Begin a row of the innermost table."""
+        if self._tables:
+            self._tables[-1].rows.append([])
+
+    def begin_cell(self, n_columns: int = 1, n_rows: int = 1) -> None:
+        """Begin a cell of the innermost row; what comes until its end lies in it."""
+        cell = TableCell(n_columns, n_rows)
+        if self._tables and self._tables[-1].rows:
+            self._tables[-1].rows[-1].append(cell)
+        self._collected.append(cell.blocks)
+
+    def end_cell(self) -> None:
+        """End the innermost cell."""
+        if self._collected:
+            self._collected.pop()
+
+    def end(self) -> None:
+        """End the innermost table."""
+        if self._tables:
+            self._take([self._tables.pop()])
+
+
+class _OpenParagraph:
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.beside: list[Block] = []

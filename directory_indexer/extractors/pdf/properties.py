@@ -1,0 +1,43 @@
+"""What a PDF says about itself: in its dictionary of information, and in XMP, which newer programs write beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from directory_indexer.extractors.document import Metadata
+from directory_indexer.extractors.properties import iso_time, listed, one_value, primary_language
+from directory_indexer.extractors.xmp import read_xmp
+
+
+def metadata_of(said: Mapping[str, str], xmp: str, *, language: str, n_pages: int) -> Metadata:
+    """Put together what both say; where they differ, the dictionary, which more programs keep up to date."""
+    packet = read_xmp(xmp).metadata
+    return Metadata(
+        authors=listed(said.get("author", "")) or packet.authors,
+        created=_time(said.get("creationDate", "")) or packet.created,
+        modified=_time(said.get("modDate", "")) or packet.modified,
+        language=primary_language(language) or packet.language,
+        subject=one_value(said.get("subject", "")) or packet.subject,
+        tags=listed(said.get("keywords", "")) or packet.tags,
+        n_pages=n_pages or None,
+    )
+
+
+def _time(written: str) -> str:
+    """Read a date of PDF: `D:20240301120000+01'00'`, of which all but the year may be missing."""
+    found = _DATE.match(written)
+    if not found:
+        return iso_time(written)
+    year, month, day, hour, minute, second, sign, zone_hour, zone_minute = found.groups()
+    date = "-".join(filter(None, (year, month, day)))
+    if not hour:
+        return iso_time(date)
+    zone = "Z" if sign in ("Z", "z") else f"{sign}{zone_hour}:{zone_minute or '00'}" if sign and zone_hour else ""
+    return iso_time(f"{date}T{hour}:{minute or '00'}:{second or '00'}{zone}") or iso_time(date)
+
+
+_DATE: Final = re.compile(
+    r"D:(\d{4})(?:(\d\d)(?:(\d\d)(?:(\d\d)(?:(\d\d)(?:(\d\d))?)?)?)?)?(?:([Zz+-])(?:(\d\d)'?(?:(\d\d)'?)?)?)?"
+)

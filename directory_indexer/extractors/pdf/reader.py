@@ -1,0 +1,264 @@
+"""Reads PDF files: what MuPDF finds on their pages, made into one document.
+
+Nothing in a file is trusted: what it may cost is bounded, what is damaged is left out, and MuPDF never prints.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, BinaryIO
+
+from directory_indexer.errors import ExtractionError, SkipFileError
+from directory_indexer.extractors.budget import Budget
+from directory_indexer.extractors.document import Document, Metadata
+from directory_indexer.extractors.members import Contents, Member, read_whole
+from directory_indexer.extractors.pdf.characters import clean
+from directory_indexer.extractors.pdf.documents import document_of
+from directory_indexer.extractors.pdf.headings import OutlineEntry
+from directory_indexer.extractors.pdf.opening import DAMAGE, LOCK, mupdf, opened, pymupdf
+from directory_indexer.extractors.pdf.pages import Page, Row
+from directory_indexer.extractors.pdf.properties import metadata_of
+from directory_indexer.extractors.pdf.recognised import rows_of
+from directory_indexer.extractors.pdf.tables import whole_rows
+from directory_indexer.extractors.pdf.verdicts import Letters, Verdict, key_of, verdict_of
+from directory_indexer.files import SkipReason
+from directory_indexer.scans import RecognisedPages, Recognition, scan_of
+
+MAX_PAGES = 20_000
+MAX_CHARS = 64_000_000
+"""What a document may have; one that has more is skipped as too large."""
+
+_MAX_OUTLINE = 20_000
+_TENTHS = 10.0
+_SAME_BASELINE = 5
+_FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
+_FONT_NAME = re.compile(r'(?<="font":\{"name":").+?(?=","family":)')
+_BOLD = re.compile(r"bold|black|heavy|demi|CMBX|SFBX", re.IGNORECASE)
+_MAX_TITLE = 160
+_MESSAGE_CHARS = 150
+_ERROR_CODE = re.compile(r"code=\d+: ")
+
+
+def open_pdf(file: BinaryIO, kind: str, budget: Budget) -> Contents:
+    """Read a PDF, and what is attached to it.
+
+    Raises:
+        SkipFileError: as of `extract_pdf`.
+        ExtractionError: as of `extract_pdf`.
+    """
+    content = read_whole(file)
+    return Contents(extract_pdf(content, kind, budget), _attachments(content, budget))
+
+
+def extract_pdf(content: bytes, kind: str = "pdf", budget: Budget | None = None) -> Document:
+    """Read a PDF as one text with a section for each page and heading.
+
+    Of pages that are pictures there is the text that OCR has found before; others wait as `scans` of the document.
+
+    Raises:
+        SkipFileError: it needs a password, has no text, or has more pages or text than is read.
+        ExtractionError: it is too damaged to be read.
+    """
+    with LOCK:
+        try:
+            pages, outline, title, metadata = _read(content, (budget or Budget()).recognised)
+        except DAMAGE as error:
+            reason = _ERROR_CODE.sub("", str(error.__cause__ or error))
+            raise ExtractionError(f"damaged PDF: {reason[:_MESSAGE_CHARS]}") from error
+        finally:
+            pymupdf.TOOLS.store_shrink(100)
+    scans = tuple(page.scan for page in pages if page.scan)
+    return document_of(pages, kind, outline=outline, title=title)._replace(metadata=metadata, scans=scans)
+
+
+def _read(content: bytes, recognised: RecognisedPages) -> tuple[list[Page], list[OutlineEntry], str, Metadata]:
+    with opened(content) as pdf:
+        if pdf.needs_pass:
+            raise SkipFileError(SkipReason.ENCRYPTED, "needs a password")
+        if pdf.page_count > MAX_PAGES:
+            raise SkipFileError(SkipReason.TOO_LARGE, f"{pdf.page_count} pages, more than {MAX_PAGES}")
+        pages = list(_bounded(_pages(pdf, recognised)))
+        if not any(page.scan or _has_letters(page) for page in pages):
+            raise _no_text(pdf)
+        said = {name: clean(value) for name, value in (pdf.metadata or {}).items() if value}
+        metadata = metadata_of(said, _xmp(pdf), language=_language(pdf), n_pages=pdf.page_count)
+        return pages, _outline(pdf), said.get("title", ""), metadata
+
+
+def _attachments(content: bytes, budget: Budget) -> Iterator[Member]:
+    """Give what is attached one after the other; between two of them other PDFs may be read."""
+    with LOCK:
+        pdf = opened(content)
+        n_attachments = pdf.embfile_count()
+    try:
+        for index in range(n_attachments):
+            budget.take_member()
+            with LOCK:
+                member = _attachment(pdf, index, budget)
+            yield member
+    finally:
+        with LOCK:
+            pdf.close()
+
+
+def _attachment(pdf: pymupdf.Document, index: int, budget: Budget) -> Member:
+    name = ""
+    try:
+        information = pdf.embfile_info(index)
+        name = clean(information.get("ufilename") or information.get("filename") or information.get("name") or "")
+        content = bytes(pdf.embfile_get(index))
+        pieces = budget.counted([content], packed_bytes=len(content))
+        return Member(name or f"attachment {index + 1}", b"".join(pieces))
+    except SkipFileError as error:
+        if budget.is_spent:
+            raise
+        return Member(name or f"attachment {index + 1}", problem=error)
+    except DAMAGE as error:
+        problem = ExtractionError(f"is damaged in the PDF ({type(error).__name__})")
+        return Member(name or f"attachment {index + 1}", problem=problem)
+
+
+def _has_letters(page: Page) -> bool:
+    return any(character.isalnum() for row in page.rows for character in row.text)
+
+
+def _no_text(pdf: pymupdf.Document) -> ExtractionError:
+    if pdf.is_repaired:
+        return ExtractionError("damaged PDF: no text can be recovered")
+    return SkipFileError(SkipReason.NO_TEXT, f"no text layer; {pdf.page_count} pages")
+
+
+def _pages(pdf: pymupdf.Document, recognised: RecognisedPages) -> Iterator[Page]:
+    """Read every page that can be read."""
+    error: Exception | None = None
+    n_read = 0
+    for index in range(pdf.page_count):
+        try:
+            page = pdf.load_page(index)
+            blocks = _blocks(page)
+        except DAMAGE as damage:
+            error = damage
+            continue
+        n_read += 1
+        yield _page(page, blocks, recognised)
+    if error and not n_read:
+        raise error
+
+
+def _page(page: pymupdf.Page, blocks: Sequence[dict[str, Any]], recognised: RecognisedPages) -> Page:
+    rows = list(_rows(blocks))
+    width, height = int(page.rect.width * _TENTHS), int(page.rect.height * _TENTHS)
+    letters = Letters.of("".join(line["text"] for block in blocks for line in block.get("lines", ())))
+    try:
+        verdict = verdict_of(page, letters, rows)
+        key = None if verdict is Verdict.TEXT else key_of(page)
+    except DAMAGE:  # its text is there all the same
+        key = None
+    if key is None:
+        return Page(page.number + 1, height, whole_rows(rows))
+    found = recognised.get(key)
+    if isinstance(found, Recognition):
+        rows = [] if verdict is Verdict.UNREADABLE else rows
+        rows += rows_of(found, width=width, height=height, beside=rows)
+    return Page(page.number + 1, height, whole_rows(rows), scan_of(page.number + 1, key, found))
+
+
+def _bounded(pages: Iterable[Page]) -> Iterator[Page]:
+    n_chars = 0
+    for page in pages:
+        n_chars += sum(len(row.text) for row in page.rows)
+        if n_chars > MAX_CHARS:
+            raise SkipFileError(SkipReason.TOO_LARGE, f"more than {MAX_CHARS // 1_000_000} million characters of text")
+        yield page
+
+
+def _blocks(page: pymupdf.Page) -> list[dict[str, Any]]:
+    # MuPDF writes this JSON at a fifth of the time that PyMuPDF takes to build the same as dictionaries.
+    buffer = mupdf.fz_new_buffer(1 << 14)
+    output = mupdf.FzOutput(buffer)
+    mupdf.fz_print_stext_page_as_json(output, page.get_textpage(flags=_FLAGS).this, _TENTHS)
+    mupdf.fz_close_output(output)
+    return _blocks_in(buffer.fz_buffer_extract().decode("utf-8", "replace"))
+
+
+def _blocks_in(written: str) -> list[dict[str, Any]]:
+    try:
+        blocks: list[dict[str, Any]] = json.loads(written, strict=False)["blocks"]
+    except ValueError:
+        # MuPDF writes the names of fonts as they are, quotes and backslashes included.
+        return _blocks_in(_FONT_NAME.sub("", written)) if _FONT_NAME.search(written) else []
+    return blocks
+
+
+def _rows(blocks: Iterable[dict[str, Any]]) -> Iterator[Row]:
+    for index, block in enumerate(blocks):
+        row: Row | None = None
+        baseline = 0
+        for line in block.get("lines", ()):
+            part = _row(line, index)
+            if row and part.text and abs(line["y"] - baseline) <= _SAME_BASELINE:
+                row = _joined(row, part)
+            elif part.text:
+                if row:
+                    yield row
+                row, baseline = part, line["y"]
+        if row:
+            yield row
+
+
+def _row(line: dict[str, Any], block: int) -> Row:
+    box, font = line["bbox"], line["font"]
+    return Row(
+        text=clean(line["text"]),
+        left=box["x"],
+        top=box["y"],
+        right=box["x"] + box["w"],
+        bottom=box["y"] + box["h"],
+        size=font["size"],
+        is_bold=font["weight"] == "bold" or _is_bold(font["name"]),
+        block=block,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _is_bold(font_name: str) -> bool:
+    return bool(_BOLD.search(font_name))
+
+
+def _joined(row: Row, part: Row) -> Row:
+    return Row(
+        text=f"{row.text} {part.text}",
+        left=min(row.left, part.left),
+        top=min(row.top, part.top),
+        right=max(row.right, part.right),
+        bottom=max(row.bottom, part.bottom),
+        size=max(row.size, part.size),
+        is_bold=row.is_bold and part.is_bold,
+        block=row.block,
+    )
+
+
+def _xmp(pdf: pymupdf.Document) -> str:
+    try:
+        return str(pdf.get_xml_metadata())
+    except DAMAGE:
+        return ""
+
+
+def _language(pdf: pymupdf.Document) -> str:
+    try:
+        kind, value = pdf.xref_get_key(pdf.pdf_catalog(), "Lang")
+    except DAMAGE:
+        return ""
+    return str(value) if kind == "string" else ""
+
+
+def _outline(pdf: pymupdf.Document) -> list[OutlineEntry]:
+    try:
+        entries = pdf.get_toc(simple=True)[:_MAX_OUTLINE]
+    except DAMAGE:
+        return []
+    return [OutlineEntry(level, clean(title)[:_MAX_TITLE], page) for level, title, page in entries if clean(title)]

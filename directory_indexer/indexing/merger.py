@@ -1,0 +1,100 @@
+"""Moves vectors from SQLite, where they are kept first, into the vector store, and brings lost ones back."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+from directory_indexer.docstore.collections import VectorCollection
+from directory_indexer.docstore.store import DocStore
+from directory_indexer.errors import VectorsLostError, VectorStoreError
+from directory_indexer.indexing.vector_state import VectorState, vector_state
+from directory_indexer.vectorstore import VectorPlace, VectorStore
+
+
+class Merger:
+    """Merges the vectors of one index; the caller holds the write lock."""
+
+    def __init__(
+        self, *, docstore: DocStore, place: VectorPlace, vectorstore: Callable[[VectorCollection], VectorStore]
+    ) -> None:
+        self.place = place
+        self.store_of = vectorstore
+        self._docstore = docstore
+
+    def state(self) -> VectorState:
+        """Read how the vectors stand."""
+        with self._docstore.snapshot() as snapshot:
+            return vector_state(snapshot, self.place)
+
+    def check(self) -> None:
+        """Make sure that the vector store can take vectors.
+
+        Raises:
+            VectorStoreError: it cannot be reached, or holds other vectors.
+        """
+        state = self.state()
+        self.store_of(state.collection).prepare(state.generation)
+
+    def restore_lost(self) -> None:
+        """Let chunks wait for their vectors again if those are not where the database has them.
+
+        While the vector store is away nothing is known to be lost; what needs it later says so.
+        """
+        state = self.state()
+        if not state.generation:
+            return
+        try:
+            self.store_of(state.collection).require_whole(state.generation, n_vectors=state.n_stored)
+        except VectorsLostError:
+            with self._docstore.transaction() as transaction:
+                transaction.vectors.forget_published()
+        except VectorStoreError:
+            return
+
+    def merge_if_worth_it(self, state: VectorState) -> None:
+        """Move pending vectors into the vector store unless they are so few that they may stay."""
+        if state.n_pending + state.n_stale:
+            self._merge(state, at_least=self.store_of(state.collection).keep_pending)
+
+    def merge_if_many(self) -> None:
+        """Move pending vectors, while a run goes on, if they are so many that they slow searches down."""
+        state = self.state()
+        self._merge(state, at_least=self.store_of(state.collection).merge_at)
+
+    def merge_all(self) -> None:
+        """Move every pending vector into the vector store, and let it drop every stale point."""
+        self._merge(self.state(), at_least=1)
+
+    def forget_gone(self) -> None:
+        """Move every pending vector into the vector store, and let no vector of a text that is gone stay anywhere."""
+        self.merge_all()
+        with self._docstore.snapshot() as snapshot:
+            former, gone = snapshot.collections.former(), snapshot.stale_points.gone_former()
+            generation = snapshot.collections.answering_generation(self.place)
+        if former is not None and gone:
+            store = self.store_of(former)
+            generation = store.merge(generation, deletes=gone, upserts=())
+            with self._docstore.transaction() as transaction:
+                transaction.vectors.publish_former(self.place, generation)
+            store.discard_others(generation)
+
+    def clear(self, collection: VectorCollection) -> None:
+        """Drop vectors that answer nothing any more; what cannot be reached stays where it is."""
+        with contextlib.suppress(VectorStoreError):
+            self.store_of(collection).clear()
+
+    def _merge(self, state: VectorState, *, at_least: int) -> None:
+        """Move pending vectors; `state` is of now, for only the holder of the write lock changes any of it."""
+        if state.n_pending + state.n_needless < max(at_least, 1):
+            return
+        store = self.store_of(state.collection)
+        with self._docstore.snapshot() as snapshot:
+            generation = store.merge(
+                state.generation,
+                deletes=snapshot.stale_points.needless(),
+                upserts=snapshot.vectors.pending_points(),
+            )
+        with self._docstore.transaction() as transaction:
+            transaction.vectors.publish(self.place, generation)
+        store.discard_others(generation)

@@ -1,0 +1,42 @@
+"""What is indexed and in which way, and how one run behaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from directory_indexer.fingerprint import Fingerprint
+from directory_indexer.lazy import lazily
+from directory_indexer.walker.policy import WalkPolicy
+
+with lazily:
+    from directory_indexer.parsing.policy import ParsePolicy
+
+
+class IndexPolicy(NamedTuple):
+    """What is indexed and in which way; a batch of `batch_files` is committed at a time.
+
+    `parse` builds the policy of parsing, which only a run that has something to read needs.
+    """
+
+    walk: WalkPolicy
+    parse: Callable[[], ParsePolicy]
+    fingerprint: Fingerprint
+    batch_files: int
+
+
+class IndexOptions(NamedTuple):
+    """How one run behaves; `has_consent` lets it redo what another model or version made, and fill the disk.
+
+    With `tracked_only` it leaves out what is not tracked, as a directory that was forgotten meanwhile. With `is_exact`
+    the paths were resolved before: a link that has taken the place of one since is not followed. With `accepts_mounts`
+    other file systems take the place of those that were mounted before. No more than `most_pages` are read by OCR.
+    """
+
+    read_everything: bool = False
+    has_consent: bool = False
+    wait: bool = True
+    tracked_only: bool = False
+    is_exact: bool = False
+    accepts_mounts: bool = False
+    most_pages: int | None = None

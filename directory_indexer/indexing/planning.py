@@ -1,0 +1,61 @@
+"""Plans of tracked directories: what the walk meets, held against what one moment of the index knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from directory_indexer.docstore.store import DocStore
+from directory_indexer.indexing.options import IndexOptions
+from directory_indexer.indexing.planner import Plan, plan
+from directory_indexer.paths import FilePath
+from directory_indexer.walker.listing import Listing, SameListing, Settled
+from directory_indexer.walker.policy import WalkPolicy
+from directory_indexer.walker.walk import walk
+
+
+class WalkStoppedError(Exception):
+    """The run must stop before a directory has been walked to its end, and nothing can be said of it."""
+
+
+class Plans:
+    """Tell what there is to do in a directory; `recipe` is the way in which files are read now."""
+
+    def __init__(self, docstore: DocStore, policy: WalkPolicy, *, recipe: int) -> None:
+        self._docstore = docstore
+        self._policy = policy
+        self._recipe = recipe
+
+    def of(self, root: FilePath, options: IndexOptions, *, must_stop: Callable[[], bool] = lambda: False) -> Plan:
+        """Compare a directory with what the index knows of it.
+
+        Raises:
+            WalkStoppedError: the run must stop.
+            RootUnavailableError: the directory is not there, or what it held is gone from it as a whole.
+        """
+        with self._docstore.snapshot() as snapshot:
+            directory_id = snapshot.directories.all().get(root)
+            mounts = {} if directory_id is None else snapshot.directories.mounts(directory_id)
+            known = snapshot.files.known(directory_id, recipe=self._recipe)
+            return plan(
+                root,
+                _until(must_stop, walk(root, self._policy, _settled(known.settled, options))),
+                known,
+                recipe=self._recipe,
+                mounts=None if options.accepts_mounts else mounts,
+                read_everything=options.read_everything,
+            )
+
+    def directories(self, roots: Sequence[FilePath]) -> Iterator[FilePath]:
+        """List the directories that a run over these roots would read."""
+        return (listing.directory for root in roots for listing in walk(root, self._policy))
+
+
+def _settled(known: Settled, options: IndexOptions) -> Settled:
+    return Settled(known.recipe) if options.read_everything else known
+
+
+def _until(must_stop: Callable[[], bool], listings: Iterator[Listing | SameListing]) -> Iterator[Listing | SameListing]:
+    for listing in listings:
+        if must_stop():
+            raise WalkStoppedError
+        yield listing

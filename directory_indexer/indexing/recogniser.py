@@ -1,0 +1,203 @@
+"""Works off the pages that wait for OCR: each is read and kept, and its document is read again with what it says.
+
+A page is kept in a transaction of its own before anything else happens to it. So a run that is stopped or killed
+anywhere loses no more than the pages in hand, and the next one begins by reading the documents of those that are kept.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from directory_indexer.docstore.known import FileState
+from directory_indexer.docstore.scans import ScanCounts, WaitingPage
+from directory_indexer.docstore.store import DocStore
+from directory_indexer.errors import ProviderError
+from directory_indexer.ocr.choosing import PageReading
+from directory_indexer.ocr.requests import PageOutcome, PageRequest
+from directory_indexer.page_cache import PageCache
+from directory_indexer.parsing.outcomes import ParseRequest
+from directory_indexer.paths import FilePath
+from directory_indexer.scans import PageKey, PageProblem, Recognition
+
+_PAGES_A_TIME = 20
+"""After so many pages of it a document is read again, so that its first pages can be found before its last is read."""
+
+_DOCUMENTS_A_TIME = 50
+
+
+class DocumentToRead(NamedTuple):
+    """A file of which pages were read, in the tracked directory of that id; it had no text before if it was skipped."""
+
+    directory_id: int
+    request: ParseRequest
+    was_skipped: bool
+
+
+class RecogniseStep(NamedTuple):
+    """What has happened since the step before: pages were done, and documents have got something new.
+
+    `refusal` is why the service that is configured did not read the page that was done, `usage` what it has counted.
+    """
+
+    n_pages: int = 0
+    documents: tuple[DocumentToRead, ...] = ()
+    refusal: str = ""
+    usage: str = ""
+
+
+class Recogniser:
+    """The pages of one index that wait for OCR."""
+
+    def __init__(
+        self,
+        docstore: DocStore,
+        cache: PageCache,
+        reading: PageReading,
+        *,
+        recipe: int,
+        max_bytes: int,
+    ) -> None:
+        self.reading = reading
+        self._docstore = docstore
+        self._cache = cache
+        self._recipe = recipe
+        self._max_bytes = max_bytes
+
+    def counts(self) -> ScanCounts:
+        """Count the pages that wait, that were read, and that could not be read."""
+        with self._docstore.snapshot() as snapshot:
+            return snapshot.scans.counts()
+
+    def try_again(self) -> None:
+        """Have pages wait again that another engine, or another version of it, could not read.
+
+        Raises:
+            ProviderError: as of `PageReading.reader`.
+        """
+        reader = self.reading.reader()
+        if reader is not None and (keys := self._cache.take_problems_of_others(reader.recipe)):
+            with self._docstore.transaction() as transaction:
+                transaction.scans.have_wait(keys)
+
+    def work_off(self, *, most_pages: int | None, must_stop: Callable[[], bool]) -> Iterator[RecogniseStep]:
+        """Read the pages that wait, but no more than `most_pages` of those that nothing has read before.
+
+        Raises:
+            ProviderError: the service that reads pages cannot be used now; what was read before is yielded first.
+            UnavailableError: no worker process can be started.
+        """
+        reader = None if most_pages == 0 else self.reading.reader()
+        with self._docstore.snapshot() as snapshot:
+            queue = _Queue(snapshot.scans.waiting())
+        done = [key for key in queue.waiting_keys() if _is_settled(self._cache.get(key))]
+        yield from self._step(queue, sum(queue.finish(key) for key in done))
+        trouble: ProviderError | None = None
+        if reader is not None:
+            try:
+                for outcome in reader.read(queue.requests()[:most_pages], must_stop=must_stop):
+                    if outcome.refusal:
+                        yield RecogniseStep(refusal=outcome.refusal)
+                    yield from self._step(queue, self._settle(queue, outcome, reader.recipe))
+            except ProviderError as error:
+                trouble = error
+        queue.flush()
+        yield from self._step(queue, 0)
+        if reader is not None and reader.usage:
+            yield RecogniseStep(usage=reader.usage)
+        if trouble is not None:
+            raise trouble
+
+    def prune(self) -> None:
+        """Let go of pages that no document has had for a while, and of others as far as they take too much room."""
+        with self._docstore.snapshot() as snapshot:
+            self._cache.prune(snapshot.scans.keys(), max_bytes=self._max_bytes)
+
+    def forget_unused(self) -> None:
+        """Let go of all pages that no document has."""
+        with self._docstore.snapshot() as snapshot:
+            self._cache.keep_only(snapshot.scans.keys())
+
+    def _settle(self, queue: _Queue, outcome: PageOutcome, recipe: str) -> int:
+        """Keep what reading a page came to, and tell how many pages are done with it."""
+        if outcome.found is None:
+            return queue.give_up(outcome.key)
+        self._cache.put(outcome.key, outcome.found, recipe=recipe)
+        return queue.finish(outcome.key)
+
+    def _step(self, queue: _Queue, n_pages: int) -> Iterator[RecogniseStep]:
+        ready = queue.take_ready()
+        if n_pages and not ready:
+            yield RecogniseStep(n_pages)
+        for start in range(0, len(ready), _DOCUMENTS_A_TIME):
+            documents = tuple(map(self._document, ready[start : start + _DOCUMENTS_A_TIME]))
+            yield RecogniseStep(0 if start else n_pages, documents)
+
+    def _document(self, pages: Sequence[WaitingPage]) -> DocumentToRead:
+        """Ask for a file to be read again; of a container, the members whose pages were read."""
+        first, changed = pages[0], {page.path for page in pages}
+        on_disk = first.on_disk.path
+        with self._docstore.snapshot() as snapshot:
+            members = snapshot.files.known(first.directory_id, recipe=self._recipe).members_of(on_disk)
+            known = snapshot.files.get(on_disk)
+        hashes = tuple((path, None if path in changed else one) for path, one in members.items())
+        was_skipped = known is not None and known.state == FileState.SKIPPED
+        return DocumentToRead(
+            first.directory_id, ParseRequest(first.on_disk, None, known_members=hashes), was_skipped=was_skipped
+        )
+
+
+class _Queue:
+    """The pages that wait, by what they are drawn from, and the files on disk that can be read again."""
+
+    def __init__(self, pages: Iterable[WaitingPage]) -> None:
+        self._pages: defaultdict[PageKey, list[WaitingPage]] = defaultdict(list)
+        self._n_left: defaultdict[FilePath, int] = defaultdict(int)
+        self._fresh: defaultdict[FilePath, list[WaitingPage]] = defaultdict(list)
+        self._ready: list[Sequence[WaitingPage]] = []
+        for page in pages:
+            self._pages[page.key].append(page)
+            self._n_left[page.on_disk.path] += 1
+
+    def waiting_keys(self) -> list[PageKey]:
+        """Give what the pages are drawn from, in the order in which they are to be read."""
+        return list(self._pages)
+
+    def requests(self) -> list[PageRequest]:
+        """Ask for each page that is left once, however many documents have it."""
+        firsts = (pages[0] for pages in self._pages.values())
+        return [PageRequest(one.path, one.on_disk, one.page, one.key) for one in firsts]
+
+    def finish(self, key: PageKey) -> int:
+        """Note that a page is done, and tell in how many places it stands."""
+        pages = self._pages.pop(key, [])
+        for page in pages:
+            path = page.on_disk.path
+            self._n_left[path] -= 1
+            self._fresh[path].append(page)
+            is_member = page.path != path
+            if not self._n_left[path] or (len(self._fresh[path]) >= _PAGES_A_TIME and not is_member):
+                self._ready.append(self._fresh.pop(path))
+        return len(pages)
+
+    def give_up(self, key: PageKey) -> int:
+        """Leave a page to a later run, for its document has changed or cannot be reached."""
+        pages = self._pages.pop(key, [])
+        for page in pages:
+            self._n_left[page.on_disk.path] -= 1
+        return len(pages)
+
+    def flush(self) -> None:
+        """Have all files read again that have got something new."""
+        self._ready += self._fresh.values()
+        self._fresh.clear()
+
+    def take_ready(self) -> list[Sequence[WaitingPage]]:
+        """Give the pages that are done of each file that is to be read again."""
+        ready, self._ready = self._ready, []
+        return ready
+
+
+def _is_settled(found: Recognition | PageProblem | None) -> bool:
+    return isinstance(found, Recognition) or (isinstance(found, PageProblem) and found.is_final)

@@ -1,0 +1,82 @@
+"""Which directories are meant by the paths that a command is given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+
+from directory_indexer.docstore.known import FileState
+from directory_indexer.docstore.store import Snapshot
+from directory_indexer.errors import NotIndexedError, OverlapError, UsageError
+from directory_indexer.files import Stage
+from directory_indexer.paths import FilePath, display, file_path, lies_in, os_path, resolved_path
+
+
+def resolved_roots(paths: Sequence[str], tracked: Collection[FilePath]) -> list[FilePath]:
+    """Resolve paths; one that is tracked as it is given means that, even if a link stands there now."""
+    given = [(path, _absolute(path)) for path in paths]
+    return [absolute if absolute in tracked else resolved_path(path) for path, absolute in given]
+
+
+def roots_of(paths: Sequence[FilePath], tracked: Collection[FilePath]) -> list[FilePath]:
+    """Give the directories at `paths`; with none, all tracked ones.
+
+    Raises:
+        UsageError: a path is no directory, or nothing is tracked.
+        OverlapError: a path lies inside or around a tracked directory.
+    """
+    if not paths and not tracked:
+        raise UsageError("no directory is tracked yet", hint="dirindex index PATH adds one")
+    roots = list(dict.fromkeys(paths)) or list(tracked)
+    for root in roots:
+        _require_directory(root, tracked)
+        _require_no_overlap(root, [*tracked, *roots])
+    return roots
+
+
+def forgettable(path: str, snapshot: Snapshot) -> FilePath:
+    """Give the tracked directory at a path, or what lies in one and the last run could not reach.
+
+    Raises:
+        NotIndexedError: there is none.
+    """
+    tracked = snapshot.directories.all()
+    # A link that leads nowhere now was indexed under its own path.
+    as_given = _absolute(path)
+    for candidate in (as_given, resolved_path(path)):
+        known = snapshot.files.get(candidate)
+        if candidate in tracked or (known and (known.state, known.reason) == (FileState.FAILED, Stage.WALK)):
+            return candidate
+    raise NotIndexedError(f"{display(as_given)} is not tracked", hint=_tracked_hint(tracked))
+
+
+def _absolute(path: str) -> FilePath:
+    return file_path(os.path.abspath(os.path.expanduser(path)))
+
+
+def _require_directory(root: FilePath, tracked: Collection[FilePath]) -> None:
+    path = os_path(root)
+    if root in tracked or os.path.isdir(path):
+        return
+    if os.path.exists(path):
+        directory = display(FilePath(os.path.dirname(root)))
+        raise UsageError(f"{path} is a file; directories are indexed", hint=f"dirindex index {directory}")
+    raise UsageError(f"{path} does not exist", hint="check the path; nothing was changed")
+
+
+def _require_no_overlap(root: FilePath, others: Sequence[FilePath]) -> None:
+    for other in others:
+        if other != root and lies_in(root, other):
+            raise OverlapError(
+                f"{display(root)} lies in {display(other)}, which is tracked as a whole",
+                hint=f"dirindex index {display(other)}",
+            )
+        if other != root and lies_in(other, root):
+            raise OverlapError(
+                f"{display(root)} holds {display(other)}, which is tracked by itself",
+                hint=f"dirindex forget {display(other)}, then dirindex index {display(root)}",
+            )
+
+
+def _tracked_hint(tracked: Collection[FilePath]) -> str:
+    return f"tracked are: {', '.join(map(display, tracked))}" if tracked else "no directory is tracked"

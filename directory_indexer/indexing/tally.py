@@ -1,0 +1,70 @@
+"""Counts what files and members of containers have come to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from directory_indexer.files import FileFailure, SkippedFile
+from directory_indexer.indexing.planner import Plan
+from directory_indexer.indexing.report import IndexReport
+from directory_indexer.parsing.outcomes import (
+    MemberOutcomes,
+    ParsedFile,
+    ParseOutcome,
+    UnchangedFile,
+    outcome_path,
+)
+
+
+class Tally:
+    """Tells new files from those that have changed or moved, by what the plans of a run say."""
+
+    def __init__(self, plans: Iterable[Plan]) -> None:
+        plans = list(plans)
+        self._known = frozenset().union(*(plan.changed for plan in plans))
+        self._known_members = {
+            request.source.path: frozenset(path for path, _ in request.known_members)
+            for plan in plans
+            for request in plan.requests
+            if request.known_members
+        }
+        self._gone = Counter(digest for plan in plans for digest in plan.removed_hashes)
+
+    def with_file(self, report: IndexReport, outcome: ParseOutcome) -> IndexReport:
+        """Count a file."""
+        if not isinstance(outcome, ParsedFile):
+            return _with_unread(report, outcome)
+        read = _with_read(report, outcome)
+        if outcome_path(outcome) in self._known:
+            return read.plus(n_changed=1)
+        if not self._gone[outcome.hash]:
+            return read.plus(n_added=1)
+        self._gone[outcome.hash] -= 1
+        return read.plus(n_moved=1, n_removed=-1)
+
+    def with_members(self, report: IndexReport, part: MemberOutcomes) -> IndexReport:
+        """Count the members of a container; in which one they lay before does not matter."""
+        report = report.plus(n_unchanged=len(part.kept), n_ignored=part.n_ignored)
+        known = self._known_members.get(part.source.path, frozenset())
+        for _, outcome in part.outcomes:
+            if not isinstance(outcome, ParsedFile):
+                report = _with_unread(report, outcome)
+            elif outcome_path(outcome) in known:
+                report = _with_read(report, outcome).plus(n_changed=1)
+            else:
+                report = _with_read(report, outcome).plus(n_added=1)
+        return report
+
+
+def _with_read(report: IndexReport, parsed: ParsedFile) -> IndexReport:
+    return report.plus(n_chunks=len(parsed.chunks), n_masked=parsed.n_masked, n_bytes=parsed.source.size)
+
+
+def _with_unread(report: IndexReport, outcome: UnchangedFile | SkippedFile | FileFailure) -> IndexReport:
+    match outcome:
+        case SkippedFile():
+            return report.plus_skipped(Counter([outcome.reason]))
+        case FileFailure():
+            return report.plus(failures=(outcome,))
+    return report.plus(n_unchanged=1)

@@ -1,0 +1,53 @@
+"""ONNX Runtime as all models here use it: one thread a session, quiet, and with nothing sent to anybody."""
+
+from __future__ import annotations
+
+import os
+from typing import TypeAlias
+
+# Asked to stop only after its import, the runtime has given the machine an id and recorded events to upload.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
+import onnxruntime
+from onnxruntime.capi import onnxruntime_pybind11_state as runtime_state
+
+VERSION: str = onnxruntime.__version__
+
+Session: TypeAlias = onnxruntime.InferenceSession
+
+AS_WRITTEN = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+"""Leaves the graph of a model as it is."""
+
+# The runtime's exceptions have no class of their own in common.
+RUNTIME_ERRORS = (
+    runtime_state.EPFail,
+    runtime_state.Fail,
+    runtime_state.InvalidArgument,
+    runtime_state.InvalidGraph,
+    runtime_state.InvalidProtobuf,
+    runtime_state.NoSuchFile,
+    runtime_state.NotImplemented,
+    runtime_state.RuntimeException,
+)
+
+
+def session_options() -> onnxruntime.SessionOptions:
+    """Give the options that every session has."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = _ONLY_FATAL
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    # Every size of input would leave a plan of its memory behind.
+    options.enable_mem_pattern = False
+    return options
+
+
+def load_session(model: str, options: onnxruntime.SessionOptions) -> Session:
+    """Load a model; what goes wrong is one of `RUNTIME_ERRORS`."""
+    onnxruntime.disable_telemetry_events()
+    onnxruntime.set_default_logger_severity(_ONLY_FATAL)
+    session: Session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return session
+
+
+_ONLY_FATAL = 4

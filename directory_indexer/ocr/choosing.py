@@ -1,0 +1,154 @@
+"""Chooses what reads pages: what the configuration names, or else the best that is installed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from directory_indexer.errors import ExtractionError, ProviderError
+from directory_indexer.extractors.external.processes import program_of
+from directory_indexer.lazy import lazily
+from directory_indexer.ocr.engine import LocalEngine
+from directory_indexer.ocr.service import Access
+from directory_indexer.parsing.policy import ParsePolicy
+
+with lazily:
+    from directory_indexer.ocr.building import build_remote_engine
+    from directory_indexer.ocr.rapidocr import RapidOcr, installed_models
+    from directory_indexer.ocr.reader import LocalReader, PageReader
+    from directory_indexer.ocr.service_reader import ServiceReader
+    from directory_indexer.ocr.tesseract import Tesseract, installed_tesseract
+
+OFF: Final = "off"
+AUTO: Final = "auto"
+
+
+class OcrSettings(NamedTuple):
+    """Which engine is to read pages, in which languages, and where it is: a command, or a service on the network."""
+
+    engine: str = AUTO
+    languages: Sequence[str] = ()
+    tesseract: str = "tesseract"
+    service: Access | None = None
+
+
+class PageReading:
+    """What reads pages as it is configured, what that costs, and what is missing if nothing does."""
+
+    def __init__(self, settings: OcrSettings, policy: Callable[[], ParsePolicy]) -> None:
+        self._settings = settings
+        self._policy = policy
+
+    def reader(self) -> PageReader | None:
+        """Give what reads pages; None if nothing does.
+
+        A service has an engine on this machine beside it, if one is installed, for what it refuses.
+
+        Raises:
+            ProviderError: what is configured is not installed, cannot be run, or cannot do what is configured.
+        """
+        settings = self._settings
+        if settings.engine == OFF:
+            return None
+        if settings.service is not None:
+            beside = _installed_engine(settings)
+            local = LocalReader(beside, self._policy()) if beside else None
+            return ServiceReader(settings.engine, settings.service, self._policy(), local)
+        engine = _engine(settings)
+        return LocalReader(engine, self._policy()) if engine else None
+
+    def name(self) -> str | None:
+        """Name the engine with its version and languages, or the service; None if there is none, or none is wanted.
+
+        Raises:
+            ProviderError: as of `reader`.
+        """
+        settings = self._settings
+        if settings.engine == OFF:
+            return None
+        if settings.service is not None:
+            return f"{settings.engine}: {settings.service.model} at {settings.service.endpoint}"
+        engine = _engine(settings)
+        return engine.recipe if engine else None
+
+    def advice(self) -> str:
+        """Say what is to be done so that pages are read; empty where nothing is missing."""
+        settings = self._settings
+        if settings.engine == OFF:
+            return "ocr.engine is off"
+        if settings.engine == AUTO and not any(is_there(settings) for is_there in _IS_THERE.values()):
+            return f"nothing is installed that reads them: {_INSTALL[AUTO]}"
+        return ""
+
+    def cost(self, n_pages: int) -> str:
+        """Say about what the configured service will count for so many pages; empty for an engine on this machine.
+
+        Raises:
+            ProviderError: the address or the key of the service cannot be meant.
+        """
+        service = self._settings.service
+        if service is None:
+            return ""
+        engine = build_remote_engine(self._settings.engine, service)
+        estimate = engine.estimate()
+        engine.close()
+        tokens = estimate.n_input_tokens * n_pages, estimate.n_output_tokens * n_pages
+        counted = f", about {tokens[0]:,} tokens sent and {tokens[1]:,} received" if any(tokens) else ""
+        return f"{service.model} counts {n_pages:,} {'page' if n_pages == 1 else 'pages'}{counted}"
+
+
+def _engine(settings: OcrSettings) -> LocalEngine | None:
+    engine = _ENGINES[settings.engine](settings)
+    if engine is None and settings.engine != AUTO:
+        raise ProviderError(f"ocr.engine is {settings.engine}, which is not installed", hint=_INSTALL[settings.engine])
+    return engine
+
+
+def _installed_engine(settings: OcrSettings) -> LocalEngine | None:
+    for name in _IS_THERE:
+        if engine := _ENGINES[name](settings):
+            return engine
+    return None
+
+
+def _tesseract(settings: OcrSettings) -> LocalEngine | None:
+    try:
+        installed = installed_tesseract(settings.tesseract)
+    except ExtractionError as error:
+        raise ProviderError(error.message, hint="set ocr.tesseract to its command, or ocr.engine to off") from error
+    if installed is None:
+        return None
+    missing = [one for one in settings.languages if one not in installed.languages]
+    if missing:
+        has = ", ".join(installed.languages)
+        raise ProviderError(f"Tesseract has no data for {', '.join(missing)} of ocr.languages", hint=f"it has: {has}")
+    return Tesseract(installed, settings.languages)
+
+
+def _has_tesseract(settings: OcrSettings) -> bool:
+    return os.path.isfile(program_of(settings.tesseract))
+
+
+def _rapidocr(_: OcrSettings) -> LocalEngine | None:
+    installed = installed_models()
+    return RapidOcr(installed) if installed else None
+
+
+def _has_rapidocr(_: OcrSettings) -> bool:
+    return installed_models() is not None
+
+
+_IS_THERE: Final[dict[str, Callable[[OcrSettings], bool]]] = {"tesseract": _has_tesseract, "rapidocr": _has_rapidocr}
+"""The engines on this machine, the best first."""
+
+_ENGINES: Final[dict[str, Callable[[OcrSettings], LocalEngine | None]]] = {
+    AUTO: _installed_engine,
+    "tesseract": _tesseract,
+    "rapidocr": _rapidocr,
+}
+_INSTALL: Final = {
+    AUTO: "install Tesseract (apt install tesseract-ocr, brew install tesseract), or `pip install --no-deps rapidocr`",
+    "tesseract": "apt install tesseract-ocr, brew install tesseract, or set ocr.tesseract to its path",
+    "rapidocr": "pip install --no-deps rapidocr",
+}

@@ -1,0 +1,160 @@
+"""When a request to a service is made again, and when not: one rule for all services.
+
+What a service asks to wait holds for all requests to it, whichever thread makes them. What it refuses is never asked
+again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import email.utils
+import math
+import random
+import re
+import time
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Final, NamedTuple, TypeVar
+
+from directory_indexer.errors import ProviderError
+from directory_indexer.ocr.values import items_in, text_in
+
+Answer = TypeVar("Answer")
+
+
+class Trouble(StrEnum):
+    """Kinds of failure, by what helps."""
+
+    AWAY = "away"  # nobody takes the connection
+    THROTTLED = "throttled"  # it asks for less, or for later
+    BROKEN = "broken"  # it failed, or its answer did not arrive whole
+    SLOW = "slow"  # it did not answer in time
+    NONSENSE = "nonsense"  # its answer is none of those that it may give
+    REFUSED = "refused"  # it does not want this request
+
+
+class RequestError(Exception):
+    """One request failed; the message goes on after the name of the service."""
+
+    def __init__(self, trouble: Trouble, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.trouble = trouble
+        self.message = message
+        self.retry_after = retry_after
+
+
+MOST_TRIES: Final = {
+    Trouble.AWAY: 4,
+    Trouble.THROTTLED: 8,
+    Trouble.BROKEN: 4,
+    Trouble.SLOW: 2,
+    Trouble.NONSENSE: 2,
+    Trouble.REFUSED: 1,
+}
+"""How often a request is made: the waits between eight of them add up to two minutes, more than a usual rate limit."""
+
+LONGEST_WAIT_SECONDS: Final = 120.0
+MAX_SECONDS: Final = 600.0
+"""How long all requests for one page may take together; there are other pages."""
+
+
+class Stop:
+    """Ends whatever waits when the run is to stop."""
+
+    def __init__(self, must_stop: Callable[[], bool]) -> None:
+        self._must_stop = must_stop
+
+    def check(self) -> None:
+        """Go on.
+
+        Raises:
+            ProviderError: the run is to stop.
+        """
+        if self._must_stop():
+            raise ProviderError("the run stops: a page is not waited for")
+
+
+class Waiting(NamedTuple):
+    """How time is told and spent, for everything that waits for a service."""
+
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    today: Callable[[], float] = time.time
+    chance: Callable[[], float] = random.random
+    must_stop: Callable[[], bool] = lambda: False
+
+
+class Patience:
+    """Makes requests to one service as often as it takes; threads share it, and with it the time to wait."""
+
+    def __init__(self, waiting: Waiting) -> None:
+        self._waiting = waiting
+        self._stop = Stop(waiting.must_stop)
+        self._not_before = -math.inf
+
+    def deadline(self) -> float:
+        """Tell by when a page must be done that is begun now."""
+        return self._waiting.clock() + MAX_SECONDS
+
+    def insist(self, ask: Callable[[], Answer], *, until: float) -> Answer:
+        """Make a request as often as it takes.
+
+        Raises:
+            RequestError: it fails for good, or nothing would help before the moment `until`.
+            ProviderError: the run is to stop.
+        """
+        n_tries = 0
+        while True:
+            # Another thread may have been told to wait while this one did.
+            while (left := self._not_before - self._waiting.clock()) > 0:
+                self.pause(left, until=until)
+            n_tries += 1
+            try:
+                return ask()
+            except RequestError as error:
+                wait = self._wait_after(error, n_tries)
+                if n_tries >= MOST_TRIES[error.trouble] or wait > LONGEST_WAIT_SECONDS:
+                    raise
+                if error.trouble is Trouble.THROTTLED:
+                    self._not_before = max(self._not_before, self._waiting.clock() + wait)
+                    wait = 0.0
+            self.pause(wait, until=until)
+
+    def pause(self, seconds: float, *, until: float) -> None:
+        """Wait.
+
+        Raises:
+            RequestError: it would be longer than to the moment `until`.
+            ProviderError: the run is to stop.
+        """
+        end = self._waiting.clock() + seconds
+        if end > until:
+            raise RequestError(Trouble.SLOW, f"did not read a page within {MAX_SECONDS:.0f} s")
+        while (left := end - self._waiting.clock()) > 0:
+            self._stop.check()
+            self._waiting.sleep(min(left, _STEP_SECONDS))
+        self._stop.check()
+
+    def seconds_asked_for(self, headers: Mapping[str, str], error: object) -> float | None:
+        """Tell how long a service asks to wait: in a header, as seconds or a date, or in the details of its error."""
+        value = headers.get("retry-after", "").strip()[:_LONGEST_VALUE]
+        if _SECONDS.fullmatch(value):
+            return float(value)
+        with contextlib.suppress(ValueError, TypeError, OverflowError):
+            return max(email.utils.parsedate_to_datetime(value).timestamp() - self._waiting.today(), 0.0)
+        delays = (_DELAY.fullmatch(text_in(detail, "retryDelay")) for detail in items_in(error, "details"))
+        return next((float(delay[1]) for delay in delays if delay), None)
+
+    def _wait_after(self, error: RequestError, n_tries: int) -> float:
+        """Double the wait each time; by chance up to a half shorter, so that threads do not come back as one."""
+        if error.retry_after is not None:
+            return error.retry_after
+        longest = min(_FIRST_WAIT_SECONDS * 2.0 ** (n_tries - 1), LONGEST_WAIT_SECONDS)
+        return longest * (1 - self._waiting.chance() / 2)
+
+
+_FIRST_WAIT_SECONDS: Final = 2.0
+_STEP_SECONDS: Final = 0.2
+_LONGEST_VALUE: Final = 64
+_SECONDS: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
+_DELAY: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)s")

@@ -1,0 +1,87 @@
+"""Reads pages with the models in the wheel of RapidOCR, without its code, which needs OpenCV and more.
+
+They know Latin, Chinese and Japanese letters, whatever the language, and need no choice of one. Of Greek they have the
+letters of formulas, without accents; of Cyrillic and other alphabets nothing. Such pages come out with low confidence.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from directory_indexer.extractors.pdf.raster import Raster
+from directory_indexer.ids import content_hash
+from directory_indexer.lazy import lazily
+from directory_indexer.scans import Recognition
+
+with lazily:
+    from importlib.metadata import version
+
+    from directory_indexer.ocr.page_reading import lines_on, turn_of
+
+
+class InstalledModels(NamedTuple):
+    """The version of the package, and the files of its models."""
+
+    version: str
+    detection: str
+    reading: str
+
+
+def installed_models() -> InstalledModels | None:
+    """Find the models without importing the package; None where they are not installed."""
+    found = importlib.util.find_spec("rapidocr")
+    if found is None or found.origin is None:
+        return None
+    directory = os.path.join(os.path.dirname(found.origin), "models")
+    models = InstalledModels(version("rapidocr"), *(os.path.join(directory, name) for name in _MODELS))
+    return models if os.path.isfile(models.detection) and os.path.isfile(models.reading) else None
+
+
+class RapidOcr:
+    """Reads pages on one thread; a process loads the models once, for its first page."""
+
+    def __init__(self, installed: InstalledModels) -> None:
+        self._installed = installed
+
+    @cached_property
+    def recipe(self) -> str:
+        """Name the version, the models, and all settings that change what is read."""
+        hashes = " ".join(_short_hash(model) for model in (self._installed.detection, self._installed.reading))
+        return f"rapidocr {self._installed.version}, {hashes}, side {_LONGEST_SIDE}, sure {_SURE}, format {_FORMAT}"
+
+    def recognise(self, page: Raster) -> Recognition:
+        """Read a page that stands upright.
+
+        Raises:
+            ExtractionError: a model cannot be loaded or run.
+        """
+        _, detection, reading = self._installed
+        lines = lines_on(page, detection, reading, longest_side=_LONGEST_SIDE, sure=_SURE)
+        return Recognition(f"rapidocr {self._installed.version}", tuple(lines), page.dpi)
+
+    def turn_of(self, page: Raster) -> int:
+        """Tell how a page must be turned, by which way its longest lines read best.
+
+        Raises:
+            ExtractionError: a model cannot be loaded or run.
+        """
+        return turn_of(page, self._installed.detection, self._installed.reading)
+
+
+def _short_hash(path: str) -> str:
+    with open(path, "rb") as file:
+        return content_hash(file.read()).hex()[:8]
+
+
+_MODELS: Final = ("PP-OCRv6_det_small.onnx", "PP-OCRv6_rec_small.onnx")
+_FORMAT: Final = 1
+"""Counts up when the same models would give other lines."""
+
+_LONGEST_SIDE: Final = 1280
+"""The size at which lines are looked for: 960 lost a few, 1600 found no more and took 2.5 times as long."""
+
+_SURE: Final = 0.5
+"""A line that the model is less sure of is left out."""

@@ -1,0 +1,81 @@
+"""Has pages read, several at a time; what an engine breaks over costs a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Protocol
+
+from directory_indexer.lazy import lazily
+from directory_indexer.ocr.engine import LocalEngine
+from directory_indexer.ocr.requests import PageOutcome, PageRequest
+from directory_indexer.parsing.policy import ParsePolicy
+from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure
+from directory_indexer.parsing.workers import run_tasks
+from directory_indexer.scans import PageProblem
+
+with lazily:
+    from directory_indexer.ocr.pages import be_patient, read_page
+
+
+class PageReader(Protocol):
+    """Reads pages, wherever that happens."""
+
+    @property
+    def recipe(self) -> str:
+        """Name the engine, its version and its settings."""
+
+    @property
+    def usage(self) -> str:
+        """Say what a service has counted so far; empty for an engine on this machine."""
+
+    def read(self, requests: Iterable[PageRequest], *, must_stop: Callable[[], bool]) -> Iterator[PageOutcome]:
+        """Read pages, and yield what each comes to as it is done; `must_stop` ends it early.
+
+        Raises:
+            ProviderError: the service that reads them cannot be used now.
+            UnavailableError: no worker process can be started.
+        """
+
+
+class LocalReader:
+    """Reads pages in worker processes, with limits of time and memory for each page."""
+
+    def __init__(self, engine: LocalEngine, policy: ParsePolicy) -> None:
+        self._engine = engine
+        self._policy = policy._replace(added=())
+
+    @property
+    def recipe(self) -> str:
+        """Name the engine, its version and its settings."""
+        return self._engine.recipe
+
+    @property
+    def usage(self) -> str:
+        """Say nothing: this machine counts no pages."""
+        return ""
+
+    def read(self, requests: Iterable[PageRequest], *, must_stop: Callable[[], bool]) -> Iterator[PageOutcome]:
+        """Read pages, and yield what each comes to as it is done; `must_stop` ends it early.
+
+        Raises:
+            UnavailableError: no worker process can be started.
+        """
+        function = partial(_in_worker, engine=self._engine, policy=self._policy)
+        tasks = (Task((request,), (PAGE_LIMITS,)) for request in requests)
+        for request, result in run_tasks(function, tasks, n_workers=self._policy.n_workers, must_stop=must_stop):
+            if isinstance(result, PageOutcome) and result.key == request.key:
+                yield result
+            else:
+                message = result.message if isinstance(result, WorkerFailure) else "was answered with something else"
+                is_final = isinstance(result, WorkerFailure) and result.is_proven
+                yield PageOutcome(request.key, PageProblem(message, is_final=is_final))
+
+
+def _in_worker(request: PageRequest, *, engine: LocalEngine, policy: ParsePolicy) -> PageOutcome:
+    be_patient()
+    return read_page(request, engine=engine, policy=policy)
+
+
+PAGE_LIMITS = Limits(seconds=300.0, memory_bytes=3 << 30, clock_seconds=600.0)
+"""Five minutes are a hundred times what a page takes; one of 20 million pixels took 1.5 GB with the largest engine."""

@@ -1,0 +1,100 @@
+"""Reads pages with a service on the network, and stands between its moods and a run that takes hours.
+
+What it guards: a page is only given up if the service reads others. Where that is not known, it is shown an empty
+page, so that neither a wrong setting takes all pages for unreadable, nor one bad page the service for gone.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+import zlib
+from typing import Final
+
+from directory_indexer.errors import PageRefusedError, ProviderError
+from directory_indexer.extractors.pdf.raster import EncodedPage
+from directory_indexer.ocr.engine import PageEstimate, ReadingUsage
+from directory_indexer.ocr.patience import RequestError, Trouble
+from directory_indexer.ocr.service import ReadingService, Transcript
+from directory_indexer.scans import Recognition
+
+
+class RemoteReader:
+    """Reads pages with one model of a service; threads may share it."""
+
+    def __init__(self, service: ReadingService, *, concurrency: int) -> None:
+        self.concurrency = concurrency
+        self._service = service
+        self._lock = threading.Lock()
+        self._usage = ReadingUsage()
+
+    @property
+    def recipe(self) -> str:
+        """Name the service, its model and version, and the version of what it is told."""
+        return self._service.recipe
+
+    @property
+    def usage(self) -> ReadingUsage:
+        """What it has read so far."""
+        return self._usage
+
+    def estimate(self) -> PageEstimate:
+        """Tell about what a page will cost, without asking the service."""
+        return self._service.estimate()
+
+    def recognise(self, image: EncodedPage) -> Recognition:
+        """Read a page.
+
+        Raises:
+            PageRefusedError: the service reads pages, and will never read this one.
+            ProviderError: the service cannot be used now, for no page.
+        """
+        n_before = self._usage.n_pages
+        try:
+            found = self._service.read(image, until=self._service.patience.deadline())
+        except RequestError as error:
+            raise self._judged(error, n_before) from error
+        self._count(found)
+        return Recognition(self.recipe, found.lines, image.dpi)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._service.close()
+
+    def _judged(self, error: RequestError, n_before: int) -> PageRefusedError | ProviderError:
+        message = f"{self._service.place} {error.message}"
+        if error.trouble in _HINTS:
+            return ProviderError(message, hint=_HINTS[error.trouble])
+        n_needed = 0 if error.trouble is Trouble.REFUSED else n_before
+        if self._usage.n_pages > n_needed or self._reads_an_empty_page():
+            return PageRefusedError(message)
+        return ProviderError(f"{message}; an empty page fares no better", hint="run dirindex index again later")
+
+    def _reads_an_empty_page(self) -> bool:
+        try:
+            self._count(self._service.read(_EMPTY_PAGE, until=self._service.patience.deadline()))
+        except RequestError:
+            return False
+        except PageRefusedError:
+            return True
+        return True
+
+    def _count(self, found: Transcript) -> None:
+        with self._lock:
+            n_pages, n_input, n_output = self._usage
+            self._usage = ReadingUsage(n_pages + 1, n_input + found.n_input_tokens, n_output + found.n_output_tokens)
+
+
+def _white(size: int) -> EncodedPage:
+    """Make a PNG of nothing; every service takes pictures of 50 pixels and more."""
+    rows = zlib.compress((b"\0" + b"\xff" * size) * size)
+    chunks = (b"IHDR" + struct.pack(">IIBBBBB", size, size, 8, 0, 0, 0, 0), b"IDAT" + rows, b"IEND")
+    packed = (struct.pack(">I", len(one) - 4) + one + struct.pack(">I", zlib.crc32(one)) for one in chunks)
+    return EncodedPage(b"\x89PNG\r\n\x1a\n" + b"".join(packed), "image/png", size, size)
+
+
+_EMPTY_PAGE: Final = _white(128)
+_HINTS: Final = {
+    Trouble.AWAY: "check the network and the endpoint of the service; pages wait until a run reaches it",
+    Trouble.THROTTLED: "run dirindex index again later, or lower the concurrency of the service; what is read is kept",
+}

@@ -1,0 +1,198 @@
+"""What a service that reads pages is asked over HTTP, and what its refusals mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final, NamedTuple, Protocol
+
+from directory_indexer.errors import ProviderError
+from directory_indexer.extractors.pdf.raster import EncodedPage
+from directory_indexer.lazy import lazily
+from directory_indexer.ocr.engine import PageEstimate
+from directory_indexer.ocr.patience import LONGEST_WAIT_SECONDS, Patience, RequestError, Trouble, Waiting
+from directory_indexer.ocr.values import items_in, object_in, parsed, text_in
+from directory_indexer.scans import Line
+
+with lazily:
+    import httpx
+
+    from directory_indexer.ocr.transport import Reply, Transport
+
+
+class Access(NamedTuple):
+    """How to reach a service and how much to ask of it; nothing here but the model changes what is read."""
+
+    endpoint: str
+    model: str
+    api_key: str
+    concurrency: int = 4
+    seconds: float = 120.0
+
+    def __repr__(self) -> str:
+        return f"Access({self.endpoint=}, {self.model=}, {self.concurrency=})"  # the key is for nobody to see
+
+
+class Profile(NamedTuple):
+    """What a service is called, which section configures it, and which header its key goes into."""
+
+    name: str
+    section: str
+    key_header: str
+
+
+class Transcript(NamedTuple):
+    """What a service has read on a page, and what it counted for that."""
+
+    lines: tuple[Line, ...]
+    n_input_tokens: int = 0
+    n_output_tokens: int = 0
+
+
+class ReadingService(Protocol):
+    """One model of a service; threads may share it.
+
+    Raises:
+        RequestError: a request failed for good.
+        PageRefusedError: it will never read this page.
+        ProviderError: no request will succeed before somebody changes something.
+    """
+
+    @property
+    def recipe(self) -> str:
+        """Name all that changes what it reads."""
+
+    @property
+    def place(self) -> str:
+        """Name the service and its address, for messages."""
+
+    @property
+    def patience(self) -> Patience:
+        """What all of its requests wait with."""
+
+    def estimate(self) -> PageEstimate:
+        """Tell about what a page costs."""
+
+    def read(self, page: EncodedPage, *, until: float) -> Transcript:
+        """Read a page before a moment of the clock."""
+
+    def close(self) -> None:
+        """Close connections."""
+
+
+class Calls:
+    """The requests to one service, with its key, made as often as it takes."""
+
+    def __init__(self, profile: Profile, access: Access, waiting: Waiting) -> None:
+        self.address = _address(access.endpoint, profile)
+        self.place = f"{profile.name} at {self.address.scheme}://{self.address.netloc.decode('ascii', 'replace')}"
+        self.patience = Patience(waiting)
+        self._section = profile.section
+        self._key = access.api_key
+        self._headers = {profile.key_header: _checked(access.api_key, profile), **_HEADERS}
+        self._transport = Transport(self.address, seconds=access.seconds, waiting=waiting)
+
+    def url(self, path: str, **parameters: str) -> httpx.URL:
+        """Give the address of something below the endpoint."""
+        return self.address.copy_with(path=self.address.path.rstrip("/") + path, params=parameters or None)
+
+    def ask(self, method: str, url: httpx.URL, body: bytes = b"", *, until: float) -> Reply:
+        """Make a request, and others until one succeeds.
+
+        Raises:
+            RequestError: none does.
+            ProviderError: none would.
+        """
+        return self.patience.insist(lambda: self._once(method, url, body), until=until)
+
+    def ask_object(
+        self, method: str, url: httpx.URL, body: bytes = b"", *, until: float
+    ) -> tuple[dict[str, Any], Reply]:
+        """Make a request that is answered with JSON.
+
+        Raises:
+            RequestError: none succeeds.
+            ProviderError: none would.
+        """
+
+        def once() -> tuple[dict[str, Any], Reply]:
+            reply = self._once(method, url, body)
+            found = parsed(reply.content)
+            if found is None:
+                raise RequestError(Trouble.NONSENSE, "answered something else than JSON")
+            return found, reply
+
+        return self.patience.insist(once, until=until)
+
+    def shown(self, text: str) -> str:
+        """Make a text of the service fit for a message: short, on one line, without the key, which some repeat."""
+        return " ".join(text.replace(self._key, "***").split())[:_LONGEST_MESSAGE]
+
+    def close(self) -> None:
+        """Close connections."""
+        self._transport.close()
+
+    def _once(self, method: str, url: httpx.URL, body: bytes) -> Reply:
+        headers = self._headers | _JSON if body else self._headers
+        reply = self._transport.ask(method, url, headers, body)
+        if not HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
+            raise self._failure(reply)
+        return reply
+
+    def _failure(self, reply: Reply) -> RequestError | ProviderError:
+        error = object_in(parsed(reply.content), "error")
+        inner = object_in(error, "innererror")
+        message = self.shown(text_in(inner, "message") or text_in(error, "message"))
+        said = f"answered {reply.status}: {message}" if message else f"answered {reply.status}"
+        if hint := self._hint(reply.status, error):
+            return ProviderError(f"{self.place} {said}", hint=hint)
+        if reply.status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
+            return self._throttled(reply.headers, error, said)
+        is_broken = reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR or reply.status == HTTPStatus.REQUEST_TIMEOUT
+        return RequestError(Trouble.BROKEN if is_broken else Trouble.REFUSED, said)
+
+    def _hint(self, status: int, error: Mapping[str, Any]) -> str:
+        """Say what to change where no request can succeed; nothing where that is not so."""
+        reasons = {text_in(detail, "reason") for detail in items_in(error, "details")}
+        if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN} or any(
+            one.startswith("API_KEY") for one in reasons
+        ):
+            return f"check the key: set {self._section}.api_key_file"
+        if status == HTTPStatus.NOT_FOUND:
+            return f"check {self._section}.model and {self._section}.endpoint"
+        if status < HTTPStatus.BAD_REQUEST:
+            return f"a redirection is not followed; check {self._section}.endpoint"
+        return "check the account" if text_in(error, "status") == "FAILED_PRECONDITION" else ""
+
+    def _throttled(self, headers: Mapping[str, str], error: Mapping[str, Any], said: str) -> RequestError:
+        wait = self.patience.seconds_asked_for(headers, error)
+        violations = [one for detail in items_in(error, "details") for one in items_in(detail, "violations")]
+        if any("PerDay" in text_in(one, "quotaId") for one in violations):
+            return RequestError(Trouble.THROTTLED, f"{said}; the quota of the day is used up", retry_after=_DAY)
+        if wait is not None and wait > LONGEST_WAIT_SECONDS:
+            said += f"; it asks to wait {wait:.0f} s"
+        return RequestError(Trouble.THROTTLED, said, retry_after=wait)
+
+
+def _address(endpoint: str, profile: Profile) -> httpx.URL:
+    try:
+        address = httpx.URL(endpoint)
+    except (httpx.InvalidURL, ValueError):
+        address = httpx.URL("")
+    if address.scheme not in {"http", "https"} or not address.host:
+        hint = f"set {profile.section}.endpoint"
+        raise ProviderError(f"{profile.name} needs an address of http or https", hint=hint)
+    return address.copy_with(username=None, password=None, query=None, fragment=None)
+
+
+def _checked(key: str, profile: Profile) -> str:
+    if key and key.isascii() and key.isprintable():
+        return key
+    hint = f"set {profile.section}.api_key_file to a file that holds nothing but the key"
+    raise ProviderError(f"{profile.name} needs a key, of letters, digits and signs alone", hint=hint)
+
+
+_HEADERS: Final = {"accept": "application/json", "user-agent": "dirindex"}
+_JSON: Final = {"content-type": "application/json"}
+_LONGEST_MESSAGE: Final = 300
+_DAY: Final = 86_400.0

@@ -1,0 +1,162 @@
+"""Tesseract, by its command: a crash is its own, and whatever languages are installed can be read."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from directory_indexer.errors import ExtractionError
+from directory_indexer.extractors.external.processes import ProgramLimits, program_of, run_limited
+from directory_indexer.extractors.pdf.raster import Raster
+from directory_indexer.lazy import lazily
+from directory_indexer.ocr.tables import lines_of
+from directory_indexer.scans import Line, Recognition
+
+with lazily:
+    from directory_indexer.relevance.language_table import language_of_document
+
+
+class Installed(NamedTuple):
+    """What is installed of Tesseract: its command, its version, and the languages that it has data for."""
+
+    command: str
+    version: str
+    languages: tuple[str, ...]
+
+
+def installed_tesseract(command: str) -> Installed | None:
+    """Find out what is installed; None if nothing is.
+
+    Raises:
+        ExtractionError: the command is there and cannot be run.
+    """
+    path = program_of(command)
+    if not os.path.isfile(path):
+        return None
+    said = _said(path, "--version")
+    found = re.search(r"tesseract v?(\d[\w.]*)", said)
+    if not found:
+        raise ExtractionError(f"{path} does not say that it is Tesseract")
+    languages = [line for line in _said(path, "--list-langs").splitlines()[1:] if re.fullmatch(r"[\w/-]{2,40}", line)]
+    return Installed(path, found[1], tuple(languages))
+
+
+class Tesseract:
+    """Reads pages with the `tesseract` command.
+
+    Without `languages`, it reads in the one that it has read last, and once more where the text turns out to be in
+    another one for which data is installed.
+    """
+
+    def __init__(self, installed: Installed, languages: Sequence[str] = (), *, seconds: int = 120) -> None:
+        self._installed = installed
+        self._chosen = "+".join(languages)
+        self._seconds = seconds
+        self._last = _first_language(installed.languages)
+
+    @property
+    def recipe(self) -> str:
+        """Name the version and the languages: with more of them installed, it may read better."""
+        languages = self._chosen or f"any of {' '.join(sorted(self._installed.languages))}"
+        return f"tesseract {self._installed.version}, {languages}"
+
+    def recognise(self, page: Raster) -> Recognition:
+        """Read a page that stands upright.
+
+        Raises:
+            ExtractionError: the command cannot be run, fails, or takes too long.
+        """
+        found = self._read(page, self._chosen or self._last)
+        if self._chosen:
+            return found
+        other = self._language_of(found)
+        if other and other != self._last:
+            again = self._read(page, other)
+            if again.confidence > found.confidence:
+                self._last = other
+                return again
+        return found
+
+    def turn_of(self, page: Raster) -> int:
+        """Tell by how many degrees clockwise a page must be turned to stand upright; 0 if it has too few letters."""
+        if "osd" not in self._installed.languages:
+            return 0
+        try:
+            said = self._run(page, "--psm", "0", "-l", "osd").decode("utf-8", "replace")
+        except ExtractionError:  # it is also said in this way that there are too few letters
+            return 0
+        found = re.search(r"^Rotate: (90|180|270)$", said, re.MULTILINE)
+        return int(found[1]) if found else 0
+
+    def _read(self, page: Raster, languages: str) -> Recognition:
+        written = self._run(page, "-l", languages, "--psm", "3", "tsv").decode("utf-8", "replace")
+        engine = f"tesseract {self._installed.version} ({languages})"
+        return Recognition(engine, tuple(lines_of(written, page.width, page.height)), page.dpi)
+
+    def _run(self, page: Raster, *options: str) -> bytes:
+        with tempfile.TemporaryDirectory(prefix="dirindex-") as directory:
+            place = Path(directory)
+            with tempfile.TemporaryFile(dir=place) as source, tempfile.TemporaryFile(dir=place) as output:
+                source.write(page.to_pnm())
+                source.seek(0)
+                run_limited(
+                    [self._installed.command, "-", "-", "--dpi", str(page.dpi or _USUAL_DPI), *options],
+                    directory=place,
+                    source=source,
+                    output=output,
+                    limits=ProgramLimits(self._seconds, _MAX_BYTES),
+                    environment=_ONE_THREAD,
+                )
+                output.seek(0)
+                return output.read(_MAX_BYTES)
+
+    def _language_of(self, found: Recognition) -> str:
+        """Tell in which language the text is, if data for it is installed."""
+        text = "\n".join(" ".join(line.text for line in block) for block in _blocks(found.lines))
+        known = _LANGUAGES.get(language_of_document(text), "")
+        return known if known in self._installed.languages else ""
+
+
+def _said(path: str, option: str) -> str:
+    try:
+        done = subprocess.run(  # noqa: S603 - found where the person who runs dirindex does
+            [path, option], capture_output=True, timeout=_SECONDS_TO_ANSWER, check=True, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ExtractionError(f"{path} cannot be run: {type(error).__name__}") from error
+    return (done.stdout + done.stderr).decode("utf-8", "replace")
+
+
+def _first_language(installed: Sequence[str]) -> str:
+    if "eng" in installed:
+        return "eng"
+    return next((one for one in installed if one != "osd"), "eng")
+
+
+def _blocks(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    return (list(block) for _, block in itertools.groupby(lines, key=lambda line: line.block))
+
+
+_SECONDS_TO_ANSWER: Final = 20
+_USUAL_DPI: Final = 200
+_MAX_BYTES: Final = 16_000_000
+_ONE_THREAD: Final = {"OMP_THREAD_LIMIT": "1"}
+"""Four threads take longer than one, for most of them spin."""
+
+_LANGUAGES: Final = dict(
+    one.split(":")
+    for one in (
+        "af:afr ar:ara az:aze be:bel bg:bul bn:ben ca:cat cs:ces cy:cym da:dan de:deu el:ell en:eng es:spa "
+        "et:est eu:eus fa:fas fi:fin fr:fra ga:gle gl:glg gu:guj he:heb hi:hin hr:hrv hu:hun hy:hye id:ind "
+        "is:isl it:ita ja:jpn ka:kat kk:kaz kn:kan ko:kor la:lat lt:lit lv:lav mk:mkd ml:mal mr:mar ms:msa "
+        "mt:mlt nb:nor nl:nld nn:nor no:nor pa:pan pl:pol pt:por ro:ron ru:rus sk:slk sl:slv sq:sqi sr:srp "
+        "sv:swe sw:swa ta:tam te:tel th:tha tl:tgl tr:tur uk:ukr ur:urd vi:vie zh:chi_sim"
+    ).split()
+)
+"""The languages that are recognised, and what Tesseract calls them."""

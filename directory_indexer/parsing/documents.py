@@ -1,0 +1,81 @@
+"""Reads one file, a member of a container or bytes from elsewhere as a document, in a worker process."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+from directory_indexer.errors import ExtractionError, SkipFileError, UsageError
+from directory_indexer.extractors.budget import Budget
+from directory_indexer.extractors.document import Document
+from directory_indexer.extractors.html_blocks import read_page
+from directory_indexer.extractors.recognition import format_of
+from directory_indexer.extractors.registry import extract, require_text
+from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
+from directory_indexer.parsing.contents import content_of
+from directory_indexer.parsing.one_file import redacted, where
+from directory_indexer.parsing.policy import ParsePolicy
+from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure
+from directory_indexer.parsing.workers import run_tasks
+from directory_indexer.paths import FilePath, display
+
+_SECONDS = 120.0
+_MEMORY_BYTES = 2 << 30
+
+
+class DocumentRequest(NamedTuple):
+    """What to read: a file or a member of one, by its path; or, under that name, bytes that were fetched."""
+
+    path: FilePath
+    content: bytes | None = None
+    follow_links: bool = True
+    """Whether the path of a file may lead through links."""
+
+
+def read_document(request: DocumentRequest, policy: ParsePolicy) -> Document:
+    """Read a document, without its secrets unless the policy has them indexed.
+
+    Raises:
+        UsageError: there is nothing to read, or it cannot be read; the message says why.
+        UnavailableError: no worker process can be started.
+    """
+    task = Task((request,), (policy.limits or Limits(_SECONDS, _MEMORY_BYTES, _SECONDS),))
+    [(_, result)] = run_tasks(partial(_document_of, policy=policy), [task], n_workers=1)
+    if isinstance(result, Document):
+        return result
+    message = result.message if isinstance(result, WorkerFailure | FileFailure) else _why_skipped(result)
+    raise UsageError(f"{display(request.path)} cannot be converted: {message}")
+
+
+def _why_skipped(skipped: SkippedFile) -> str:
+    return ", ".join(filter(None, (skipped.reason, skipped.detail)))
+
+
+def _document_of(request: DocumentRequest, *, policy: ParsePolicy) -> Document | SkippedFile | FileFailure:
+    budget = Budget(member_bytes=policy.max_file_size, recognised=policy.recognised)
+    try:
+        return _found(request, policy, budget)
+    except SkipFileError as error:
+        if error.reason is SkipReason.SECRET:
+            return SkippedFile(request.path, error.reason, error.message)
+        return FileFailure(request.path, Stage.EXTRACT, error.message)
+    except ExtractionError as error:
+        return FileFailure(request.path, Stage.EXTRACT, error.message)
+    except OSError as error:
+        return FileFailure(request.path, Stage.READ, (error.strerror or type(error).__name__).lower())
+    except Exception as error:  # noqa: BLE001 - whatever a parser does over one file
+        return FileFailure(request.path, Stage.EXTRACT, where(error))
+
+
+def _found(request: DocumentRequest, policy: ParsePolicy, budget: Budget) -> Document | SkippedFile | FileFailure:
+    path, content, follow_links = request
+    found = content if content is not None else content_of(path, policy, budget, follow_links=follow_links)
+    return _extracted(found, path, budget, policy) if isinstance(found, bytes) else found
+
+
+def _extracted(content: bytes, path: FilePath, budget: Budget, policy: ParsePolicy) -> Document:
+    """Read a document for people, without its secrets: of a page, its tables count, and not the lines of its source."""
+    kind, _ = format_of(path, content, policy.added)
+    if kind == "html":
+        return redacted(path, content, lambda: require_text(read_page(content, kind)), policy).document
+    return redacted(path, content, lambda: extract(content, path, budget, policy.added), policy).document

@@ -1,0 +1,153 @@
+"""Turns one file into chunks: reads, extracts, masks secrets and cuts. Whatever goes wrong is the outcome."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from directory_indexer.errors import ExtractionError, ReaderError, SkipFileError
+from directory_indexer.extractors import recognition
+from directory_indexer.extractors.budget import Budget
+from directory_indexer.extractors.document import Document
+from directory_indexer.extractors.format import Format
+from directory_indexer.extractors.formats import FORMATS
+from directory_indexer.extractors.kinds import GROUPS
+from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
+from directory_indexer.ids import ContentHash, content_hash
+from directory_indexer.lazy import lazily
+from directory_indexer.parsing.correspondence import completed
+from directory_indexer.parsing.outcomes import ParsedFile, ParseOutcome, ParseRequest, UnchangedFile
+from directory_indexer.parsing.policy import ParsePolicy
+from directory_indexer.parsing.reading import FileContent, read
+from directory_indexer.parsing.tasks import OUT_OF_MEMORY
+from directory_indexer.paths import FilePath
+from directory_indexer.scans import Scan
+
+with lazily:
+    from directory_indexer import chunker
+    from directory_indexer.credentials.files import kind_of_container, kind_of_lone_secret
+    from directory_indexer.credentials.redaction import Redaction, redact_document
+    from directory_indexer.extractors import registry
+    from directory_indexer.parsing.worker import is_memory_limited
+    from directory_indexer.relevance.language_table import language_of_document
+
+
+_KEY_STORE_HEAD_BYTES = 1 << 16
+
+
+def parse(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome:
+    """Parse one file in this process, without any limit of time or memory."""
+    found = read_file(request, policy)
+    return parse_content(found, request, policy) if isinstance(found, FileContent) else found
+
+
+def read_file(request: ParseRequest, policy: ParsePolicy) -> FileContent | SkippedFile | FileFailure:
+    """Read the bytes of a file."""
+    return read(request.source, max_file_size=policy.max_file_size, follow_symlinks=policy.follow_symlinks)
+
+
+def format_of(found: FileContent, policy: ParsePolicy) -> Format:
+    """Tell by its name and its content which format a file has."""
+    return recognition.format_of(found.source.path, found.content, policy.added)[1]
+
+
+def parse_content(
+    found: FileContent, request: ParseRequest, policy: ParsePolicy, budget: Budget | None = None
+) -> ParseOutcome:
+    """Parse the bytes of a file; those of a member share the budget of the file on disk."""
+    of_content = content_hash(found.content)
+    if of_content == request.known_hash:
+        return UnchangedFile(found.source, of_content, found.seen_ns)
+    if request.broken and of_content == request.broken.hash:
+        return request.broken._replace(source=found.source, seen_ns=found.seen_ns)
+    budget = budget or Budget(recognised=policy.recognised)
+    extract = policy.extract or partial(registry.extract, budget=budget, added=policy.added)
+    return outcome_of(found, of_content, partial(extract, found.content, found.source.path), policy)
+
+
+def outcome_of(
+    found: FileContent, of_content: ContentHash, extract: Callable[[], Document], policy: ParsePolicy
+) -> ParseOutcome:
+    """Tell what becomes of a file whose document is extracted by a function."""
+    path = found.source.path
+    try:
+        return _parsed(found, of_content, extract, policy)
+    except SkipFileError as error:
+        return _skipped(found, error.reason, error.message)
+    except ReaderError as error:
+        return FileFailure(path, Stage.EXTRACT, error.message)
+    except ExtractionError as error:
+        return FileFailure(path, Stage.EXTRACT, error.message, found.source, of_content, found.seen_ns)
+    except MemoryError:
+        failure = FileFailure(path, Stage.EXTRACT, OUT_OF_MEMORY)
+        return blamed(failure, found) if is_memory_limited() else failure
+    except Exception as error:  # noqa: BLE001 - one bad file never stops a run
+        return FileFailure(path, Stage.EXTRACT, where(error))
+
+
+def redacted(path: FilePath, content: bytes, extract: Callable[[], Document], policy: ParsePolicy) -> Redaction:
+    """Extract a document and mask its secrets.
+
+    Raises:
+        SkipFileError: the file is a secret as a whole.
+        ExtractionError: as the extractor says.
+    """
+    if policy.include_secrets:
+        return Redaction(extract())
+    if kind := kind_of_container(content[:_KEY_STORE_HEAD_BYTES]):
+        raise SkipFileError(SkipReason.SECRET, kind)
+    document = extract()
+    redaction = redact_document(document)
+    if kind := redaction.kind_of_all or kind_of_lone_secret(os.path.basename(path), document.text):
+        raise SkipFileError(SkipReason.SECRET, kind)
+    return redaction
+
+
+def blamed(failure: FileFailure, found: FileContent) -> FileFailure:
+    """Note the content that broke a parser, so that it is not parsed again."""
+    return failure._replace(source=found.source, hash=content_hash(found.content), seen_ns=found.seen_ns)
+
+
+def where(error: Exception) -> str:
+    """Say what went wrong without its message: that of an unforeseen exception may quote the file."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {os.path.basename(frame.filename)}, line {frame.lineno}"
+
+
+def _parsed(
+    found: FileContent, of_content: ContentHash, extract: Callable[[], Document], policy: ParsePolicy
+) -> ParseOutcome:
+    redaction = redacted(found.source.path, found.content, lambda: completed(extract(), found.inherited), policy)
+    document = redaction.document
+    if document.scans and not document.text.strip():
+        return _skipped(found, SkipReason.NO_TEXT, _pages_of(document.scans))._replace(scans=document.scans)
+    facts = document.facts
+    if not facts.language and (document.kind in GROUPS["docs"] or document.kind not in FORMATS):
+        facts = facts._replace(language=language_of_document(document.text))
+    chunks = chunker.chunk(document, policy=policy.chunking, count_tokens=policy.count_tokens)
+    return ParsedFile(
+        found.source,
+        of_content,
+        facts,
+        chunks,
+        document.page_starts,
+        seen_ns=found.seen_ns,
+        n_masked=redaction.n_masked,
+        metadata=document.metadata,
+        scans=document.scans,
+    )
+
+
+def _pages_of(scans: Sequence[Scan]) -> str:
+    """Say what has become of pages that are pictures where they are all that a file has."""
+    n_waiting = sum(scan.waits for scan in scans)
+    problems = {scan.problem for scan in scans if scan.problem}
+    if n_waiting:
+        return f"{n_waiting} {'page waits' if n_waiting == 1 else 'pages wait'} for OCR"
+    return f"OCR found none; {min(problems)}" if problems else "OCR found none"
+
+
+def _skipped(found: FileContent, reason: SkipReason, detail: str) -> SkippedFile:
+    return SkippedFile(found.source.path, reason, detail, found.source, found.seen_ns)

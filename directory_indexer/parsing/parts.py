@@ -1,0 +1,77 @@
+"""What the members of a container come to, gathered into parts that are handed over while the container is read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from directory_indexer.ids import ContentHash
+from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, Resumption
+from directory_indexer.parsing.reading import FileContent
+from directory_indexer.paths import FilePath
+
+_MOST_OUTCOMES = 64
+_MOST_CHARACTERS = 1_000_000
+_MOST_SECONDS = 0.5
+
+
+class Parts:
+    """The outcomes that were not handed over yet.
+
+    After a worker was lost, steps that were done before are counted but not taken again, and each step makes a part of
+    its own: so it is known over which of them another one is lost.
+    """
+
+    def __init__(self, found: FileContent, of_content: ContentHash, resumption: Resumption | None) -> None:
+        self._found, self._hash = found, of_content
+        self._is_careful = resumption is not None
+        self._resumption = resumption or Resumption(0)
+        self._broken = dict(self._resumption.broken)
+        self.n_steps = 0
+        self.n_ignored = 0
+        self._start()
+
+    def next_step(self) -> tuple[int, str | None]:
+        """Count a step, and tell what is to be said of it if a worker was lost over it."""
+        number = self.n_steps
+        self.n_steps += 1
+        return number, self._broken.get(number)
+
+    def take(self, number: int, find_out: Callable[[], ParseOutcome]) -> None:
+        """Find out what a step comes to, unless it was done before."""
+        if number < self._resumption.n_done:
+            return
+        outcome = find_out()
+        self._outcomes.append((number, outcome))
+        if isinstance(outcome, ParsedFile):
+            self._n_characters += sum(len(chunk.text) for chunk in outcome.chunks)
+
+    def keep(self, paths: Sequence[FilePath]) -> None:
+        """Note members that are as they were."""
+        self._kept += paths
+
+    @property
+    def is_full(self) -> bool:
+        """Tell whether it is time to hand over what there is."""
+        return (
+            self._is_careful
+            or len(self._outcomes) >= _MOST_OUTCOMES
+            or self._n_characters >= _MOST_CHARACTERS
+            or time.monotonic() >= self._ends
+        )
+
+    def hand_over(self) -> MemberOutcomes:
+        """Give what there is."""
+        source, seen_ns = self._found.source, self._found.seen_ns
+        n_done = max(self.n_steps, self._resumption.n_done)
+        outcomes, kept = tuple(self._outcomes), tuple(self._kept)
+        part = MemberOutcomes(source, self._hash, seen_ns, n_done, outcomes, kept, self.n_ignored)
+        self._start()
+        return part
+
+    def _start(self) -> None:
+        self._outcomes: list[tuple[int, ParseOutcome]] = []
+        self._kept: list[FilePath] = []
+        self.n_ignored = 0
+        self._n_characters = 0
+        self._ends = time.monotonic() + _MOST_SECONDS

@@ -1,0 +1,42 @@
+"""How files become chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from directory_indexer.chunker import ChunkPolicy
+from directory_indexer.extractors.document import Document
+from directory_indexer.extractors.external import AddedFormat
+from directory_indexer.page_cache import PageCache
+from directory_indexer.parsing.tasks import Limits
+from directory_indexer.paths import FilePath
+from directory_indexer.walker.policy import WalkPolicy
+
+
+class ParsePolicy(NamedTuple):
+    """How files become chunks. It travels to worker processes, so its functions are module-level ones."""
+
+    max_file_size: int
+    include_secrets: bool
+    chunking: ChunkPolicy
+    count_tokens: Callable[[str], int]
+    extract: Callable[[bytes, FilePath], Document] | None = None
+    """What reads each file, instead of what its kind asks for."""
+
+    follow_symlinks: bool = False
+    n_workers: int = 2
+    limits: Limits | None = None
+    """What a worker may use for each file; None for what follows from its kind and size."""
+
+    is_wary: bool = False
+    """Whether worker processes parse everything, however small."""
+
+    members: WalkPolicy = WalkPolicy()
+    """What is left out of containers."""
+
+    added: tuple[AddedFormat, ...] = ()
+    """Formats that the configuration adds."""
+
+    recognised: PageCache | None = None
+    """The pages that OCR has read."""

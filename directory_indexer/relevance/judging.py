@@ -1,0 +1,175 @@
+"""How well each passage answers by itself: words, meaning and place become signals, and these a score."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from directory_indexer.relevance.candidates import Candidate, Model, place_of
+from directory_indexer.relevance.languages import NAMES, has_latin_letters
+from directory_indexer.relevance.matchplan import MatchPlan
+from directory_indexer.relevance.textmatch import Matcher
+
+
+class Judged(NamedTuple):
+    """A candidate with what speaks for it: signals that add up to its score, and how well it answers, from 0 to 1."""
+
+    candidate: Candidate
+    signals: tuple[tuple[str, float], ...]
+    score: float
+    quality: float
+
+
+def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> list[Judged]:
+    """Judge every candidate by itself, best first."""
+    matcher = Matcher(plan)
+    places = _places_below(candidates)
+    matches = [
+        matcher.match(one.text, names=f"{one.heading}\n{one.title}\n{place}")
+        for one, place in zip(candidates, places, strict=True)
+    ]
+    usual_length = _mean([match.n_words for match in matches])
+    frequencies = [matcher.frequency(match, usual_length=usual_length) for match in matches]
+    coverages = [matcher.coverage(match) for match in matches]
+    told = _weight_of_words(plan, matcher)
+    surprise = _SURPRISE * math.log(max(_USUAL_CHUNKS / max(plan.n_chunks, _FEW_CHUNKS), 1.0))
+    # Where only meaning was asked for, nothing else may move a passage.
+    asked = float(any(one.keyword_score is not None for one in candidates))
+    names = asked * plan.query.has_only_names
+    by_meaning = any(one.cosine is not None for one in candidates)
+    cosines = _cosines(candidates, model)
+    usual = _weight_of_meaning(plan.query.language, candidates, model)
+    weights = _weights_of_meaning(usual, candidates, model) if asked else [usual] * len(candidates)
+    aside = _aside(matcher, candidates, places)
+    found = []
+    for one, frequency, coverage, cosine, weight, is_aside in zip(
+        candidates, frequencies, coverages, cosines, weights, aside, strict=True
+    ):
+        signals = (
+            ("keyword", asked * told * frequency),
+            ("semantic", weight * cosine + (usual - weight) * _UNRELATED),
+            ("all_names", names * (coverage > _ALL)),
+            ("file_name", asked * _FILE_NAME * matcher.share_of_name(_stem(one.path))),
+            ("test_or_example", -asked * _ASIDE * is_aside),
+        )
+        quality = _quality(frequency, coverage, cosine + surprise if by_meaning else None)
+        found.append(Judged(one, signals, math.fsum([value for _, value in signals]), quality))
+    return sorted(found, key=lambda one: (-one.score, place_of(one.candidate)))
+
+
+def _cosines(candidates: Sequence[Candidate], model: Model) -> list[float]:
+    """Give the cosines on the scale of the embedded model; what has no vector counts as the average."""
+    known = [one.cosine for one in candidates if one.cosine is not None]
+    if not known:
+        return [0.0] * len(candidates)
+    average, low, high = _mean(known), min(known), max(known)
+    cosines = [average if one.cosine is None else one.cosine for one in candidates]
+    if model.is_measured or high == low:
+        return cosines
+    return [_UNRELATED + (_ALIKE - _UNRELATED) * (cosine - low) / (high - low) for cosine in cosines]
+
+
+def _weight_of_words(plan: MatchPlan, matcher: Matcher) -> float:
+    """Tell what the words weigh: six rare words that were found are better evidence than one.
+
+    How rare a word is shows only among many chunks, so the words of a small index are taken for rarer than they look.
+    """
+    rarest, rare = math.log(1 + 2 * plan.n_chunks), math.log(1 + 2 * _MANY_CHUNKS)
+    return math.sqrt(matcher.information * max(rare / max(rarest, 1.0), 1.0) / _USUAL_INFORMATION)
+
+
+def _weights_of_meaning(usual: float, candidates: Sequence[Candidate], model: Model) -> list[float]:
+    """Tell what the cosines weigh beside words: less than usual for passages in a language the model hardly knows."""
+    languages = {one.language for one in candidates} & NAMES.keys()
+    weights = {code: min(usual, _weight_of_meaning(NAMES[code], candidates, model)) for code in languages}
+    return [weights.get(one.language, usual) for one in candidates]
+
+
+def _weight_of_meaning(language: str, candidates: Sequence[Candidate], model: Model) -> float:
+    """Tell what a cosine weighs in a language: more for short passages, whose words are few."""
+    if model.languages is not None and language not in model.languages:
+        return _LATIN_COSINE if has_latin_letters(language) else _FOREIGN_COSINE
+    length = _median([len(one.text) for one in candidates])
+    return _COSINE * math.log(_BLURRED / min(max(length, _SHORT), _LONG))
+
+
+def _aside(matcher: Matcher, candidates: Sequence[Candidate], places: Sequence[str]) -> list[bool]:
+    """Find what stands beside the code: tests and examples that the query does not name, and prose among much code."""
+    mostly_code = sum(one.is_code for one in candidates) >= _MOSTLY * len(candidates)
+    return [
+        _is_aside(place, matcher) if one.is_code else mostly_code for one, place in zip(candidates, places, strict=True)
+    ]
+
+
+def _is_aside(path: str, matcher: Matcher) -> bool:
+    marks = [found.group() for found in _ASIDE_MARK.finditer(path)]
+    return bool(marks) and not matcher.terms_in(" ".join(marks))
+
+
+def _quality(frequency: float, coverage: float, cosine: float | None) -> float:
+    """Tell, between 0 and 1, how well a passage answers: by meaning and words, or by words alone."""
+    quality = frequency / _FULL if cosine is None else (cosine + _COVERED * coverage - _NOTHING) / (1 - _NOTHING)
+    return min(max(quality, 0.0), 1.0)
+
+
+def _places_below(candidates: Sequence[Candidate]) -> list[str]:
+    """Give the paths without the directories that all candidates lie in, which tell nothing about any of them."""
+    # Not `os.path.commonpath`, which refuses paths on several drives.
+    names = [one.path.split(os.sep) for one in candidates]
+    n_above = len(os.path.commonprefix([directories[:-1] for directories in names]))
+    return ["/".join(below[n_above:]) for below in names]
+
+
+# Importing `statistics` costs every search 6 ms.
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _median(values: Sequence[int]) -> float:
+    ordered, half = sorted(values), len(values) // 2
+    return (ordered[half] + ordered[~half]) / 2
+
+
+def _stem(path: str) -> str:
+    return os.path.splitext(os.path.basename(path))[0]
+
+
+# All weights were chosen on the sets of docs/ranking.md; each may change by a third without moving a set by 0.01.
+_USUAL_INFORMATION: Final = 60.0
+_MANY_CHUNKS: Final = 1000
+_COSINE: Final = 0.75
+_BLURRED: Final = 1900
+_SHORT: Final = 150
+_LONG: Final = 1200
+_LATIN_COSINE: Final = 0.2
+_FOREIGN_COSINE: Final = 0.05
+_FILE_NAME: Final = 0.1
+_ASIDE: Final = 0.2
+_MOSTLY: Final = 0.6
+_ALL: Final = 0.999
+
+_UNRELATED: Final = 0.2
+_ALIKE: Final = 0.7
+"""Cosines of the embedded model: texts that have nothing to do with each other, and a passage that answers."""
+
+_COVERED: Final = 0.4
+_NOTHING: Final = 0.29
+_FULL: Final = 0.63
+_SURPRISE: Final = 0.04
+_USUAL_CHUNKS: Final = 2000
+_FEW_CHUNKS: Final = 20
+
+_ASIDE_MARK: Final = re.compile(
+    r"""
+    (?:^|(?<=/)) (?:tests?|testing|__tests__|specs?|fixtures?|mocks?|testdata|bench(?:marks?)?
+                  |_?examples?|samples?|demos?|docs?|website|legacy|compat|deprecated|vendor|third_party) (?=/)
+    | (?:^|(?<=/)) (?:test(?=_)|conftest)
+    | (?<=[._-]) (?:tests?|specs?|bench(?:mark)?) (?=\.)
+    | (?<=[a-z0-9]) (?:Tests?|Spec|Benchmark) (?=\.\w+$)
+    """,
+    re.VERBOSE,
+)
+"""Names of directories and files that hold what goes with the code, in the conventions of many languages."""

@@ -1,0 +1,44 @@
+"""What is known of the documents that hits lie in, added when it is clear which hits are shown."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+
+from directory_indexer.docstore.store import Snapshot
+from directory_indexer.extractors.document import Metadata
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath
+from directory_indexer.scans import RecognisedPages, Recognition, Scan
+from directory_indexer.searching.answers import Hit
+
+with lazily:
+    from directory_indexer.searching.scanned import scanned_passage
+
+
+def with_documents(snapshot: Snapshot, hits: Iterable[Hit], recognised: RecognisedPages) -> tuple[Hit, ...]:
+    """Add metadata of the documents, and of pages that were scanned what read them and where a passage stands."""
+    hits = tuple(hits)
+    paths = {hit.path for hit in hits}
+    metadata = snapshot.metadata.of(paths)
+    hits = tuple(hit._replace(metadata=metadata.get(hit.path, Metadata())) for hit in hits)
+    scans = snapshot.scans.of({hit.path for hit in hits if hit.page is not None})
+    starts = {path: snapshot.files.page_starts(path) for path in {path for path, _ in scans}}
+    return tuple(_with_scan(_on_its_page(hit, starts.get(hit.path, ())), scans, recognised) for hit in hits)
+
+
+def _on_its_page(hit: Hit, page_starts: Sequence[int]) -> Hit:
+    """Name the page of what matched: a passage that begins on one page may go on over others."""
+    if not page_starts:
+        return hit
+    first_mark = hit.excerpt.marks[0][0] if hit.excerpt.marks else 0
+    at = hit.start_char + max(hit.text.find(hit.excerpt.text), 0) + first_mark
+    return hit._replace(page=bisect_right(page_starts, at))
+
+
+def _with_scan(hit: Hit, scans: dict[tuple[FilePath, int], Scan], recognised: RecognisedPages) -> Hit:
+    scan = scans.get((hit.path, hit.page or 0))
+    if scan is None or not scan.engine:
+        return hit
+    found = recognised.get(scan.key)
+    return hit._replace(scan=scanned_passage(scan, hit.excerpt, found if isinstance(found, Recognition) else None))

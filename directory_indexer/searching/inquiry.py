@@ -1,0 +1,125 @@
+"""Asks both stores for the candidates of one search, side by side where that is faster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
+from typing import NamedTuple
+
+from directory_indexer.docstore.store import THREADS_MAY_SHARE_A_SNAPSHOT, Snapshot
+from directory_indexer.ids import ChunkId
+from directory_indexer.lazy import lazily
+from directory_indexer.relevance.candidates import DEPTH, OTHER_MODEL, Model
+from directory_indexer.relevance.matchplan import MatchPlan
+from directory_indexer.searching.answers import SearchMode
+from directory_indexer.searching.background import BackgroundTask
+from directory_indexer.searching.readiness import coverage, require_comparable
+from directory_indexer.searching.scope import Scope
+from directory_indexer.vectorstore import VectorHit
+
+with lazily:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from directory_indexer.searching.nearest import Nearest
+
+_FEW_ROWS = 0.1
+
+
+class Meaning(NamedTuple):
+    """What is looked for by meaning, and the model that its vector comes from."""
+
+    vector: NDArray[np.float32]
+    model: Model
+
+
+class Lists(NamedTuple):
+    """The two lists of candidates, each with its scores, and what kept one of them from being whole.
+
+    `cosines` holds those of both lists, which `model` made.
+    """
+
+    by_words: dict[ChunkId, float]
+    by_meaning: dict[ChunkId, float]
+    cosines: dict[ChunkId, float]
+    model: Model
+    degraded: tuple[str, ...]
+
+
+class Inquiry:
+    """What is asked of the two stores for one query, at any depth; `embedding` is None where only words are."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        mode: SearchMode,
+        plan: MatchPlan,
+        scope: Scope,
+        embedding: BackgroundTask[Meaning] | None,
+        nearest: Callable[[], Nearest],
+    ) -> None:
+        self._snapshot = snapshot
+        self._mode = mode
+        self._plan = plan
+        self._scope = scope
+        self._embedding = embedding
+        self._nearest = nearest
+
+    def lists(self, depth: int) -> Lists:
+        """Give the best candidates by words and by meaning, so many of each."""
+        if self._embedding is None:
+            return Lists(self._by_words(depth), {}, {}, OTHER_MODEL, ())
+        if self._mode is SearchMode.HYBRID and THREADS_MAY_SHARE_A_SNAPSHOT:
+            with BackgroundTask(partial(self._by_words, depth)) as words:
+                meaning = self._embedding.result()
+                hits = self._hits(meaning, depth)
+            by_words = words.result()
+        else:
+            by_words = self._by_words(depth)
+            meaning = self._embedding.result()
+            hits = self._hits(meaning, depth)
+        by_meaning = self._by_meaning(meaning, hits, depth)
+        rest = [one for one in by_words if one not in by_meaning]
+        others = self._nearest().cosines(self._snapshot, meaning.vector, rest)
+        return Lists(by_words, by_meaning, by_meaning | others, meaning.model, coverage(self._snapshot))
+
+    def _by_words(self, depth: int) -> dict[ChunkId, float]:
+        if self._mode is SearchMode.SEMANTIC or self._plan.expression is None:
+            return {}
+        # Between few rows there is little to go through, and the rarest words are in too little of it.
+        found = self._matches(self._plan.narrow, depth) if self._plan.narrow and not self._has_few_rows else {}
+        if len(found) < depth:
+            # What has none of the rarest words comes after all that has one.
+            rest = self._matches(self._plan.expression, depth)
+            found = dict(islice((found | {one: rest[one] for one in rest if one not in found}).items(), depth))
+        return found
+
+    def _matches(self, expression: str, depth: int) -> dict[ChunkId, float]:
+        scope = self._scope
+        matches = self._snapshot.words.ranked
+        return dict(matches(expression, file_ids_json=scope.file_ids_json, rows=scope.rows, limit=depth))
+
+    @property
+    def _has_few_rows(self) -> bool:
+        if self._scope.rows is None:
+            return False
+        first, last = self._scope.rows
+        return last - first < _FEW_ROWS * self._snapshot.chunks.count()
+
+    def _hits(self, meaning: Meaning, depth: int) -> list[VectorHit]:
+        require_comparable(self._snapshot, meaning.vector.size)
+        return self._nearest().hits(self._snapshot, meaning.vector, scope=self._scope, limit=depth)
+
+    def _by_meaning(self, meaning: Meaning, hits: list[VectorHit], depth: int) -> dict[ChunkId, float]:
+        chunks = self._nearest().chunks
+        return dict(chunks(self._snapshot, meaning.vector, scope=self._scope, limit=depth, hits=hits))
+
+
+def bands_of(lists: Lists) -> dict[ChunkId, int]:
+    """Cut the lists where a shorter answer would have cut them, so that a longer one begins with the same hits."""
+    bands: dict[ChunkId, int] = {}
+    for found in (lists.by_words, lists.by_meaning):
+        for position, chunk_id in enumerate(found):
+            bands[chunk_id] = min(position // DEPTH, bands.get(chunk_id, position))
+    return bands

@@ -1,0 +1,50 @@
+"""What must be there before a question can be answered, and what is missing of it."""
+
+from __future__ import annotations
+
+from directory_indexer.docstore.store import Snapshot
+from directory_indexer.errors import IndexMismatchError, NotIndexedError
+from directory_indexer.paths import FilePath, display
+
+
+def require_indexed(snapshot: Snapshot, scope: tuple[FilePath, ...]) -> None:
+    """Refuse to answer "nothing" where nothing was ever indexed.
+
+    Raises:
+        NotIndexedError: no directory is tracked, or none that has to do with the scope.
+    """
+    tracked = snapshot.directories.all()
+    if not tracked:
+        raise NotIndexedError("nothing is indexed yet", hint="dirindex index PATH adds a directory")
+    for path in scope:
+        if not snapshot.files.holds(path):
+            names = ", ".join(map(display, tracked))
+            raise NotIndexedError(f"nothing is indexed at {display(path)}", hint=f"indexed directories: {names}")
+
+
+def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
+    """Refuse to compare vectors of so many dimensions with shorter or longer ones.
+
+    Raises:
+        IndexMismatchError: those of the index have another number.
+    """
+    space = snapshot.collections.answering().space
+    if space is not None and space.dimensions != n_dimensions:
+        raise IndexMismatchError(
+            f"the index holds vectors of {space.dimensions} dimensions, and {space.name} makes {n_dimensions} now",
+            hint="configure the model that made the index; dirindex doctor tells more",
+        )
+
+
+def coverage(snapshot: Snapshot) -> tuple[str, ...]:
+    """Say what cannot be found by meaning yet, if there is anything."""
+    former, waiting, n_chunks = (
+        snapshot.collections.former(),
+        snapshot.embedding_queue.count(),
+        snapshot.chunks.count(),
+    )
+    if former is not None and former.space is not None:
+        return (f"{waiting} of {n_chunks} chunks wait to be embedded again; until then {former.space.name} answers",)
+    if not waiting:
+        return ()
+    return (f"{waiting} of {n_chunks} chunks are not embedded yet: they are found by words alone",)

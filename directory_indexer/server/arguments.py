@@ -1,0 +1,238 @@
+"""What a client may say to each tool, in words for a model that has never seen dirindex; pydantic reads it.
+
+The SDK has imported pydantic when these are needed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import json
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
+
+from directory_indexer.errors import UsageError
+from directory_indexer.paths import well_formed
+from directory_indexer.searching.answers import SearchMode
+from directory_indexer.server.budget import Budgets
+from directory_indexer.server.schemas import schema_of
+from directory_indexer.wire.objects import JsonObject
+
+_LONGEST_CURSOR = 2000
+_LONGEST_PATH = 4096
+_LAST_LINE = 2**31
+_MOST_SHOWN = 80
+
+
+class ArgumentError(UsageError):
+    """The arguments of a call cannot be meant."""
+
+
+class IndexAction(StrEnum):
+    """What `index` is asked to do."""
+
+    START = "start"
+    CANCEL = "cancel"
+
+
+def _number(given: object) -> object:
+    if isinstance(given, bool):
+        raise ValueError(given)  # noqa: TRY004 - pydantic collects these
+    return given
+
+
+def _texts(given: object) -> object:
+    """Take what models write for a list, too: one text, or a list as JSON."""
+    if not isinstance(given, str):
+        return given
+    try:
+        return json.loads(given) if given.lstrip().startswith("[") else [given]
+    except (ValueError, RecursionError):
+        return [given]
+
+
+Number = Annotated[int, BeforeValidator(_number)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(_texts)]
+_Path = Field(max_length=_LONGEST_PATH)
+_FilePath = Field(min_length=1, max_length=_LONGEST_PATH)
+_Range = Field(max_length=30)
+_Count = Field(ge=1, le=50)
+
+Cursor = Annotated[
+    str,
+    "next_cursor of the answer before; all other arguments as before.",
+    Field(max_length=_LONGEST_CURSOR),
+]
+MaxTokens = Annotated[
+    Number,
+    "Longest answer, in tokens; what does not fit can be asked for afterwards.",
+    Field(ge=Budgets.LEAST, le=Budgets.MOST),
+]
+IndexedFile = Annotated[str, "An indexed file, as search gives its path.", _FilePath]
+
+
+class SearchArguments(NamedTuple):
+    """The arguments of `search`."""
+
+    query: Annotated[
+        str,
+        'What to look for: a question, a description or words. "quoted phrase", -without, path:, type: and heading: '
+        "narrow it.",
+        Field(min_length=1, max_length=2000),
+    ]
+    path: Annotated[str, "Only below this directory, or in this file. Empty: everywhere.", _Path] = ""
+    types: Annotated[
+        Texts, 'Only files of these kinds, such as "python", "markdown", "pdf" or "code".', Field(max_length=20)
+    ] = ()
+    globs: Annotated[
+        Texts,
+        'Only files whose path matches one of these patterns, as in .gitignore: "*.md", "src/**".',
+        Field(max_length=20),
+    ] = ()
+    author: Annotated[str, "Only documents by this author."] = ""
+    language: Annotated[str, 'Only prose in this language: "en".'] = ""
+    tag: Annotated[str, "Only documents with this tag."] = ""
+    sender: Annotated[str, "Only mail from this person, and what was attached to it."] = ""
+    recipient: Annotated[str, "Only mail to this person, and what was attached to it."] = ""
+    subject: Annotated[str, "Only with this in the subject."] = ""
+    created: Annotated[str, 'Only documents created in: "2026", "2026-01".'] = ""
+    since: Annotated[str, 'Only files dated since: "7d", "2026-01-31".'] = ""
+    until: Annotated[str, "Only files dated until then."] = ""
+    facets: Annotated[bool, "Count types, years, authors … of the files, in place of hits."] = False
+    mode: Annotated[
+        SearchMode,
+        "hybrid: by words and by meaning, the best choice; keyword: only exact words and identifiers; semantic: only "
+        "by meaning.",
+    ] = SearchMode.HYBRID
+    limit: Annotated[Number, "Most passages to return.", _Count] = 10
+    max_tokens: MaxTokens = Budgets.SEARCH
+    cursor: Cursor = ""
+
+
+class SimilarArguments(NamedTuple):
+    """The arguments of `similar_files`."""
+
+    path: IndexedFile
+    within: Annotated[str, "Only files below this directory. Empty: everywhere.", _Path] = ""
+    limit: Annotated[Number, "Most files to return.", _Count] = 10
+    max_tokens: MaxTokens = Budgets.SEARCH
+    cursor: Cursor = ""
+
+
+class ContentArguments(NamedTuple):
+    """The arguments of `get_content`."""
+
+    path: IndexedFile
+    start_line: Annotated[Number, "First line to read, counted from 1.", Field(ge=1, le=_LAST_LINE)] = 1
+    end_line: Annotated[Number, "Last line to read; 0: as far as max_tokens reaches.", Field(ge=0, le=_LAST_LINE)] = 0
+    chunks: Annotated[
+        str,
+        'Read these passages in place of lines: "3", "3-7" or "3-". Useful where a file has very long lines.',
+        _Range,
+    ] = ""
+    pages: Annotated[str, 'Read these pages in place of lines, in a document that has pages: "2" or "2-4".', _Range] = (
+        ""
+    )
+    max_tokens: MaxTokens = Budgets.CONTENT
+
+
+class ConvertArguments(NamedTuple):
+    """The arguments of `convert_to_text`."""
+
+    source: Annotated[
+        str,
+        "An indexed file, or a member as in a.zip!/b.docx; an http(s) address where the operator allows it.",
+        _FilePath,
+    ]
+    start_line: Annotated[Number, "First line to read, counted from 1.", Field(ge=1, le=_LAST_LINE)] = 1
+    max_tokens: MaxTokens = Budgets.CONTENT
+
+
+class IndexArguments(NamedTuple):
+    """The arguments of `index`."""
+
+    path: Annotated[
+        str,
+        "Directory to bring up to date, or to add where the operator of this server allows it. Empty: all of them.",
+        _Path,
+    ] = ""
+    action: Annotated[
+        IndexAction,
+        "start: start a run, or join the one that goes on; cancel: stop a run that this server started, at the end of "
+        "the batch in hand.",
+    ] = IndexAction.START
+    wait_seconds: Annotated[
+        Number,
+        "Wait so long for the run to end before answering with its state; it goes on after that.",
+        Field(ge=0, le=50),
+    ] = 20
+
+
+class InfoArguments(NamedTuple):
+    """The arguments of `server_info`: none."""
+
+
+def arguments_of(record: type, given: Mapping[str, object]) -> Any:
+    """Read the arguments of a call; a null counts as not given.
+
+    Raises:
+        ArgumentError: an argument is unknown, missing, of another type or out of its limits.
+    """
+    known: JsonObject = schema_of(record)["properties"]
+    values = {name: value for name, value in given.items() if value is not None}
+    if unknown := [name for name in values if name not in known]:
+        raise ArgumentError(f"unknown argument {', '.join(map(_quoted, unknown))}{_advice(unknown[0], known)}")
+    if missing := [name for name in schema_of(record).get("required", ()) if name not in values]:
+        raise ArgumentError(f"the argument {', '.join(map(_quoted, missing))} is missing")
+    try:
+        return _reader(record).validate_python(values)
+    except ValidationError as error:
+        name = str(error.errors()[0]["loc"][0])
+        raise ArgumentError(
+            f"'{name}' is {_quoted(values[name])}{_size(values[name])}; it must be {_expected(known[name])}"
+        ) from error
+
+
+@functools.cache
+def _reader(record: type) -> TypeAdapter[Any]:
+    return TypeAdapter(record)
+
+
+def _expected(schema: JsonObject) -> str:
+    """Say in words what a schema allows."""
+    if "enum" in schema:
+        return f"one of {', '.join(schema['enum'])}"
+    match schema["type"]:
+        case "array":
+            return f"a list of at most {schema['maxItems']} texts"
+        case "string":
+            return (
+                "a text"
+                if "maxLength" not in schema
+                else f"a text of {schema.get('minLength', 0)} to {schema['maxLength']} characters"
+            )
+        case "integer":
+            return f"an integer from {schema['minimum']} to {schema['maximum']}"
+        case _:
+            return "true or false"
+
+
+def _size(value: object) -> str:
+    return f" ({len(value)} characters)" if isinstance(value, str) and len(value) > _MOST_SHOWN else ""
+
+
+def _advice(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name[:_MOST_SHOWN], list(known), n=1)
+    names = ", ".join(known)
+    return f"; did you mean '{close[0]}'? Allowed are: {names}" if close else f"; allowed are: {names or 'none'}"
+
+
+def _quoted(value: object) -> str:
+    try:
+        text = well_formed(str(value))
+    except ValueError:  # an integer of thousands of digits
+        text = "a number"
+    return f"'{text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + '…'}'"

@@ -1,0 +1,39 @@
+"""What went wrong, in words for a model: each error names the call to make next."""
+
+from __future__ import annotations
+
+from directory_indexer.errors import (
+    CorruptIndexError,
+    DirIndexError,
+    IndexMismatchError,
+    LockedError,
+    NotIndexedError,
+    ProviderError,
+    StoreError,
+    UsageError,
+    VectorStoreError,
+)
+from directory_indexer.server.passages import one_line
+
+
+def failure_text(error: DirIndexError) -> str:
+    """Say what went wrong and which call to make next."""
+    hint = f" ({error.hint})" if error.hint and not error.hint.startswith("dirindex ") else ""
+    step = next(step for kind, step in _NEXT_CALLS if isinstance(error, kind))
+    return f"{one_line(error.message)}{one_line(hint)}. Next: {step}"
+
+
+_NEXT_CALLS: tuple[tuple[type[DirIndexError], str], ...] = (
+    (
+        NotIndexedError,
+        "call server_info to see what is indexed and what may be, search to find files, or index to add or refresh.",
+    ),
+    (UsageError, "correct this and call the same tool again."),
+    (ProviderError, 'call search with mode="keyword", or again in a few seconds.'),
+    (IndexMismatchError, 'call search with mode="keyword"; the user can run `dirindex index --yes`.'),
+    (LockedError, "call server_info to see the run that goes on, then index again."),
+    (CorruptIndexError, "ask the user to run `dirindex doctor --repair`."),
+    (VectorStoreError, 'call search with mode="keyword"; the user can run `dirindex doctor`.'),
+    (StoreError, "ask the user to run `dirindex doctor`."),
+    (DirIndexError, "call server_info."),
+)

@@ -1,0 +1,94 @@
+"""How tools run: searches and short questions wait in queues of their own, so that neither holds up the other."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from directory_indexer.docstore.runs import RunRecord
+from directory_indexer.server.arguments import IndexAction, IndexArguments
+from directory_indexer.server.jobs import Job, percent
+from directory_indexer.server.tools import Answer, Tools, index_answer, is_ended
+
+_POLL_SECONDS = 0.25
+_N_SLOW, _N_QUICK = 8, 16
+_Value = TypeVar("_Value")
+
+Progress: TypeAlias = Callable[[float, str], Awaitable[None]]
+"""Tells a client how far a call is, in percent and in words."""
+
+
+class Desk:
+    """The tools with the two queues before them."""
+
+    def __init__(self, tools: Tools) -> None:
+        self.tools = tools
+        self._slow = anyio.CapacityLimiter(_N_SLOW)
+        self._quick = anyio.CapacityLimiter(_N_QUICK)
+
+    async def slowly(self, work: Callable[[], _Value]) -> _Value:
+        """Do what may take seconds."""
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._slow)
+
+    async def quickly(self, work: Callable[[], _Value]) -> _Value:
+        """Do what takes milliseconds."""
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._quick)
+
+
+ToolRun: TypeAlias = Callable[[Desk, Any, Progress], Awaitable[Answer]]
+"""How a tool answers its arguments."""
+
+
+def slowly(tool: Callable[[Tools, Any], Answer]) -> ToolRun:
+    """Run a tool that searches."""
+
+    async def run(desk: Desk, call: Any, _: Progress) -> Answer:
+        return await desk.slowly(lambda: tool(desk.tools, call))
+
+    return run
+
+
+def quickly(tool: Callable[[Tools, Any], Answer]) -> ToolRun:
+    """Run a tool that reads."""
+
+    async def run(desk: Desk, call: Any, _: Progress) -> Answer:
+        return await desk.quickly(lambda: tool(desk.tools, call))
+
+    return run
+
+
+async def index(desk: Desk, call: IndexArguments, progress: Progress) -> Answer:
+    """Start, join or cancel an index run; when the only call that waits for one is cancelled, so is the run."""
+    if call.action is IndexAction.CANCEL:
+        return await desk.slowly(lambda: desk.tools.cancel_index(call))
+    job = await desk.quickly(lambda: desk.tools.start_index(call))
+    if not isinstance(job, Job):
+        return await _wait(desk, call, job, progress)
+    job.n_waiting += 1
+    try:
+        return await _wait(desk, call, job, progress)
+    except anyio.get_cancelled_exc_class():
+        if job.n_waiting == 1:
+            desk.tools.jobs.cancel(job)
+        raise
+    finally:
+        job.n_waiting -= 1
+
+
+async def _wait(desk: Desk, call: IndexArguments, job: Job | RunRecord, progress: Progress) -> Answer:
+    """Answer when the run has ended, or when the time is up; meanwhile, say how far it is."""
+    deadline = anyio.current_time() + call.wait_seconds
+    told = 0.0
+    while True:
+        result = await desk.quickly(lambda: desk.tools.state_of(job))
+        if is_ended(result) or anyio.current_time() >= deadline:
+            if isinstance(job, Job):
+                job.is_told = is_ended(result)
+            return index_answer(result)
+        if percent(result) > told:
+            told = percent(result)
+            await progress(told, index_answer(result).text.partition("\n")[0])
+        await anyio.sleep(min(_POLL_SECONDS, max(deadline - anyio.current_time(), 0.0)))

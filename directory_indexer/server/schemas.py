@@ -1,0 +1,118 @@
+"""JSON schemas of records, and records as the objects that assistants get.
+
+The schemas are flat and portable: no references, no unions, no nulls. What is None or has its default is left out of an
+object, and so is what only programs get.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+import typing
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from directory_indexer.wire.fields import Only
+from directory_indexer.wire.objects import JsonObject
+
+_NAMES: dict[object, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+_PLAIN = frozenset({str, int, float, bool})
+_LIMITS = {
+    "string": {"min_length": "minLength", "max_length": "maxLength"},
+    "array": {"min_length": "minItems", "max_length": "maxItems"},
+    "integer": {"ge": "minimum", "le": "maximum"},
+}
+_MISSING = object()
+_UNSAID = (_MISSING, None, (), "")
+
+
+class Field(NamedTuple):
+    """One field of a record; `limits` are those that pydantic checks."""
+
+    name: str
+    type: Any
+    description: str
+    limits: tuple[object, ...]
+    only: Only | None
+    default: object
+
+    @property
+    def is_required(self) -> bool:
+        """Tell that the field is always there."""
+        return self.default is _MISSING and not _is_optional(self.type)
+
+
+@functools.cache
+def fields_of(record: type) -> tuple[Field, ...]:
+    """Give the fields of a record as they are described."""
+    hints = typing.get_type_hints(record, include_extras=True)
+    defaults: Mapping[str, object] = record._field_defaults  # type: ignore[attr-defined]
+    return tuple(_field(name, hints[name], defaults.get(name, _MISSING)) for name in record._fields)  # type: ignore[attr-defined]
+
+
+@functools.cache
+def schema_of(record: type) -> JsonObject:
+    """Make the JSON schema of what assistants get of a record, or give to make one."""
+    fields = _for_models(record)
+    properties = {field.name: _schema_of_field(field) for field in fields}
+    required = [field.name for field in fields if field.is_required]
+    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+
+
+def object_for_models(value: object) -> Any:
+    """Turn a record into what its schema describes."""
+    if type(value) in _PLAIN:  # most values are
+        return value
+    if isinstance(value, tuple):
+        if not hasattr(value, "_fields"):
+            return [object_for_models(one) for one in value]
+        fields = ((field, getattr(value, field.name)) for field in _for_models(type(value)))
+        return {field.name: object_for_models(one) for field, one in fields if one is not None and one != field.default}
+    if isinstance(value, Mapping):
+        return {str(name): object_for_models(one) for name, one in value.items()}
+    return str(value)
+
+
+@functools.cache
+def _for_models(record: type) -> tuple[Field, ...]:
+    return tuple(field for field in fields_of(record) if field.only is not Only.PROGRAMS)
+
+
+def _field(name: str, hint: Any, default: object) -> Field:
+    plain, *notes = typing.get_args(hint) if typing.get_origin(hint) is typing.Annotated else (hint,)
+    only = next((note for note in notes if isinstance(note, Only)), None)
+    description = next((note for note in notes if isinstance(note, str)), "")
+    limits = tuple(limit for note in notes for limit in getattr(note, "metadata", ()))
+    return Field(name, plain, description, limits, only, default)
+
+
+def _schema_of_field(field: Field) -> JsonObject:
+    schema = _schema_of_type(field.type)
+    for limit in field.limits:
+        known = _LIMITS.get(schema["type"], {})
+        schema |= {name: getattr(limit, of) for of, name in known.items() if hasattr(limit, of)}
+    if field.description:
+        schema["description"] = field.description
+    if field.default not in _UNSAID:
+        schema["default"] = object_for_models(field.default)
+    return schema
+
+
+def _schema_of_type(hint: Any) -> JsonObject:
+    if _is_optional(hint):
+        return _schema_of_type(next(one for one in typing.get_args(hint) if one is not type(None)))
+    origin = typing.get_origin(hint)
+    if origin is tuple:
+        return {"type": "array", "items": _schema_of_type(typing.get_args(hint)[0])}
+    if origin is Mapping:
+        return {"type": "object", "additionalProperties": _schema_of_type(typing.get_args(hint)[1])}
+    if hasattr(hint, "_fields"):
+        return dict(schema_of(hint))
+    if issubclass(hint, StrEnum):
+        return {"type": "string", "enum": [str(one) for one in hint]}
+    return {"type": _NAMES[hint]}
+
+
+def _is_optional(hint: Any) -> bool:
+    return typing.get_origin(hint) in {typing.Union, types.UnionType}

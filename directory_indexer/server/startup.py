@@ -1,0 +1,162 @@
+"""What makes up for the time that the SDK takes to start; nothing else knows of it.
+
+* `Greeter` and `Unanswered`: importing the SDK takes most of a second of processor time, and clients count how long a
+  server is silent. So the first message is read in a thread; a plain `initialize`, or the `server/discover` of the
+  newer protocol, is answered at once. The SDK then reads the very same message, and what it answers, which is the same,
+  is dropped. Everything else is left to the SDK. They can go when the SDK answers within 0.3 s of processor time.
+* `importing`: the SDK makes a quarter of a million objects while it is imported, and all of them stay; looking through
+  them again and again takes a tenth of the start. It can go with the others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import select
+import sys
+import threading
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, Final, Self
+
+from directory_indexer import __version__
+from directory_indexer.lazy import lazily
+from directory_indexer.server.identity import INSTRUCTIONS, NAME, TITLE
+
+with lazily:
+    from mcp.shared._stream_protocols import WriteStream
+    from mcp.shared.message import SessionMessage
+
+
+HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+DISCOVERY_VERSIONS: Final = ("2026-07-28",)
+_META: Final = "io.modelcontextprotocol/"
+_CAPABILITIES: Final = {
+    "completions": {},
+    "resources": {"listChanged": False, "subscribe": False},
+    "tools": {"listChanged": False},
+}
+_READ_BYTES = 65_536
+_LOOK_SECONDS = 0.02
+
+
+class Greeter:
+    """Reads standard input until the SDK takes it over: `read` is what came, `answered` the id that has its answer."""
+
+    def __init__(self) -> None:
+        self.read = b""
+        self.answered: str | int | None = None
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._listen, name="greeter", daemon=True)
+
+    def start(self) -> None:
+        """Begin to listen, where one can without taking what is not there yet."""
+        if sys.platform != "win32":
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Leave standard input to the SDK."""
+        self._is_over.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _listen(self) -> None:
+        while not self._is_over.is_set():
+            if select.select([0], [], [], _LOOK_SECONDS)[0]:
+                self.read = os.read(0, _READ_BYTES)
+                self._greet()
+                return
+
+    def _greet(self) -> None:
+        first, line_end, _ = self.read.partition(b"\n")
+        answer = answer_to(first) if line_end else None
+        if answer is not None:
+            os.write(1, json.dumps(answer, separators=(",", ":")).encode() + b"\n")
+            self.answered = answer["id"]  # type: ignore[assignment]  # looked at when the answer was made
+
+
+class Unanswered:
+    """The stream to the client, without the answer that it has already."""
+
+    def __init__(self, writer: WriteStream[SessionMessage], answered: str | int | None) -> None:
+        self._writer = writer
+        self._answered = answered
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Send a message, unless it answers what was answered."""
+        if self._answered is not None and getattr(item.message, "id", None) == self._answered:
+            self._answered = None
+            return
+        await self._writer.send(item)
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._writer.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self._writer.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        return await self._writer.__aexit__(kind, error, traceback)
+
+
+@contextlib.contextmanager
+def importing() -> Iterator[None]:
+    """Let the collector rest while the SDK is imported, and pass over what stays of it."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
+
+
+def answer_to(message: bytes) -> dict[str, object] | None:
+    """Answer a plain handshake; None to whatever else it is."""
+    try:
+        request = json.loads(message)
+        result = _RESULTS[request["method"]](request["params"])
+        is_plain = request["jsonrpc"] == "2.0" and type(request["id"]) in {int, str}
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return {"jsonrpc": "2.0", "id": request["id"], "result": result} if result and is_plain else None
+
+
+def _initialized(params: dict[str, Any]) -> dict[str, object] | None:
+    client, version = params["clientInfo"], params["protocolVersion"]
+    is_plain = (
+        version in HANDSHAKE_VERSIONS
+        and isinstance(client["name"], str)
+        and isinstance(client["version"], str)
+        and _are_capabilities(params["capabilities"])
+    )
+    return {**_welcome(), "protocolVersion": version, "serverInfo": _identity()} if is_plain else None
+
+
+def _discovered(params: dict[str, Any]) -> dict[str, object] | None:
+    meta = params["_meta"]
+    is_plain = (
+        set(params) == {"_meta"}
+        and meta[f"{_META}protocolVersion"] in DISCOVERY_VERSIONS
+        and _are_capabilities(meta[f"{_META}clientCapabilities"])
+    )
+    about = {"cacheScope": "private", "resultType": "complete", "ttlMs": 0, "supportedVersions": DISCOVERY_VERSIONS}
+    return {**_welcome(), **about, "_meta": {f"{_META}serverInfo": _identity()}} if is_plain else None
+
+
+def _are_capabilities(given: Any) -> bool:
+    return all(isinstance(one, dict) for one in dict(given).values())
+
+
+def _welcome() -> dict[str, object]:
+    return {"capabilities": _CAPABILITIES, "instructions": INSTRUCTIONS}
+
+
+def _identity() -> dict[str, str]:
+    return {"name": NAME, "title": TITLE, "version": __version__}
+
+
+_RESULTS: Final = {"initialize": _initialized, "server/discover": _discovered}

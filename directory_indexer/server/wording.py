@@ -1,0 +1,45 @@
+"""Runs and what a server has indexed, in words."""
+
+from __future__ import annotations
+
+from directory_indexer.server.passages import one_line
+from directory_indexer.wire.runs import RUNNING, Run
+from directory_indexer.wire.server import ServerAnswer
+
+
+def run_text(run: Run) -> str:
+    """Write how a run stands as text that is complete by itself."""
+    counts = run.counts
+    done = f"{run.files_done} of {run.files_total} files read" if run.files_total else "files not counted yet"
+    if run.chunks_total:
+        done += f", {run.chunks_done} of {run.chunks_total} passages embedded"
+    if counts is not None:
+        done = ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "nothing to do"
+    where = ", ".join(map(one_line, run.directories))
+    how = f"{run.state}, {run.phase}" if run.state == RUNNING else run.state
+    lines = [f"Index run {run.id} of {where}: {how}. {done}."]
+    lines += ["It was started by somebody else and is joined."] if run.joined else []
+    lines += [f"Message: {run.message}"] if run.message else []
+    return "\n".join([*lines, f"Next: {run.next_step}"])
+
+
+def info_text(info: ServerAnswer) -> str:
+    """Write what the server is as text that is complete by itself."""
+    lines = [f"dirindex {info.version}; embedding model {info.model.name}: {info.model.state}"]
+    lines += [f"  {info.model.message}"] if info.model.message else []
+    lines.append(f"{info.index.files} files, {info.index.chunks} passages, {info.index.embedded} of them by meaning")
+    for one in info.directories:
+        state = f"indexed {one.indexed_at}" if one.indexed_at else "not indexed completely yet"
+        gone = "" if one.available else "; it cannot be read now"
+        lines.append(
+            f"- {one_line(one.path)}: {one.files} files, {one.chunks} passages, {one.skipped} skipped, "
+            f"{one.failed} failed; {state}{gone}"
+        )
+    lines += [f"{info.left_out} more directories do not fit here"] if info.left_out else []
+    if info.allowed:
+        lines.append(f"index may add: {', '.join(map(one_line, info.allowed))}")
+    if info.run is not None:
+        lines.append(run_text(info.run))
+    if not info.directories:
+        lines.append("Nothing is indexed yet: call index, or ask the user to run `dirindex index DIRECTORY`.")
+    return "\n".join(lines)

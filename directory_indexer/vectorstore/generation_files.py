@@ -1,0 +1,179 @@
+"""The files of one generation: their lengths and checksums, by which damage is found, and how they become durable."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+
+from blake3 import blake3
+
+from directory_indexer.errors import VectorsLostError
+
+_CONTENTS = "contents.json"
+_DIGESTS = "checksums.json"
+_COUNT = "n_vectors"
+_BLOCK = bytes(1 << 16)
+_HINT = "dirindex index makes the vectors again from the stored texts"
+
+
+class GenerationFiles:
+    """The files in the directory of a generation, or of the draft of one.
+
+    Raises:
+        VectorsLostError: from every question, when files are not there or damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def lengths(self) -> dict[str, int]:
+        """Give the lengths that the files were published with, which they have.
+
+        The engine opens some damaged directories without complaint, with fewer vectors than they held.
+        """
+        try:
+            lengths: dict[str, int] = json.loads((self.path / _CONTENTS).read_bytes())
+        except (OSError, ValueError) as error:
+            raise self._damaged(error) from error
+        self.require_lengths(lengths)
+        return lengths
+
+    def require_lengths(self, lengths: dict[str, int]) -> None:
+        """Make sure that every file has its length."""
+        directory = f"{self.path}{os.sep}"
+        try:
+            # Every search asks: by strings, for paths as objects take three times as long.
+            damaged = [name for name, length in lengths.items() if os.stat(directory + name).st_size != length]
+        except OSError as error:
+            raise self._damaged(error) from error
+        if damaged:
+            raise self._damaged(f"{damaged[0]} is cut short")
+
+    def require_intact(self) -> None:
+        """Read all files, and compare them with their checksums."""
+        try:
+            damaged = [name for name, digest in self._digests().items() if _digest(self.path / name) != digest]
+        except (OSError, ValueError) as error:
+            raise self._damaged(error) from error
+        if damaged:
+            raise self._damaged(f"{damaged[0]} has changed")
+
+    def content(self, name: str) -> bytes:
+        """Read a small file."""
+        self.lengths()
+        try:
+            return (self.path / name).read_bytes()
+        except OSError as error:
+            raise self._damaged(error) from error
+
+    def n_vectors(self) -> int:
+        """Tell with how many vectors the generation was published."""
+        try:
+            return int(self.content(_COUNT))
+        except ValueError as error:
+            raise self._damaged(error) from error
+
+    def copy_to(self, draft: Path, linked: frozenset[str]) -> None:
+        """Copy all files; those with these names are linked where the file system can do that."""
+        for name in self.lengths():
+            source, target = self.path / name, draft / name
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if source.name not in linked or not _link(source, target):
+                _copy(source, target)
+
+    def seal(self, *, n_vectors: int) -> None:
+        """Write down what there is, and have all of it written to the disk."""
+        (self.path / _COUNT).write_text(str(n_vectors), encoding="ascii")
+        paths = list(self.path.rglob("*"))
+        directories = [self.path, *(path for path in paths if path.is_dir())]
+        digests_path, contents_path = self.path / _DIGESTS, self.path / _CONTENTS
+        # What a draft was made of brought its own lists along.
+        files = [path for path in paths if path.is_file() and path not in {digests_path, contents_path}]
+        digests_path.write_text(json.dumps({self._name(path): _digest(path) for path in files}), encoding="utf-8")
+        files.append(digests_path)
+        lengths = {self._name(path): path.stat().st_size for path in files}
+        contents_path.write_text(json.dumps(lengths), encoding="utf-8")
+        for path in (*files, contents_path):
+            path.chmod(0o600)
+            _sync_file(path)
+        for path in directories:
+            path.chmod(0o700)
+            sync_directory(path)
+
+    def _digests(self) -> dict[str, str]:
+        """Give the checksums; a generation of an earlier version has none."""
+        try:
+            digests: dict[str, str] = json.loads((self.path / _DIGESTS).read_bytes())
+        except FileNotFoundError:
+            return {}
+        return digests
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.path).as_posix()
+
+    def _damaged(self, how: object) -> VectorsLostError:
+        return VectorsLostError(f"the vectors in '{self.path}' are damaged: {how}", hint=_HINT)
+
+
+def _link(source: Path, target: Path) -> bool:
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        return False
+    return True
+
+
+def _copy(source: Path, target: Path) -> None:
+    # Files are allocated in large pages, most of them empty; runs of zeros stay holes.
+    with source.open("rb", buffering=0) as reader, target.open("wb", buffering=0) as writer:
+        while block := reader.read(len(_BLOCK)):
+            if block == _BLOCK[: len(block)]:
+                writer.seek(len(block), os.SEEK_CUR)
+            else:
+                writer.write(block)
+        writer.truncate()
+
+
+def _digest(path: Path) -> str:
+    # Not by a memory map: where the disk cannot be read, it would end the process instead of saying so.
+    digest = blake3()
+    with path.open("rb", buffering=0) as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _sync_file(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_directory(path: Path) -> None:
+    """Have the names in a directory written to the disk."""
+    if os.name == "nt":  # Windows opens no directories, and needs not
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def size_bytes(directory: Path) -> int:
+    """Measure what a directory takes on disk, files that it holds twice counted once."""
+    sizes: dict[tuple[int, int], int] = {}
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                status = Path(folder, name).lstat()
+                sizes[status.st_dev, status.st_ino] = _allocated_bytes(status)
+    return sum(sizes.values())
+
+
+def _allocated_bytes(status: os.stat_result) -> int:
+    return status.st_blocks * 512 if hasattr(status, "st_blocks") else status.st_size

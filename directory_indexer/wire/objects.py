@@ -1,0 +1,36 @@
+"""Records as the objects that JSON is written from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+JsonObject: TypeAlias = dict[str, Any]
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+_PRESENT = object()
+
+
+def object_of(record: tuple[Any, ...]) -> JsonObject:
+    """Turn a record into an object with every key that its fields promise."""
+    defaults: Mapping[str, object] = record._field_defaults  # type: ignore[attr-defined]
+    fields: tuple[str, ...] = record._fields  # type: ignore[attr-defined]
+    return {
+        name: value if type(value) in _PLAIN else _value(value)
+        for name, value in zip(fields, record, strict=True)
+        if value is not None or defaults.get(name, _PRESENT) is not None
+    }
+
+
+def _value(value: object) -> object:
+    if isinstance(value, tuple):
+        return object_of(value) if hasattr(value, "_fields") else [_value(one) for one in value]
+    if isinstance(value, Mapping):
+        return {str(name): _value(one) for name, one in value.items()}
+    return value
+
+
+def timestamp(seconds: float | None) -> str | None:
+    """Write a moment in UTC."""
+    return None if seconds is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

@@ -1,0 +1,164 @@
+"""How the index stands: its directories, its model and its runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, NamedTuple
+
+from directory_indexer.files import SkipReason
+from directory_indexer.lazy import lazily
+from directory_indexer.wire.fields import (
+    Bytes,
+    Chunks,
+    Embedded,
+    Failed,
+    Files,
+    IndexedAt,
+    Masked,
+    Only,
+    Skipped,
+    SkipReasons,
+    Truncated,
+)
+from directory_indexer.wire.objects import timestamp
+from directory_indexer.wire.runs import Failure, Run, SkippedOne, failure_of, run_of, skipped_of
+
+with lazily:
+    from directory_indexer.docstore.runs import RunRecord
+    from directory_indexer.docstore.summaries import DirectoryStatus
+    from directory_indexer.embedders.space import EmbeddingSpace
+    from directory_indexer.paths import FilePath
+    from directory_indexer.scans import Scan
+    from directory_indexer.status import StatusReport
+
+
+class Directory(NamedTuple):
+    """A tracked directory."""
+
+    path: Annotated[str, "Absolute path."]
+    available: Annotated[bool, "Whether it can be read now."]
+    indexed_at: IndexedAt
+    files: Files
+    bytes: Bytes
+    chunks: Chunks
+    embedded: Embedded
+    skipped: Skipped
+    failed: Failed
+    masked: Masked
+    skip_reasons: SkipReasons
+
+
+class Model(NamedTuple):
+    """The embedding model."""
+
+    name: Annotated[str, "Its name."]
+    provider: Annotated[str, "Who runs it: embedded, ollama or openai.", Only.PROGRAMS]
+    dimensions: Annotated[int | None, "Numbers of a vector.", Only.PROGRAMS]
+    state: Annotated[
+        str | None,
+        "unloaded, loading, ready or failed; until it is ready, search answers by words alone.",
+        Only.MODELS,
+    ] = None
+    message: Annotated[str | None, "Why it failed.", Only.MODELS] = None
+
+
+class Pages(NamedTuple):
+    """Scanned pages, of the whole index."""
+
+    waiting: Annotated[int, "Pages that wait for OCR."]
+    read: Annotated[int, "Pages that OCR has read."]
+    failed: Annotated[int, "Pages that OCR could not read."]
+
+
+class UnreadablePage(NamedTuple):
+    """A scanned page that OCR could not read."""
+
+    path: Annotated[str, "Absolute path of the document."]
+    page: Annotated[int, "Its number, from 1."]
+    message: Annotated[str, "What went wrong."]
+
+
+class StatusAnswer(NamedTuple):
+    """What is indexed, altogether and by directory."""
+
+    files: Files
+    bytes: Bytes
+    chunks: Chunks
+    embedded: Embedded
+    skipped: Skipped
+    failed: Failed
+    masked: Masked
+    skip_reasons: SkipReasons
+    pages: Annotated[Pages, "Scanned pages; with a path, of that directory."]
+    directories: Annotated[tuple[Directory, ...], "The indexed directories."]
+    model: Annotated[Model | None, "The model whose vectors answer; null before there are any."]
+    next_model: Annotated[Model | None, "The model whose vectors are being made to replace them."]
+    database_bytes: Annotated[int, "Size of the database on disk."]
+    vector_bytes: Annotated[int, "Size of the vectors on disk."]
+    run: Annotated[Run | None, "The index run that goes on, or the last one."]
+    failures: Annotated[tuple[Failure, ...], "The failed files, and the passages that the provider refused."]
+    truncated: Truncated
+    skipped_files: Annotated[tuple[SkippedOne, ...] | None, "The skipped files; with `--verbose`."] = None
+    unreadable_pages: Annotated[
+        tuple[UnreadablePage, ...] | None, "The scanned pages that OCR could not read; with `--verbose`."
+    ] = None
+
+
+def status_answer(report: StatusReport, *, verbose: bool) -> StatusAnswer:
+    """Describe how the index stands."""
+    directories = report.directories
+    reasons = Counter[SkipReason]()
+    for one in directories:
+        reasons.update(dict(one.skipped))
+    return StatusAnswer(
+        files=sum(one.n_files for one in directories),
+        bytes=sum(one.n_bytes for one in directories),
+        chunks=sum(one.n_chunks for one in directories),
+        embedded=sum(one.n_embedded for one in directories),
+        skipped=reasons.total(),
+        failed=sum(one.n_failed for one in directories),
+        masked=sum(one.n_masked for one in directories),
+        skip_reasons=dict(reasons.most_common()),
+        pages=Pages(*report.scans),
+        directories=tuple(map(directory_of, directories)),
+        model=_model(report.space),
+        next_model=_model(report.next_space),
+        database_bytes=report.n_database_bytes,
+        vector_bytes=report.n_vector_bytes,
+        run=_run(report.running, report.last_run),
+        failures=tuple(map(failure_of, report.failures)),
+        truncated=False,
+        skipped_files=tuple(map(skipped_of, report.skipped_files)) if verbose else None,
+        unreadable_pages=tuple(_unreadable(*one) for one in report.unreadable) if verbose else None,
+    )
+
+
+def directory_of(directory: DirectoryStatus) -> Directory:
+    """Describe a tracked directory."""
+    return Directory(
+        path=directory.path,
+        available=directory.is_available,
+        indexed_at=timestamp(directory.completed_at),
+        files=directory.n_files,
+        bytes=directory.n_bytes,
+        chunks=directory.n_chunks,
+        embedded=directory.n_embedded,
+        skipped=sum(n for _, n in directory.skipped),
+        failed=directory.n_failed,
+        masked=directory.n_masked,
+        skip_reasons=dict(directory.skipped),
+    )
+
+
+def _unreadable(path: FilePath, scan: Scan) -> UnreadablePage:
+    return UnreadablePage(path, scan.page, scan.problem)
+
+
+def _model(space: EmbeddingSpace | None) -> Model | None:
+    return None if space is None else Model(space.model, space.provider, space.dimensions or None)
+
+
+def _run(running: RunRecord | None, last: RunRecord | None) -> Run | None:
+    if running is not None:
+        return run_of(running, goes_on=True)
+    return None if last is None else run_of(last, goes_on=False)

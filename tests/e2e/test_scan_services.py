@@ -1,0 +1,65 @@
+"""Scanned pages and a service on the network that reads them, with the installed command."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from page_engines import Standin
+from reading_server import KEY, ReadingServer, gemini_answer
+from scanned_pages import scan
+from serving import DIRINDEX
+
+
+def indexed(place: Path, server: ReadingServer, name: str, *, key: str = KEY, tesseract: str) -> dict[str, Any]:
+    (place / "key").write_text(key)
+    (place / "key").chmod(0o600)
+    service = {"endpoint": server.root, "api_key_file": str(place / "key")}
+    config = {"ocr": {"engine": name, "tesseract": tesseract, name: service}}
+    (place / "config.json").write_text(json.dumps(config))
+    (place / "docs").mkdir()
+    (place / "docs/letter.pdf").write_bytes(scan("Dear Jane, the first page.", "And this is the second."))
+    options = ["--config", str(place / "config.json"), "--data-dir", str(place / "data")]
+    run = subprocess.run(
+        [DIRINDEX, "index", place / "docs", "--json", *options], capture_output=True, text=True, check=False
+    )
+    assert key not in run.stdout + run.stderr
+    found = subprocess.run(
+        [DIRINDEX, "search", "zeppelin", "--mode", "keyword", "--json", *options],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return {**json.loads(run.stdout), "code": run.returncode, "hits": json.loads(found.stdout)["hits"]}
+
+
+@pytest.mark.parametrize("name", ["gemini", "azure"])
+def test_a_service_reads_the_pages_and_what_it_counts_is_told(tmp_path: Path, name: str) -> None:
+    with ReadingServer() as server:
+        report = indexed(tmp_path, server, name, tesseract="/nowhere/tesseract")
+    assert (report["pages"], report["pages_waiting"], report["ocr_refusals"], report["code"]) == (2, 0, {}, 0)
+    assert report["ocr_usage"].startswith(f"{name} counted 2 pages")
+    assert len(report["hits"]) >= 1
+    assert name in report["hits"][0]["scan"]["engine"]
+    assert server.keys == {KEY}
+
+
+def test_what_a_service_refuses_is_read_on_this_machine_and_counted_with_its_reason(tmp_path: Path) -> None:
+    standin = Standin(tmp_path / "tesseract")
+    with ReadingServer() as server:
+        server.fail(body=gemini_answer("", finish="SAFETY"))
+        report = indexed(tmp_path, server, "gemini", tesseract=str(standin.command))
+    assert (report["pages"], report["pages_waiting"], report["pages_unreadable"]) == (2, 0, 0)
+    [(reason, n_pages)] = report["ocr_refusals"].items()
+    assert "SAFETY" in reason
+    assert n_pages == 2
+
+
+def test_a_wrong_key_leaves_the_pages_waiting_and_is_told_without_the_key(tmp_path: Path) -> None:
+    with ReadingServer() as server:
+        report = indexed(tmp_path, server, "gemini", key="wrong-key-0123456789", tesseract="/nowhere/tesseract")
+    assert (report["pages"], report["pages_waiting"], report["code"]) == (0, 2, 3)
+    assert "check the key" in report["provider_error"]

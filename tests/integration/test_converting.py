@@ -1,0 +1,321 @@
+"""Documents become Markdown: files, members of containers, and what lies on the web."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from archives import zipped
+from indexes import Index
+from office_files import cells, docx, paragraph, xlsx
+
+from directory_indexer.converting import fetching, network
+from directory_indexer.converting.converter import Converter
+from directory_indexer.converting.fetching import Fetched, fetch
+from directory_indexer.converting.markdown import to_markdown
+from directory_indexer.errors import UnavailableError, UsageError
+from directory_indexer.extractors.document import Document, Metadata, Section
+from directory_indexer.paths import FilePath, file_path
+
+PUBLIC = "93.184.215.14"
+TABLE = (
+    "<html lang=en><head><title>Sales</title><meta name=author content='Ada Byron'></head><body><nav>Menu</nav><main>"
+    "<h1>Sales</h1><table><tr><th rowspan=2>Region<th colspan=2>Year<tr><th>2023<th>2024<tr><td>North<td>1<td>2"
+    "</table></main></body></html>"
+)
+
+
+@pytest.fixture
+def converter(index: Index) -> Converter:
+    return Converter(lambda: index.parse_policy._replace(extract=None))
+
+
+def leading_to(*addresses: str) -> network.Lookup:
+    return lambda *_: list(addresses)
+
+
+def convert(converter: Converter, place: Path, content: bytes, inner: str = "") -> str:
+    place.write_bytes(content)
+    return converter.convert_file(FilePath(file_path(place) + inner))
+
+
+def test_a_document_has_front_matter_headings_and_tables() -> None:
+    text = "Report\n\nOverview\n\n| a | b |\n| 1 | 2 |\n\nEnd"
+    sections = (
+        Section(0, ("Report",), 1),
+        Section(8, ("Report", "Overview"), 1),
+        Section(text.index("End"), ("Report",), 2),
+    )
+    document = Document(text, "docx", 'A "title"', sections, metadata=Metadata(authors=("Ada",), created="2024-05-01"))
+    assert to_markdown(document) == (
+        '---\ntitle: "A \\"title\\""\nkind: "docx"\nauthors: ["Ada"]\ncreated: "2024-05-01"\n---\n\n'
+        "<!-- page 1 -->\n# Report\n\n## Overview\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n"
+        "<!-- page 2 -->\n# Report\n\nEnd\n"
+    )
+
+
+def test_source_code_is_fenced_by_more_than_it_holds() -> None:
+    written = to_markdown(Document("s = '''\n````\n'''\n", "python"))
+    assert written.endswith("`````python\ns = '''\n````\n'''\n`````\n")
+
+
+def test_office_documents_are_converted(converter: Converter, tmp_path: Path) -> None:
+    text = convert(converter, tmp_path / "a.docx", docx(paragraph("Roof and walls")))
+    assert text == '---\nkind: "docx"\n---\n\nRoof and walls\n'
+
+
+def test_a_sheet_is_a_table(converter: Converter, tmp_path: Path) -> None:
+    text = convert(
+        converter, tmp_path / "a.xlsx", xlsx({"Stock": cells(1, A="Nail", B="Count") + cells(2, A="Long", B="4")})
+    )
+    assert "# Stock" in text
+    assert "| Nail | Count |\n| --- | --- |\n| Long | 4 |" in text
+
+
+def test_spans_of_a_page_are_resolved_and_its_menu_is_left_out(converter: Converter, tmp_path: Path) -> None:
+    text = convert(converter, tmp_path / "a.html", TABLE.encode())
+    assert 'title: "Sales"\nkind: "html"\nauthors: ["Ada Byron"]\nlanguage: "en"' in text
+    assert "| Region | Year | Year |\n| --- | --- | --- |\n| Region | 2023 | 2024 |\n| North | 1 | 2 |" in text
+    assert "Menu" not in text
+
+
+def test_a_member_is_converted_by_its_path(converter: Converter, tmp_path: Path) -> None:
+    inner = zipped({"note.docx": docx(paragraph("Chimneys are swept in May"))})
+    text = convert(converter, tmp_path / "a.zip", zipped({"deep/b.zip": inner}), "!/deep/b.zip!/note.docx")
+    assert "Chimneys are swept in May" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "inner", "told"),
+    [
+        ("a.zip", zipped({"a.txt": "x"}), "", "it is a container: name a file in it"),
+        ("a.zip", zipped({"a.txt": "x"}), "!/b.txt", "has no such file"),
+        ("a.txt", b"text", "!/b.txt", "holds no files"),
+        ("a.docx", b"PK\3\4 nothing", "", "damaged"),
+        ("a.txt", b"", "", "empty"),
+        ("a.bin", b"\x7fELF\0\0\0\1\2\3" * 40, "", "ELF executable"),
+    ],
+)
+def test_what_cannot_be_converted_says_why(
+    converter: Converter, tmp_path: Path, name: str, content: bytes, inner: str, told: str
+) -> None:
+    with pytest.raises(UsageError, match="cannot be converted") as raised:
+        convert(converter, tmp_path / name, content, inner)
+    assert told in raised.value.message
+
+
+def test_secrets_are_masked(converter: Converter, tmp_path: Path) -> None:
+    text = convert(converter, tmp_path / "a.md", b"The key is AKIAQ3EGRXV7HZ2KJW5M for the bucket.\n")
+    assert "AKIAQ3EGRXV7HZ2KJW5M" not in text
+
+
+@pytest.mark.parametrize("inner", ["", "!/api_token"])
+def test_what_is_a_secret_as_a_whole_is_not_converted(converter: Converter, tmp_path: Path, inner: str) -> None:
+    alone = b"q7Zk2Wm9Xc4Vb8Nl1Pj6"
+    name, content = ("a.zip", zipped({"api_token": alone})) if inner else ("api_token", alone)
+    with pytest.raises(UsageError, match="cannot be converted: secret, token or key"):
+        convert(converter, tmp_path / name, content, inner)
+
+
+def test_a_link_is_followed_only_where_that_is_asked_for(converter: Converter, tmp_path: Path) -> None:
+    (tmp_path / "real.md").write_text("Behind the link\n", encoding="utf-8")
+    (tmp_path / "link.md").symlink_to(tmp_path / "real.md")
+    link = file_path(tmp_path / "link.md")
+    assert "Behind the link" in converter.convert_file(link)
+    with pytest.raises(UsageError, match="cannot be converted"):
+        converter.convert_file(link, follow_links=False)
+
+
+class _Site(BaseHTTPRequestHandler):
+    """Answers as the path says."""
+
+    def do_GET(self) -> None:
+        if self.path.startswith("/to/"):
+            self.send_response(302)
+            self.send_header("Location", self.path.removeprefix("/to/"))
+            self.end_headers()
+            return
+        self.send_response(404 if self.path == "/missing" else 200)
+        kind = "text/html; charset=utf-8" if self.path.startswith("/page") else "application/octet-stream"
+        self.send_header("Content-Type", kind)
+        self.end_headers()
+        self.wfile.write(b"x" * 3000 if self.path == "/large" else TABLE.encode() + self.headers["Host"].encode())
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    with serving(_Site) as address:
+        yield address
+
+
+@contextmanager
+def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    try:
+        yield f"127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_page_is_fetched_and_converted(converter: Converter, site: str) -> None:
+    text = converter.convert_url(f"http://{site}/page", allow_private=True)
+    assert "| North | 1 | 2 |" in text
+
+
+def test_redirections_are_followed_and_named_after_what_is_there(site: str) -> None:
+    found = fetch(f"http://{site}/to//to//page", allow_private=True)
+    assert found.name == "page.html"
+    assert found.url.endswith("/page")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1",
+        "10.1.2.3",
+        "192.168.0.1",
+        "169.254.169.254",
+        "0.0.0.0",  # noqa: S104 - refused
+        "::1",
+        "fe80::1",
+        "fd00::1",
+        "::ffff:10.0.0.1",
+        "::127.0.0.1",
+        "::ffff:0:127.0.0.1",
+        "64:ff9b::10.0.0.1",
+        "64:ff9b:1::10.0.0.1",
+        "2002:7f00:1::",
+        "fec0::1",
+    ],
+)
+def test_private_addresses_are_refused_before_anything_is_sent(address: str) -> None:
+    with pytest.raises(UsageError, match="private network"):
+        fetch("http://intranet.example/", look_up=leading_to(PUBLIC, address))
+
+
+def test_a_redirection_into_a_private_network_is_refused(site: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first address is taken for a public one, the second is what it is."""
+    monkeypatch.setattr(network, "is_public", lambda address: address == "127.0.0.1")
+    with pytest.raises(UsageError, match="private network"):
+        fetch(f"http://{site}/to/http://10.0.0.1/", look_up=lambda host, _: [host])
+
+
+def test_the_address_that_was_checked_is_the_one_that_is_asked(site: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that leads elsewhere when it is looked up again is not looked up again."""
+    monkeypatch.setattr(network, "is_public", lambda _: True)
+    asked: list[str] = []
+
+    def look_up(host: str, _: int) -> list[str]:
+        asked.append(host)
+        return ["127.0.0.1"]
+
+    port = site.partition(":")[2]
+    found = fetch(f"http://rebinding.invalid:{port}/page", look_up=look_up)
+    assert asked == ["rebinding.invalid"]
+    assert found.content.endswith(f"rebinding.invalid:{port}".encode())
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [("missing", "answers 404"), ("large", "more than"), ("to/" + "/to/" * 6 + "/page", "redirections")],
+)
+def test_servers_that_do_not_answer_as_they_should(
+    site: str, path: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetching, "MAX_BYTES", 2000)
+    with pytest.raises(UnavailableError, match=told):
+        fetch(f"http://{site}/{path}", allow_private=True)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "file:///etc/passwd",
+        "ftp://a.org/x",
+        "http://",
+        "http://[::1",
+        "gopher:x",
+        "http://a\x01b/",
+        "http://a/" + 70_000 * "x",
+    ],
+)
+def test_nothing_but_http_is_fetched(url: str) -> None:
+    with pytest.raises(UsageError, match="no address"):
+        fetch(url)
+
+
+@pytest.mark.parametrize("address", [PUBLIC, "2606:2800:220:1:248:1893:25c8:1946", "64:ff9b::93.184.215.14"])
+def test_addresses_of_the_internet_are_public(address: str) -> None:
+    assert network.is_public(address)
+
+
+def test_an_address_that_does_not_answer_leaves_the_next_one(site: str) -> None:
+    port = site.partition(":")[2]
+    found = fetch(f"http://both.invalid:{port}/page", allow_private=True, look_up=leading_to("::1", "127.0.0.1"))
+    assert found.name == "page.html"
+
+
+@pytest.mark.parametrize(
+    "sent", ["HTTP/1.1 100 Continue\r\n\r\n", "", "Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x10" + 6 * "\0"]
+)
+def test_a_server_that_never_ends_is_left(sent: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It sends a little again and again: answers before the answer, a header, or what unpacks to nothing."""
+
+    class Endless(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            never = threading.Event()
+            with suppress(OSError):
+                self.wfile.write(b"" if sent.startswith("HTTP") else b"HTTP/1.1 200 OK\r\n" + sent.encode("latin-1"))
+                for _ in range(2_000):
+                    self.wfile.write(sent.encode() if sent.startswith("HTTP") else b"a")
+                    never.wait(0.005)
+
+        def log_message(self, *_: object) -> None: ...
+
+    monkeypatch.setattr(fetching, "MAX_SECONDS", 0.2)
+    with serving(Endless) as address, pytest.raises(UnavailableError, match="takes too long"):
+        fetch(f"http://{address}/", allow_private=True)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "packed", "told"),
+    [
+        ("gzip", gzip.compress(bytes(60_000_000)), "more than 50 MB"),
+        ("gzip", b"no gzip", "error"),
+        ("gzip, gzip", gzip.compress(gzip.compress(b"text", mtime=0), mtime=0), "packed as 'gzip, gzip'"),
+        ("br", b"text", "packed as 'br'"),
+    ],
+    ids=["too much", "no gzip", "packed twice", "another packing"],
+)
+def test_what_a_server_packs_is_unpacked_within_limits(encoding: str, packed: bytes, told: str) -> None:
+    class Packed(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Encoding", encoding)
+            self.end_headers()
+            with suppress(OSError):
+                self.wfile.write(packed)
+
+        def log_message(self, *_: object) -> None: ...
+
+    with serving(Packed) as address, pytest.raises(UnavailableError, match=told):
+        fetch(f"http://{address}/", allow_private=True)
+
+
+def test_a_redirection_to_a_file_is_refused(site: str) -> None:
+    with pytest.raises(UsageError, match="no address"):
+        fetch(f"http://{site}/to/file:///etc/passwd", allow_private=True)
+
+
+def test_environment_proxies_are_not_asked(site: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    assert isinstance(fetch(f"http://{site}/page", allow_private=True), Fetched)

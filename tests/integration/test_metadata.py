@@ -1,0 +1,130 @@
+"""What documents say about themselves can be asked for, is shown with hits, and can be counted."""
+
+from __future__ import annotations
+
+import os
+from email.message import EmailMessage
+from typing import TYPE_CHECKING
+
+import pytest
+
+from directory_indexer.docstore.facets import Value
+from directory_indexer.paths import file_path
+from directory_indexer.searching.answers import SearchMode
+
+if TYPE_CHECKING:
+    from indexes import Index
+
+GERMAN = "Der Klempner war im März hier und hat die Leitung repariert, die nun wieder dicht ist.\n" * 3
+ENGLISH = "The plumber was here in March and has repaired the pipe, which is now as good as new.\n" * 3
+
+
+def write_mail(index: Index, name: str, sender: str, date: str, subject: str, *, tags: str = "") -> None:
+    message = EmailMessage()
+    message["From"], message["To"], message["Subject"], message["Date"] = sender, "bob@example.org", subject, date
+    if tags:
+        message["Keywords"] = tags
+    message.set_content("The plumber is paid.\n")
+    index.write_bytes(name, message.as_bytes())
+
+
+@pytest.fixture
+def mails(index: Index) -> Index:
+    write_mail(
+        index, "a.eml", "Ada Löwe <ada@example.org>", "Fri, 1 Mar 2024 12:00:00 +0000", "Invoice", tags="House, Tax"
+    )
+    write_mail(index, "b.eml", "eve@example.org", "Sat, 2 Mar 2025 12:00:00 +0000", "Budget", tags="tax")
+    index.write("c.md", GERMAN)
+    path = index.write("sub/d.md", ENGLISH)
+    os.utime(path, (1_600_000_000, 1_600_000_000))
+    index.run()
+    return index
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("from:ada", ["a.eml"]),
+        ("from:lowe", ["a.eml"]),
+        ('from:"ada löwe"', ["a.eml"]),
+        ("-from:ada", ["b.eml", "c.md", "sub/d.md"]),
+        ("to:bob", ["a.eml", "b.eml"]),
+        ("subject:invoice", ["a.eml"]),
+        ("tag:tax", ["a.eml", "b.eml"]),
+        ("tag:tax tag:house", ["a.eml"]),
+        ("tag:ta", []),
+        ("lang:de", ["c.md"]),
+        ("lang:DE-at", ["c.md"]),
+        ("created:2024", ["a.eml"]),
+        ("created:2024-03", ["a.eml"]),
+        ("created:2024-04", []),
+        ("created:[*", []),
+        ("author:eve", ["b.eml"]),
+        ("until:2021", ["sub/d.md"]),
+        ("since:2024 until:2024", ["a.eml"]),
+        ("since:2024-03-01 until:2024-03-01", ["a.eml"]),
+        ("since:2025-01 until:2025-12", ["b.eml"]),
+    ],
+)
+def test_filters_choose_by_what_documents_say(mails: Index, query: str, expected: list[str]) -> None:
+    by_meaning = mails.names(f"plumber Klempner {query}", mode=SearchMode.SEMANTIC)
+    assert sorted(by_meaning) == sorted(mails.names(query)) == expected
+
+
+def test_a_request_has_the_same_filters(mails: Index) -> None:
+    assert mails.names("plumber", metadata=(("from", "ada"),)) == ["a.eml"]
+    assert mails.names("plumber", until=1_650_000_000.0) == ["sub/d.md"]
+
+
+def test_hits_come_with_what_their_documents_say(mails: Index) -> None:
+    [hit] = mails.search("plumber from:ada")
+    assert hit.metadata.sender == ("Ada Löwe <ada@example.org>",)
+    assert hit.metadata.created == "2024-03-01T12:00:00+00:00"
+    assert hit.facts.title == "Invoice"
+
+
+def test_metadata_go_with_their_file(mails: Index) -> None:
+    mails.write("a.eml", "Plain text now.\n")
+    mails.run()
+    assert mails.names("plain from:ada") == []
+
+
+def test_secrets_in_metadata_are_masked(index: Index) -> None:
+    write_mail(index, "a.eml", "ada@example.org", "Fri, 1 Mar 2024 12:00:00 +0000", "password = 'kX9#mQ2$vL7pR4wZ'")
+    index.run()
+    [hit] = index.search("plumber")
+    assert "kX9#mQ2$vL7pR4wZ" not in repr(hit)
+
+
+def test_facets_count_what_is_in_scope(mails: Index) -> None:
+    facets = mails.searcher.facets(mails.request(""))
+
+    assert facets.n_files == 4
+    assert facets.types == (Value("email", 2), Value("markdown", 2))
+    assert facets.languages == (Value("en", 3), Value("de", 1))
+    assert facets.tags == (Value("tax", 2), Value("House", 1))
+    assert [value for value, _ in facets.years][-1] == "2020" or Value("2020", 1) in facets.years
+    assert facets.directories == (Value(f"{mails.root}/", 3), Value(f"{mails.root}/sub", 1))
+
+
+def test_facets_follow_the_filters_of_a_request(mails: Index) -> None:
+    assert mails.searcher.facets(mails.request("type:email from:ada")).n_files == 1
+    within = mails.searcher.facets(mails.request("", scope=(file_path(mails.root / "sub"),)))
+    assert (within.n_files, within.types) == (1, (Value("markdown", 1),))
+
+
+def test_filters_alone_list_the_files_they_leave_newest_first(mails: Index) -> None:
+    everything = mails.searcher.search(mails.request("type:email"))
+    assert not everything.is_weak
+    assert [os.path.splitext(hit.path)[1] for hit in everything.hits] == [".eml", ".eml"]
+    dates = [hit.metadata.created for hit in everything.hits]
+    assert dates == sorted(dates, reverse=True)
+
+    by_option = mails.searcher.search(mails.request("", kinds=("email",)))
+    assert [hit.path for hit in by_option.hits] == [hit.path for hit in everything.hits]
+    assert len(mails.searcher.search(mails.request("from:ada")).hits) == 1
+
+
+@pytest.mark.parametrize("query", ["", "heading:nothing"])
+def test_a_query_without_words_or_filters_finds_nothing(mails: Index, query: str) -> None:
+    assert mails.searcher.search(mails.request(query)).hits == ()

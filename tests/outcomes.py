@@ -1,0 +1,52 @@
+"""What a run makes of one file and of its members, without an index."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from directory_indexer.chunker import ChunkPolicy
+from directory_indexer.embedders.wordpiece import count_tokens
+from directory_indexer.files import FileFailure, SkippedFile, SkipReason, stamped
+from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseRequest
+from directory_indexer.parsing.parse import parse_all
+from directory_indexer.parsing.policy import ParsePolicy
+from directory_indexer.paths import file_path
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from directory_indexer.parsing.tasks import Limits
+
+
+class Outcomes(NamedTuple):
+    """The texts, the messages of failures and the reasons of skips, each by what stands behind the path of the file."""
+
+    texts: dict[str, str]
+    failures: dict[str, str]
+    skipped: dict[str, SkipReason]
+
+
+def outcomes_of(path: Path, limits: Limits | None = None) -> Outcomes:
+    """Parse a file in a worker process, within its limits."""
+    path = path.absolute()
+    policy = ParsePolicy(
+        max_file_size=10_000_000,
+        include_secrets=False,
+        chunking=ChunkPolicy(size=256, overlap=0),
+        count_tokens=count_tokens,
+        limits=limits,
+        is_wary=True,
+    )
+    found = list(parse_all([ParseRequest(stamped(file_path(path), path.stat()), None)], policy))
+    members = (outcome for one in found if isinstance(one, MemberOutcomes) for _, outcome in one.outcomes)
+    outcomes = Outcomes({}, {}, {})
+    for one in chain(members, (one for one in found if not isinstance(one, MemberOutcomes))):
+        match one:
+            case ParsedFile():
+                outcomes.texts[one.source.path.removeprefix(str(path))] = "\n".join(chunk.text for chunk in one.chunks)
+            case FileFailure():
+                outcomes.failures[one.path.removeprefix(str(path))] = one.message
+            case SkippedFile():
+                outcomes.skipped[one.path.removeprefix(str(path))] = one.reason
+    return outcomes

@@ -1,0 +1,99 @@
+"""Rows of long tables stand under the names of their columns."""
+
+from __future__ import annotations
+
+from directory_indexer.extractors.draft import Draft
+from directory_indexer.extractors.pdf.columns import HeadedTable, headed_tables
+from directory_indexer.extractors.pdf.flow import PlacedRow
+from directory_indexer.extractors.pdf.pages import Row
+
+ITEMS = [f"| Item number {number} | {number * 17} | {number * 23} |" for number in range(40)]
+
+
+def placed(*texts: str, page: int = 1) -> list[PlacedRow]:
+    start, rows = 0, []
+    for text in texts:
+        rows.append(PlacedRow(start, page, Row(text, 0, 0, 0, 0, 100, is_bold=False, block=0)))
+        start += len(text) + 1
+    return rows
+
+
+def columns_of(*texts: str) -> list[str]:
+    return [table.columns for table in headed_tables(placed(*texts))]
+
+
+def test_the_rows_of_a_long_table_stand_under_its_columns_and_what_follows_does_not() -> None:
+    draft = Draft()
+    draft.heading(1, "Stock")
+    draft.rows(["| Article | Shop | Store |", *ITEMS])
+    draft.paragraph("Counted by hand.")
+    document = draft.document("docx")
+
+    assert [one.headings for one in document.sections] == [("Stock",), ("Stock", "Article, Shop, Store"), ("Stock",)]
+    assert document.text[document.sections[1].start :].startswith("| Item number 0")
+    assert document.text[document.sections[2].start :] == "Counted by hand.\n"
+
+
+def test_a_short_table_stands_as_it_is() -> None:
+    draft = Draft()
+    draft.rows(["| Article | Shop |", "| Nails | 4 |"])
+    assert draft.document("docx").sections == ()
+
+
+def test_sections_stand_in_order_wherever_a_table_does() -> None:
+    draft = Draft()
+    draft.heading(1, "Stock")
+    draft.paragraph("Nothing is missing. " * 40)
+    draft.rows(["| Article | Shop | Store |"])
+    draft.paragraph("Counted by hand.")
+    draft.rows(["| Article | Shop | Store |", *ITEMS])
+    document = draft.document("docx")
+
+    assert [one.headings for one in document.sections] == [("Stock",), ("Stock", "Article, Shop, Store")]
+    assert document.text[document.sections[1].start :].startswith("| Item number 0")
+
+
+def test_a_table_without_names_has_no_columns() -> None:
+    draft = Draft()
+    draft.rows(["| 1 | 2 | 3 |", *ITEMS])
+    assert draft.document("docx").sections == ()
+
+
+def test_each_sheet_has_columns_of_its_own() -> None:
+    draft = Draft()
+    for name in ("Shop", "Store"):
+        draft.heading(1, name)
+        for number, line in enumerate([f"| {name} article | Count |", *ITEMS], 1):
+            draft.row(line, f"{name}!A{number}")
+    paths = [one.headings for one in draft.document("xlsx").sections]
+    assert paths == [("Shop",), ("Shop", "Shop article, Count"), ("Store",), ("Store", "Store article, Count")]
+
+
+ROWS = [f"Expenses of department {number} $ 1,{number:03} $ 2,{number:03}" for number in range(20)]
+
+
+def test_a_printed_table_is_headed_by_its_caption_and_periods() -> None:
+    rows = placed("Prose.", "Balance Sheets", "($ in millions)", "As of June 30, 2023 2022", *ROWS, "Notes follow.")
+    (table,) = headed_tables(rows)
+    assert table == HeadedTable(
+        rows[4].start, rows[23].start + len(ROWS[-1]), "Balance Sheets ($ in millions) As of June 30, 2023 2022"
+    )
+
+
+def test_two_tables_on_a_page_have_columns_of_their_own() -> None:
+    assert columns_of("2023 2022", *ROWS, "Years ended May 31, 2021 2020", *ROWS) == [
+        "2023 2022",
+        "Years ended May 31, 2021 2020",
+    ]
+
+
+def test_a_table_ends_with_its_page() -> None:
+    rows = [*placed("2023 2022", *ROWS), *placed(*ROWS, page=2)]
+    (table,) = headed_tables(rows)
+    assert table.end == rows[20].start + len(ROWS[-1])
+
+
+def test_prose_with_years_heads_nothing() -> None:
+    assert columns_of("It grew from 2019 to 2020", *["Nobody knows the reason for that"] * 30) == []
+    assert columns_of("Sales were 400 in 2019 and 2020", *ROWS) == []
+    assert columns_of("It was so in 2019.", *ROWS) == []

@@ -1,0 +1,298 @@
+from __future__ import annotations
+
+import io
+from email.message import EmailMessage
+from typing import TYPE_CHECKING
+
+import pytest
+
+from directory_indexer.errors import ExtractionError, SkipFileError
+from directory_indexer.extractors.budget import Budget
+from directory_indexer.extractors.formats import FORMATS
+from directory_indexer.extractors.mail.mailbox import open_mailbox
+from directory_indexer.extractors.mail.message import ENCRYPTED, MAX_PARTS, extract_web_archive, open_message
+from directory_indexer.extractors.mail.rtf_body import unpacked_rtf
+from directory_indexer.extractors.office.rtf import rtf_text
+from directory_indexer.extractors.recognition import kind_of
+from directory_indexer.paths import file_path
+
+if TYPE_CHECKING:
+    from directory_indexer.extractors.document import Document
+    from directory_indexer.extractors.members import Member
+
+PLAIN = b"""\
+From: =?utf-8?q?J=C3=BCrgen_M=C3=BCller?= <jm@example.org>
+To: Ada <ada@example.org>, bob@example.org
+Cc: =?iso-8859-1?q?Ren=E9?= <rene@example.org>
+Subject: =?utf-8?b?UmVjaG51bmcgZsO8ciBNw6Ryeg==?=
+Date: Fri, 1 Mar 2024 12:00:00 +0100
+Message-ID: <2@example.org>
+References: <1@example.org> <1b@example.org>
+
+The plumber was here.
+"""
+
+
+def read(content: bytes, budget: Budget | None = None) -> tuple[Document, list[Member]]:
+    contents = open_message(io.BytesIO(content), "email", budget or Budget())
+    assert contents.document is not None
+    return contents.document, list(contents.members)
+
+
+def mail(body: str = "The plumber was here.\n") -> EmailMessage:
+    message = EmailMessage()
+    message["From"], message["To"], message["Subject"] = "ada@example.org", "bob@example.org", "The pipe"
+    message.set_content(body)
+    return message
+
+
+def test_everybody_whom_a_message_went_to_is_in_its_text() -> None:
+    message = mail()
+    people = [f"Person {number} <p{number}@example.org>" for number in range(100)]
+    del message["To"]
+    message["To"], message["Bcc"] = ", ".join(people), "eve@example.org"
+    document, _ = read(message.as_bytes())
+
+    lines = document.text.splitlines()
+    assert f"To: {', '.join(people)}" in lines
+    assert "Bcc: eve@example.org" in lines
+    assert len(document.metadata.recipients) == 32
+    assert document.metadata.copied == ("eve@example.org",)
+
+
+def test_headers_that_people_look_for_come_before_the_body() -> None:
+    document, _ = read(PLAIN)
+
+    assert document.title == "Rechnung für März"
+    assert document.text.splitlines() == [
+        "Subject: Rechnung für März",
+        "From: Jürgen Müller <jm@example.org>",
+        "To: Ada <ada@example.org>, bob@example.org",
+        "Cc: René <rene@example.org>",
+        "Date: Fri, 1 Mar 2024 12:00:00 +0100",
+        "",
+        "The plumber was here.",
+    ]
+
+
+def test_metadata_tell_who_wrote_to_whom_and_when() -> None:
+    metadata = read(PLAIN)[0].metadata
+
+    assert metadata.sender == metadata.authors == ("Jürgen Müller <jm@example.org>",)
+    assert metadata.recipients == ("Ada <ada@example.org>", "bob@example.org")
+    assert metadata.copied == ("René <rene@example.org>",)
+    assert metadata.created == "2024-03-01T12:00:00+01:00"
+    assert (metadata.message_id, metadata.thread) == ("2@example.org", "1@example.org")
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        (b"Subject: =?no-such-charset?q?abc?=", "abc"),
+        (b"Subject: caf\xc3\xa9", "café"),
+        (b"Subject: caf\xe9", "café"),
+        (b"Subject: =?utf-8?b?broken", "=?utf-8?b?broken"),
+        (b"Subject: =?utf-8?b?a?=", "=?utf-8?b?a?="),
+        (b"Subject: folded\r\n over lines", "folded over lines"),
+        (b"Subject:", ""),
+    ],
+)
+def test_no_subject_is_wrong(header: bytes, expected: str) -> None:
+    assert read(header + b"\nFrom: a@b.org\n\nText\n")[0].title == expected
+
+
+@pytest.mark.parametrize("date", ["yesterday", "", "Fri, 99 Mar 2024 12:00:00", "Fri, 1 Mar 99999 12:00:00 +0000"])
+def test_no_date_is_better_than_a_wrong_one(date: str) -> None:
+    assert read(f"Date: {date}\nFrom: a@b.org\n\nText\n".encode())[0].metadata.created == ""
+
+
+def test_a_date_without_a_zone_is_kept_without_one() -> None:
+    content = b"Date: Fri, 1 Mar 2024 12:00:00 -0000\nFrom: a@b.org\n\nText\n"
+    assert read(content)[0].metadata.created == "2024-03-01T12:00:00"
+
+
+def test_addresses_nested_without_end_name_nobody() -> None:
+    document, _ = read(b"From: " + b"(" * 30_000 + b"\nSubject: Roof\n\nText\n")
+    assert (document.title, document.metadata.sender) == ("Roof", ())
+
+
+def test_parameters_against_the_rules_say_nothing() -> None:
+    content = b"Subject: Roof\nContent-Type: text/plain; charset*=utf-8''%ff; charset*0*=x'y'%41\n\nText\n"
+    assert read(content)[0].text.endswith("Text\n")
+
+
+def test_of_a_body_in_two_forms_the_plain_one_is_read() -> None:
+    message = mail("In plain words.\n")
+    message.add_alternative("<p>In HTML.</p>", subtype="html")
+
+    text = read(message.as_bytes())[0].text
+
+    assert "In plain words." in text
+    assert "HTML" not in text
+
+
+def test_a_body_in_html_alone_is_read_without_its_tags() -> None:
+    message = mail()
+    message.set_content("<html><style>p{}</style><p>In <b>HTML</b>.</p></html>", subtype="html")
+
+    text = read(message.as_bytes())[0].text
+
+    assert "In HTML." in text
+    assert "style" not in text
+
+
+def test_attachments_are_members() -> None:
+    message = mail()
+    message.add_attachment(b"a,b\n1,2\n", "text", "csv", filename="Zahlen für März.csv")
+    message.add_attachment(mail("Inside.\n"))
+    message.add_attachment(b"\x89PNG", "image", "png")
+
+    document, members = read(message.as_bytes())
+
+    assert [member.name for member in members] == ["Zahlen für März.csv", "The pipe.eml", "part 5.png"]
+    assert members[0].content == b"a,b\n1,2\n"
+    assert b"Inside." in members[1].content
+    assert "Inside" not in document.text
+
+
+def test_an_attached_message_may_be_encoded_like_a_file() -> None:
+    content = (
+        b"From: a@b.org\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: message/rfc822\n"
+        b"Content-Transfer-Encoding: base64\n\nU3ViamVjdDogaW5uZXIKCkhlbGxvCg==\n--x--\n"
+    )
+    [member] = read(content)[1]
+    assert member.content == b"Subject: inner\n\nHello\n"
+
+
+@pytest.mark.parametrize("kind", ["multipart/encrypted; boundary=x", "application/pkcs7-mime; name=smime.p7m"])
+def test_an_encrypted_message_says_so(kind: str) -> None:
+    text = read(f"From: a@b.org\nSubject: Secret\nContent-Type: {kind}\n\n--x\n\nabc\n--x--\n".encode())[0].text
+
+    assert "Subject: Secret" in text
+    assert text.endswith(ENCRYPTED)
+
+
+def test_parts_beyond_the_limit_are_said_to_be_left() -> None:
+    part = b"--x\nContent-Type: text/plain; name=a.txt\n\nhello\n"
+    content = b"From: a@b.org\nContent-Type: multipart/mixed; boundary=x\n\n" + part * 100_000 + b"--x--\n"
+    contents = open_message(io.BytesIO(content), "email", Budget())
+    members: list[Member] = []
+
+    with pytest.raises(SkipFileError, match="more than 2000 parts"):
+        members.extend(contents.members)
+
+    assert contents.document is not None
+    assert len(members) <= MAX_PARTS
+
+
+def test_parts_nested_without_end_are_a_failure() -> None:
+    levels = b"".join(
+        b"Content-Type: multipart/mixed; boundary=x%d\n\n--x%d\n" % (level, level) for level in range(5_000)
+    )
+    with pytest.raises(ExtractionError):
+        read(b"From: a@b.org\n" + levels)
+
+
+def test_headers_of_any_length_are_cut() -> None:
+    content = b"Subject: " + b"word " * 2_000_000 + b"\nFrom: a@b.org\n\nText\n"
+    document, _ = read(content)
+    assert len(document.title) <= 500
+    assert document.text.endswith("Text\n")
+
+
+def test_broken_base64_is_one_bad_attachment_at_most() -> None:
+    content = (
+        b"From: a@b.org\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: application/zip; name=a.zip\n"
+        b"Content-Transfer-Encoding: base64\n\n!!!not base64!!\n--x\nContent-Type: text/plain\n\nThe body.\n--x--\n"
+    )
+    document, members = read(content)
+    assert "The body." in document.text
+    assert [member.name for member in members] == ["a.zip"]
+
+
+MAILBOX = b"""\
+From ada@example.org Fri Mar  1 12:00:00 2024
+Subject: First ../mail: a/b?
+Date: Fri, 1 Mar 2024 12:00:00 +0000
+
+>From here on it is quoted.
+From now on this is no separator.
+
+From bob@example.org Sat Mar  2 12:00:00 2024
+Subject: Second
+
+Text.
+"""
+
+
+def members_of(content: bytes, budget: Budget | None = None) -> list[Member]:
+    return list(open_mailbox(io.BytesIO(content), "mbox", budget or Budget()).members)
+
+
+def test_each_message_of_a_mailbox_is_a_member() -> None:
+    first, second = members_of(MAILBOX)
+
+    assert [first.name, second.name] == ["0001 First .. mail a b.eml", "0002 Second.eml"]
+    assert first.modified_ns == 1_709_294_400_000_000_000
+    assert first.content.endswith(b"\n\nFrom here on it is quoted.\nFrom now on this is no separator.\n")
+    assert second.content == b"Subject: Second\n\nText.\n"
+
+
+def test_a_mailbox_that_grows_keeps_its_members() -> None:
+    more = MAILBOX + b"\nFrom eve@example.org Sun Mar  3 12:00:00 2024\nSubject: Third\n\nText.\n"
+    assert [one.name for one in members_of(more)][:2] == [one.name for one in members_of(MAILBOX)]
+
+
+def test_a_message_that_is_too_large_is_one_problem() -> None:
+    large = MAILBOX.replace(b"Text.", b"word " * 1_000)
+    first, second = members_of(large, Budget(member_bytes=2_000))
+    assert first.problem is None
+    assert "5018 bytes" in str(second.problem)
+
+
+def test_a_line_without_end_is_read_in_pieces() -> None:
+    [member] = members_of(b"From a@b.org Fri Mar  1 12:00:00 2024\n" + b"x" * 3_000_000, Budget(member_bytes=1_000_000))
+    assert member.problem is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("a.eml", PLAIN, "email"),
+        ("1709294400.M1P2.host:2,S", PLAIN, "email"),
+        ("Inbox", MAILBOX, "mbox"),
+        ("letter.txt", b"From: me\nDear Ada,\n", "text"),
+        ("notes", b"From here on all is well.\nReally.\n", "text"),
+    ],
+)
+def test_mail_is_recognised_by_what_it_says(name: str, content: bytes, kind: str) -> None:
+    assert kind_of(file_path(name), content) == kind
+
+
+def test_a_saved_page_is_read_as_a_page() -> None:
+    content = (
+        b"From: <Saved by Blink>\nSubject: A page\nMIME-Version: 1.0\nContent-Type: multipart/related; boundary=x\n\n"
+        b"--x\nContent-Type: text/html; charset=utf-8\n\n<title>The page</title><h1>Foxes</h1>"
+        b"<p>They live in dens.</p>\n"
+        b"--x\nContent-Type: image/png\nContent-Transfer-Encoding: base64\n\nAAAA\n--x--\n"
+    )
+    document = extract_web_archive(content, "mhtml", Budget())
+    assert document.title == "The page"
+    assert "They live in dens." in document.text
+    assert document.sections[-1].headings == ("Foxes",)
+
+
+def test_a_compressed_body_is_unpacked() -> None:
+    # The example of MS-OXRTFCP, section 4.1.
+    packed = bytes.fromhex(
+        "2d0000002b0000004c5a4675f1c5c7a703000a00726370673132354232 0af3206865 6c09002062770 5b06c647d0a800fa0".replace(
+            " ", ""
+        )
+    )
+    assert rtf_text(unpacked_rtf(packed, 1_000)) == "hello world\n"
+    assert unpacked_rtf(packed, 10) == b"{\\rtf1\\ansi\\ansicpg125"
+    assert unpacked_rtf(packed[:10], 1_000) == b""
+
+
+def test_a_format_of_mail_needs_a_worker() -> None:
+    assert all(FORMATS[kind].needs_worker for kind in ("email", "mbox", "msg", "emlx"))

@@ -1,0 +1,87 @@
+"""How large a picture is, is read from the head of its file, of every format; what is wrong there is no size."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from scanned_pages import blank, tiff
+
+from directory_indexer.extractors.media.sizes import Size, sizes_of
+
+PNG = blank(30, 20).png()
+JPEG = blank(30, 20).jpeg()
+
+
+def webp(chunk: bytes) -> bytes:
+    return b"RIFF" + struct.pack("<I", 4 + len(chunk)) + b"WEBP" + chunk
+
+
+def directory(*, width: int, height: int, next_at: int, order: str = "<", type_: int = 4) -> bytes:
+    value = f"{order}HHI" + ("I" if type_ == 4 else "H2x")
+    entries = struct.pack(value, 256, type_, 1, width) + struct.pack(value, 257, type_, 1, height)
+    return struct.pack(f"{order}H", 2) + entries + struct.pack(f"{order}I", next_at)
+
+
+SIZES = {
+    "png": ("png", PNG, [(30, 20)]),
+    "png of 60,000 by 60,000": ("png", PNG[:16] + struct.pack(">II", 60_000, 60_000) + PNG[24:], [(60_000, 60_000)]),
+    "jpeg": ("jpeg", JPEG, [(30, 20)]),
+    "jpeg, progressive": ("jpeg", JPEG.replace(b"\xff\xc0", b"\xff\xc2"), [(30, 20)]),
+    "jpeg with padding": ("jpeg", JPEG.replace(b"\xff\xc0", b"\xff\xff\xff\xc0"), [(30, 20)]),
+    "webp, lossy": (
+        "webp",
+        webp(b"VP8 " + bytes(7) + b"\x9d\x01\x2a" + struct.pack("<HH", 30 | 1 << 14, 20)),
+        [(30, 20)],
+    ),
+    "webp, lossless": (
+        "webp",
+        webp(b"VP8L" + bytes(4) + b"\x2f" + struct.pack("<I", 29 | 19 << 14 | 1 << 28)),
+        [(30, 20)],
+    ),
+    "webp, extended": ("webp", webp(b"VP8X" + bytes(8) + b"\x1d\0\0\x13\0\0"), [(30, 20)]),
+    "tiff": ("tiff", tiff(blank(30, 20), blank(10, 5)), [(30, 20), (10, 5)]),
+    "tiff, big endian": (
+        "tiff",
+        b"MM\0*" + struct.pack(">I", 8) + directory(width=30, height=20, next_at=0, order=">", type_=3),
+        [(30, 20)],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SIZES.values(), ids=SIZES)
+def test_the_size_of_each_page_is_read(case: tuple[str, bytes, list[tuple[int, int]]]) -> None:
+    kind, content, sizes = case
+    assert sizes_of(content, kind) == [Size(*size) for size in sizes]
+
+
+@pytest.mark.parametrize("kind", ["png", "jpeg", "webp", "tiff", "gif", "heic"])
+@pytest.mark.parametrize("content", [b"", b"II", b"\xff\xd8", b"RIFF", b"\x89PNG\r\n\x1a\n", bytes(5), b"\xff" * 1000])
+def test_what_is_cut_off_or_no_picture_has_no_size(kind: str, content: bytes) -> None:
+    assert sizes_of(content, kind) == []
+
+
+def test_a_tiff_whose_pages_form_a_loop_has_each_once() -> None:
+    loop = b"II*\0" + struct.pack("<I", 8) + directory(width=30, height=20, next_at=8)
+    assert sizes_of(loop, "tiff") == [(30, 20)]
+
+
+def test_a_tiff_without_a_size_has_pages_without_pixels() -> None:
+    empty = b"II*\0" + struct.pack("<I", 8) + struct.pack("<HI", 0, 0)
+    assert sizes_of(empty, "tiff") == [(0, 0)]
+
+
+def test_what_a_tiff_declares_is_read_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    n_read = 0
+    unpack_from = struct.unpack_from
+
+    def counted(*arguments: object) -> tuple[int, ...]:
+        nonlocal n_read
+        n_read += 1
+        return unpack_from(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(struct, "unpack_from", counted)
+    # Any of 997 directories has 65,535 entries, which overlap, and names another one behind them.
+    patterns = (b"\xff\xff" + struct.pack("<I", 8 + 6 * (number % 997)) for number in range(140_000))
+    sizes_of(b"II*\0" + struct.pack("<I", 8) + b"".join(patterns), "tiff")
+    assert 100_000 < n_read < 1_000_000

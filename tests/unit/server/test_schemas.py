@@ -1,0 +1,106 @@
+"""Schemas of records, what assistants get of them, and budgets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, NamedTuple
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field
+
+from directory_indexer.server.budget import cost, most_that_fit
+from directory_indexer.server.catalogue import TOOLS
+from directory_indexer.server.identity import INSTRUCTIONS
+from directory_indexer.server.schemas import object_for_models, schema_of
+from directory_indexer.wire.fields import Only
+from directory_indexer.wire.objects import object_of
+
+
+class Colour(StrEnum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Inner(NamedTuple):
+    number: Annotated[int, "A number."]
+
+
+class Example(NamedTuple):
+    text: Annotated[str, "A text.", Field(min_length=1, max_length=5)]
+    page: Annotated[int | None, "A page.", Field(ge=1, le=9)]
+    secret: Annotated[str, "Not for models.", Only.PROGRAMS]
+    colour: Annotated[Colour, "A colour."] = Colour.RED
+    names: Annotated[tuple[str, ...], "Names.", Field(max_length=2)] = ()
+    inner: Annotated[tuple[Inner, ...], "More."] = ()
+    counts: Annotated[Mapping[str, int] | None, "Counts."] = None
+    is_on: Annotated[bool, "A switch."] = False
+
+
+def test_a_schema_says_everything_without_references_unions_and_nulls() -> None:
+    assert schema_of(Example) == {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "description": "A text.", "minLength": 1, "maxLength": 5},
+            "page": {"type": "integer", "description": "A page.", "minimum": 1, "maximum": 9},
+            "colour": {"type": "string", "enum": ["red", "blue"], "description": "A colour.", "default": "red"},
+            "names": {"type": "array", "items": {"type": "string"}, "description": "Names.", "maxItems": 2},
+            "inner": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {"number": {"type": "integer", "description": "A number."}},
+                    "required": ["number"],
+                },
+                "description": "More.",
+            },
+            "counts": {"type": "object", "additionalProperties": {"type": "integer"}, "description": "Counts."},
+            "is_on": {"type": "boolean", "description": "A switch.", "default": False},
+        },
+        "required": ["text"],
+    }
+
+
+def test_programs_get_every_key_and_models_what_says_something() -> None:
+    example = Example("x", None, "s", inner=(Inner(0),))
+    assert object_of(example) == {
+        "text": "x",
+        "page": None,
+        "secret": "s",
+        "colour": "red",
+        "names": [],
+        "inner": [{"number": 0}],
+        "is_on": False,
+    }
+    assert object_for_models(example) == {"text": "x", "inner": [{"number": 0}]}
+    assert object_for_models(example._replace(is_on=True, counts={"a": 0}))["counts"] == {"a": 0}
+
+
+def test_every_tool_is_described_for_a_model_that_never_saw_it() -> None:
+    assert len(INSTRUCTIONS) < 2000
+    for entry in TOOLS:
+        assert 80 < len(entry.description) < 600
+        arguments, result = schema_of(entry.arguments), schema_of(entry.result)
+        assert all(one["description"] for one in (arguments["properties"] | result["properties"]).values())
+        assert not any(word in json.dumps([arguments, result]) for word in ("anyOf", "$ref", "null"))
+
+
+def test_the_list_of_tools_costs_a_model_no_more_than_20_kb() -> None:
+    listed = [
+        (entry.name, entry.title, entry.description, schema_of(entry.arguments), schema_of(entry.result))
+        for entry in TOOLS
+    ]
+    assert cost(listed) * 3 < 20_500 - 4 * 250
+
+
+@given(st.text())
+def test_a_token_is_three_bytes_of_json(text: str) -> None:
+    size = len(json.dumps(text, ensure_ascii=False).encode("utf-8", "replace"))
+    assert cost(text) * 3 >= size > (cost(text) - 1) * 3
+
+
+@given(st.integers(0, 200), st.integers(0, 250))
+def test_as_many_as_fit_are_found(most: int, limit: int) -> None:
+    assert most_that_fit(most, lambda n: n <= limit) == min(most, limit)
