@@ -28,7 +28,7 @@ def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
     Raises:
         IndexMismatchError: those of the index have another number.
     """
-    space = snapshot.collections.answering().space
+    space = snapshot.vector_sets.answering().space
     if space is not None and space.dimensions != n_dimensions:
         raise IndexMismatchError(
             f"the index holds vectors of {space.dimensions} dimensions, and {space.name} makes {n_dimensions} now",
@@ -39,7 +39,7 @@ def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
 def coverage(snapshot: Snapshot) -> tuple[str, ...]:
     """Say what cannot be found by meaning yet, if there is anything."""
     former, waiting, n_chunks = (
-        snapshot.collections.former(),
+        snapshot.vector_sets.former(),
         snapshot.embedding_queue.count(),
         snapshot.chunks.count(),
     )
