@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from directory_indexer.config import LoadedConfig
+from directory_indexer.config.collections import documents_directory, team_directory
 from directory_indexer.config.extractors import ExtractorConfig
 from directory_indexer.config.settings import Config, EmbeddingConfig, IndexingConfig, OcrConfig
 from directory_indexer.embedders.building import Access, planned_space
@@ -93,6 +94,8 @@ def walk_policy(loaded: LoadedConfig) -> WalkPolicy:
         max_file_size=indexing.max_file_size,
         streamed=_streamed(),
         own=_own_paths(loaded),
+        reserved=file_path(os.path.realpath(team_directory(loaded.data_dir))),
+        documents=file_path(os.path.realpath(documents_directory(loaded.data_dir, loaded.collection))),
     )
 
 
@@ -226,7 +229,8 @@ def _own_paths(loaded: LoadedConfig) -> tuple[FilePath, ...]:
     ocr = loaded.config.ocr
     keys = [storage.qdrant.api_key_file, loaded.config.embedding.api_key_file]
     keys += [ocr.gemini.api_key_file, ocr.azure.api_key_file]
-    own: list[Path | None] = [loaded.data_dir, loaded.data_dir / "dirindex.log", storage.qdrant.path, loaded.file]
+    own: list[Path | None] = [loaded.data_dir, team_directory(loaded.data_dir), loaded.data_dir / "dirindex.log"]
+    own += [storage.qdrant.path, loaded.file]
     return tuple(
         dict.fromkeys(file_path(os.path.realpath(path)) for path in [*own, *keys, *beside, *pages, *locks] if path)
     )
