@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from directory_indexer.config import LoadedConfig
+from directory_indexer.config.collections import registry_path
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import VectorStoreError
 from directory_indexer.lazy import lazily
@@ -56,7 +57,7 @@ class App:
     @cached_property
     def registry(self) -> Registry:
         """What is known of those who use a server."""
-        return Registry(self.loaded.data_dir / "team" / "team.db")
+        return Registry(registry_path(self.loaded.data_dir))
 
     @cached_property
     def embedders(self) -> Embedders:

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from directory_indexer.config import LoadedConfig
-from directory_indexer.config.collections import documents_directory, team_directory
+from directory_indexer.config.collections import documents_directory, registry_path, team_directory
 from directory_indexer.config.extractors import ExtractorConfig
 from directory_indexer.config.settings import Config, EmbeddingConfig, IndexingConfig, OcrConfig
 from directory_indexer.embedders.building import Access, planned_space
@@ -29,6 +29,7 @@ with lazily:
     from directory_indexer.ocr.choosing import OcrSettings
     from directory_indexer.page_cache import PageCache
     from directory_indexer.parsing.policy import ParsePolicy
+    from directory_indexer.registry.descriptions import StoredDescriptions
     from directory_indexer.relevance import analyzer
     from directory_indexer.walker.policy import WalkPolicy
 
@@ -54,7 +55,8 @@ class Policies:
     @cached_property
     def parse(self) -> ParsePolicy:
         """How files become chunks."""
-        return parse_policy(self._config.indexing, self.page_cache if self._config.ocr.engine != "off" else None)
+        policy = parse_policy(self._config.indexing, self.page_cache if self._config.ocr.engine != "off" else None)
+        return policy._replace(descriptions=self.descriptions)
 
     @cached_property
     def ocr(self) -> OcrSettings:
@@ -65,6 +67,13 @@ class Policies:
     def page_cache(self) -> PageCache:
         """Where that is kept which was read on pages."""
         return PageCache(self._config.storage.sqlite_path.with_name(PAGES_NAME))
+
+    @cached_property
+    def descriptions(self) -> StoredDescriptions:
+        """What is said of documents by whoever sent them."""
+        loaded = self._loaded
+        documents = file_path(os.path.realpath(documents_directory(loaded.data_dir, loaded.collection)))
+        return StoredDescriptions(str(registry_path(loaded.data_dir)), loaded.collection, documents)
 
     @cached_property
     def space(self) -> EmbeddingSpace:

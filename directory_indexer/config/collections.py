@@ -52,6 +52,11 @@ def team_directory(data_dir: Path) -> Path:
     return data_dir / "team"
 
 
+def registry_path(data_dir: Path) -> Path:
+    """Give the database of collections, documents and keys."""
+    return team_directory(data_dir) / "team.db"
+
+
 def collection_directory(data_dir: Path, name: str) -> Path:
     """Give the directory of a collection: its index, unless it is the default one, and its documents."""
     return team_directory(data_dir) / "collections" / name
