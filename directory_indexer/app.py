@@ -5,13 +5,15 @@ Every part is a cached property, so whoever wants another one, as tests do, assi
 
 from __future__ import annotations
 
+import contextlib
 from functools import cached_property
 
 from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import registry_path
 from directory_indexer.docstore.store import DocStore
-from directory_indexer.errors import VectorStoreError
+from directory_indexer.errors import VectorsLostError, VectorStoreError
 from directory_indexer.lazy import lazily
+from directory_indexer.vectorstore import VectorPlace
 
 with lazily:
     from directory_indexer.converting.converter import Converter
@@ -22,6 +24,7 @@ with lazily:
     from directory_indexer.heaps import loading
     from directory_indexer.indexing.indexer import Indexer
     from directory_indexer.indexing.migration import Migration, prepare_migration
+    from directory_indexer.indexing.named_files import NamedFiles
     from directory_indexer.indexing.options import IndexPolicy
     from directory_indexer.indexing.recogniser import Recogniser
     from directory_indexer.indexing.services import check_services
@@ -42,7 +45,7 @@ class App:
     def __init__(self, loaded: LoadedConfig) -> None:
         self.loaded = loaded
         self._config = loaded.config
-        self._lock_path = self._config.storage.sqlite_path.with_name("write.lock")
+        self.lock_path = self._config.storage.sqlite_path.with_name("write.lock")
 
     @cached_property
     def policies(self) -> Policies:
@@ -128,19 +131,34 @@ class App:
     @cached_property
     def indexer(self) -> Indexer:
         """Run index runs."""
-        policy = IndexPolicy(
-            self.policies.walk,
-            lambda: self.policies.parse,
-            self.policies.fingerprint,
-            batch_files=self._config.monitoring.batch_size,
-        )
         return Indexer(
             docstore=self.docstore,
             vectorizer=self.vectorizer,
             recogniser=lambda: self.recogniser,
-            policy=policy,
-            lock_path=self._lock_path,
+            policy=self._index_policy,
+            lock_path=self.lock_path,
             check_services=lambda: check_services(self.embedders, self.vectorizer),
+        )
+
+    @cached_property
+    def sent_files(self) -> NamedFiles:
+        """Index the documents that were sent."""
+        return NamedFiles(
+            self.policies.descriptions.directory,
+            docstore=self.docstore,
+            vectorizer=self.vectorizer,
+            recogniser=lambda: self.recogniser,
+            policy=self._index_policy,
+            lock_path=self.lock_path,
+        )
+
+    @property
+    def _index_policy(self) -> IndexPolicy:
+        return IndexPolicy(
+            self.policies.walk,
+            lambda: self.policies.parse,
+            self.policies.fingerprint,
+            batch_files=self._config.monitoring.batch_size,
         )
 
     @cached_property
@@ -150,7 +168,7 @@ class App:
             lambda: self.docstore,
             configured=self.embedders.configured,
             vector_bytes=self.vectorstores.on_disk.size_bytes,
-            lock_path=self._lock_path,
+            lock_path=self.lock_path,
             ocr_advice=lambda: self.page_reading.advice(),  # noqa: PLW0108 - only where pages wait
         )
 
@@ -172,7 +190,7 @@ class App:
             docstore=lambda: self.docstore,
             vectorstores=self.vectorstores,
             vectorizer=lambda: self.vectorizer,
-            lock_path=self._lock_path,
+            lock_path=self.lock_path,
             services=lambda: (
                 provider_finding(self.embedders.current),
                 ocr_finding(self.page_reading, self.policies.page_cache),
@@ -192,8 +210,21 @@ class App:
             self.vectorstores,
             to_server=to_server,
             from_server=from_server,
-            lock_path=self._lock_path,
+            lock_path=self.lock_path,
         )
+
+    def clear_vectors(self) -> None:
+        """Remove the vectors of this index from a Qdrant server, which keeps those of others beside them.
+
+        Raises:
+            VectorStoreError: the server cannot be reached.
+        """
+        if self.vectorstores.place is VectorPlace.SERVER:
+            with self.docstore.snapshot() as snapshot:
+                sets = (snapshot.vector_sets.current(), snapshot.vector_sets.former(), snapshot.vector_sets.left())
+            with contextlib.suppress(VectorsLostError):
+                for vector_set in filter(None, sets):
+                    self.vectorstores.of(vector_set).clear()
 
     def close(self) -> None:
         """Give back files, connections and memory."""

@@ -83,7 +83,6 @@ class Progress(NamedTuple):
     state: State
     message: str = ""
     n_chunks: int = 0
-    n_masked: int = 0
 
 
 _COLUMNS: Final = ", ".join(StoredDocument._fields)
@@ -133,13 +132,10 @@ class Documents:
 
     def note(self, progress: Sequence[Progress]) -> None:
         """Note how far documents are that were not sent again meanwhile, and are not to be deleted."""
-        rows = [
-            (one.state, one.message, one.n_chunks, one.n_masked, self._collection, one.doc_id, one.version)
-            for one in progress
-        ]
+        rows = [(one.state, one.message, one.n_chunks, self._collection, one.doc_id, one.version) for one in progress]
         with self._registry.writing() as connection:
             connection.executemany(
-                """UPDATE documents SET state = ?, message = ?, n_chunks = ?, n_masked = ?
+                """UPDATE documents SET state = ?, message = ?, n_chunks = ?
                    WHERE collection = ? AND doc_id = ? AND version = ? AND state <> 'deleting'""",
                 rows,
             )
@@ -153,12 +149,14 @@ class Documents:
             )
             return done.rowcount > 0
 
-    def remove(self, doc_ids: Sequence[str]) -> None:
-        """Forget documents that were to be deleted."""
+    @contextlib.contextmanager
+    def removing(self, doc_id: str) -> Iterator[None]:
+        """Forget a document that was to be deleted, when the block ends that removes its original."""
         with self._registry.writing() as connection:
-            connection.executemany(
+            yield
+            connection.execute(
                 "DELETE FROM documents WHERE collection = ? AND doc_id = ? AND state = 'deleting'",
-                [(self._collection, doc_id) for doc_id in doc_ids],
+                (self._collection, doc_id),
             )
 
     def _read(self, condition: str, *values: object) -> list[StoredDocument]:

@@ -1,0 +1,219 @@
+"""What was sent to one collection and is not searchable yet: words for all that waits at once, then meaning.
+
+Whoever wants words takes the next turn and indexes everything that waits by then; those who come meanwhile find theirs
+done, or take the turn after it. Meaning takes long, and gives its turn up whenever somebody wants words.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from directory_indexer.docstore.known import FileState
+from directory_indexer.docstore.runs import Outcome
+from directory_indexer.docstore.store import DocStore, Snapshot
+from directory_indexer.errors import LockedError
+from directory_indexer.indexing.named_files import NamedFiles
+from directory_indexer.paths import FilePath
+from directory_indexer.registry.documents import Documents, Progress, State, StoredDocument
+from directory_indexer.team.naming import DocId
+from directory_indexer.team.originals import Originals, hash_of_file
+
+_BATCH: Final = 100
+"""So many files are parsed in one go; of more, a run would start worker processes."""
+
+_LOOK_SECONDS: Final = 0.2
+
+
+class Queue:
+    """The documents of one collection on their way into its index; threads may share it."""
+
+    def __init__(
+        self,
+        documents: Documents,
+        originals: Originals,
+        files: Callable[[], NamedFiles],
+        docstore: Callable[[], DocStore],
+    ) -> None:
+        self._documents = documents
+        self._originals = originals
+        self._files = files
+        self._docstore = docstore
+        self._turns = _Turns()
+
+    def index_words(self, *, deadline: float | None = None) -> None:
+        """Make all that waits searchable by words; `deadline` is a moment of the monotonic clock.
+
+        Raises:
+            LockedError: others were at work until then; what waits goes on waiting.
+        """
+        with self._turns.urgent(deadline):
+            while batch := self._documents.in_state(State.QUEUED, limit=_BATCH):
+                self._read(batch, deadline)
+
+    def complete(self, *, must_stop: Callable[[], bool] = lambda: False) -> bool:
+        """Make everything searchable by meaning, as far as there is time; tell whether nothing is left to do.
+
+        Raises:
+            LockedError: another process was at work until it had to stop.
+        """
+        while self._turns.take_patiently(must_stop):
+            try:
+                report = self._files().complete(
+                    give_up=must_stop,
+                    stop_reason=lambda: Outcome.INTERRUPTED if must_stop() or self._turns.is_wanted else None,
+                )
+                self._note(self._documents.in_state(State.WORDS), trouble=report.unavailable)
+            finally:
+                self._turns.end()
+            if report.outcome is not Outcome.INTERRUPTED:
+                return report.outcome is Outcome.COMPLETED
+        return False
+
+    def delete(self, doc_ids: Sequence[DocId], *, deadline: float | None = None) -> None:
+        """Remove documents that are to be deleted, from the index before from the disk.
+
+        Raises:
+            LockedError: others were at work until the deadline; the documents are gone for everybody all the same.
+        """
+        with self._turns.urgent(deadline):
+            paths = [path for doc_id in doc_ids for path in self._originals.paths_of(doc_id)]
+            if paths:
+                self._files().remove(paths, give_up=_after(deadline))
+            for doc_id in doc_ids:
+                with self._documents.removing(doc_id):
+                    self._originals.remove(doc_id)
+
+    def drop(self, paths: Sequence[FilePath]) -> None:
+        """Take files out of the index that were replaced under other names, and are gone."""
+        if paths:
+            with self._turns.urgent(None):
+                self._files().remove(paths, give_up=_after(None))
+
+    def recover(self) -> None:
+        """Go on with what processes that are gone had under way; words and meaning are for others to go on with."""
+        for doc_id in self._originals.interrupted():
+            self._mend(doc_id)
+        while leaving := self._documents.in_state(State.DELETING, limit=_BATCH):
+            self.delete([DocId(one.doc_id) for one in leaving])
+
+    def _read(self, batch: Sequence[StoredDocument], deadline: float | None) -> None:
+        paths = [self._path(one) for one in batch]
+        self._files().read(paths, give_up=_after(deadline))
+        self._note(batch)
+
+    def _note(self, documents: Sequence[StoredDocument], *, trouble: str = "") -> None:
+        """Note how far documents are, by what the index holds of them."""
+        with self._docstore().snapshot() as snapshot:
+            progress = [_progress(snapshot, one, self._path(one)) for one in documents]
+        changed = [
+            one._replace(message=one.message or (trouble if one.state is State.WORDS else ""))
+            for one, before in zip(progress, documents, strict=True)
+            if (one.state, one.n_chunks) != (before.state, before.n_chunks) or trouble
+        ]
+        if changed:
+            self._documents.note(changed)
+
+    def _mend(self, doc_id: DocId) -> None:
+        """Let the original of a document and what is known of it fit together again."""
+        known = self._documents.get(doc_id)
+        kept = known.stored_name if known else None
+        self.drop([path for path in self._originals.paths_of(doc_id) if Path(path).name != kept])
+        with self._documents.replacing(doc_id) as replacement:
+            known = replacement.before
+            if known is None:
+                self._originals.remove(doc_id)
+                return
+            self._originals.keep_only(doc_id, known.stored_name)
+            found = self._originals.place_of(doc_id) / known.stored_name
+            if known.state is State.DELETING or not found.exists():
+                return
+            status = found.stat()
+            if (status.st_size, status.st_mtime_ns) != (known.n_bytes, known.mtime_ns):
+                # It was replaced, and nobody was told: what is there now is what counts.
+                replacement.put(
+                    known._replace(
+                        n_bytes=status.st_size,
+                        mtime_ns=status.st_mtime_ns,
+                        content_hash=hash_of_file(found),
+                        state=State.QUEUED,
+                    )
+                )
+
+    def _path(self, document: StoredDocument) -> FilePath:
+        return self._originals.path_of(DocId(document.doc_id), document.stored_name)
+
+
+class _Turns:
+    """Who of the threads of this process may write: those who want words before the one that wants meaning."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._is_taken = False
+        self._n_wanted = 0
+
+    @property
+    def is_wanted(self) -> bool:
+        """Tell whether somebody wants words."""
+        return self._n_wanted > 0
+
+    @contextlib.contextmanager
+    def urgent(self, deadline: float | None) -> Iterator[None]:
+        """Take the next turn.
+
+        Raises:
+            LockedError: there is none before the deadline.
+        """
+        with self._condition:
+            self._n_wanted += 1
+            try:
+                seconds = None if deadline is None else max(deadline - time.monotonic(), 0)
+                if not self._condition.wait_for(lambda: not self._is_taken, timeout=seconds):
+                    raise LockedError("others are writing to this collection", hint="ask again later how far it is")
+                self._is_taken = True
+            finally:
+                self._n_wanted -= 1
+        try:
+            yield
+        finally:
+            self.end()
+
+    def take_patiently(self, must_stop: Callable[[], bool]) -> bool:
+        """Take a turn when nobody else wants one, and tell whether there was one before it was time to stop."""
+        with self._condition:
+            while not must_stop():
+                if self._condition.wait_for(lambda: not (self._is_taken or self._n_wanted), timeout=_LOOK_SECONDS):
+                    self._is_taken = True
+                    return True
+        return False
+
+    def end(self) -> None:
+        """Let somebody else have the turn."""
+        with self._condition:
+            self._is_taken = False
+            self._condition.notify_all()
+
+
+def _after(deadline: float | None) -> Callable[[], bool]:
+    return lambda: deadline is not None and time.monotonic() >= deadline
+
+
+def _progress(snapshot: Snapshot, document: StoredDocument, path: FilePath) -> Progress:
+    known = snapshot.files.get(path)
+    coverage = snapshot.chunks.coverage(path)
+    state, message = State.COMPLETE, ""
+    if known is None:
+        state, message = State.FAILED, "its original is gone; send it again"
+    elif known.state is FileState.FAILED:
+        state, message = State.FAILED, known.detail
+    elif n_pages := sum(scan.waits for scan in snapshot.scans.of({path}).values()):
+        state, message = State.WORDS, f"{n_pages} {'page waits' if n_pages == 1 else 'pages wait'} for OCR"
+    elif not coverage.n_chunks:
+        state, message = State.FAILED, f"no text was found in it: {known.detail or known.reason}"
+    elif coverage.n_waiting:
+        state = State.WORDS
+    return Progress(document.doc_id, document.version, state, message, coverage.n_chunks)
