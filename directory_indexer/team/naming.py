@@ -61,6 +61,11 @@ def checked_name(text: str, *, what: str) -> str:
     return text
 
 
+def printable_name(text: str) -> str:
+    """Give a name that a web server chose without what has no place in a name."""
+    return _CONTROLS.sub("", text)[:_MOST_STORED_BYTES] or "index"
+
+
 def stored_name(filename: str, *, is_text: bool = False) -> str:
     """Give the name of the file on disk for what a sender calls a document: safe wherever it is copied to.
 

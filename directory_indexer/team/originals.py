@@ -79,13 +79,12 @@ class Originals:
                 _flush(place.parent)
                 _flush(self.directory)
 
-    def keep_only(self, doc_id: DocId, name: str) -> list[FilePath]:
-        """Remove what is left of a document by other names, and tell which paths those were."""
-        others = [one for one in self._files(doc_id) if one.name != name]
+    def keep_only(self, doc_id: DocId, name: str) -> None:
+        """Remove what is left of a document by other names."""
         with _translated_errors():
-            for one in others:
-                one.unlink(missing_ok=True)
-        return [file_path(one) for one in others]
+            for one in self._files(doc_id):
+                if one.name != name:
+                    one.unlink(missing_ok=True)
 
     def paths_of(self, doc_id: DocId) -> list[FilePath]:
         """Name all that is there of a document."""

@@ -10,7 +10,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Final
 
 from directory_indexer.docstore.known import FileState
@@ -18,7 +17,7 @@ from directory_indexer.docstore.runs import Outcome
 from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.errors import LockedError
 from directory_indexer.indexing.named_files import NamedFiles
-from directory_indexer.paths import FilePath
+from directory_indexer.paths import FilePath, file_path, lies_in, members_directory
 from directory_indexer.registry.documents import Documents, Progress, State, StoredDocument
 from directory_indexer.team.naming import DocId
 from directory_indexer.team.originals import Originals, hash_of_file
@@ -88,12 +87,6 @@ class Queue:
                 with self._documents.removing(doc_id):
                     self._originals.remove(doc_id)
 
-    def drop(self, paths: Sequence[FilePath]) -> None:
-        """Take files out of the index that were replaced under other names, and are gone."""
-        if paths:
-            with self._turns.urgent(None):
-                self._files().remove(paths, give_up=_after(None))
-
     def recover(self) -> None:
         """Go on with what processes that are gone had under way; words and meaning are for others to go on with."""
         for doc_id in self._originals.interrupted():
@@ -102,9 +95,20 @@ class Queue:
             self.delete([DocId(one.doc_id) for one in leaving])
 
     def _read(self, batch: Sequence[StoredDocument], deadline: float | None) -> None:
-        paths = [self._path(one) for one in batch]
-        self._files().read(paths, give_up=_after(deadline))
+        if replaced := self._replaced(batch):
+            self._files().remove(replaced, give_up=_after(deadline))
+        self._files().read([self._path(one) for one in batch], give_up=_after(deadline))
         self._note(batch)
+
+    def _replaced(self, documents: Sequence[StoredDocument]) -> list[FilePath]:
+        """Find what the index holds of documents by names that they do not have any more."""
+        with self._docstore().snapshot() as snapshot:
+            return [
+                path
+                for one in documents
+                for path in snapshot.files.within(file_path(self._originals.place_of(DocId(one.doc_id))))
+                if path != (now := self._path(one)) and not lies_in(path, members_directory(now))
+            ]
 
     def _note(self, documents: Sequence[StoredDocument], *, trouble: str = "") -> None:
         """Note how far documents are, by what the index holds of them."""
@@ -120,9 +124,9 @@ class Queue:
 
     def _mend(self, doc_id: DocId) -> None:
         """Let the original of a document and what is known of it fit together again."""
-        known = self._documents.get(doc_id)
-        kept = known.stored_name if known else None
-        self.drop([path for path in self._originals.paths_of(doc_id) if Path(path).name != kept])
+        if self._documents.get(doc_id) is None:
+            with self._turns.urgent(None):
+                self._files().remove(self._originals.paths_of(doc_id), give_up=_after(None))
         with self._documents.replacing(doc_id) as replacement:
             known = replacement.before
             if known is None:

@@ -61,7 +61,7 @@ def judge(path: Path, policy: ParsePolicy, *, allows_secrets: bool) -> Verdict:
     for result in parse_all([request], policy._replace(descriptions=None)):
         outcomes = [one for _, one in result.outcomes] if isinstance(result, MemberOutcomes) else [result]
         for outcome in outcomes:
-            verdict = verdict.plus(outcome)  # type: ignore[arg-type]  # a part has outcomes of members
+            verdict = verdict.plus(outcome)
         last = None if isinstance(result, MemberOutcomes) else result
     if verdict.n_masked and not allows_secrets:
         raise ContentRefusedError(
