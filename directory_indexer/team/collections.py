@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
-import shutil
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -24,14 +22,22 @@ from directory_indexer.config.collections import (
     team_directory,
 )
 from directory_indexer.docstore.summaries import IndexSummary
-from directory_indexer.embedders.loading import Embedders
 from directory_indexer.errors import ConflictError, NotIndexedError, UsageError
-from directory_indexer.indexing.runs import writing
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath
 from directory_indexer.registry.collections import CollectionRow, CollectionRows
 from directory_indexer.registry.documents import Documents, State
+from directory_indexer.registry.scopes import Scopes
 from directory_indexer.registry.store import Registry
-from directory_indexer.team.originals import Originals
-from directory_indexer.team.queue import Queue
+
+with lazily:
+    import secrets
+    import shutil
+
+    from directory_indexer.embedders.loading import Embedders
+    from directory_indexer.indexing.runs import writing
+    from directory_indexer.team.originals import Originals
+    from directory_indexer.team.queue import Queue
 
 _MOST_OPEN: Final = 64
 _MOST_DESCRIPTION: Final = 2000
@@ -56,9 +62,17 @@ class OpenCollection:
         self.name = name
         self.app = app
         self.documents = Documents(registry, name)
-        self.originals = Originals(documents_directory(app.loaded.data_dir, name))
-        self.queue = Queue(self.documents, self.originals, lambda: app.sent_files, lambda: app.docstore)
         self.n_users = 0
+
+    @cached_property
+    def originals(self) -> Originals:
+        """The documents as they were sent."""
+        return Originals(documents_directory(self.app.loaded.data_dir, self.name))
+
+    @cached_property
+    def queue(self) -> Queue:
+        """What was sent and is not searchable yet."""
+        return Queue(self.documents, self.originals, lambda: self.app.sent_files, lambda: self.app.docstore)
 
 
 class Collections:
@@ -103,6 +117,34 @@ class Collections:
                 opened.n_users -= 1
                 if not opened.n_users and self._open.get(key) is not opened:
                     self._close(opened)
+
+    def app_of(self, name: str) -> App:
+        """Give the index of a collection, for a process that works with no other one.
+
+        Raises:
+            NotIndexedError: there is none of that name.
+        """
+        with self.using(name) as opened:
+            return opened.app
+
+    def scope(self, name: str, scope: str) -> tuple[FilePath, ...]:
+        """Give the directories that a scope of a collection names.
+
+        Raises:
+            NotIndexedError: there is no such collection, or no such scope in it.
+        """
+        found = Scopes(self._app.registry, self._row(name).name).all().get(scope)
+        if found is None:
+            raise NotIndexedError(f"there is no scope '{scope}'", hint="dirindex scope shows them")
+        return found
+
+    def scopes(self, name: str) -> Scopes:
+        """Give the named scopes of a collection.
+
+        Raises:
+            NotIndexedError: there is no such collection.
+        """
+        return Scopes(self._app.registry, self._row(name).name)
 
     def create(self, name: str, *, description: str = "", if_missing: bool = False) -> CollectionName:
         """Make a collection.

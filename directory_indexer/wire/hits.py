@@ -82,6 +82,10 @@ class Passage(NamedTuple):
     ]
     more_in_file: Annotated[int, "Further passages of the same file that match."] = 0
     scan: Annotated[ScannedPlace | None, "Of a scanned page."] = None
+    collection: Annotated[str | None, "The collection that it lies in, if not the default one was searched."] = None
+    doc_id: Annotated[str | None, "Of a document that was sent: its id."] = None
+    filename: Annotated[str | None, "What the sender of the document calls it."] = None
+    url: Annotated[str | None, "Where the document was fetched."] = None
     text: Annotated[str | None, "The whole passage; with `--full`.", Only.PROGRAMS] = None
     explanation: Annotated[Explanation | None, "Why it stands where it does; with `--explain`.", Only.PROGRAMS] = None
     shortened: Annotated[bool | None, "True when the excerpt was cut to fit max_tokens.", Only.MODELS] = None
@@ -128,6 +132,10 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         marks=excerpt.marks,
         more_in_file=hit.n_more_in_file,
         scan=_place(hit.scan) if hit.scan else None,
+        collection=hit.collection or None,
+        doc_id=hit.sent.doc_id if hit.sent else None,
+        filename=hit.sent.filename if hit.sent else None,
+        url=(hit.sent.url or None) if hit.sent else None,
         text=hit.text if full else None,
         explanation=Explanation(*explanation[:-1], signals=dict(explanation.signals)) if explain else None,
     )

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from directory_indexer.cli.opening import open_app, open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, new_command_line
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet, Verbose, new_command_line
 from directory_indexer.cli.output import Output
 from directory_indexer.errors import ExitCode, StoreError
 from directory_indexer.lazy import lazily
@@ -27,6 +27,7 @@ def doctor(
         bool,
         typer.Option("--forget-pages", help="Let go of what OCR has read; scanned pages are read again if needed."),
     ] = False,
+    collection: InCollection = "",
     config: ConfigFile = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
@@ -35,7 +36,11 @@ def doctor(
 ) -> None:
     """Check configuration, embedding, both stores and whether they agree."""
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    app = open_existing_app(config, data_dir, output) if repair else open_app(config, data_dir, output)
+    app = (
+        open_existing_app(config, data_dir, output, collection)
+        if repair
+        else open_app(config, data_dir, output, collection)
+    )
     if forget_pages:
         gone = app.policies.page_cache.clear()
         output.notes([f"{gone.n_pages:,} pages are forgotten; dirindex index --force reads them again"])
