@@ -20,6 +20,9 @@ DEFAULT: Final = CollectionName("default")
 """The index of the data directory itself."""
 
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_RESERVED: Final = re.compile(r"con|prn|aux|nul|(com|lpt)[0-9]")
+"""What Windows takes for devices."""
+
 _MOST_SHOWN: Final = 80
 
 
@@ -29,7 +32,7 @@ def collection_name(text: str) -> CollectionName:
     Raises:
         UsageError: it can be none.
     """
-    if not _NAME.fullmatch(text):
+    if not _NAME.fullmatch(text) or _RESERVED.fullmatch(text):
         raise UsageError(
             f"'{text[:_MOST_SHOWN]}' is no name for a collection",
             hint="1 to 63 small letters, digits and hyphens, of which no hyphen stands first or last",

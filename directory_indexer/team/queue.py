@@ -44,6 +44,11 @@ class Queue:
         self._docstore = docstore
         self._turns = _Turns()
 
+    @property
+    def is_wanted(self) -> bool:
+        """Tell whether somebody waits for a turn to make something searchable by words."""
+        return self._turns.is_wanted
+
     def index_words(self, *, deadline: float | None = None) -> None:
         """Make all that waits searchable by words; `deadline` is a moment of the monotonic clock.
 
