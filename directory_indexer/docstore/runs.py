@@ -29,11 +29,17 @@ class Phase(StrEnum):
     WAITING = "waiting"
     WALKING = "walking"
     READING = "reading"
+    COVERING = "covering"
     RECOGNISING = "recognising"
     EMBEDDING = "embedding"
     MERGING = "merging"
     COPYING = "copying"
     DONE = "done"
+
+    @property
+    def counts_chunks(self) -> bool:
+        """Tell whether chunks measure how far it is, and not files."""
+        return self in {Phase.COVERING, Phase.EMBEDDING, Phase.COPYING}
 
 
 class Outcome(StrEnum):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from directory_indexer.config.settings import EmbeddingMode
 from directory_indexer.docstore.runs import Outcome, RunProgress, Verb
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import ConsentNeededError, ProviderError, RootUnavailableError, VectorStoreError
@@ -153,6 +154,7 @@ class Indexer:
                 with self._docstore.transaction() as transaction:
                     transaction.directories.remove(tracked[root])
             self._vectorizer.merger.forget_gone()
+            self._vectorizer.drop_makeshifts()
             self._recogniser().forget_unused()
             with self._docstore.transaction() as transaction:
                 transaction.runs.forget_details()
@@ -172,9 +174,11 @@ class Indexer:
         _require_space(plans, self._docstore.path.parent, has_consent=options.has_consent)
         run.notice = self._services_notice(plans)
         updater.update_words([(self._track(plan.directory), plan) for plan in plans])
+        if self._policy.embedding is not EmbeddingMode.OFF:
+            updater.cover()
         if self._has_scans_to_read():  # else what reads them is not loaded, which takes 30 ms
             updater.recognise_pages(self._recogniser(), most_pages=options.most_pages)
-        updater.update_meaning()
+        updater.update_meaning(self._policy.embedding)
 
     def _has_scans_to_read(self) -> bool:
         with self._docstore.snapshot() as snapshot:

@@ -96,7 +96,7 @@ def who_writes(docstore: DocStore) -> str:
         return "another process is writing to the index"
     run, progress = runs[0], runs[0].progress
     done, total = progress.files_done, progress.files_total
-    if progress.phase is Phase.EMBEDDING:
+    if progress.phase.counts_chunks:
         done, total = progress.chunks_done, progress.chunks_total
     how_far = f", {100 * done // total} %" if total else ""
     command = " ".join(["dirindex", run.verb, *map(display, run.directories)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from directory_indexer.docstore.runs import Outcome, Phase, RunRecord
+from directory_indexer.docstore.runs import Outcome, RunRecord
 from directory_indexer.docstore.summaries import DirectoryStatus
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason
 from directory_indexer.findings import Finding, Verdict
@@ -300,7 +300,7 @@ def _running(run: RunRecord, *, now: float) -> str:
     progress = run.progress
     done, total, noun = (
         (progress.chunks_done, progress.chunks_total, "chunks")
-        if progress.phase in {Phase.EMBEDDING, Phase.COPYING}
+        if progress.phase.counts_chunks
         else (progress.files_done, progress.files_total, "files")
     )
     far = f", {done:,} of {total:,} {noun} ({percent(done, total)})" if total else ""
