@@ -28,6 +28,9 @@ with lazily:
     from directory_indexer.embedders import Embedder
 
 
+_STATIC: Final = 3
+"""Of the passages that answer, 40 candidates by static vectors hold .61 on five sets, 80 hold .69 and 120 hold .72."""
+
 _GROWTH: Final = 4
 _AT_A_TIME: Final = 8
 """So many texts are given to a model in this process at a time: about 0.1 seconds of two cores."""
@@ -56,9 +59,12 @@ class OnDemandEmbedding:
         self._seconds_left = seconds
 
     def cosines(self, found: Iterable[ChunkId], limit: int) -> dict[ChunkId, float]:
-        """Give the cosines of those of the chunks `found` that wait, and of as many nearest by their static vectors."""
+        """Give the cosines of those of the chunks `found` that wait, and of those nearest by their static vectors.
+
+        Of the latter, several times the `limit` are worth a look; who has little time takes the best of both alone.
+        """
         by_words = self._snapshot.embedding_queue.waiting(found)
-        promising = _alternating(by_words, self._nearest(limit))
+        promising = _alternating(by_words, self._nearest(_STATIC * limit))
         vectors = self._vectors([chunk for chunk in promising if chunk.embedding_text])
         self.n_judged = sum(chunk.text_hash in vectors for chunk in promising)
         self.n_unjudged = sum(chunk.text_hash not in vectors for chunk in by_words)
