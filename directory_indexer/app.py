@@ -28,6 +28,7 @@ with lazily:
     from directory_indexer.indexing.vectorizer import Vectorizer
     from directory_indexer.ocr.choosing import PageReading
     from directory_indexer.policies import Policies
+    from directory_indexer.registry.store import Registry
     from directory_indexer.searching.nearest import Nearest
     from directory_indexer.searching.searcher import Searcher
     from directory_indexer.searching.similar import SimilarFiles
@@ -52,6 +53,11 @@ class App:
     def docstore(self) -> DocStore:
         """The database of files, texts and runs."""
         return DocStore(self._config.storage.sqlite_path)
+
+    @cached_property
+    def registry(self) -> Registry:
+        """What is known of those who use a server."""
+        return Registry(self.loaded.data_dir / "team" / "team.db")
 
     @cached_property
     def embedders(self) -> Embedders:
@@ -193,6 +199,6 @@ class App:
 
     def close(self) -> None:
         """Give back files, connections and memory."""
-        for part in ("embedders", "vectorstores", "docstore"):
+        for part in ("embedders", "vectorstores", "docstore", "registry"):
             if part in vars(self):
                 getattr(self, part).close()

@@ -72,7 +72,7 @@ class Status:
             directories = _directories(snapshot, within)
             root = directories[0].path if within else None
             runs = snapshot.runs.latest(1)
-            answering = snapshot.collections.answering().space
+            answering = snapshot.vector_sets.answering().space
             return StatusReport(
                 directories=directories,
                 failures=snapshot.left_out.failures(within=root, limit=_LISTED),
@@ -81,7 +81,7 @@ class Status:
                 unreadable=tuple(snapshot.scans.problems(within=root, limit=_LISTED)),
                 ocr_advice=self._ocr_advice() if scans.n_waiting else "",
                 space=answering or (self._configured if snapshot.meta.get("fingerprint") else None),
-                next_space=self._configured if snapshot.collections.is_switching else None,
+                next_space=self._configured if snapshot.vector_sets.is_switching else None,
                 n_database_bytes=docstore.size_bytes(),
                 n_vector_bytes=self._vector_bytes(),
                 running=self._going_on(runs),

@@ -207,7 +207,7 @@ class Indexer:
             return _Start(
                 tracked=snapshot.directories.all(),
                 fingerprint=snapshot.meta.get("fingerprint"),
-                vector_places=frozenset(snapshot.collections.generations()),
+                vector_places=frozenset(snapshot.vector_sets.generations()),
                 was_cut_off=bool(runs) and runs[0].outcome is None,
             )
 

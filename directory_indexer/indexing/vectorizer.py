@@ -11,9 +11,9 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from directory_indexer.docstore.collections import VectorCollection
 from directory_indexer.docstore.embedding_queue import PendingChunk
 from directory_indexer.docstore.store import DocStore, Snapshot
+from directory_indexer.docstore.vector_sets import VectorSet
 from directory_indexer.docstore.vectors import EmbeddedChunk
 from directory_indexer.embedders import Embedder
 from directory_indexer.embedders.space import EmbeddingUsage
@@ -54,7 +54,7 @@ class Vectorizer:
         *,
         docstore: DocStore,
         place: VectorPlace,
-        vectorstore: Callable[[VectorCollection], VectorStore],
+        vectorstore: Callable[[VectorSet], VectorStore],
         embedder: Callable[[], Embedder],
     ) -> None:
         self.merger = Merger(docstore=docstore, place=place, vectorstore=vectorstore)
@@ -157,15 +157,15 @@ class Vectorizer:
 
     def _known_vectors(self, snapshot: Snapshot, batch: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
         hashes = list({chunk.text_hash for chunk in batch})
-        collection = snapshot.collections.current()
+        vectors = snapshot.vector_sets.current()
         known = snapshot.embedding_queue.pending_twins(hashes)
-        if collection.space is not None:
-            known |= snapshot.search_vectors.of_texts(collection.space.name, hashes)
+        if vectors.space is not None:
+            known |= snapshot.search_vectors.of_texts(vectors.space.name, hashes)
         twins = snapshot.embedding_queue.embedded_twins([digest for digest in hashes if digest not in known])
         if not twins:
             return known
-        store = self.merger.store_of(collection)
-        stored = store.at(snapshot.collections.generation(self.merger.place)).vectors(list(twins.values()))
+        store = self.merger.store_of(vectors)
+        stored = store.at(snapshot.vector_sets.generation(self.merger.place)).vectors(list(twins.values()))
         return known | {digest: stored[twin].tobytes() for digest, twin in twins.items() if twin in stored}
 
     def _keep(self, batch_in_flight: InFlightBatch, vectors: Vectors, reasons: dict[ContentHash, str]) -> Step:

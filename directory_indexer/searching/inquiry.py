@@ -101,7 +101,7 @@ class Inquiry:
 
     def _waiting(self, meaning: Meaning, by_words: Iterable[ChunkId], depth: int) -> dict[ChunkId, float]:
         """Give the cosines of candidates that wait for a vector, as many as there is time to embed."""
-        if not self._snapshot.embedding_queue.count() or self._snapshot.collections.is_switching:
+        if not self._snapshot.embedding_queue.count() or self._snapshot.vector_sets.is_switching:
             return {}
         if self._on_demand is None:
             self._on_demand = OnDemandEmbedding(

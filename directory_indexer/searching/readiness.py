@@ -32,7 +32,7 @@ def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
     Raises:
         IndexMismatchError: those of the index have another number.
     """
-    space = snapshot.collections.answering().space
+    space = snapshot.vector_sets.answering().space
     if space is not None and space.dimensions != n_dimensions:
         raise IndexMismatchError(
             f"the index holds vectors of {space.dimensions} dimensions, and {space.name} makes {n_dimensions} now",
@@ -43,7 +43,7 @@ def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
 def coverage(snapshot: Snapshot, on_demand: OnDemandEmbedding | None = None) -> tuple[str, ...]:
     """Say what cannot be found by meaning yet, if there is anything, and what was embedded for this question."""
     former, waiting, n_chunks = (
-        snapshot.collections.former(),
+        snapshot.vector_sets.former(),
         snapshot.embedding_queue.count(),
         snapshot.chunks.count(),
     )

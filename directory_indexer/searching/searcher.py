@@ -133,7 +133,7 @@ class Searcher:
             return self._newest(snapshot, request, query)
         by_meaning = mode is not SearchMode.KEYWORD and query.meaning
         embedding = (
-            BackgroundTask(partial(self._embed, snapshot.collections.answering().space, query.meaning))
+            BackgroundTask(partial(self._embed, snapshot.vector_sets.answering().space, query.meaning))
             if by_meaning
             else None
         )

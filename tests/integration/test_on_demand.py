@@ -34,7 +34,7 @@ class SlowEmbedder(FakeEmbedder):
     """Fails to embed documents, as a service that is away does."""
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        raise ProviderError("the service is away")
+        raise ProviderError(f"the service is away, and has not seen {len(texts)} texts")
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_what_is_embedded_for_a_question_is_embedded_once(waiting: Index) -> Non
 def test_with_no_time_nothing_is_embedded_and_words_answer(waiting: Index) -> None:
     answer = waiting.searcher.search(SearchRequest("carrots ginger", embedding_seconds=0))
     assert waiting.embedder.embedded == []
-    assert [hit.path for hit in answer.hits][0] == f"{waiting.root}/soup.md"
+    assert answer.hits[0].path == f"{waiting.root}/soup.md"
     assert answer.degraded == (
         f"{N_OTHERS + 2} of {N_OTHERS + 2} chunks are not embedded yet: they are found by words alone",
     )
@@ -206,7 +206,7 @@ def test_without_vectors_words_answer_and_nothing_is_embedded(tmp_path: Path) ->
     assert [hit.path for hit in answer.hits] == [f"{root}/soup.md"]
     assert answer.degraded == ()
     assert index.embedder.embedded == []
-    with pytest.raises(UsageError, match="indexing.embedding is off"):
+    with pytest.raises(UsageError, match=r"indexing\.embedding is off"):
         index.searcher.search(SearchRequest("carrots", mode=SearchMode.SEMANTIC))
     index.close()
 

@@ -16,7 +16,7 @@ TEXTS = [
     "Boil the carrots with ginger and serve the soup hot.",
     "The engine of the car needs new oil before winter.",
     "def parse_date(text): return datetime.strptime(text, '%Y-%m-%d')",
-    "Überweisung der Miete an den Vermieter – jeden Monat.",
+    "Überweisung der Miete an den Vermieter am Ersten, jeden Monat.",
     "The central bank raised interest rates by a quarter point.",
 ]
 
@@ -74,7 +74,7 @@ def test_nothing_is_learned_from_nothing() -> None:
 
 @given(st.integers(1, 300), st.integers(1, 40), st.integers(0, 1000))
 def test_the_nearest_code_is_among_the_nearest(n_codes: int, limit: int, seed: int) -> None:
-    """The bits of the question alone leave ten times as many as are wanted: the very nearest is never lost by chance."""
+    """The bits of the question alone leave ten times as many as are wanted: the nearest is never lost."""
     numbers = np.random.default_rng(seed)
     vectors = numbers.standard_normal((n_codes, DIMENSIONS)).astype(np.float32)
     codes = np.packbits(vectors > 0, axis=1)
