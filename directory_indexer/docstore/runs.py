@@ -41,6 +41,11 @@ class Phase(StrEnum):
         """Tell whether chunks measure how far it is, and not files."""
         return self in {Phase.COVERING, Phase.EMBEDDING, Phase.COPYING}
 
+    @property
+    def gives_way(self) -> bool:
+        """Tell whether a run lets others write between two batches."""
+        return self is Phase.EMBEDDING
+
 
 class Outcome(StrEnum):
     """How an index run ended."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from directory_indexer.config.settings import EmbeddingMode
-from directory_indexer.docstore.runs import Outcome, RunProgress, Verb
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, Verb
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import ConsentNeededError, ProviderError, RootUnavailableError, VectorStoreError
 from directory_indexer.files import FileFailure, Stage
@@ -20,7 +21,7 @@ from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.planning import Plans, WalkStoppedError
 from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
 from directory_indexer.indexing.roots import forgettable, resolved_roots, roots_of
-from directory_indexer.indexing.runs import Run, recorded_run, writing
+from directory_indexer.indexing.runs import GaveWayError, Run, recorded_run, writing
 from directory_indexer.indexing.updater import Updater, explained
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, file_path
@@ -95,19 +96,25 @@ class Indexer:
         started = time.monotonic()
         # Before it waits for anything: what a path means now is what the caller has seen.
         given = list(map(file_path, paths)) if options.is_exact else resolved_roots(paths, self._tracked())
-        with writing(self._docstore, self._lock_path, listener=listener, stop_reason=stop_reason, wait=options.wait):
+        with writing(
+            self._docstore, self._lock_path, listener=listener, stop_reason=stop_reason, wait=options.wait
+        ) as lock:
             start = self._start()
             roots = roots_of(given, start.tracked)
             if options.tracked_only:
                 roots = [root for root in roots if root in start.tracked]
             self._adoption.adopt(start.fingerprint, start.vector_places, has_consent=options.has_consent)
-            with recorded_run(self._docstore, Verb.INDEX, roots, listener=listener, stop_reason=stop_reason) as run:
+            with recorded_run(
+                self._docstore, Verb.INDEX, roots, lock=lock, listener=listener, stop_reason=stop_reason
+            ) as run:
                 self._vectorizer.merger.restore_lost()
                 updater = self._updater(run, is_wary=start.was_cut_off)
-                self._update(updater, run, roots, options)
-                self._pack_texts(run)
+                with contextlib.suppress(GaveWayError):
+                    self._update(updater, run, roots, options)
+                    self._pack_texts(run)
                 outcome = run.outcome
-            self._docstore.upkeep.checkpoint(must_stop=lambda: run.must_stop)
+            if lock.is_held:
+                self._docstore.upkeep.checkpoint(must_stop=lambda: run.must_stop)
             return updater.report._replace(outcome=outcome, seconds=time.monotonic() - started)
 
     def tracked(self, paths: Sequence[str]) -> list[FilePath]:
@@ -208,7 +215,7 @@ class Indexer:
                 tracked=snapshot.directories.all(),
                 fingerprint=snapshot.meta.get("fingerprint"),
                 vector_places=frozenset(snapshot.vector_sets.generations()),
-                was_cut_off=bool(runs) and runs[0].outcome is None,
+                was_cut_off=bool(runs) and runs[0].outcome is None and runs[0].progress.phase is not Phase.WAITING,
             )
 
     def _updater(self, run: Run, *, is_wary: bool) -> Updater:

@@ -116,7 +116,7 @@ class Updater:
         state = self._vectorizer.spaces.complete_switch(state)
         self._run.report(self._progress._replace(phase=Phase.MERGING))
         self._attempt(partial(self._vectorizer.merger.merge_if_worth_it, state))
-        self.report = self.report.plus(n_pending=total - self._progress.chunks_done)
+        self.report = self.report.plus(n_pending=state.n_waiting - state.n_refused)
 
     def _attempt(self, work: Callable[[], None]) -> None:
         """Do what needs a service; if that fails, what was done before it did is kept, and the rest waits."""
@@ -224,11 +224,29 @@ class Updater:
         self._progress = self._progress._replace(chunks_done=self._progress.chunks_done + n_chunks)
 
     def _embed(self) -> None:
-        self._run.report(self._progress)
-        for step in self._vectorizer.embed_pending(must_stop=lambda: self._run.must_stop):
-            self.report = self.report.plus(n_embedded=step.n_embedded, n_reused=step.n_reused, refused=step.refused)
-            self._progress = self._progress._replace(chunks_done=self._progress.chunks_done + step.n_chunks)
+        """Embed what waits, and between batches let other runs write that wait."""
+        fingerprint = self._fingerprint()
+        while fingerprint == self._fingerprint():
             self._run.report(self._progress)
+            is_in_the_way = False
+
+            def must_stop() -> bool:
+                nonlocal is_in_the_way
+                is_in_the_way = is_in_the_way or self._run.is_in_the_way
+                return is_in_the_way or self._run.must_stop
+
+            for step in self._vectorizer.embed_pending(must_stop=must_stop):
+                self.report = self.report.plus(n_embedded=step.n_embedded, n_reused=step.n_reused, refused=step.refused)
+                self._progress = self._progress._replace(chunks_done=self._progress.chunks_done + step.n_chunks)
+                self._run.report(self._progress)
+            if not is_in_the_way or self._run.must_stop:
+                return
+            self._run.give_way()
+
+    def _fingerprint(self) -> str | None:
+        """Tell what builds the index: who wrote meanwhile may have been told to build it in another way."""
+        with self._docstore.snapshot() as snapshot:
+            return snapshot.meta.get("fingerprint")
 
 
 def explained(error: DirIndexError) -> str:

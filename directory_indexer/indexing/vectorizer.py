@@ -89,6 +89,8 @@ class Vectorizer:
     def embed_pending(self, *, must_stop: Callable[[], bool] = lambda: False) -> Iterator[Step]:
         """Embed what waits, first what is likely to be asked for; each step tells what became of a batch, now kept.
 
+        When it must stop, nothing is left in the hands of the embedder; called again it goes on.
+
         Raises:
             ProviderError: the embedder cannot answer; the batches that it has answered are kept.
             VectorStoreError: the vector store cannot take vectors; the batches that are under way are kept.
