@@ -30,8 +30,8 @@ class IndexReport(NamedTuple):
 
     `n_masked` counts the secrets that were masked in the texts of files that were read.
 
-    `n_pages` are pages that OCR is done with; others wait, and `ocr_advice` says for what. `ocr_refusals` are reasons
-    of the service that is configured, with the number of pages; of all pages in the index so many are unreadable.
+    `n_pages` are pages that OCR has read in this run; others wait, and `ocr_advice` says for what. `ocr_refusals` are
+    reasons of the service that is configured, with the number of pages; `n_pages_unreadable` counts the whole index.
 
     `refused` are chunks that stay without a vector because the provider takes everything but them; `unavailable` says
     why chunks wait for a provider that takes nothing.

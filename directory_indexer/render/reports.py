@@ -225,7 +225,7 @@ def _skips(skipped: Iterable[tuple[SkipReason, int]]) -> Iterator[Line]:
 
 
 def _pages(report: IndexReport) -> Iterator[Line]:
-    pages = {"done": report.n_pages, "waiting": report.n_pages_waiting, "unreadable": report.n_pages_unreadable}
+    pages = {"read": report.n_pages, "waiting": report.n_pages_waiting, "unreadable": report.n_pages_unreadable}
     if any(pages.values()):
         yield _fact("OCR", _with_advice(_counted_pages(pages), report.ocr_advice))
     if report.ocr_usage:

@@ -43,7 +43,7 @@ class RunReport(NamedTuple):
     ignored: Ignored
     masked: Annotated[int, "Secrets that were masked in files that were read."]
     bytes: Annotated[int, "Bytes that were read."]
-    pages: Annotated[int, "Scanned pages that OCR has read, or could not read."]
+    pages: Annotated[int, "Scanned pages that OCR has read."]
     pages_waiting: Annotated[int, "Scanned pages that wait for OCR."]
     pages_unreadable: Annotated[int, "Scanned pages of the whole index that OCR could not read."]
     ocr_usage: Annotated[str | None, "What the service that reads pages has counted, in words."]

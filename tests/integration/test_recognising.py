@@ -104,6 +104,29 @@ def test_progress_is_counted_in_pages(index: Index) -> None:
     assert list(dict.fromkeys(seen)) == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
+def test_progress_counts_no_pages_that_are_not_to_be_read(index: Index) -> None:
+    for number in range(4):
+        index.write_bytes(f"{number}.png", picture(f"Letter number {number}").png())
+    index.run(options=IndexOptions(wait=False, most_pages=2))
+    seen = [(one.pages_done, one.pages_total) for one in index.progress if one.phase is Phase.RECOGNISING]
+    assert list(dict.fromkeys(seen)) == [(0, 2), (1, 2), (2, 2)]
+
+
+def test_pages_that_were_read_ahead_of_their_document_are_known(index: Index) -> None:
+    pages = [picture(f"Letter number {number}") for number in range(5)]
+    index.write_bytes("letters.pdf", document("The minutes of the meeting.", *pages))
+    index.run(options=IndexOptions(wait=False, most_pages=0))
+    recogniser = index.app.recogniser
+
+    steps = list(recogniser.work_off(most_pages=3, must_stop=lambda: False))
+
+    assert recogniser.counts() == ScanCounts(5, 0, 0)
+    assert recogniser.n_read_ahead() == sum(step.n_read for step in steps) == 3
+    index.run(options=IndexOptions(wait=False, most_pages=0))
+    assert recogniser.counts() == ScanCounts(2, 3, 0)
+    assert recogniser.n_read_ahead() == 0
+
+
 def test_a_hit_tells_where_on_the_scanned_page_it_stands(index: Index) -> None:
     index.write_bytes("letter.pdf", document("The minutes of the meeting.", picture(f"{LETTER}\n\nYours\n\nJane Doe")))
     index.run()
@@ -159,7 +182,7 @@ def test_a_run_that_is_stopped_goes_on_with_the_next_page(index: Index, engine: 
     second = index.run()
 
     assert first.outcome is Outcome.INTERRUPTED
-    assert first.n_pages_waiting >= 2
+    assert (first.n_pages, first.n_pages_waiting) == (3, 2)
     assert (second.outcome, second.n_pages_waiting) == (Outcome.COMPLETED, 0)
     assert len(engine.read) == len(set(engine.read)) == 5
     assert len(words(index, "letter")) == 5
@@ -274,7 +297,8 @@ def test_a_page_that_no_engine_can_read_is_tried_three_times(index: Index, engin
         ScanCounts(0, 1, 1),
     ]
     assert engine.read.count(LETTER) == 3
-    assert [report.n_pages_unreadable for report, _ in states] == [0, 0, 1, 1]
+    reports = [(report.n_pages, report.n_pages_waiting, report.n_pages_unreadable) for report, _ in states]
+    assert reports == [(1, 1, 0), (0, 1, 0), (0, 0, 1), (0, 0, 1)]
     assert words(index, "minutes") == ["a.pdf"]
     with index.docstore.snapshot() as snapshot:
         [(path, one)] = snapshot.scans.problems(within=None, limit=5)
