@@ -14,8 +14,8 @@ from directory_indexer.paths import FilePath
 class EmbeddingEstimate(NamedTuple):
     """About how many tokens a run would embed, with what, and what it would redo because of another way.
 
-    `n_pages` wait for OCR, and `pages_cost` says what a service that reads them counts, if one is configured. Pages of
-    files that are still to be read are in neither.
+    `n_pages` wait for OCR, and `pages_cost` says what a service that reads them counts, if one is configured. Neither
+    knows of the pages of `n_possible_scans`, the PDFs and pictures that are still to be read.
     """
 
     space_name: str
@@ -23,6 +23,7 @@ class EmbeddingEstimate(NamedTuple):
     redone: tuple[str, ...] = ()
     n_pages: int = 0
     pages_cost: str = ""
+    n_possible_scans: int = 0
 
 
 class IndexReport(NamedTuple):

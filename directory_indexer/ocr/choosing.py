@@ -70,7 +70,7 @@ class PageReading:
         if settings.service is not None:
             return f"{settings.engine}: {settings.service.model} at {settings.service.endpoint}"
         engine = _engine(settings)
-        return engine.recipe if engine else None
+        return engine.name if engine else None
 
     def advice(self) -> str:
         """Say what is to be done so that pages are read; empty where nothing is missing."""

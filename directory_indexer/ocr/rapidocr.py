@@ -46,6 +46,11 @@ class RapidOcr:
     def __init__(self, installed: InstalledModels) -> None:
         self._installed = installed
 
+    @property
+    def name(self) -> str:
+        """Name the version."""
+        return f"the models of RapidOCR {self._installed.version}"
+
     @cached_property
     def recipe(self) -> str:
         """Name the version, the models, and all settings that change what is read."""

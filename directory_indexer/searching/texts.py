@@ -144,4 +144,4 @@ def _reason(snapshot: Snapshot, path: FilePath) -> str:
         return "dirindex status lists the indexed directories"
     if members := snapshot.files.members(path):
         return f"it is a container of {len(members)} files: name one of them, such as {display(members[0])}"
-    return f"it was {known.state}: {known.reason}"
+    return f"it was {known.state}: {known.reason}{f', {known.detail}' if known.detail else ''}"
