@@ -99,9 +99,7 @@ class PlanAnswer(NamedTuple):
     removed: Removed
     ignored: Ignored
     embedding: Annotated[str, "The model that would embed."]
-    tokens: Annotated[
-        int, "About how many tokens would be embedded; pictures and sound count as none."
-    ]
+    tokens: Annotated[int, "About how many tokens would be embedded; pictures and sound count as none."]
     pages_waiting: Annotated[int, "Scanned pages that wait for OCR; those of files still to be read are not known yet."]
     redone: Annotated[tuple[str, ...], "What would be done again, since the index was built in another way."]
     directories: Annotated[tuple[PlanCounts, ...], "The same counts for each directory."]

@@ -20,7 +20,7 @@ from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.ocr.choosing import OcrSettings
 from directory_indexer.paths import file_path
 from directory_indexer.searching.answers import SearchMode
-from directory_indexer.searching.texts import read_text
+from directory_indexer.searching.texts import Selection, Unit, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,6 +73,11 @@ def before_page(index: Index, number: int, work: Callable[[], object]) -> None:
 def text_of(index: Index, name: str) -> str:
     with index.docstore.snapshot() as snapshot:
         return read_text(snapshot, file_path(index.root / name), None).text
+
+
+def unread(index: Index, selection: Selection | None) -> tuple[int, ...]:
+    with index.docstore.snapshot() as snapshot:
+        return read_text(snapshot, file_path(index.root / "letter.pdf"), selection).unread_pages
 
 
 def test_the_words_of_text_pages_are_found_before_any_page_is_read(index: Index) -> None:
@@ -169,6 +174,25 @@ def test_pages_that_are_too_many_for_a_run_wait_for_the_next_one(index: Index, e
     assert (one.n_pages, one.n_pages_waiting) == (1, 3)
     assert (rest.n_pages, rest.n_pages_waiting) == (3, 0)
     assert len(engine.read) == len(set(engine.read)) == 4
+
+
+def test_what_is_missing_of_a_text_is_said(index: Index) -> None:
+    index.write_bytes("letter.pdf", document("The minutes of the meeting.", picture(LETTER), picture(RECIPE)))
+    index.run(options=IndexOptions(wait=False, most_pages=0))
+
+    assert unread(index, None) == (2, 3)
+    assert unread(index, Selection(Unit.PAGES, 1, 1)) == ()
+    assert unread(index, Selection(Unit.PAGES, 3, 9)) == (3,)
+    assert unread(index, Selection(Unit.LINES, 1, 1)) == (2, 3)
+    assert index.searcher.search(index.request("zeppelin", mode=SearchMode.KEYWORD)).degraded == (
+        "2 scanned pages wait for OCR, and cannot be found yet",
+    )
+    assert index.searcher.search(index.request("minutes", mode=SearchMode.KEYWORD)).degraded == ()
+
+    index.run()
+
+    assert unread(index, None) == ()
+    assert index.searcher.search(index.request("submarine", mode=SearchMode.KEYWORD)).degraded == ()
 
 
 def test_a_run_that_is_stopped_goes_on_with_the_next_page(index: Index, engine: FakeEngine) -> None:
