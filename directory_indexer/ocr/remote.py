@@ -51,7 +51,7 @@ class RemoteReader:
         """
         n_before = self._usage.n_pages
         try:
-            found = self._service.read(image, until=self._service.patience.deadline())
+            found = self._service.read(image, until=self._service.calls.patience.deadline())
         except RequestError as error:
             raise self._judged(error, n_before) from error
         self._count(found)
@@ -59,10 +59,10 @@ class RemoteReader:
 
     def close(self) -> None:
         """Close the connections."""
-        self._service.close()
+        self._service.calls.close()
 
     def _judged(self, error: RequestError, n_before: int) -> PageRefusedError | ProviderError:
-        message = f"{self._service.place} {error.message}"
+        message = f"{self._service.calls.place} {error.message}"
         if error.trouble in _HINTS:
             return ProviderError(message, hint=_HINTS[error.trouble])
         n_needed = 0 if error.trouble is Trouble.REFUSED else n_before
@@ -72,7 +72,7 @@ class RemoteReader:
 
     def _reads_an_empty_page(self) -> bool:
         try:
-            self._count(self._service.read(_EMPTY_PAGE, until=self._service.patience.deadline()))
+            self._count(self._service.read(_EMPTY_PAGE, until=self._service.calls.patience.deadline()))
         except RequestError:
             return False
         except PageRefusedError:

@@ -63,21 +63,14 @@ class ReadingService(Protocol):
         """Name all that changes what it reads."""
 
     @property
-    def place(self) -> str:
-        """Name the service and its address, for messages."""
-
-    @property
-    def patience(self) -> Patience:
-        """What all of its requests wait with."""
+    def calls(self) -> Calls:
+        """What its requests are made with."""
 
     def estimate(self) -> PageEstimate:
         """Tell about what a page costs."""
 
     def read(self, page: EncodedPage, *, until: float) -> Transcript:
         """Read a page before a moment of the clock."""
-
-    def close(self) -> None:
-        """Close connections."""
 
 
 class Calls:
