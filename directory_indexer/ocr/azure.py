@@ -64,7 +64,7 @@ class AzureService:
         """Give the address at which the result will be, if the key may go there."""
         written = accepted.headers.get("operation-location", "")
         if not written:
-            raise RequestError(Trouble.NONSENSE, "did not say where the result will be")
+            raise RequestError(Trouble.INVALID, "did not say where the result will be")
         try:
             operation = httpx.URL(written)
         except (httpx.InvalidURL, ValueError):
@@ -88,10 +88,10 @@ class AzureService:
         if status == "succeeded":
             result = object_in(found, "analyzeResult")
             if not isinstance(result.get("pages"), list):
-                raise RequestError(Trouble.NONSENSE, "answered without the pages that it has read")
+                raise RequestError(Trouble.INVALID, "answered without the pages that it has read")
             return Transcript(lines_of(result))
         if status not in _FINISHED:
-            raise RequestError(Trouble.NONSENSE, "answered something that is not what Document Intelligence answers")
+            raise RequestError(Trouble.INVALID, "answered something that is not what Document Intelligence answers")
         error = object_in(found, "error")
         inner = object_in(error, "innererror")
         message = self.calls.shown(text_in(inner, "message") or text_in(error, "message") or status)

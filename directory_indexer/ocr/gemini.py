@@ -29,7 +29,7 @@ class _Answer(NamedTuple):
     block: str
     n_input_tokens: int
     n_output_tokens: int
-    is_one: bool
+    is_valid: bool
     """Whether it has anything of what an answer of Gemini has."""
 
 
@@ -83,8 +83,8 @@ class GeminiService:
                 )
             if answer.finish == _TOO_LONG or (answer.finish == _WHOLE and answer.text):
                 return answer
-        if not answer.is_one:
-            raise RequestError(Trouble.NONSENSE, "answered something that is not what Gemini answers")
+        if not answer.is_valid:
+            raise RequestError(Trouble.INVALID, "answered something that is not what Gemini answers")
         finish = self.calls.shown(answer.finish)
         raise PageRefusedError(f"{self.calls.place} gave no text of a page{f' ({finish})' if finish else ''}")
 
@@ -115,7 +115,7 @@ def _answer(found: dict[str, Any]) -> _Answer:
         block=text_in(object_in(found, "promptFeedback"), "blockReason"),
         n_input_tokens=count_in(usage, "promptTokenCount"),
         n_output_tokens=count_in(usage, "candidatesTokenCount") + count_in(usage, "thoughtsTokenCount"),
-        is_one=bool(candidate or usage),
+        is_valid=bool(candidate or usage),
     )
 
 

@@ -1,7 +1,7 @@
-"""Reads pages with a service on the network, and stands between its moods and a run that takes hours.
+"""Reads pages with a service on the network, and decides whether a failure is due to the page or to the service.
 
-What it guards: a page is only given up if the service reads others. Where that is not known, it is shown an empty
-page, so that neither a wrong setting takes all pages for unreadable, nor one bad page the service for gone.
+What it guards: a page is only given up if the service reads others. Where that is not known, the service is sent an
+empty page, so that neither does a wrong setting make every page unreadable, nor one bad page end a run.
 """
 
 from __future__ import annotations
@@ -95,6 +95,6 @@ def _white(size: int) -> EncodedPage:
 
 _EMPTY_PAGE: Final = _white(128)
 _HINTS: Final = {
-    Trouble.AWAY: "check the network and the endpoint of the service; pages wait until a run reaches it",
+    Trouble.UNREACHABLE: "check the network and the endpoint of the service; pages wait until a run reaches it",
     Trouble.THROTTLED: "run dirindex index again later, or lower the concurrency of the service; what is read is kept",
 }

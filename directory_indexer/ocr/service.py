@@ -96,7 +96,7 @@ class Calls:
             RequestError: none does.
             ProviderError: none would.
         """
-        return self.patience.insist(lambda: self._once(method, url, body), until=until)
+        return self.patience.retry(lambda: self._once(method, url, body), until=until)
 
     def ask_object(
         self, method: str, url: httpx.URL, body: bytes = b"", *, until: float
@@ -112,10 +112,10 @@ class Calls:
             reply = self._once(method, url, body)
             found = parsed(reply.content)
             if found is None:
-                raise RequestError(Trouble.NONSENSE, "answered something else than JSON")
+                raise RequestError(Trouble.INVALID, "answered something else than JSON")
             return found, reply
 
-        return self.patience.insist(once, until=until)
+        return self.patience.retry(once, until=until)
 
     def shown(self, text: str) -> str:
         """Make a text of the service fit for a message: short, on one line, without the key, which some repeat."""
