@@ -14,7 +14,7 @@ from directory_indexer.paths import FilePath
 from directory_indexer.render.printable import PathStyle
 from directory_indexer.render.quantities import ago, count, duration, percent, size
 from directory_indexer.render.spans import Line, Span, Style, line
-from directory_indexer.status import StatusReport
+from directory_indexer.status import StatusReport, WaitingVectors
 
 with lazily:
     from directory_indexer.config import LoadedConfig
@@ -142,6 +142,7 @@ def status_lines(report: StatusReport, *, now: float, paths: PathStyle, verbose:
     if n_masked := sum(directory.n_masked for directory in report.directories):
         yield _fact("masked", count(n_masked, "secret"))
     yield from _scans(report, paths=paths, verbose=verbose)
+    yield from _waiting(report.waiting)
     yield from _failures(report.failures, n_failed, paths=paths, verbose=verbose)
     yield _fact("model", _model(report))
     yield _fact("on disk", f"{size(report.n_database_bytes)} in the database, {size(report.n_vector_bytes)} of vectors")
@@ -244,6 +245,15 @@ def _scans(report: StatusReport, *, paths: PathStyle, verbose: bool) -> Iterator
         yield _fact("OCR", _with_advice(_counted_pages(pages), report.ocr_advice))
     for path, scan in report.unreadable if verbose else ():
         yield line(Span(paths.shown(path), Style.PATH), f"  page {scan.page}: {scan.problem}", indent=_FACT_WIDTH)
+
+
+def _waiting(waiting: WaitingVectors) -> Iterator[Line]:
+    if waiting.n_chunks:
+        cover = ", found by the first pass" if waiting.is_covered else ""
+        cost = f"{waiting.n_tokens:,} tokens"
+        if waiting.seconds is not None:
+            cost += f", about {duration(waiting.seconds)}"
+        yield _fact("waiting", f"{count(waiting.n_chunks, 'chunk')} for vectors{cover}: {cost} to embed")
 
 
 def _counted_pages(pages: Mapping[str, int]) -> str:
