@@ -118,11 +118,11 @@ class OnDemandEmbedding:
             self._seconds_left -= time.monotonic() - began
 
     def _embedded(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
-        """Embed texts; None when a service refuses them, fails or takes too long."""
+        """Embed texts; None when a service refuses them, fails or takes too long, or no thread can be had."""
         work = BackgroundTask(lambda: self._embedder.embed_documents(texts))
         try:
             return work.result(within=None if self._embedder.space.endpoint is None else self._seconds_left)
-        except (ProviderError, TimeoutError):
+        except (ProviderError, TimeoutError, RuntimeError):
             self._seconds_left = 0
             return None
 
