@@ -10,6 +10,7 @@ from functools import cached_property
 
 from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import registry_path
+from directory_indexer.config.settings import EmbeddingMode
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import VectorsLostError, VectorStoreError
 from directory_indexer.lazy import lazily
@@ -89,6 +90,7 @@ class App:
             nearest=lambda: self.nearest,
             embedder=lambda space: self.embedders.of(space),  # noqa: PLW0108 - a search by words needs no embedders
             recognised=self.policies.page_cache,
+            has_vectors=self._config.indexing.embedding != EmbeddingMode.OFF,
         )
 
     @cached_property
@@ -159,6 +161,7 @@ class App:
             lambda: self.policies.parse,
             self.policies.fingerprint,
             batch_files=self._config.monitoring.batch_size,
+            embedding=EmbeddingMode(self._config.indexing.embedding),
         )
 
     @cached_property

@@ -12,6 +12,7 @@ from page_engines import FakeEngine, FakeReading
 from directory_indexer.app import App
 from directory_indexer.chunker import ChunkPolicy
 from directory_indexer.config import load_config
+from directory_indexer.config.settings import EmbeddingMode
 from directory_indexer.embedders.building import Access
 from directory_indexer.embedders.loading import Embedders
 from directory_indexer.embedders.wordpiece import count_tokens
@@ -113,6 +114,7 @@ class Index:
     """What embeds instead of `embedder`."""
     former_embedders: dict[str, Embedder] = field(default_factory=dict)
 
+    embedding: EmbeddingMode = EmbeddingMode.COMPLETE
     ocr: OcrSettings = OCR_OFF
     pages: FakeEngine | None = None
     """What reads scanned pages, instead of what `ocr` names."""
@@ -122,7 +124,9 @@ class Index:
     """What opens another vector store than the embedded one."""
 
     def __post_init__(self) -> None:
-        self.app = App(load_config(file=None, data_dir=self.data_dir, environ={}))
+        loaded = load_config(file=None, data_dir=self.data_dir, environ={})
+        indexing = loaded.config.indexing._replace(embedding=self.embedding.value)
+        self.app = App(loaded._replace(config=loaded.config._replace(indexing=indexing)))
         self.docstore = self.app.docstore
         self.vectorstore = (self.open_vectorstore or self._embedded)(self.docstore)
         self._other_stores: dict[VectorSet, VectorStore] = {}

@@ -19,6 +19,8 @@ with lazily:
     from directory_indexer.docstore.overview import Overview
     from directory_indexer.docstore.runs import Runs
     from directory_indexer.docstore.scans import Scans
+    from directory_indexer.docstore.search_vectors import SearchVectors
+    from directory_indexer.docstore.static_vectors import StaticVectors
     from directory_indexer.docstore.typed_paths import TypedPaths
     from directory_indexer.docstore.vector_sets import VectorSets
     from directory_indexer.docstore.vectors import StalePoints, Vectors
@@ -91,6 +93,16 @@ class Snapshot(Reading):
     def stale_points(self) -> StalePoints:
         """The points of texts that are gone."""
         return StalePoints(self._connection, self._known)
+
+    @cached_property
+    def static_vectors(self) -> StaticVectors:
+        """The static vectors of chunks that wait."""
+        return StaticVectors(self._connection, self._known)
+
+    @cached_property
+    def search_vectors(self) -> SearchVectors:
+        """The vectors that searches made of chunks that wait."""
+        return SearchVectors(self._connection, self._known)
 
     @cached_property
     def vector_sets(self) -> VectorSets:

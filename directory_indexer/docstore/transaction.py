@@ -19,6 +19,8 @@ with lazily:
     from directory_indexer.docstore.metadata import MetadataWrites
     from directory_indexer.docstore.runs import RunWrites
     from directory_indexer.docstore.scans import ScanWrites
+    from directory_indexer.docstore.search_vectors import SearchVectorWrites
+    from directory_indexer.docstore.static_vectors import StaticVectorWrites
     from directory_indexer.docstore.vector_sets import VectorSetWrites
     from directory_indexer.docstore.vectors import VectorWrites
     from directory_indexer.docstore.words import WordWrites
@@ -36,5 +38,7 @@ class Transaction:
         self.file_rows = FileRows(connection)
         self.files = FileWrites(self.file_rows, self.directories, self.chunks, MetadataWrites(connection), self.scans)
         self.vectors = VectorWrites(connection, self.meta)
+        self.static_vectors = StaticVectorWrites(connection)
+        self.search_vectors = SearchVectorWrites(connection)
         self.vector_sets = VectorSetWrites(connection, self.meta, self.vectors)
         self.runs = RunWrites(connection)

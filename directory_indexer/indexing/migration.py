@@ -77,10 +77,12 @@ class Migration:
             LockedError: an index run is going on.
         """
         started = time.monotonic()
-        with write_lock(self._lock_path, wait=False), self._docstore.snapshot() as snapshot:
+        with write_lock(self._lock_path, wait=False) as lock, self._docstore.snapshot() as snapshot:
             wanted = snapshot.vectors.embedded_chunk_ids()
             plan = self._planned(snapshot)
-            with recorded_run(self._docstore, Verb.MIGRATE, listener=listener, stop_reason=stop_reason) as run:
+            with recorded_run(
+                self._docstore, Verb.MIGRATE, lock=lock, listener=listener, stop_reason=stop_reason
+            ) as run:
                 n_copied, plan = self._copy(snapshot, plan, wanted, run)
                 n_same, n_compared = (0, 0) if run.must_stop else self._verified(plan, wanted)
                 if not run.must_stop:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from directory_indexer.config.settings import EmbeddingMode
 from directory_indexer.docstore.runs import Outcome, RunProgress, Verb
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.files import SourceFile, source_file
@@ -19,9 +20,10 @@ from directory_indexer.indexing.adoption import Adoption
 from directory_indexer.indexing.options import IndexPolicy
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import IndexReport
-from directory_indexer.indexing.runs import Run, recorded_run, writing
+from directory_indexer.indexing.runs import GaveWayError, Run, recorded_run, writing
 from directory_indexer.indexing.updater import Updater
 from directory_indexer.lazy import lazily
+from directory_indexer.lock import WriteLock
 from directory_indexer.parsing.outcomes import ParseRequest
 from directory_indexer.paths import FilePath
 
@@ -81,22 +83,25 @@ class NamedFiles:
         """
         with self._run(give_up, stop_reason) as run:
             updater = self._updater(run)
-            if self._has_scans_to_read():
-                updater.recognise_pages(self._recogniser(), most_pages=None)
-            updater.update_meaning()
+            with contextlib.suppress(GaveWayError):
+                if self._policy.embedding is not EmbeddingMode.OFF:
+                    updater.cover()
+                if self._has_scans_to_read():
+                    updater.recognise_pages(self._recogniser(), most_pages=None)
+                updater.update_meaning(self._policy.embedding)
             return updater.report._replace(outcome=run.outcome)
 
     @contextlib.contextmanager
     def _run(self, give_up: Callable[[], bool], stop_reason: Callable[[], Outcome | None]) -> Iterator[Run]:
-        with self._writing(give_up):
+        with self._writing(give_up) as lock:
             self._adopt_new()
             with recorded_run(
-                self._docstore, Verb.INDEX, [self._directory], listener=_quiet, stop_reason=stop_reason
+                self._docstore, Verb.INDEX, [self._directory], lock=lock, listener=_quiet, stop_reason=stop_reason
             ) as run:
                 self._vectorizer.merger.restore_lost()
                 yield run
 
-    def _writing(self, give_up: Callable[[], bool]) -> contextlib.AbstractContextManager[None]:
+    def _writing(self, give_up: Callable[[], bool]) -> contextlib.AbstractContextManager[WriteLock]:
         stop_reason = lambda: Outcome.INTERRUPTED if give_up() else None  # noqa: E731 - as `writing` asks
         return writing(self._docstore, self._lock_path, stop_reason=stop_reason)
 

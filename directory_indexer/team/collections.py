@@ -22,7 +22,7 @@ from directory_indexer.config.collections import (
     team_directory,
 )
 from directory_indexer.docstore.summaries import IndexSummary
-from directory_indexer.errors import ConflictError, NotIndexedError, UsageError
+from directory_indexer.errors import ConflictError, NotIndexedError, StoreError, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.registry.collections import CollectionRow, CollectionRows
@@ -41,6 +41,7 @@ with lazily:
 
 _MOST_OPEN: Final = 64
 _MOST_DESCRIPTION: Final = 2000
+_MOST_SHOWN: Final = 80
 
 
 class Collection(NamedTuple):
@@ -112,6 +113,10 @@ class Collections:
             self._close_idle(_MOST_OPEN)
         try:
             yield opened
+        except StoreError as error:
+            if row.name != DEFAULT and self._rows.get(row.name) != row:
+                raise _no_collection(name) from error
+            raise
         finally:
             with self._lock:
                 opened.n_users -= 1
@@ -212,7 +217,11 @@ class Collections:
         for row in self._rows.all():
             if row.is_leaving:
                 self._finish_deletion(CollectionName(row.name))
-        for place in team_directory(self.data_dir).glob(f"{_GONE}*"):
+        around = team_directory(self.data_dir)
+        places = list(around.glob("collections/*"))
+        known = {DEFAULT, *(row.name for row in self._rows.all())}
+        for place in (*around.glob(f"{_GONE}*"), *(one for one in places if one.name not in known)):
+            # Whoever had it open may have made its database anew.
             shutil.rmtree(place, ignore_errors=True)
         for name in self.names():
             with self.using(name) as opened:
@@ -228,7 +237,7 @@ class Collections:
         if name == DEFAULT:
             return CollectionRow(DEFAULT, row.description if row else "", 0.0)
         if row is None or row.is_leaving:
-            raise NotIndexedError(f"there is no collection '{name}'", hint="dirindex collection list shows them")
+            raise _no_collection(name)
         return row
 
     def _opened(self, name: CollectionName) -> OpenCollection:
@@ -288,6 +297,13 @@ class _CollectionApp(App):
         for shared in ("embedders", "registry"):
             vars(self).pop(shared, None)
         super().close()
+
+
+def _no_collection(name: str) -> NotIndexedError:
+    return NotIndexedError(
+        f"there is no collection '{name[:_MOST_SHOWN]}'",
+        hint="dirindex collection list shows which there are; dirindex collection create makes one",
+    )
 
 
 @contextlib.contextmanager

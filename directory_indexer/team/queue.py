@@ -1,7 +1,7 @@
 """What was sent to one collection and is not searchable yet: words for all that waits at once, then meaning.
 
 Whoever wants words takes the next turn and indexes everything that waits by then; those who come meanwhile find theirs
-done, or take the turn after it. Meaning takes long, and gives its turn up whenever somebody wants words.
+done, or take the turn after it. Meaning takes long, and gives way between two batches to whoever wants words.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ from directory_indexer.team.originals import Originals, hash_of_file
 _BATCH: Final = 100
 """So many files are parsed in one go; of more, a run would start worker processes."""
 
-_LOOK_SECONDS: Final = 0.2
-
 
 class Queue:
     """The documents of one collection on their way into its index; threads may share it."""
@@ -42,12 +40,7 @@ class Queue:
         self._originals = originals
         self._files = files
         self._docstore = docstore
-        self._turns = _Turns()
-
-    @property
-    def is_wanted(self) -> bool:
-        """Tell whether somebody waits for a turn to make something searchable by words."""
-        return self._turns.is_wanted
+        self._turn = threading.Lock()
 
     def index_words(self, *, deadline: float | None = None) -> None:
         """Make all that waits searchable by words; `deadline` is a moment of the monotonic clock.
@@ -55,7 +48,7 @@ class Queue:
         Raises:
             LockedError: others were at work until then; what waits goes on waiting.
         """
-        with self._turns.urgent(deadline):
+        with self._taken(deadline):
             while batch := self._documents.in_state(State.QUEUED, limit=_BATCH):
                 self._read(batch, deadline)
 
@@ -65,18 +58,11 @@ class Queue:
         Raises:
             LockedError: another process was at work until it had to stop.
         """
-        while self._turns.take_patiently(must_stop):
-            try:
-                report = self._files().complete(
-                    give_up=must_stop,
-                    stop_reason=lambda: Outcome.INTERRUPTED if must_stop() or self._turns.is_wanted else None,
-                )
-                self._note(self._documents.in_state(State.WORDS), trouble=report.unavailable)
-            finally:
-                self._turns.end()
-            if report.outcome is not Outcome.INTERRUPTED:
-                return report.outcome is Outcome.COMPLETED
-        return False
+        report = self._files().complete(
+            give_up=must_stop, stop_reason=lambda: Outcome.INTERRUPTED if must_stop() else None
+        )
+        self._note(self._documents.in_state(State.WORDS), trouble=report.unavailable)
+        return report.outcome is Outcome.COMPLETED
 
     def delete(self, doc_ids: Sequence[DocId], *, deadline: float | None = None) -> None:
         """Remove documents that are to be deleted, from the index before from the disk.
@@ -84,7 +70,7 @@ class Queue:
         Raises:
             LockedError: others were at work until the deadline; the documents are gone for everybody all the same.
         """
-        with self._turns.urgent(deadline):
+        with self._taken(deadline):
             paths = [path for doc_id in doc_ids for path in self._originals.paths_of(doc_id)]
             if paths:
                 self._files().remove(paths, give_up=_after(deadline))
@@ -98,6 +84,20 @@ class Queue:
             self._mend(doc_id)
         while leaving := self._documents.in_state(State.DELETING, limit=_BATCH):
             self.delete([DocId(one.doc_id) for one in leaving])
+
+    @contextlib.contextmanager
+    def _taken(self, deadline: float | None) -> Iterator[None]:
+        """Take a turn.
+
+        Raises:
+            LockedError: there is none before the deadline.
+        """
+        if not self._turn.acquire(timeout=-1 if deadline is None else max(deadline - time.monotonic(), 0)):
+            raise LockedError("others are writing to this collection", hint="ask again later how far it is")
+        try:
+            yield
+        finally:
+            self._turn.release()
 
     def _read(self, batch: Sequence[StoredDocument], deadline: float | None) -> None:
         if replaced := self._replaced(batch):
@@ -130,7 +130,7 @@ class Queue:
     def _mend(self, doc_id: DocId) -> None:
         """Let the original of a document and what is known of it fit together again."""
         if self._documents.get(doc_id) is None:
-            with self._turns.urgent(None):
+            with self._taken(None):
                 self._files().remove(self._originals.paths_of(doc_id), give_up=_after(None))
         with self._documents.replacing(doc_id) as replacement:
             known = replacement.before
@@ -155,56 +155,6 @@ class Queue:
 
     def _path(self, document: StoredDocument) -> FilePath:
         return self._originals.path_of(DocId(document.doc_id), document.stored_name)
-
-
-class _Turns:
-    """Who of the threads of this process may write: those who want words before the one that wants meaning."""
-
-    def __init__(self) -> None:
-        self._condition = threading.Condition()
-        self._is_taken = False
-        self._n_wanted = 0
-
-    @property
-    def is_wanted(self) -> bool:
-        """Tell whether somebody wants words."""
-        return self._n_wanted > 0
-
-    @contextlib.contextmanager
-    def urgent(self, deadline: float | None) -> Iterator[None]:
-        """Take the next turn.
-
-        Raises:
-            LockedError: there is none before the deadline.
-        """
-        with self._condition:
-            self._n_wanted += 1
-            try:
-                seconds = None if deadline is None else max(deadline - time.monotonic(), 0)
-                if not self._condition.wait_for(lambda: not self._is_taken, timeout=seconds):
-                    raise LockedError("others are writing to this collection", hint="ask again later how far it is")
-                self._is_taken = True
-            finally:
-                self._n_wanted -= 1
-        try:
-            yield
-        finally:
-            self.end()
-
-    def take_patiently(self, must_stop: Callable[[], bool]) -> bool:
-        """Take a turn when nobody else wants one, and tell whether there was one before it was time to stop."""
-        with self._condition:
-            while not must_stop():
-                if self._condition.wait_for(lambda: not (self._is_taken or self._n_wanted), timeout=_LOOK_SECONDS):
-                    self._is_taken = True
-                    return True
-        return False
-
-    def end(self) -> None:
-        """Let somebody else have the turn."""
-        with self._condition:
-            self._is_taken = False
-            self._condition.notify_all()
 
 
 def _after(deadline: float | None) -> Callable[[], bool]:

@@ -20,7 +20,7 @@ from directory_indexer.errors import (
     RefusalReason,
     UsageError,
 )
-from directory_indexer.lock import write_lock
+from directory_indexer.lock import try_lock, write_lock
 from directory_indexer.paths import os_path
 from directory_indexer.registry.documents import State
 from directory_indexer.searching.answers import SearchMode
@@ -360,7 +360,9 @@ def _word(sender: int, number: int) -> str:
 
 def test_meaning_gives_way_to_words(team: Team) -> None:
     """Words of something new do not wait for the vectors of something old."""
-    team.add(HERON, "birds", client_id="old")
+    for number in range(8):
+        team.add(f"Old bird number {number}.", "birds", client_id=f"old{number}")
+    team.embedder.batch_size = 1
     embedding, may_go_on = threading.Event(), threading.Event()
     embed = team.embedder.embed_documents
 
@@ -376,12 +378,23 @@ def test_meaning_gives_way_to_words(team: Team) -> None:
         assert embedding.wait(60)
         sending = threading.Thread(target=lambda: team.add("The stork clatters.", "birds", client_id="new"))
         sending.start()
-        while not opened.queue.is_wanted:
+        wanted = team.data_dir / "team/collections/birds/write.lock-wanted"
+        while not is_shared(wanted):
             pass
         may_go_on.set()
         sending.join()
         background.join()
     assert {one.state for one in team.verbs.documents("birds").documents} == {State.COMPLETE}
+    place = next(at for at, text in enumerate(team.embedder.embedded) if "stork" in text)
+    assert place < len(team.embedder.embedded) - 1, "what is new does not wait for what is old"
+
+
+def is_shared(path: Path) -> bool:
+    lock = try_lock(path, exclusive=True)
+    if lock is None:
+        return True
+    lock.release()
+    return False
 
 
 def test_a_document_survives_a_new_index(team: Team) -> None:

@@ -124,7 +124,8 @@ def search(
     if facets:
         _show_facets(team, request, collections or (), output)
         return
-    found = search_collections(team, collections or (), request)
+    seconds = app.loaded.config.searching.embedding_ms / 1000
+    found = search_collections(team, collections or (), request._replace(embedding_seconds=seconds))
     result = position.rest(found, limit=limit or _DEFAULT_LIMIT)
     index = result.summary if collections else app.status.checked(result.summary)
     show_result(result, output, index=index, view=view, explain=explain, position=position)
