@@ -234,7 +234,7 @@ def _own_paths(loaded: LoadedConfig) -> tuple[FilePath, ...]:
     storage, database = loaded.config.storage, loaded.config.storage.sqlite_path
     beside = [database.with_name(database.name + end) for end in ("", "-wal", "-shm", ".schema-lock")]
     pages = [database.with_name(f"{PAGES_NAME}{end}") for end in ("", "-wal", "-shm")]
-    locks = [database.with_name(name) for name in ("write.lock", "watch.lock")]
+    locks = [database.with_name(name) for name in ("write.lock", "write.lock-wanted", "write.lock-owed", "watch.lock")]
     ocr = loaded.config.ocr
     keys = [storage.qdrant.api_key_file, loaded.config.embedding.api_key_file]
     keys += [ocr.gemini.api_key_file, ocr.azure.api_key_file]

@@ -25,7 +25,9 @@ from directory_indexer.docstore.filters import ALL_FILES
 from directory_indexer.errors import ConflictError, NotIndexedError
 from directory_indexer.registry.documents import State
 from directory_indexer.searching.answers import SearchMode
+from directory_indexer.team.backup import back_up
 from directory_indexer.team.documents import Sending, Wait
+from directory_indexer.team.restore import restore as restored
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,6 +114,9 @@ def prepare(data_dir: Path) -> None:
     team.collections.create("birds")
     team.web[URL] = page(OLD_PAGE, "v1")
     team.add(OTHER, "birds", client_id="other", wait=Wait.COMPLETE)
+    new = team.add(NEW, "birds", wait=Wait.COMPLETE)
+    back_up(team.app, team.collections, data_dir.parent / "backup", tell=lambda _: None)
+    team.verbs.delete("birds", new.document.doc_id)
     team.add(OLD, "birds", client_id="text", wait=Wait.COMPLETE)
     team.verbs.add_url(URL, Sending("birds", wait=Wait.COMPLETE))
     team.close()
@@ -134,6 +139,8 @@ def killed(data_dir: Path, verb: Callable[[Team], None], at: int) -> None:
 def look(data_dir: Path) -> None:
     """Recover, and check that registry, originals and index say the same."""
     team = Team(data_dir)
+    if (data_dir / "restore.json").exists():
+        return  # the next restore goes on
     team.collections.recover()
     if "birds" in team.collections.names():
         require_agreement(team)
@@ -171,8 +178,11 @@ def go_on(data_dir: Path, verb: Callable[[Team], None]) -> None:
     """Do it again, to the end."""
     team = Team(data_dir)
     team.web[URL] = page(NEW_PAGE, "v2")
-    team.collections.recover()
+    if verb is not restore:
+        team.collections.recover()
     verb(team)
+    if verb is restore:
+        team = Team(data_dir)
     if verb is not delete_collection:
         require_agreement(team)
         texts = sorted(team.verbs.text("birds", one.doc_id).text for one in team.verbs.documents("birds").documents)
@@ -210,13 +220,19 @@ def delete_collection(team: Team) -> None:
         assert "birds" not in team.collections.names()
 
 
-VERBS = {verb.__name__: verb for verb in (add, replace, rename, refresh, delete, delete_collection)}
+def restore(team: Team) -> None:
+    """Put a backup of another state into the place of this one."""
+    restored(team.app, team.data_dir.parent / "backup", may_replace=True, tell=lambda _: None)
+
+
+VERBS = {verb.__name__: verb for verb in (add, replace, rename, refresh, delete, delete_collection, restore)}
 OUTCOMES: dict[Callable[[Team], None], list[str]] = {
     add: [OTHER, OLD, OLD_PAGE, NEW],
     replace: [OTHER, NEW, OLD_PAGE],
     rename: [OTHER, NEW, OLD_PAGE],
     refresh: [OTHER, OLD, NEW_PAGE],
     delete: [OTHER, OLD_PAGE],
+    restore: [OTHER, NEW],
 }
 
 if __name__ == "__main__":

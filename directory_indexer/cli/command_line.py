@@ -16,6 +16,7 @@ from directory_indexer.lazy import lazily
 with lazily:
     from directory_indexer.cli.commands import (
         add,
+        backup,
         collection,
         config,
         convert,
@@ -26,6 +27,7 @@ with lazily:
         get,
         index,
         migrate,
+        restore,
         scope,
         search,
         serve,
@@ -45,6 +47,8 @@ _COMMANDS: Mapping[str, Any] = {
     "collection": collection,
     "add": add,
     "documents": documents,
+    "backup": backup,
+    "restore": restore,
     "forget": forget,
     "migrate": migrate,
     "doctor": doctor,

@@ -75,6 +75,22 @@ class NamedFiles:
                 with self._docstore.transaction() as transaction:
                     transaction.files.remove(paths[start : start + _BATCH])
 
+    def take_over(self, directory: FilePath) -> None:
+        """Take a tracked directory out of the index that lies elsewhere now; vectors of its texts are found again.
+
+        Raises:
+            LockedError: another process is writing.
+        """
+        with self._docstore.snapshot() as snapshot:
+            paths = list(snapshot.files.within(directory))
+        self.remove(paths, give_up=lambda: False)
+        with self._writing(lambda: False):
+            with self._docstore.snapshot() as snapshot:
+                directory_id = snapshot.directories.all().get(directory)
+            if directory_id is not None:
+                with self._docstore.transaction() as transaction:
+                    transaction.directories.remove(directory_id)
+
     def complete(self, *, give_up: Callable[[], bool], stop_reason: Callable[[], Outcome | None]) -> IndexReport:
         """Read pages that are pictures, and give everything in the index its vectors, until it is time to stop.
 

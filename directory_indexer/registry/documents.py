@@ -140,6 +140,17 @@ class Documents:
                 rows,
             )
 
+    def queue_again(self, doc_ids: Sequence[str] | None = None) -> None:
+        """Have documents read again that are in the index, or all of them."""
+        condition = "" if doc_ids is None else "AND doc_id IN (SELECT value FROM json_each(?))"
+        wanted = () if doc_ids is None else (json.dumps(list(doc_ids)),)
+        with self._registry.writing() as connection:
+            connection.execute(
+                f"""UPDATE documents SET state = 'queued' WHERE collection = ?
+                    AND state IN ('words', 'complete') {condition}""",  # noqa: S608 - constants
+                (self._collection, *wanted),
+            )
+
     def let_leave(self, doc_id: str) -> bool:
         """Let a document be gone for everybody, and tell whether there is one."""
         with self._registry.writing() as connection:

@@ -225,7 +225,8 @@ class DocumentVerbs:
             raise UsageError("the cursor is not one that a list gave", hint="list the documents from the beginning")
         with self._collections.using(collection) as opened:
             found = opened.documents.page(after=cursor, limit=limit + 1, state=state)
-        return Page(tuple(found[:limit]), found[limit - 1].doc_id if len(found) > limit else "")
+            shown = opened.queue.looked_at(found[:limit])
+        return Page(tuple(shown), found[limit - 1].doc_id if len(found) > limit else "")
 
     def document(self, collection: str, doc_id: str) -> StoredDocument:
         """Tell all that is known of a document.
@@ -234,7 +235,7 @@ class DocumentVerbs:
             NotIndexedError: there is no such document.
         """
         with self._collections.using(collection) as opened:
-            return _known(opened, doc_id)
+            return opened.queue.looked_at([_known(opened, doc_id)])[0]
 
     def text(self, collection: str, doc_id: str, selection: Selection | None = None) -> FileText:
         """Give the text of a document as it was indexed, or a part of it.

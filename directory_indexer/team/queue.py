@@ -7,6 +7,7 @@ done, or take the turn after it. Meaning takes long, and gives way between two b
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,10 +18,13 @@ from directory_indexer.docstore.runs import Outcome
 from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.errors import LockedError
 from directory_indexer.indexing.named_files import NamedFiles
-from directory_indexer.paths import FilePath, file_path, lies_in, members_directory
+from directory_indexer.paths import FilePath, containers_around, file_path, lies_in, members_directory
 from directory_indexer.registry.documents import Documents, Progress, State, StoredDocument
 from directory_indexer.team.naming import DocId
 from directory_indexer.team.originals import Originals, hash_of_file
+
+_TAIL: Final = 4
+"""Directories of documents end in `/team/collections/NAME/documents`, wherever the data directory is."""
 
 _BATCH: Final = 100
 """So many files are parsed in one go; of more, a run would start worker processes."""
@@ -64,6 +68,15 @@ class Queue:
         self._note(self._documents.in_state(State.WORDS), trouble=report.unavailable)
         return report.outcome is Outcome.COMPLETED
 
+    def looked_at(self, documents: Sequence[StoredDocument]) -> list[StoredDocument]:
+        """Give documents as they are now: runs that others do may have given them their vectors."""
+        waiting = [one for one in documents if one.state is State.WORDS]
+        if not waiting:
+            return list(documents)
+        self._note(waiting)
+        now = {one.doc_id: one for one in self._documents.get_all([one.doc_id for one in waiting])}
+        return [now.get(one.doc_id, one) for one in documents]
+
     def delete(self, doc_ids: Sequence[DocId], *, deadline: float | None = None) -> None:
         """Remove documents that are to be deleted, from the index before from the disk.
 
@@ -82,6 +95,8 @@ class Queue:
         """Go on with what processes that are gone had under way; words and meaning are for others to go on with."""
         for doc_id in self._originals.interrupted():
             self._mend(doc_id)
+        if self._documents.counts() and self._former_directories(file_path(self._originals.directory)):
+            self.reconcile()
         while leaving := self._documents.in_state(State.DELETING, limit=_BATCH):
             self.delete([DocId(one.doc_id) for one in leaving])
 
@@ -98,6 +113,34 @@ class Queue:
             yield
         finally:
             self._turn.release()
+
+    def reconcile(self) -> tuple[int, int]:
+        """Hold the index against the registry: have read what it lacks, drop what it should not have; count both.
+
+        An index that was moved with its data directory knows its documents by the paths of before.
+        """
+        here = file_path(self._originals.directory)
+        for former in self._former_directories(here):
+            self._documents.queue_again()
+            self._files().take_over(former)
+        documents = self._documents.page(limit=-1)
+        with self._docstore().snapshot() as snapshot:
+            indexed = {path for path in snapshot.files.within(here) if not containers_around(path)}
+        kept = {self._path(one): one.doc_id for one in documents}
+        lacking = [doc_id for path, doc_id in kept.items() if path not in indexed]
+        if lacking:
+            self._documents.queue_again(lacking)
+        unknown = sorted(indexed - set(kept))
+        if unknown:
+            with self._taken(None):
+                self._files().remove(unknown, give_up=_after(None))
+        return len(lacking), len(unknown)
+
+    def _former_directories(self, here: FilePath) -> list[FilePath]:
+        """Find the directories of documents that this index tracked where the data directory was before."""
+        tail = os.sep.join(["", *here.split(os.sep)[-_TAIL:]])
+        with self._docstore().snapshot() as snapshot:
+            return [path for path in snapshot.directories.all() if path != here and path.endswith(tail)]
 
     def _read(self, batch: Sequence[StoredDocument], deadline: float | None) -> None:
         if replaced := self._replaced(batch):

@@ -11,8 +11,10 @@ from directory_indexer.wire.objects import timestamp
 with lazily:
     from directory_indexer.paths import FilePath
     from directory_indexer.registry.documents import StoredDocument
+    from directory_indexer.team.backup import BackupReport
     from directory_indexer.team.collections import Collection
     from directory_indexer.team.documents import Page, Sent
+    from directory_indexer.team.restore import RestoreReport
 
 
 class CollectionEntry(NamedTuple):
@@ -150,3 +152,34 @@ def documents_answer(page: Page) -> DocumentsAnswer:
 def scopes_answer(scopes: Mapping[str, Sequence[FilePath]]) -> ScopesAnswer:
     """Describe the scopes of a collection."""
     return ScopesAnswer(tuple(ScopeEntry(name, tuple(paths)) for name, paths in scopes.items()))
+
+
+class BackupAnswer(NamedTuple):
+    """What a backup holds."""
+
+    place: Annotated[str, "The directory that holds it."]
+    collections: Annotated[int, "Collections in it."]
+    documents: Annotated[int, "Documents in it, with their originals."]
+    files: Annotated[int, "Files that it consists of."]
+    bytes: Annotated[int, "Its size."]
+    vectors: Annotated[bool, "False where vectors are on a Qdrant server, and are made again after a restore."]
+
+
+class RestoreAnswer(NamedTuple):
+    """What was restored."""
+
+    made_at: Annotated[str, "When the backup was made, in UTC."]
+    collections: Annotated[int, "Collections in it."]
+    documents: Annotated[int, "Documents in it."]
+    read_again: Annotated[int, "Documents that were read again; an index run gives them their vectors."]
+    vectors: Annotated[bool, "False where vectors are on a Qdrant server, and an index run makes them again."]
+
+
+def backup_answer(report: BackupReport) -> BackupAnswer:
+    """Describe a backup."""
+    return BackupAnswer(str(report.place), *report[1:])
+
+
+def restore_answer(report: RestoreReport) -> RestoreAnswer:
+    """Describe what was restored."""
+    return RestoreAnswer(*report)

@@ -2,6 +2,7 @@
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -13,8 +14,12 @@ from directory_indexer.errors import ExitCode, StoreError
 from directory_indexer.lazy import lazily
 
 with lazily:
-    from directory_indexer.findings import Verdict
+    from directory_indexer.app import App
+    from directory_indexer.config.collections import CollectionName
+    from directory_indexer.findings import Finding, Verdict
     from directory_indexer.render import json_pages, reports
+    from directory_indexer.team.checkup import document_findings, repair_documents
+    from directory_indexer.team.collections import OpenCollection
 
 cli = new_command_line()
 
@@ -46,6 +51,7 @@ def doctor(
         output.notes([f"{gone.n_pages:,} pages are forgotten; dirindex index --force reads them again"])
     try:
         findings = list(app.doctor.repair() if repair else app.doctor.check())
+        findings += _of_documents(app, repair=repair)
     except StoreError as error:
         if "dirindex doctor" in (error.hint or ""):  # it would lead back to here
             where = app.loaded.config.storage.sqlite_path.parent
@@ -56,3 +62,13 @@ def doctor(
     else:
         output.lines(reports.doctor_lines(findings))
     raise typer.Exit(ExitCode.UNAVAILABLE if any(one.verdict is Verdict.PROBLEM for one in findings) else ExitCode.DONE)
+
+
+def _of_documents(app: App, *, repair: bool) -> Iterator[Finding]:
+    """Look at what was sent to a collection, if anything was."""
+    if not app.registry.exists() or not app.loaded.config.storage.sqlite_path.exists():
+        return
+    opened = OpenCollection(CollectionName(app.loaded.collection), app, app.registry)
+    if repair:
+        yield from repair_documents(opened)
+    yield from document_findings(opened)
