@@ -173,9 +173,10 @@ class _Queue:
         """Note that a page is done, and tell in how many places it stands."""
         pages = self._pages.pop(key, [])
         for page in pages:
-            path = page.on_disk.path
-            self._n_left[path] -= 1
-            self._fresh[path].append(page)
+            self._n_left[page.on_disk.path] -= 1
+            self._fresh[page.on_disk.path].append(page)
+        # Not before all places are noted: a document may have the same page a thousand times.
+        for path, page in {page.on_disk.path: page for page in pages}.items():
             is_member = page.path != path
             if not self._n_left[path] or (len(self._fresh[path]) >= _PAGES_A_TIME and not is_member):
                 self._ready.append(self._fresh.pop(path))

@@ -134,6 +134,17 @@ def test_of_a_long_document_pages_are_found_before_all_are_read(index: Index, en
     assert Counter(engine.read).most_common(1)[0][1] == 1
 
 
+def test_a_document_that_has_one_page_many_times_is_read_again_once(index: Index, engine: FakeEngine) -> None:
+    index.write_bytes("copies.pdf", scan(*[LETTER] * 90))
+
+    report = index.run()
+
+    assert engine.read == [LETTER]
+    with index.docstore.snapshot() as snapshot:
+        n_chunks = snapshot.chunks.count()
+    assert (report.n_pages, report.n_chunks) == (90, n_chunks)
+
+
 def test_pages_that_are_too_many_for_a_run_wait_for_the_next_one(index: Index, engine: FakeEngine) -> None:
     for number in range(4):
         index.write_bytes(f"{number}.png", picture(f"Letter number {number}").png())
