@@ -153,10 +153,10 @@ class Indexer:
                 with self._docstore.transaction() as transaction:
                     transaction.directories.remove(tracked[root])
             self._vectorizer.merger.forget_gone()
-            self._recogniser().forget_unused()
             with self._docstore.transaction() as transaction:
                 transaction.runs.forget_details()
             self._docstore.upkeep.compact()
+            self._recogniser().forget_unused()  # last, for if that fails, nothing else is left
         return sum(file.hash is not None for file in known.values())
 
     def _update(self, updater: Updater, run: Run, roots: Sequence[FilePath], options: IndexOptions) -> None:

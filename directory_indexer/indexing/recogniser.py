@@ -75,6 +75,7 @@ class Recogniser:
 
         Raises:
             ProviderError: as of `PageReading.reader`.
+            PageCacheError: the page cache cannot be written.
         """
         reader = self.reading.reader()
         if reader is not None and (keys := self._cache.take_problems_of_others(reader.recipe)):
@@ -86,6 +87,7 @@ class Recogniser:
 
         Raises:
             ProviderError: the service that reads pages cannot be used now; what was read before is yielded first.
+            PageCacheError: what is read cannot be kept, which is found out before anything is read.
             UnavailableError: no worker process can be started.
         """
         reader = None if most_pages == 0 else self.reading.reader()
@@ -94,7 +96,8 @@ class Recogniser:
         done = [key for key in queue.waiting_keys() if _is_settled(self._cache.get(key))]
         yield from self._step(queue, sum(queue.finish(key) for key in done))
         trouble: ProviderError | None = None
-        if reader is not None:
+        if reader is not None and queue.waiting_keys():
+            self._cache.require_writable()
             try:
                 for outcome in reader.read(queue.requests()[:most_pages], must_stop=must_stop):
                     if outcome.refusal:

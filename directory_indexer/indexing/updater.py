@@ -13,7 +13,7 @@ from functools import partial
 from directory_indexer.docstore.file_rows import Place
 from directory_indexer.docstore.runs import Phase, RunProgress
 from directory_indexer.docstore.store import DocStore
-from directory_indexer.errors import DirIndexError, ProviderError, VectorStoreError
+from directory_indexer.errors import DirIndexError, PageCacheError, ProviderError, VectorStoreError
 from directory_indexer.files import FileFailure, SkipReason
 from directory_indexer.indexing.batch import Batch
 from directory_indexer.indexing.planner import Plan
@@ -75,7 +75,7 @@ class Updater:
             self._progress = self._progress._replace(phase=Phase.RECOGNISING, pages_total=total)
             self._run.report(self._progress)
             self._attempt(partial(self._recognise, recogniser, most_pages))
-            recogniser.prune()
+            self._attempt(recogniser.prune)
         counts = recogniser.counts()
         self.report = self.report.plus(n_pages_waiting=counts.n_waiting, n_pages_unreadable=counts.n_failed)
         self.report = self.report._replace(ocr_advice=recogniser.reading.advice() if counts.n_waiting else "")
@@ -96,10 +96,10 @@ class Updater:
         self.report = self.report.plus(n_pending=total - self._progress.chunks_done)
 
     def _attempt(self, work: Callable[[], None]) -> None:
-        """Do what needs a service; if that fails, what was done before it did is kept, and the rest waits."""
+        """Do what needs a service or a store of its own; if that fails, what was done is kept, and the rest waits."""
         try:
             work()
-        except (ProviderError, VectorStoreError) as error:
+        except (ProviderError, VectorStoreError, PageCacheError) as error:
             self._run.trouble = self.report.unavailable or explained(error)
             self.report = self.report._replace(unavailable=self._run.trouble)
 

@@ -306,6 +306,21 @@ def test_another_version_of_the_engine_tries_again(index: Index, engine: FakeEng
     assert words(index, "zeppelin") == ["a.png"]
 
 
+def test_no_page_is_read_where_none_can_be_kept(index: Index, engine: FakeEngine) -> None:
+    index.write_bytes("a.pdf", document("The minutes of the meeting.", picture(LETTER)))
+    cache = index.app.policies.page_cache
+    cache.path.parent.mkdir(exist_ok=True)
+    cache.path.mkdir()
+
+    report = index.run()
+
+    assert (engine.read, report.n_pages_waiting, report.exit_code) == ([], 1, ExitCode.UNAVAILABLE)
+    assert "pages.db' cannot be written" in (report.unavailable or "")
+    assert report.n_embedded > 0
+    cache.path.rmdir()
+    assert (index.run().n_pages, engine.read) == (1, [LETTER])
+
+
 def test_what_is_forgotten_leaves_the_pages_too(index: Index) -> None:
     index.write_bytes("a.png", picture(LETTER).png())
     index.run()
