@@ -292,6 +292,22 @@ def test_a_page_that_no_engine_can_read_is_tried_three_times(index: Index, engin
     assert (path, one.page, one.problem) == (str(index.root / "a.pdf"), 2, "the engine gives up")
 
 
+def test_an_engine_that_is_gone_costs_no_page_an_attempt(index: Index, engine: FakeEngine) -> None:
+    for number in range(4):
+        index.write_bytes(f"{number}.png", picture(f"Letter number {number}").png())
+    index.write("note.md", "A note on airships.\n")
+    before_page(index, 2, lambda: setattr(engine, "is_gone", True))
+
+    reports = [index.run() for _ in range(4)]
+
+    assert [(one.n_pages, one.n_pages_waiting) for one in reports] == [(1, 3), (0, 3), (0, 3), (0, 3)]
+    assert {one.exit_code for one in reports} == {ExitCode.UNAVAILABLE}
+    assert "not even an empty one: the engine is gone" in (reports[0].unavailable or "")
+    assert reports[0].n_embedded > 0
+    engine.is_gone = False
+    assert (index.run().n_pages, counts(index)) == (3, ScanCounts(0, 4, 0))
+
+
 def test_another_version_of_the_engine_tries_again(index: Index, engine: FakeEngine) -> None:
     engine.broken = {"zeppelin"}
     index.write_bytes("a.png", picture(LETTER).png())
