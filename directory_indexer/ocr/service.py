@@ -180,7 +180,7 @@ def _address(endpoint: str, profile: Profile) -> httpx.URL:
     except (httpx.InvalidURL, ValueError):
         address = httpx.URL("")
     if address.scheme not in {"http", "https"} or not address.host:
-        hint = f"set {profile.section}.endpoint"
+        hint = f"set {profile.section}.endpoint to the address of the service"
         raise ProviderError(f"{profile.name} needs an address of http or https", hint=hint)
     return address.copy_with(username=None, password=None, query=None, fragment=None)
 
