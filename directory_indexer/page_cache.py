@@ -75,6 +75,11 @@ class PageCache(NamedTuple):
                 return unpacked(content)
         return None
 
+    def done(self) -> set[PageKey]:
+        """Name the pages that were read or given up; `get` tells which of them are whole."""
+        of_done = "content IS NOT NULL OR attempts >= ?"
+        return {PageKey(key) for (key,) in self._rows(f"SELECT key FROM pages WHERE {of_done}", MAX_ATTEMPTS)}  # noqa: S608
+
     def require_writable(self) -> None:
         """Find out whether pages can be kept, before any is read.
 

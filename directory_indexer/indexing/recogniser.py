@@ -93,7 +93,8 @@ class Recogniser:
         reader = None if most_pages == 0 else self.reading.reader()
         with self._docstore.snapshot() as snapshot:
             queue = _Queue(snapshot.scans.waiting())
-        done = [key for key in queue.waiting_keys() if _is_settled(self._cache.get(key))]
+        known = self._cache.done()  # to ask for each of 10,000 pages that wait takes 2 s
+        done = [key for key in queue.waiting_keys() if key in known and _is_settled(self._cache.get(key))]
         yield from self._step(queue, sum(queue.finish(key) for key in done))
         trouble: ProviderError | None = None
         if reader is not None and queue.waiting_keys():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -15,9 +16,10 @@ from directory_indexer.extractors.recognition import format_of
 from directory_indexer.files import SourceFile
 from directory_indexer.ocr.engine import LocalEngine
 from directory_indexer.ocr.requests import DrawnPage, PageOutcome, PageRequest
-from directory_indexer.parsing.contents import content_of
+from directory_indexer.parsing.contents import Members, budget_of, content_of
 from directory_indexer.parsing.one_file import where
 from directory_indexer.parsing.policy import ParsePolicy
+from directory_indexer.parsing.reading import open_large
 from directory_indexer.paths import FilePath
 from directory_indexer.scans import Line, PageKey, PageProblem, Recognition, Word, turned
 
@@ -121,14 +123,37 @@ def _content_of(path: FilePath, on_disk: SourceFile, policy: ParsePolicy) -> tup
     Raises:
         SkipFileError: it cannot be read.
     """
-    del on_disk  # the stamp tells when what is remembered is not that any more
+    found = _CONTAINER.member(path, on_disk, policy) if path != on_disk.path else _file(path, policy)
+    return found, format_of(path, found, policy.added)[0]
+
+
+def _file(path: FilePath, policy: ParsePolicy) -> bytes:
     budget = Budget(member_bytes=policy.max_file_size, recognised=policy.recognised)
     found = content_of(path, policy, budget, follow_links=policy.follow_symlinks)
     if not isinstance(found, bytes):
         raise ExtractionError("is not there any more")
-    return found, format_of(path, found, policy.added)[0]
+    return found
 
 
+class _Container:
+    """The container whose members are read; it stays open until another one is asked for."""
+
+    def __init__(self) -> None:
+        self._opened = contextlib.ExitStack()
+        self._which: tuple[SourceFile, ParsePolicy] | None = None
+        self._members: Members | None = None
+
+    def member(self, path: FilePath, on_disk: SourceFile, policy: ParsePolicy) -> bytes:
+        """Give the bytes of a member; the stamp of its container tells when that is another one."""
+        if self._members is None or self._which != (on_disk, policy):
+            self._opened.close()
+            self._members, self._which = None, (on_disk, policy)
+            large = self._opened.enter_context(open_large(on_disk, follow_symlinks=policy.follow_symlinks))
+            self._members = Members(large.file, on_disk.path, policy, lambda: budget_of(on_disk.size, policy))
+        return self._members.content(path)
+
+
+_CONTAINER: Final = _Container()
 _EMPTY_PAGE: Final = Raster(640, 480, bytes([255]) * (640 * 480), dpi=200)
 _DPI: Final = 200
 _FINE_DPI: Final = 300

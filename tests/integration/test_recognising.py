@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import zipfile
 from collections import Counter
 from email.message import EmailMessage
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from archives import zipped
@@ -242,6 +244,38 @@ def test_scans_are_read_wherever_they_lie(index: Index, engine: FakeEngine) -> N
     assert counts(index) == ScanCounts(0, 7, 0)
     before = index.run()
     assert (before.n_pages, len(engine.read)) == (0, 6)
+
+
+def test_of_a_container_each_scan_is_unpacked_once(
+    index: Index, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"Letter number {number}" for number in range(12)]
+    inner = zipped({f"inner{number}.png": picture(text).png() for number, text in enumerate(texts[6:])})
+    outer = {f"{9 - number}.png": picture(text).png() for number, text in enumerate(texts[:6])}
+    index.write_bytes("a.zip", zipped({**outer, "inner.zip": inner}))
+    opened: list[str] = []
+    open_member = zipfile.ZipFile.open
+
+    def noted(archive: zipfile.ZipFile, member: zipfile.ZipInfo, *more: Any) -> Any:
+        opened.append(member.filename)
+        return open_member(archive, member, *more)
+
+    monkeypatch.setattr(zipfile.ZipFile, "open", noted)
+    report = index.run()
+
+    assert (report.n_pages, engine.read) == (12, texts)
+    assert Counter(opened).most_common(1)[0][1] == 1
+    assert len(opened) == 13
+
+
+def test_a_scan_deep_in_a_large_archive_is_read(index: Index, engine: FakeEngine) -> None:
+    filling = (hashlib.shake_256(b"noise").digest(20_000) * 500)[:9_999_000]
+    before = {f"{number:02}": filling for number in range(26)}
+    index.write_bytes("a.zip", zipped({**before, "z": picture(LETTER).png()}))
+
+    report = index.run()
+
+    assert (engine.read, report.n_pages_waiting) == ([LETTER], 0)
 
 
 def test_a_document_that_changes_while_its_pages_are_read_is_read_by_the_next_run(
