@@ -186,7 +186,8 @@ def _address(endpoint: str, profile: Profile) -> httpx.URL:
 
 
 def _checked(key: str, profile: Profile) -> str:
-    if key and key.isascii() and key.isprintable():
+    # A space at its end is no header, which the library says with the key in its message.
+    if key and key.isascii() and key.isprintable() and " " not in key:
         return key
     hint = f"set {profile.section}.api_key_file to a file that holds nothing but the key"
     raise ProviderError(f"{profile.name} needs a key, of letters, digits and signs alone", hint=hint)
