@@ -38,6 +38,7 @@ class FakeEngine:
     """
 
     recipe: str = "fake 1"
+    name = "a fake"
     read: list[str] = field(default_factory=list)
     broken: set[str] = field(default_factory=set)
     is_gone: bool = False

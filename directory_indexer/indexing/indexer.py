@@ -26,6 +26,7 @@ from directory_indexer.paths import FilePath, file_path
 from directory_indexer.vectorstore import VectorPlace
 
 with lazily:
+    from directory_indexer.extractors.kinds import is_media, may_be_scanned
     from directory_indexer.indexing.recogniser import Recogniser
     from directory_indexer.indexing.vectorizer import Vectorizer
 
@@ -131,9 +132,10 @@ class Indexer:
             built = Fingerprint.from_json(stored) if stored else now
             n_pages = snapshot.scans.counts().n_waiting
             n_tokens = snapshot.embedding_queue.count_tokens(waiting_only=built.embedding == now.embedding)
-        n_tokens += sum(plan.n_bytes for plan in plans) // BYTES_PER_TOKEN
+        n_tokens += sum(map(_n_text_bytes, plans)) // BYTES_PER_TOKEN
         cost = self._recogniser().reading.cost(n_pages) if n_pages else ""
-        return EmbeddingEstimate(now.embedding, n_tokens, now.differences(built), n_pages, cost)
+        n_possible = sum(may_be_scanned(request.source.path) for plan in plans for request in plan.requests)
+        return EmbeddingEstimate(now.embedding, n_tokens, now.differences(built), n_pages, cost, n_possible)
 
     def forget(self, path: str, *, listener: Callable[[RunProgress], None] = lambda _: None) -> int:
         """Stop tracking a directory and remove what was indexed for it; tell how many files that were.
@@ -239,8 +241,13 @@ def _trouble_of(check: Callable[[], None]) -> str:
     return ""
 
 
+def _n_text_bytes(plan: Plan) -> int:
+    """Estimate how much text is to be read."""
+    return sum(request.source.size for request in plan.requests if not is_media(request.source.path))
+
+
 def _require_space(plans: Sequence[Plan], place: Path, *, has_consent: bool) -> None:
-    needed = BYTES_PER_TEXT_BYTE * sum(plan.n_bytes for plan in plans)
+    needed = BYTES_PER_TEXT_BYTE * sum(map(_n_text_bytes, plans))
     free = shutil.disk_usage(place).free
     if needed > _DISK_SHARE * free and not has_consent:
         raise ConsentNeededError(

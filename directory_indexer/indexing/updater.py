@@ -70,15 +70,15 @@ class Updater:
         """Have pages read that are pictures, until none waits, a service fails, or the run must stop."""
         if recogniser.counts().n_failed and most_pages != 0:
             self._attempt(recogniser.try_again)
-        total = recogniser.counts().n_waiting
-        if total and not self._run.must_stop:
-            self._progress = self._progress._replace(phase=Phase.RECOGNISING, pages_total=total)
-            self._run.report(self._progress)
+        counts = recogniser.counts()
+        n_read_ahead = 0
+        if counts.n_waiting and not self._run.must_stop:
             self._attempt(partial(self._recognise, recogniser, most_pages))
             self._attempt(recogniser.prune)
-        counts = recogniser.counts()
-        self.report = self.report.plus(n_pages_waiting=counts.n_waiting, n_pages_unreadable=counts.n_failed)
-        self.report = self.report._replace(ocr_advice=recogniser.reading.advice() if counts.n_waiting else "")
+            counts, n_read_ahead = recogniser.counts(), recogniser.n_read_ahead()
+        n_waiting = counts.n_waiting - n_read_ahead
+        self.report = self.report.plus(n_pages_waiting=n_waiting, n_pages_unreadable=counts.n_failed)
+        self.report = self.report._replace(ocr_advice=recogniser.reading.advice() if n_waiting else "")
 
     def update_meaning(self) -> None:
         """Embed what waits, until all is searchable by meaning, a service fails, or the run must stop."""
@@ -162,8 +162,10 @@ class Updater:
                 refusals[step.refusal] += 1
                 self.report = self.report._replace(ocr_refusals=tuple(refusals.most_common()))
             self._read_again(step.documents)
+            if step.n_pages_total is not None:
+                self._progress = self._progress._replace(phase=Phase.RECOGNISING, pages_total=step.n_pages_total)
             self._progress = self._progress._replace(pages_done=self._progress.pages_done + step.n_pages)
-            self.report = self.report.plus(n_pages=step.n_pages)
+            self.report = self.report.plus(n_pages=step.n_read)
             self._run.report(self._progress)
 
     def _read_again(self, documents: Sequence[DocumentToRead]) -> None:

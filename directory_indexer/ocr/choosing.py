@@ -45,7 +45,7 @@ class PageReading:
     def reader(self) -> PageReader | None:
         """Give what reads pages; None if nothing does.
 
-        A service has an engine on this machine beside it, if one is installed, for what it refuses.
+        What a service refuses falls back to an engine on this machine, if one is installed.
 
         Raises:
             ProviderError: what is configured is not installed, cannot be run, or cannot do what is configured.
@@ -54,9 +54,9 @@ class PageReading:
         if settings.engine == OFF:
             return None
         if settings.service is not None:
-            beside = _installed_engine(settings)
-            local = LocalReader(beside, self._policy()) if beside else None
-            return ServiceReader(settings.engine, settings.service, self._policy(), local)
+            installed = _installed_engine(settings)
+            fallback = LocalReader(installed, self._policy()) if installed else None
+            return ServiceReader(settings.engine, settings.service, self._policy(), fallback)
         engine = _engine(settings)
         return LocalReader(engine, self._policy()) if engine else None
 
@@ -73,7 +73,7 @@ class PageReading:
             place = _with_service(settings.engine, settings.service, _place)
             return f"{settings.engine}: {settings.service.model} of {place}"
         engine = _engine(settings)
-        return engine.recipe if engine else None
+        return engine.name if engine else None
 
     def check(self) -> None:
         """Find out whether the service that is configured has all that it needs; it is not asked.

@@ -118,6 +118,9 @@ def plan_lines(
         yield from _planned(plan, paths=paths, verbose=verbose)
     if estimate.n_pages:
         yield _fact("OCR", _with_advice(f"{count(estimate.n_pages, 'page')} waiting", estimate.pages_cost))
+    if estimate.n_possible_scans:
+        files = count(estimate.n_possible_scans, "PDF or picture", "PDFs and pictures")
+        yield _fact("OCR", f"scanned pages of {files} to read are not known yet")
     yield _fact("to embed", f"about {count(estimate.n_tokens, 'token')} with {estimate.space_name}")
     for work in estimate.redone:
         yield _fact("to redo", work)
@@ -182,7 +185,7 @@ def _planned(plan: Plan, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
         *(("fail", failure.path, failure.message) for failure in (*plan.failures, *plan.broken)),
     ]
     if verbose:
-        changes += [("skip", skipped.path, f"{skipped.reason} {skipped.detail}") for skipped in plan.skipped]
+        changes += [("skip", skipped.path, _reason(skipped)) for skipped in plan.skipped]
         changes += [("ignore", ignored.path, ignored.rule) for ignored in plan.ignored]
     shown = changes if verbose else changes[:_FEW]
     for verb, path, reason in shown:
@@ -225,7 +228,7 @@ def _skips(skipped: Iterable[tuple[SkipReason, int]]) -> Iterator[Line]:
 
 
 def _pages(report: IndexReport) -> Iterator[Line]:
-    pages = {"done": report.n_pages, "waiting": report.n_pages_waiting, "unreadable": report.n_pages_unreadable}
+    pages = {"read": report.n_pages, "waiting": report.n_pages_waiting, "unreadable": report.n_pages_unreadable}
     if any(pages.values()):
         yield _fact("OCR", _with_advice(_counted_pages(pages), report.ocr_advice))
     if report.ocr_usage:
@@ -271,10 +274,13 @@ def _when(failures: Sequence[FileFailure]) -> str:
 
 def _skipped_files(files: Sequence[SkippedFile], n_skipped: int, *, paths: PathStyle) -> Iterator[Line]:
     for one in files:
-        why = f"  {one.reason}, {one.detail}" if one.detail else f"  {one.reason}"
-        yield line(Span(paths.shown(one.path), Style.PATH), why, indent=_FACT_WIDTH)
+        yield line(Span(paths.shown(one.path), Style.PATH), f"  {_reason(one)}", indent=_FACT_WIDTH)
     if n_skipped > len(files):
         yield line(Span(f"and {n_skipped - len(files):,} more", Style.NOTE), indent=_FACT_WIDTH)
+
+
+def _reason(skipped: SkippedFile) -> str:
+    return f"{skipped.reason}, {skipped.detail}" if skipped.detail else str(skipped.reason)
 
 
 def _left_out(n: int) -> Iterator[Line]:

@@ -28,7 +28,7 @@ from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, 
 from directory_indexer.searching.background import BackgroundTask
 from directory_indexer.searching.hits import with_documents
 from directory_indexer.searching.inquiry import Inquiry, Lists, Meaning, bands_of
-from directory_indexer.searching.readiness import require_indexed
+from directory_indexer.searching.readiness import require_indexed, unread_scans
 from directory_indexer.searching.scope import require_types, resolve_scope
 
 with lazily:
@@ -145,7 +145,7 @@ class Searcher:
         return SearchResult(
             request=request,
             hits=with_documents(snapshot, hits, self._recognised),
-            degraded=lists.degraded,
+            degraded=lists.degraded if shown and not ranking.is_weak else (*lists.degraded, *unread_scans(snapshot)),
             summary=snapshot.overview.summary(),
             state=snapshot.overview.state_name(),
             is_truncated=len(shown) >= request.limit,
