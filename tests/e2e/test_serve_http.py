@@ -227,7 +227,7 @@ def test_a_signal_ends_the_server(data_dir: Path) -> None:
 def test_a_call_in_flight_is_answered_when_a_signal_ends_the_server(data_dir: Path) -> None:
     server = WebServer(data_dir, "--no-token")
 
-    async def stop(_: float, __: float | None, ___: str | None) -> None:
+    async def stop(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001 - named by the SDK
         server.process.terminate()
 
     async def session() -> None:
