@@ -28,8 +28,9 @@ from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, 
 from directory_indexer.searching.background import BackgroundTask
 from directory_indexer.searching.hits import with_documents
 from directory_indexer.searching.inquiry import Inquiry, Lists, Meaning, bands_of
+from directory_indexer.searching.notes import notes_on, require_types
 from directory_indexer.searching.readiness import require_indexed
-from directory_indexer.searching.scope import require_types, resolve_scope
+from directory_indexer.searching.scope import resolve_scope
 
 with lazily:
     from directory_indexer.docstore.facets import Facets
@@ -80,7 +81,7 @@ class Searcher:
             degraded = (f"answered by keywords alone: {error.message}",)
         with self._docstore.snapshot() as snapshot:
             result = self._search(snapshot, request, query, SearchMode.KEYWORD)
-        return result._replace(degraded=degraded)
+        return result._replace(degraded=(*degraded, *result.degraded))
 
     def facets(self, request: SearchRequest) -> Facets:
         """Count the types, places, years, languages, authors and tags of the files that a request looks into.
@@ -108,7 +109,7 @@ class Searcher:
         return SearchResult(
             request=request,
             hits=with_documents(snapshot, hits, self._recognised),
-            degraded=(),
+            degraded=notes_on(snapshot, query, scope),
             summary=snapshot.overview.summary(),
             state=snapshot.overview.state_name(),
             is_truncated=len(chunks) >= request.limit,
@@ -145,7 +146,7 @@ class Searcher:
         return SearchResult(
             request=request,
             hits=with_documents(snapshot, hits, self._recognised),
-            degraded=lists.degraded,
+            degraded=(*lists.degraded, *notes_on(snapshot, query, scope)),
             summary=snapshot.overview.summary(),
             state=snapshot.overview.state_name(),
             is_truncated=len(shown) >= request.limit,
