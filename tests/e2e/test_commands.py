@@ -105,6 +105,17 @@ def test_slides_that_came_by_mail_are_found_by_it(shell: Shell) -> None:
     assert "from Anna Berg <anna@example.org>" in shell.run("get", path).stderr
 
 
+def test_a_hit_in_a_file_that_is_gone_or_changed_says_so(indexed: Shell) -> None:
+    (indexed.docs / "ops/keys.md").unlink()
+    indexed.write("kitchen/soup.md", "Something else.\n")
+    for query, became in (("signing keys", "gone"), ("carrots ginger", "changed"), ("class store", None)):
+        answer = indexed.json("search", query, "--mode", "keyword", "--limit", "1")
+        assert answer["hits"][0].get("on_disk") == became
+        told = indexed.run("search", query, "--mode", "keyword", "--limit", "1").stderr
+        assert (f"1 file {became} since the last run" in told) is (became is not None)
+    assert "is gone since it was indexed" in indexed.run("get", indexed.docs / "ops/keys.md").stderr
+
+
 def test_a_filter_beside_the_query_keeps_the_words_that_the_shell_took_the_quotes_from(indexed: Shell) -> None:
     hits = indexed.json("search", "signing keys", "heading:key rotation")["hits"]
     assert {hit["path"] for hit in hits} == {str(indexed.docs / "ops/keys.md")}

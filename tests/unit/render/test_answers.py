@@ -154,4 +154,4 @@ def test_a_part_of_a_file_and_a_change_since_are_said(file_text: FileText) -> No
         "~/notes/count.txt: lines 1-3 of 9",
         "~/notes/count.txt has changed since it was indexed; this is the text as it was then",
     )
-    assert get_notes(file_text._replace(n_lines=3, has_changed=False), paths=AT_HOME) == ()
+    assert get_notes(file_text._replace(n_lines=3, on_disk=None), paths=AT_HOME) == ()
