@@ -76,6 +76,8 @@ def content_text(answer: TextAnswer) -> str:
     became = "is gone from disk" if answer.on_disk == OnDisk.GONE else "has changed on disk"
     notes = [f"It {became} since it was indexed; call index to refresh it."] if answer.changed else []
     notes += ["Cut to fit: a larger max_tokens shows more of it."] if answer.shortened else []
+    if answer.unread_pages:
+        notes.append(f"Missing, since OCR has not read them: pages {', '.join(map(str, answer.unread_pages))}.")
     if answer.next_start_line:
         notes.append(f"More: repeat the call with start_line={answer.next_start_line}.")
     if answer.next_chunks:
