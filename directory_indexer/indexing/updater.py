@@ -65,10 +65,6 @@ class Updater:
         for directory_id, plan in plans:
             self._apply_walk(directory_id, plan)
         self._read([(directory_id, plan) for directory_id, plan in plans if plan.requests])
-        for directory_id, _ in plans:
-            if not self._run.must_stop:
-                with self._docstore.transaction() as transaction:
-                    transaction.directories.complete(directory_id)
 
     def cover(self) -> None:
         """Give chunks that wait a static vector, unless they are so few that the model is as quick."""
@@ -124,8 +120,9 @@ class Updater:
         try:
             work()
         except (ProviderError, VectorStoreError, PageCacheError) as error:
-            self._run.trouble = self.report.unavailable or explained(error)
-            self.report = self.report._replace(unavailable=self._run.trouble)
+            if not self.report.unavailable:
+                self.report = self.report._replace(unavailable=explained(error))
+                self._run.fail(self.report.unavailable)
 
     def _apply_walk(self, directory_id: int, plan: Plan) -> None:
         self.report = self.report.plus_skipped(plan.skip_counts).plus(
