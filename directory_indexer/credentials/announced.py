@@ -15,7 +15,7 @@ from directory_indexer.credentials.names import Naming
 from directory_indexer.credentials.shapes import Shape, bare, shape_of
 from directory_indexer.credentials.spans import SecretSpan, line_start
 from directory_indexer.credentials.strength import is_phrase, is_placeholder
-from directory_indexer.credentials.wordings import Mention, mentions
+from directory_indexer.credentials.wordings import MARKS, Mention, mentions
 
 _EXPLAINING_KINDS: Final = frozenset(
     "asciidoc bibtex epub fictionbook html latex man markdown notebook restructuredtext svg textile typst wiki".split()
@@ -23,10 +23,10 @@ _EXPLAINING_KINDS: Final = frozenset(
 """Kinds of texts in which people explain passwords more often than they tell each other one."""
 
 
-def announced_spans(text: str, lowered: str, kind: str) -> Iterator[SecretSpan]:
+def announced_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -> Iterator[SecretSpan]:
     """Find the passwords that words for them announce; `lowered` is the text in lower case."""
     is_note, size, read_until = kind not in _EXPLAINING_KINDS, len(text), 0
-    for mention, following in pairwise((*_plain(text, lowered), Mention(size, size, is_vague=True))):
+    for mention, following in pairwise((*_plain(text, lowered, marks), Mention(size, size, is_vague=True))):
         # What lies between two mentions is read once, however many there are.
         line = _REST.match(text, mention.end, max(following.start, mention.end))
         if line is None:
@@ -42,10 +42,10 @@ def announced_spans(text: str, lowered: str, kind: str) -> Iterator[SecretSpan]:
                 yield from _listed(entries, is_note=is_note)
 
 
-def _plain(text: str, lowered: str) -> Iterator[Mention]:
+def _plain(text: str, lowered: str, marks: frozenset[str]) -> Iterator[Mention]:
     """Leave out what only a login or a network is called on a line that speaks of its password before."""
     last = Mention(0, 0, is_vague=True)
-    for mention in sorted(mentions(text, lowered)):
+    for mention in sorted(mentions(text, lowered, marks)):
         gap = text[last.end : mention.start] if mention.start - last.end < _NEAR else "\n"
         if not mention.is_vague or last.is_vague or "\n" in gap:
             yield mention
@@ -55,8 +55,9 @@ def _plain(text: str, lowered: str) -> Iterator[Mention]:
 def message_spans(text: str) -> Iterator[SecretSpan]:
     """Find the passwords that messages tell which a program wrote as JSON, one behind the other."""
     lowered = text.lower() if text.isascii() else text.replace("\u0130", "I").lower()
-    yield from announced_spans(text, lowered, "log" if _CONVERSATION.search(text) else "html")
-    for mention in mentions(text, lowered):
+    marks = frozenset(mark for mark in MARKS if mark in lowered)
+    yield from announced_spans(text, lowered, marks, "log" if _CONVERSATION.search(text) else "html")
+    for mention in mentions(text, lowered, marks):
         if not mention.is_vague and (reply := _REPLY.match(text, mention.end)):
             yield from _alone(reply, Shape.CHOSEN)
 

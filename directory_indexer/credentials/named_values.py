@@ -28,9 +28,9 @@ PROSE_KINDS: Final = frozenset(
 )
 
 
-def named_spans(text: str, lowered: str, kind: str) -> Iterator[SecretSpan]:
+def named_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -> Iterator[SecretSpan]:
     """Find the values that stand behind names of secrets; `lowered` is the text in lower case."""
-    for stem in chain(_STEMS, _foreign_stems(lowered, kind)):
+    for stem in _stems(marks, kind):
         end = masked_end = n_nested = 0
         for at in stem.finditer(lowered):
             # A hostile text is a name in the value of a name in the value of a name.
@@ -43,10 +43,11 @@ def named_spans(text: str, lowered: str, kind: str) -> Iterator[SecretSpan]:
                 yield span
 
 
-def _foreign_stems(lowered: str, kind: str) -> Iterator[LazyPattern]:
-    """Choose the words of other languages that are in a text; source code is mostly in English."""
+def _stems(marks: frozenset[str], kind: str) -> Iterator[LazyPattern]:
+    """Choose the names that are in a text, those of other languages too; source code is mostly in English."""
+    yield from (stem for words, stem in _STEMS.items() if not marks.isdisjoint(words))
     if not kind or kind in PROSE_KINDS or kind in SETTINGS_KINDS:
-        yield from (stem for word, stem in _FOREIGN_STEMS.items() if word in lowered)
+        yield from (stem for word, stem in _FOREIGN_STEMS.items() if word in marks)
 
 
 def _span(text: str, found: re.Match[str], kind: str) -> SecretSpan | None:
@@ -222,8 +223,8 @@ _VALUE_MAY_FOLLOW: Final = r"""(?=
       | [ ][\w:]{1,20}="
       | \}? [ \t]{1,40} (?:--plaintext[ ])? (?:["'`]|\S{0,64}?\d)
     ))"""
-_STEMS: Final = tuple(
-    LazyPattern(stem + _VALUE_MAY_FOLLOW, re.VERBOSE, marks=marks)
+_STEMS: Final = {
+    marks: LazyPattern(stem + _VALUE_MAY_FOLLOW, re.VERBOSE)
     for marks, stem in (
         (("token", "key", "psk"), r"k(?:(?<=tok)en|ey|(?<=psk))"),
         (("pass",), "pass"),
@@ -234,11 +235,12 @@ _STEMS: Final = tuple(
         (("totp",), "totp"),
         (("_pat",), r"_pat(?![a-z0-9_])"),
     )
-)
+}
 """What each such name contains, in lower case; the engine looks for the letters before the first bracket."""
 _FOREIGN_STEMS: Final = {
     word: LazyPattern(word + _VALUE_MAY_FOLLOW, re.VERBOSE) for word in ("kennwort", "contrase", "пароль", "pin")
 }
+MARKS: Final = (*chain.from_iterable(_STEMS), *_FOREIGN_STEMS)
 
 _VALUE: Final = LazyPattern(
     r"""
