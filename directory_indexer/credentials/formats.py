@@ -14,6 +14,7 @@ from directory_indexer.credentials.names import Naming, naming_of
 from directory_indexer.credentials.spans import SecretSpan
 from directory_indexer.credentials.strength import is_password, is_placeholder, is_strong
 from directory_indexer.credentials.tables import USER
+from directory_indexer.credentials.vaults import NOTE, is_note_column
 
 _PASSWORD: Final = Naming.PASSWORD.value
 
@@ -66,7 +67,7 @@ def _is_url_password(password: str) -> bool:
 
 def _hash_spans(text: str) -> Iterator[SecretSpan]:
     for found in chain.from_iterable(pattern.finditer(text) for pattern in _HASH):
-        if len(set(found[0])) >= _MIN_CHARACTERS and not is_placeholder(found[0]):
+        if len(set(found[0])) >= _MIN_CHARACTERS and not is_placeholder(found[0].lstrip("*")):
             yield SecretSpan(*found.span(), "password hash")
 
 
@@ -116,10 +117,14 @@ def _export_spans(text: str) -> Iterator[SecretSpan]:
     if not secret_columns or len(columns) == len(secret_columns):
         return
     is_login = any(USER.search(column) for at, column in enumerate(columns) if at not in secret_columns)
+    is_vault = is_login and Naming.PASSWORD in secret_columns.values()
+    notes = {at for at, column in enumerate(columns) if is_vault and is_note_column(column)}
     at = 0
     for found in _FIELDS[delimiter].finditer(text, end + 1):
         if at in secret_columns and _is_field(found[1].strip('"'), secret_columns[at], is_login=is_login):
             yield SecretSpan(*found.span(1), secret_columns[at].value)
+        elif (at in notes or (notes and at >= len(columns))) and found[1].strip('"'):
+            yield SecretSpan(*found.span(1), NOTE)
         at = 0 if found[2] == "\n" else at + 1
 
 
@@ -172,12 +177,21 @@ _HASH: Final = (
         r"|(?:apr1|1|5|6|sha1|7|md5)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,64}+\$[./A-Za-z0-9]{22,100}+"
         r"|(?:y|gy)\$[./A-Za-z0-9]{1,10}\$[./A-Za-z0-9]{1,90}+\$[./A-Za-z0-9]{22,100}+"
         r"|[PH]\$[./A-Za-z0-9]{31}(?![./A-Za-z0-9])"
+        r"|(?:scrypt|pbkdf2(?:-sha\d{1,3})?|bcrypt-sha256)\$[\w=,]{2,60}+\$[\w+/.=]{4,100}+\$[\w+/.=]{16,200}+"
+        r"|S\$[./A-Za-z0-9]{52}(?![./A-Za-z0-9])|[89]\$[./A-Za-z0-9]{14}\$[./A-Za-z0-9]{43}"
+        r"|DCC2\$\d{1,6}#[^#\s]{1,64}+#[0-9a-f]{32}"
         r"|argon2(?:id|i|d)\$v=\d{1,3}\$[\w=,]{5,60}+\$[A-Za-z0-9+/]{8,100}+\$[A-Za-z0-9+/]{16,200}+"
         r"|(?<=sha256\$)\d{1,8}\$[\w+/=]{4,64}+\$[\w+/=]{20,120}+)"
     ),
     LazyPattern(
         r"\{(?:(?:S?SHA(?:256|512)?|S?MD5|CRYPT)\}[A-Za-z0-9+/$.]{13,120}+={0,2}|(?:PLAIN|CLEAR(?:TEXT)?)\}[^\s:]{8,128}+)"
     ),
+    LazyPattern(r"SCRAM-SHA-\d{1,3}\$\d{1,8}:[\w+/=]{8,120}+\$[\w+/=]{20,120}+:[\w+/=]{20,120}+"),  # PostgreSQL
+    LazyPattern(r"(?:scrypt(?::\d{1,8}){3}|pbkdf2:sha\d{1,3}:\d{1,8})\$[\w+/.=-]{4,64}+\$[0-9a-f]{40,128}"),  # Werkzeug
+    LazyPattern(r"pbkdf2\.sha\d{1,3}\.\d{1,8}\.[0-9A-Fa-f]{16,256}+\.[0-9A-Fa-f]{32,256}+"),  # GRUB
+    LazyPattern(r"(?<=['\"])\*[0-9A-Fa-f]{40}(?=['\"])"),  # MySQL
+    LazyPattern(r"0x0[12]00[0-9A-Fa-f]{48,136}(?![0-9A-Fa-f])"),  # SQL Server
+    LazyPattern(r"md5[0-9a-f]{32}(?<=\"[ ]\"md5[0-9a-f]{32})(?=\")"),  # PgBouncer
 )
 _IDENTIFYING: Final = LazyPattern("(?i)identified")
 _IDENTIFIED: Final = LazyPattern(
@@ -222,7 +236,10 @@ _COOKIE: Final = LazyPattern(
 _RULES: Final = (
     Rule(("://",), _url_spans),
     Rule(
-        (*"$p$ $h$ $2 $apr1$ $1$ $5$ $6$ $sha1$ $7$ $md5$ $y$ $gy$ $argon2 sha256$ {s {m {c {plain}".split(),),
+        (
+            *"$p$ $h$ $2 $apr1$ $1$ $5$ $6$ $sha1$ $7$ $md5$ $y$ $gy$ $argon2 sha256$ {s {m {c {p $s$ $8$ $9$ $dcc2$ "
+            '$scrypt $pbkdf2 $bcrypt scram-sha- scrypt: pbkdf2: pbkdf2. \'* "* "md5 0x0100 0x0200'.split(),
+        ),
         _hash_spans,
     ),
     Rule((" -u", " -p", " -a", " -w", " -b", " -k"), command_spans),

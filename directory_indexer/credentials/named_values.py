@@ -62,6 +62,7 @@ def _span(text: str, found: re.Match[str], kind: str) -> SecretSpan | None:
         return None
     if group == "bare":
         end = _end_of_bare(text, name_start, found, kind)
+        end -= 2 if text.startswith("]]>", end - 2) else 0
     value = text[start : min(end, start + _MAX_JUDGED)]
     if not _is_basic(text[max(start - 7, 0) : start], value) and not _is_secret(found, naming, value, kind):
         return None
@@ -80,8 +81,10 @@ def _name_start(text: str, at: int) -> int:
 
 def _is_name_alone(text: str, name_start: int, found: re.Match[str], kind: str) -> bool:
     """Tell whether a name that only blanks separate from its value is an option or a directive, and not a word."""
+    if _LOOKUP.search(text, max(name_start - _MAX_LOOKUP, 0), name_start):
+        return False
     if found["blank"] is None:
-        if found["tag"] is not None and not text.startswith(("</", "]]>"), found.end()):
+        if found["tag"] is not None and not _TAG_END.match(text, found.end() - 2):
             return False
         return found["said"] is None or kind in PROSE_KINDS or "|" not in found["said"]
     before = text[line_start(text, name_start, _MAX_LINE) : name_start]
@@ -194,6 +197,10 @@ _DIRECTIVE: Final = LazyPattern(
     r"^[ \t]*(?:(?:#|//|;)[ \t]{1,4}|\$\{)?$",
     re.IGNORECASE,
 )
+_MAX_LOOKUP: Final = 40
+_LOOKUP: Final = LazyPattern(r"(?:lookup|query|\bq)\([ ]?[\"'](?:[\w.]{1,20}\.)?\Z")
+"""What Ansible calls a plugin with, by its name."""
+_TAG_END: Final = LazyPattern(r"..?(?:</|]]>)|]]>", re.DOTALL)
 _BEFORE_QUOTED: Final = LazyPattern(r"(?i)pass(?:word|wort|phrase)?|kennwort|contraseña")
 _EXPRESSION: Final = LazyPattern(r"[(\[{]|\w\.[A-Za-z_]|->|::|^\$|^[A-Za-z_]+\d?$")
 _HARD_PASSWORD: Final = LazyPattern(
@@ -233,6 +240,8 @@ _STEMS: Final = {
         (("auth",), "auth"),
         (("salt",), "salt"),
         (("totp",), "totp"),
+        (("pepper",), "pepper"),
+        (("erlang",), "cookie(?<=erlangcookie)|cookie(?<=erlang.cookie)"),
         (("_pat",), r"_pat(?![a-z0-9_])"),
     )
 }

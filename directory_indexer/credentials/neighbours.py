@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from directory_indexer.credentials.announced import announced_spans, message_spans
+from directory_indexer.credentials.announced import announced_spans, message_spans, row_message_spans
 from directory_indexer.credentials.commands import login_option_spans, pgpass_spans, piped_spans, shell_spans
 from directory_indexer.credentials.key_blocks import PRIVATE_KEY, published_key_spans, signing_key_spans
 from directory_indexer.credentials.lazy_pattern import LazyPattern
@@ -38,10 +38,12 @@ from directory_indexer.credentials.systems import (
     router_spans,
     section_key_spans,
     section_login_spans,
+    section_secret_spans,
     serialized_spans,
     value_first_spans,
 )
 from directory_indexer.credentials.tables import ruled_table_spans, sheet_spans
+from directory_indexer.credentials.vaults import vault_element_spans, vault_object_spans
 
 
 def neighbour_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -> Iterator[SecretSpan]:
@@ -201,10 +203,14 @@ _RULES: Final = (
     Rule(DEVICE_WORDS, device_spans),
     Rule(("chpasswd", "d-i ", "<keymaterial>"), installer_spans),
     Rule((" on >",), access_list_spans),
+    Rule(
+        ("secret:", "secrets:", "credentials:", "secretenv:", "secretdata:", "secret.", "secrets."),
+        section_secret_spans,
+    ),
     Rule(('send "', "send -- ", "sendline"), dialogue_spans),
     Rule(("pin", "puk"), pin_spans),
     Rule(("geheimzahl", "tresor", "zahlenschlo"), safe_spans),
-    Rule(("code", "código", "codice", "combination"), entry_code_spans),
+    Rule(("code", "código", "codice", "combination", " pin "), entry_code_spans),
     Rule(WALLET_WORDS, phrase_spans),
     Rule(("recovery", "bitlocker", "wiederherstellung"), disk_key_spans),
     Rule(("convertto-",), shell_spans),
@@ -212,11 +218,14 @@ _RULES: Final = (
     Rule((":5432:", ":5433:", ":6432:", ":*:"), pgpass_spans),
 )
 _SETTINGS_RULES: Final = (
-    Rule(("jwt", "encryption", "signing", "crypto", "bearer", "hmac"), section_key_spans),
+    Rule(("jwt", "encryption", "signing", "crypto", "bearer", "hmac", "auth", "gossip"), section_key_spans),
     Rule(("key",), byte_key_spans),
     Rule(LOGIN_SECTIONS, section_login_spans),
     Rule(('"value"',), value_first_spans),
     Rule(('"text"', '"body"', '"content"', '"message"', '"messages"', '"notes"', '"note"'), message_spans),
+    Rule(("<sms", "<mms", "<message ", "<msg "), message_spans),
+    Rule(('"notes', '"note"', '"notetext"', '"securenote"'), vault_object_spans),
+    Rule(("<key>notes</key>", "protectinmemory", "<notes>", "<note>"), vault_element_spans),
 )
 _PROSE_RULES: Final = (
     *LOGIN_PAIR_RULES,
@@ -230,11 +239,10 @@ _PROSE_RULES: Final = (
     ),
 )
 _RULES_OF: Final[dict[str, tuple[Rule, ...]]] = {
-    **dict.fromkeys(
-        (*PROSE_KINDS, *SETTINGS_KINDS, *"bash batch csv dockerfile fish make powershell".split(), ""), _RULES
-    ),
+    **dict.fromkeys((*PROSE_KINDS, *SETTINGS_KINDS, *"bash batch dockerfile fish make powershell".split(), ""), _RULES),
     **dict.fromkeys(SETTINGS_KINDS, (*_RULES, *_SETTINGS_RULES)),
     **dict.fromkeys((*PROSE_KINDS, ""), (*_RULES, *_PROSE_RULES)),
+    "csv": (*_RULES, Rule(("text", "message", "body", "content", "nachricht", "mensaje", "sms"), row_message_spans)),
     "sql": (
         Rule(("insert",), insert_spans),
         Rule(('";s:',), serialized_spans),

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from directory_indexer.credentials import formats, named_values, neighbours, sentences, wordings
 from directory_indexer.credentials.formats import format_spans
 from directory_indexer.credentials.key_blocks import key_spans
+from directory_indexer.credentials.known_answers import is_known_answer
 from directory_indexer.credentials.lists import listed_spans
 from directory_indexer.credentials.marks import MarkTable
 from directory_indexer.credentials.named_values import PROSE_KINDS, named_spans
@@ -43,7 +44,7 @@ def secret_spans(text: str, kind: str = "") -> list[SecretSpan]:
         *(neighbour_spans(text, lowered, marks, kind), named_spans(text, lowered, marks, kind)),
         unnamed_spans(text, kind),
     )
-    spans = merged(found)
+    spans = [span for span in merged(found) if not is_known_answer(text, span)]
     if not spans:
         return spans
     listed = listed_spans(text, spans) if not kind or kind in PROSE_KINDS else ()

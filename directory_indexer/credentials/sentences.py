@@ -15,6 +15,7 @@ from directory_indexer.credentials.names import Naming
 from directory_indexer.credentials.randomness import surprise
 from directory_indexer.credentials.spans import SecretSpan, line_start
 from directory_indexer.credentials.strength import is_password, is_placeholder, is_strong
+from directory_indexer.credentials.wordings import EXAMPLE
 
 _PASSWORD_WORDS: Final = tuple("pass kennwort contrase clave parola senha wachtwoord hasło пароль".split())
 """How the first words of a sentence about a password begin, in lower case."""
@@ -92,6 +93,8 @@ def entry_code_spans(text: str) -> Iterator[SecretSpan]:
 def _is_told(word: str, before: str, found: re.Match[str]) -> bool:
     """Judge a value by the word for it: a key is generated, and opens something; people choose passwords."""
     value, is_quoted = found["value"].rstrip(_MARKS), bool(found["quote"])
+    if EXAMPLE.search(before):
+        return False
     if word in _KEY_WORDS and not (word == "secret" and is_quoted):
         return _GENERATED.fullmatch(value) is not None and is_strong(value) and _PUBLIC.search(before) is None
     if is_strong(value) or _APP_PASSWORD.fullmatch(value):
@@ -154,10 +157,11 @@ _ENTRY_NUMBER: Final = (
     r"(?!\w)[^\n.=|;\d]{0,40}?(?:[:=]|[ ](?:is|ist|lautet|est|es|è|da|do))?[ \t]{1,12}[\"'`]?(\d{4,8})(?![\w-])"
 )
 _ENTRY_CODES: Final = tuple(
-    LazyPattern(word + _ENTRY_NUMBER) for word in ("ode(?<=[Cc]ode)", "ódigo", "odice", "ombination")
+    LazyPattern(word + _ENTRY_NUMBER) for word in ("ode(?<=[Cc]ode)", "ódigo", "odice", "ombination", " pin")
 )
 _LOCK: Final = LazyPattern(
-    r"(?i)(?<![^\W\d_])(?:alarm|(?:front|back|garage|house)?doors?|gate|garage|safe|locker|padlock|lockbox|(?:haus)?tür|tor|"
+    r"(?i)(?<![^\W\d_])(?:alarm|(?:front|back|garage|house)?doors?|gate|garage|safe|locker|padlock|(?:lock|key) ?box|"
+    r"key ?safe|schlüssel(?:box|tresor|safe)|(?:haus)?tür|tor|"
     r"tresor|kluis|cassaforte|coffre|caja fuerte|sejf|"
     r"schloss|schließfach|iphone|ipad|smartphone|laptop|fahrrad|koffer|porta|porte|portail|puerta|cancello|allarme|alarma)(?![^\W\d_])|türcode"
 )

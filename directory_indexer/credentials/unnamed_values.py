@@ -12,9 +12,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
+from directory_indexer.credentials.key_uses import is_key_in_code
 from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.named_values import PROSE_KINDS, SETTINGS_KINDS
-from directory_indexer.credentials.names import Naming, is_open
+from directory_indexer.credentials.names import Naming, is_open, is_vague
 from directory_indexer.credentials.randomness import is_random
 from directory_indexer.credentials.spans import SecretSpan, line_start
 
@@ -31,6 +32,8 @@ def unnamed_spans(text: str, kind: str) -> Iterator[SecretSpan]:
         name = _name_of(text, found, kind)
         if name and not is_open(name) and is_random(found[1]):
             values[name][found[1]].append(found.start(1))
+        elif is_vague(name) and kind not in PROSE_KINDS and is_key_in_code(text, found) and is_random(found[1]):
+            yield SecretSpan(*found.span(1), Naming.TOKEN.value)
     for places in values.values():
         if len(places) <= _MAX_VALUES:
             yield from (

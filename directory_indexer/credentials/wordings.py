@@ -56,9 +56,11 @@ MARKS: Final = (
 _LETTER: Final = LazyPattern(r"\w")
 _WORD: Final = LazyPattern(
     r"(?i)(?P<short>mdp|ww|pwd?|psk|clave|heslo|geslo|sifre|senha|parola)(?:s|y|m|a)?(?!\w)|"
+    r"passw(?:or[dt]s?|örter|d)(?!\d{1,4}[,;)!])"
+    r"(?![ \t]{1,24}(?:\[[\w= -]{3,80}\]|\w{6,10})[ \t]{1,24}\S{0,40}pam_)|"  # not of PAM
     r"(?:login|zugangs)-?codes?(?!\w)|(?P<vague>zugang(?:sdaten)?|zugänge|credentials?|logins?|wlan|wi-?fi)(?![^\W\d_])"
     r"(?![- ]?(?:code|key|schlüssel|psk))|"
-    r"passe?(?<=mot de passe)|passe?(?<=mots de passe)|passw(?:or[dt]s?|örter|d)|"
+    r"passe?(?<=mot de passe)|passe?(?<=mots de passe)|"
     r"passord|passcodes?|passphrases?|pass(?=:)|"
     r"kw(?=:)|auth[ -]?code|wpa[23](?=:)|(?-i:PIN|PUK)(?!\w)|netzwerkschlüssel(?!\w)|"
     r"paßw(?:ort|örter)|kenn(?:wort|wörter)|contrase(?:ñas?|nas?|nya)|wachtwoord(?:en)?|adgangskoder?|kodeord|salasanat?|"
@@ -67,3 +69,9 @@ _WORD: Final = LazyPattern(
     r"κωδικ\w{2,4}|סיסמ\w{1,3}|รหัสผ่าน|पासवर्ड|密[码碼]|口令|パスワード|パスコード|暗号化キー|暗証番号|비밀번호|암호|"
     r"السر|المرور|mật khẩu|clé wpa|clé (?:du )?wi-?fi"
 )
+EXAMPLE: Final = LazyPattern(
+    r"(?i)(?:^|\W)(?:such as|like|e\.[ ]?g\.?|for (?:example|instance)|example|z\. ?b\.|zum beispiel|beispiel|etwa|wie|"
+    r"comme|par exemple|exemple|p\. ?ej\.|por ejemplo|ejemplo|zoals|bijvoorbeeld|per esempio|np\.)[:,]?[ ]?"
+    r"[\s*\"'`„“«(]{0,4}\Z"
+)
+"""What stands before a value that is shown as an example."""
