@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import chain
 from typing import Final
 
 from directory_indexer.credentials.commands import command_spans, is_argument
+from directory_indexer.credentials.hashes import HASH_RULES
 from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.marks import Rule
 from directory_indexer.credentials.names import Naming, naming_of
@@ -63,12 +63,6 @@ def _is_url_password(password: str) -> bool:
     if is_placeholder(password) or _URL_WORD.fullmatch(password.lower()):
         return False
     return is_password(password) or is_strong(password) or (len(password) >= _MIN_URL_PASSWORD and password.isalpha())
-
-
-def _hash_spans(text: str) -> Iterator[SecretSpan]:
-    for found in chain.from_iterable(pattern.finditer(text) for pattern in _HASH):
-        if len(set(found[0])) >= _MIN_CHARACTERS and not is_placeholder(found[0].lstrip("*")):
-            yield SecretSpan(*found.span(), "password hash")
 
 
 def _manifest_spans(text: str) -> Iterator[SecretSpan]:
@@ -159,7 +153,6 @@ def _cookie_spans(text: str) -> Iterator[SecretSpan]:
 
 _MAX_ACCOUNT: Final = 100
 _MAX_HEADER: Final = 2_000
-_MIN_CHARACTERS: Final = 8
 _MIN_ENTRY: Final = 4
 _MAX_SHOWN: Final = 40
 _MIN_URL_PASSWORD: Final = 9
@@ -170,28 +163,6 @@ _URL: Final = LazyPattern(
 _URL_WORD: Final = LazyPattern(
     r"(?:my|db|the|some|user|root|admin|a)?[-_]?(?:pass(?:word|wd)?|pwd|pw|secret|user|token|credential)s?\d?|"
     r"x-oauth-basic|oauth2?|postgres|mysql|guest|admin|root|port|\d{1,5}|password\d?"
-)
-_HASH: Final = (
-    LazyPattern(
-        r"\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{53}"
-        r"|(?:apr1|1|5|6|sha1|7|md5)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,64}+\$[./A-Za-z0-9]{22,100}+"
-        r"|(?:y|gy)\$[./A-Za-z0-9]{1,10}\$[./A-Za-z0-9]{1,90}+\$[./A-Za-z0-9]{22,100}+"
-        r"|[PH]\$[./A-Za-z0-9]{31}(?![./A-Za-z0-9])"
-        r"|(?:scrypt|pbkdf2(?:-sha\d{1,3})?|bcrypt-sha256)\$[\w=,]{2,60}+\$[\w+/.=]{4,100}+\$[\w+/.=]{16,200}+"
-        r"|S\$[./A-Za-z0-9]{52}(?![./A-Za-z0-9])|[89]\$[./A-Za-z0-9]{14}\$[./A-Za-z0-9]{43}"
-        r"|DCC2\$\d{1,6}#[^#\s]{1,64}+#[0-9a-f]{32}"
-        r"|argon2(?:id|i|d)\$v=\d{1,3}\$[\w=,]{5,60}+\$[A-Za-z0-9+/]{8,100}+\$[A-Za-z0-9+/]{16,200}+"
-        r"|(?<=sha256\$)\d{1,8}\$[\w+/=]{4,64}+\$[\w+/=]{20,120}+)"
-    ),
-    LazyPattern(
-        r"\{(?:(?:S?SHA(?:256|512)?|S?MD5|CRYPT)\}[A-Za-z0-9+/$.]{13,120}+={0,2}|(?:PLAIN|CLEAR(?:TEXT)?)\}[^\s:]{8,128}+)"
-    ),
-    LazyPattern(r"SCRAM-SHA-\d{1,3}\$\d{1,8}:[\w+/=]{8,120}+\$[\w+/=]{20,120}+:[\w+/=]{20,120}+"),  # PostgreSQL
-    LazyPattern(r"(?:scrypt(?::\d{1,8}){3}|pbkdf2:sha\d{1,3}:\d{1,8})\$[\w+/.=-]{4,64}+\$[0-9a-f]{40,128}"),  # Werkzeug
-    LazyPattern(r"pbkdf2\.sha\d{1,3}\.\d{1,8}\.[0-9A-Fa-f]{16,256}+\.[0-9A-Fa-f]{32,256}+"),  # GRUB
-    LazyPattern(r"(?<=['\"])\*[0-9A-Fa-f]{40}(?=['\"])"),  # MySQL
-    LazyPattern(r"0x0[12]00[0-9A-Fa-f]{48,136}(?![0-9A-Fa-f])"),  # SQL Server
-    LazyPattern(r"md5[0-9a-f]{32}(?<=\"[ ]\"md5[0-9a-f]{32})(?=\")"),  # PgBouncer
 )
 _IDENTIFYING: Final = LazyPattern("(?i)identified")
 _IDENTIFIED: Final = LazyPattern(
@@ -235,13 +206,7 @@ _COOKIE: Final = LazyPattern(
 )
 _RULES: Final = (
     Rule(("://",), _url_spans),
-    Rule(
-        (
-            *"$p$ $h$ $2 $apr1$ $1$ $5$ $6$ $sha1$ $7$ $md5$ $y$ $gy$ $argon2 sha256$ {s {m {c {p $s$ $8$ $9$ $dcc2$ "
-            '$scrypt $pbkdf2 $bcrypt scram-sha- scrypt: pbkdf2: pbkdf2. \'* "* "md5 0x0100 0x0200'.split(),
-        ),
-        _hash_spans,
-    ),
+    *HASH_RULES,
     Rule((" -u", " -p", " -a", " -w", " -b", " -k"), command_spans),
     Rule(("-us",), _service_spans),
     Rule(("secret",), _manifest_spans),

@@ -51,6 +51,8 @@ def neighbour_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -
     if not kind or kind in PROSE_KINDS:
         yield from sentence_spans(text, lowered, marks)
         yield from announced_spans(text, lowered, marks, kind)
+    if kind == "csv":
+        yield from row_message_spans(text)
     for rule in _RULES_OF.get(kind, ()):
         if not marks.isdisjoint(rule.marks):
             yield from rule.find(text)
@@ -239,10 +241,11 @@ _PROSE_RULES: Final = (
     ),
 )
 _RULES_OF: Final[dict[str, tuple[Rule, ...]]] = {
-    **dict.fromkeys((*PROSE_KINDS, *SETTINGS_KINDS, *"bash batch dockerfile fish make powershell".split(), ""), _RULES),
+    **dict.fromkeys(
+        (*PROSE_KINDS, *SETTINGS_KINDS, *"bash batch csv dockerfile fish make powershell".split(), ""), _RULES
+    ),
     **dict.fromkeys(SETTINGS_KINDS, (*_RULES, *_SETTINGS_RULES)),
     **dict.fromkeys((*PROSE_KINDS, ""), (*_RULES, *_PROSE_RULES)),
-    "csv": (*_RULES, Rule(("text", "message", "body", "content", "nachricht", "mensaje", "sms"), row_message_spans)),
     "sql": (
         Rule(("insert",), insert_spans),
         Rule(('";s:',), serialized_spans),

@@ -71,6 +71,8 @@ def _stated(text: str, subject: re.Match[str]) -> Iterator[SecretSpan]:
 
 def pin_spans(text: str) -> Iterator[SecretSpan]:
     """Find the numbers of cards and locks."""
+    if "PIN" not in text and "PUK" not in text:
+        return
     yield from _numbers(chain(_PIN.finditer(text), _PUK.finditer(text), _PUK_ALONE.finditer(text)))
     for found in _PIN_ALONE.finditer(text):
         if _PIN_OF.search(text, max(found.start() - _MAX_BEFORE, 0), found.start()):
