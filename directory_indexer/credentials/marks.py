@@ -1,4 +1,4 @@
-"""Which marks a text holds: pieces, in lower case, one of which is in every text that a rule finds something in.
+"""Which marks a text holds: pieces, in lower case, without one of which a rule does not read a text.
 
 One pass finds all marks of all rules, in a thirtieth of the time that a search for each of them takes: an automaton
 (Aho and Corasick, 1975) reads a text at 400 MB/s, however many there are.
@@ -18,7 +18,7 @@ with lazily:
 
 
 class Rule(NamedTuple):
-    """What finds secrets in a text that holds one of its marks."""
+    """What finds secrets in a text that holds one of its marks; other texts it is not asked about."""
 
     marks: tuple[str, ...]
     find: Callable[[str], Iterator[SecretSpan]]

@@ -25,6 +25,7 @@ from directory_indexer.credentials.strength import is_strong
 from directory_indexer.credentials.tokens import token_spans
 from directory_indexer.credentials.unnamed_values import unnamed_spans
 from directory_indexer.extractors.document import Document, Metadata, Section
+from directory_indexer.extractors.formats import FORMATS
 
 
 class Redaction(NamedTuple):
@@ -59,11 +60,12 @@ def redact(text: str, kind: str = "") -> tuple[str, list[SecretSpan]]:
 
 def redact_document(document: Document) -> Redaction:
     """Mask the secrets in the text, the title and the headings of a document."""
-    text, spans = redact(document.text, document.kind)
+    kind = document.kind if document.kind in FORMATS else _KIND_OF_OTHERS
+    text, spans = redact(document.text, kind)
     values = _values(document.text, spans)
-    title = _redact_line(document.title, values, document.kind)
-    sections = _redact_headings(document.sections, values, document.kind)
-    metadata = _redact_metadata(document.metadata, values, document.kind)
+    title = _redact_line(document.title, values, kind)
+    sections = _redact_headings(document.sections, values, kind)
+    metadata = _redact_metadata(document.metadata, values, kind)
     if not spans and (title, metadata) == (document.title, document.metadata) and sections is document.sections:
         return Redaction(document)
     clean = document._replace(text=text, title=title, sections=sections, metadata=metadata)
@@ -145,6 +147,9 @@ def _kind_of_all(text: str, spans: Sequence[SecretSpan]) -> str | None:
 
 
 _MARKS: Final = MarkTable((*formats.MARKS, *sentences.MARKS, *wordings.MARKS, *neighbours.MARKS, *named_values.MARKS))
+_KIND_OF_OTHERS: Final = "text"
+"""What a file counts as that the configuration has read: nothing is known of its kind."""
+
 _MAX_REPEATED: Final = 200
 _MIN_REPEATED: Final = 8
 _MIN_HEADING: Final = 6

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from directory_indexer.credentials.formats import format_spans
+from directory_indexer.credentials.hashes import HASH_RULES
 from directory_indexer.credentials.marks import MarkTable
 from directory_indexer.credentials.redaction import redact, redact_document, secret_spans
 from directory_indexer.credentials.spans import line_start
@@ -66,6 +67,14 @@ def test_the_marks_of_a_text_are_those_that_are_in_it(text: str) -> None:
 @pytest.mark.parametrize("n_before", range((1 << 16) - 10, (1 << 16) + 3))
 def test_a_mark_is_found_wherever_a_long_text_is_divided(n_before: int) -> None:
     assert MarkTable(MARKS).marks_of("-" * n_before + "password") == {"pass", "password", "word"}
+
+
+def test_each_form_of_a_hash_is_found_in_texts_with_its_marks_alone() -> None:
+    table = MarkTable(mark for rule in HASH_RULES for mark in rule.marks)
+    found = [(rule, table.marks_of(text.lower())) for text in SAMPLES for rule in HASH_RULES if [*rule.find(text)]]
+
+    assert {rule for rule, _ in found} == set(HASH_RULES)
+    assert [rule.marks for rule, marks in found if marks.isdisjoint(rule.marks)] == []
 
 
 @given(st.lists(TEXTS, max_size=4), TEXTS)
