@@ -66,20 +66,28 @@ class WriteLock:
     @property
     def is_wanted(self) -> bool:
         """Whether somebody waits for it."""
-        return _is_wanted(self._path)
+        return _is_shared(_wanted(self._path))
 
     @property
     def is_held(self) -> bool:
         """Whether this process holds it now, and has not given way."""
         return self._held.is_held
 
+    @property
+    def is_owed(self) -> bool:
+        """Whether somebody gave way, and waits to have it back."""
+        return _is_shared(_owed(self._path))
+
     def give_way(self, on_wait: Callable[[], None]) -> None:
         """Let those have it who wait for it, and then take it again; what `on_wait` raises leaves it with them."""
-        self._held.release()
-        while _is_wanted(self._path) or (lock := _try_write_lock(self._path)) is None:
-            on_wait()
-            time.sleep(_POLL_SECONDS)
-        self._held = lock
+        with contextlib.ExitStack() as stack:
+            if owed := try_lock(_owed(self._path), exclusive=False):
+                stack.enter_context(owed)
+            self._held.release()
+            while self.is_wanted or (lock := _try_write_lock(self._path)) is None:
+                on_wait()
+                time.sleep(_POLL_SECONDS)
+            self._held = lock
 
     def release(self) -> None:
         """Give it back; doing it twice is harmless."""
@@ -156,10 +164,15 @@ def _wanted(path: Path) -> Path:
     return path.with_name(path.name + "-wanted")
 
 
-def _is_wanted(path: Path) -> bool:
-    if not _wanted(path).exists():
+def _owed(path: Path) -> Path:
+    """Name the file that those lock together who gave the write lock of another away for a while."""
+    return path.with_name(path.name + "-owed")
+
+
+def _is_shared(path: Path) -> bool:
+    if not path.exists():
         return False
-    lock = try_lock(_wanted(path), exclusive=True)
+    lock = try_lock(path, exclusive=True)
     if lock is None:
         return True
     lock.release()

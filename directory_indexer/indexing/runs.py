@@ -75,6 +75,11 @@ class Run:
         """Whether another run waits for this one."""
         return self._lock.is_wanted
 
+    @property
+    def is_guest(self) -> bool:
+        """Whether another run gave way to this one, and goes on when this one is done."""
+        return self._lock.is_owed
+
     def give_way(self) -> None:
         """Let other runs write that wait, and go on when they are done.
 

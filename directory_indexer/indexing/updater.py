@@ -106,7 +106,8 @@ class Updater:
         if total and mode is not EmbeddingMode.OFF and not self._run.must_stop:
             self._attempt(self._take_over)
         state = self._vectorizer.merger.state()
-        if state.n_waiting and mode is EmbeddingMode.COMPLETE and not self._run.must_stop:
+        # The run that gave way to this one embeds for both, and soon.
+        if state.n_waiting and mode is EmbeddingMode.COMPLETE and not self._run.must_stop and not self._run.is_guest:
             self._attempt(self._embed)
             n_tokens, n_truncated = self._vectorizer.usage
             self.report = self.report.plus(n_tokens=n_tokens, n_truncated=n_truncated)
@@ -244,6 +245,8 @@ class Updater:
             if not is_in_the_way or self._run.must_stop:
                 return
             self._run.give_way()
+            n_waiting = self._vectorizer.merger.state().n_waiting
+            self._progress = self._progress._replace(chunks_total=self._progress.chunks_done + n_waiting)
 
     def _fingerprint(self) -> str | None:
         """Tell what builds the index: who wrote meanwhile may have been told to build it in another way."""

@@ -97,9 +97,10 @@ def test_a_run_writes_between_two_batches_of_another(embedding: Index, *, wait: 
 
     [report, other] = [*of_first, *of_second]
     assert (report.outcome, other.outcome) == (Outcome.COMPLETED, Outcome.COMPLETED)  # type: ignore[attr-defined]
-    assert (report.n_pending, other.n_pending) == (0, 0)  # type: ignore[attr-defined]
-    assert 4 < report.n_embedded < N_OLD  # type: ignore[attr-defined]
-    assert report.n_embedded + other.n_embedded == N_OLD + 1  # type: ignore[attr-defined]
+    assert report.n_pending == 0  # type: ignore[attr-defined]
+    assert 1 <= other.n_pending <= N_OLD + 1  # type: ignore[attr-defined]
+    assert (report.n_embedded, other.n_embedded) == (N_OLD + 1, 0)  # type: ignore[attr-defined]
+    assert gate.embedded.index("soup\nBoil the carrots.\n") < 12, "what is new does not wait for what is old"
     with embedding.docstore.snapshot() as snapshot:
         assert snapshot.embedding_queue.count() == 0
         assert [run.outcome for run in snapshot.runs.latest(2)] == [Outcome.COMPLETED] * 2
