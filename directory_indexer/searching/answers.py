@@ -8,6 +8,7 @@ from directory_indexer.extractors.document import FileFacts, Metadata
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.evidence import Excerpt, Explanation
+from directory_indexer.relevance.spelling import Correction
 from directory_indexer.scans import ScannedPassage
 
 
@@ -75,5 +76,6 @@ class SearchResult(NamedTuple):
     degraded: tuple[str, ...] = ()
     is_truncated: bool = False
     is_weak: bool = False
+    corrections: tuple[Correction, ...] = ()
     summary: IndexSummary = IndexSummary()
     state: str = ""

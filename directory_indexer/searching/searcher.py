@@ -23,6 +23,7 @@ from directory_indexer.relevance.excerpts import excerpt
 from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import Query, parse_query
 from directory_indexer.relevance.ranking import Ranked, rank, worth_showing
+from directory_indexer.relevance.spelling import respelled
 from directory_indexer.scans import NoPages, RecognisedPages
 from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, SearchResult
 from directory_indexer.searching.background import BackgroundTask
@@ -120,6 +121,7 @@ class Searcher:
         require_types(request.kinds)
         if query.has_only_filters or (not query.text.strip() and request.has_filters):
             return self._newest(snapshot, request, query)
+        query, corrections = respelled(query, snapshot.words)
         by_meaning = mode is not SearchMode.KEYWORD and query.meaning
         embedding = (
             BackgroundTask(partial(self._embed, snapshot.collections.answering().space, query.meaning))
@@ -150,6 +152,7 @@ class Searcher:
             state=snapshot.overview.state_name(),
             is_truncated=len(shown) >= request.limit,
             is_weak=ranking.is_weak,
+            corrections=corrections,
         )
 
     def _embed(self, space: EmbeddingSpace | None, text: str) -> Meaning:
