@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, takewhile
 from typing import Final, NamedTuple
 
 from directory_indexer.ids import ChunkId
@@ -73,6 +73,12 @@ def worth_showing(ranking: Ranking) -> tuple[Ranked, ...]:
     if not ranking.is_weak:
         return ranking.hits
     return tuple(one for one in ranking.hits if one.score >= _LEAST_SHOWN or one.explanation.keyword_score is not None)
+
+
+def best_of(hits: Sequence[Ranked], *, least_share: float) -> tuple[Ranked, ...]:
+    """End where a hit scores less than this share of the best."""
+    least = least_share * hits[0].score if hits else 0.0
+    return tuple(takewhile(lambda one: one.score >= least, hits))
 
 
 def _one_file_after_another(judged: Sequence[Judged]) -> list[tuple[float, Judged]]:

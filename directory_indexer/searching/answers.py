@@ -1,7 +1,7 @@
 """What is looked for, and what is found."""
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.extractors.document import FileFacts, Metadata
@@ -10,6 +10,11 @@ from directory_indexer.paths import FilePath
 from directory_indexer.relevance.evidence import Excerpt, Explanation
 from directory_indexer.relevance.spelling import Correction
 from directory_indexer.scans import ScannedPassage
+
+EXCERPT_CHARS: Final = 600
+
+GOOD_SHARE: Final = 0.5
+"""An answer ends where hits score less than this share of the best: see docs/ranking.md for what that costs."""
 
 
 class SearchMode(StrEnum):
@@ -24,7 +29,8 @@ class SearchRequest(NamedTuple):
     """What is looked for, and where.
 
     `scope` holds directories or files, of which a hit must lie in one; `globs` and `kinds` likewise, where given.
-    `since` and `until` are in seconds since the epoch, `metadata` names with what their values must hold.
+    `since` and `until` are in seconds since the epoch, `metadata` names with what their values must hold. Hits that
+    score less than `least_share` of the best are left out.
     """
 
     query: str
@@ -36,6 +42,8 @@ class SearchRequest(NamedTuple):
     since: float | None = None
     until: float | None = None
     metadata: tuple[tuple[str, str], ...] = ()
+    least_share: float = 0.0
+    excerpt_chars: int = EXCERPT_CHARS
 
     @property
     def has_filters(self) -> bool:
@@ -68,7 +76,8 @@ class SearchResult(NamedTuple):
     """An answer: the hits, best first, and what a reader must know to trust them.
 
     `summary` sums up what it was drawn from, and `state` names that moment. `degraded` holds sentences on what could
-    not be used; `is_weak` says that nothing good was found.
+    not be used; `is_weak` says that nothing good was found, `has_weaker` that `least_share` left hits out.
+    `corrections` are words that were looked for in place of typing errors.
     """
 
     request: SearchRequest
@@ -76,6 +85,7 @@ class SearchResult(NamedTuple):
     degraded: tuple[str, ...] = ()
     is_truncated: bool = False
     is_weak: bool = False
+    has_weaker: bool = False
     corrections: tuple[Correction, ...] = ()
     summary: IndexSummary = IndexSummary()
     state: str = ""

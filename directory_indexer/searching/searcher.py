@@ -22,7 +22,7 @@ from directory_indexer.relevance.evidence import Explanation
 from directory_indexer.relevance.excerpts import excerpt
 from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import Query, parse_query
-from directory_indexer.relevance.ranking import Ranked, rank, worth_showing
+from directory_indexer.relevance.ranking import Ranked, best_of, rank, worth_showing
 from directory_indexer.relevance.spelling import respelled
 from directory_indexer.scans import NoPages, RecognisedPages
 from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, SearchResult
@@ -37,7 +37,6 @@ with lazily:
     from directory_indexer.searching.nearest import Nearest
 
 
-EXCERPT_CHARS = 600
 MAX_FACET_VALUES = 20
 
 _DEEPEST = 1000
@@ -105,7 +104,10 @@ class Searcher:
         scope = resolve_scope(snapshot, request, query)
         chunks = snapshot.chunks.of_newest_files(scope.file_ids_json, limit=request.limit)
         plan = plan_match(query, snapshot.words)
-        hits = (_hit(chunk, Ranked(chunk.chunk_id, 1.0, Explanation()), plan) for chunk in chunks)
+        hits = (
+            _hit(chunk, Ranked(chunk.chunk_id, 1.0, Explanation()), plan, excerpt_chars=request.excerpt_chars)
+            for chunk in chunks
+        )
         return SearchResult(
             request=request,
             hits=with_documents(snapshot, hits, self._recognised),
@@ -142,8 +144,9 @@ class Searcher:
             if len(ranking.hits) >= request.limit or len(bands) < depth or depth >= _DEEPEST:
                 break
             depth *= 2
-        shown = worth_showing(ranking)
-        hits = (_hit(chunks[ranked.chunk_id], ranked, plan) for ranked in shown)
+        worthy = worth_showing(ranking)
+        shown = best_of(worthy, least_share=request.least_share)
+        hits = (_hit(chunks[one.chunk_id], one, plan, excerpt_chars=request.excerpt_chars) for one in shown)
         return SearchResult(
             request=request,
             hits=with_documents(snapshot, hits, self._recognised),
@@ -152,6 +155,7 @@ class Searcher:
             state=snapshot.overview.state_name(),
             is_truncated=len(shown) >= request.limit,
             is_weak=ranking.is_weak,
+            has_weaker=len(shown) < len(worthy),
             corrections=corrections,
         )
 
@@ -193,7 +197,7 @@ def _candidate(stored: IndexedChunk, lists: Lists, band: int) -> Candidate:
     )
 
 
-def _hit(stored: IndexedChunk, ranked: Ranked, plan: MatchPlan) -> Hit:
+def _hit(stored: IndexedChunk, ranked: Ranked, plan: MatchPlan, *, excerpt_chars: int) -> Hit:
     chunk = stored.chunk
     return Hit(
         path=stored.path,
@@ -206,7 +210,7 @@ def _hit(stored: IndexedChunk, ranked: Ranked, plan: MatchPlan) -> Hit:
         page=chunk.page,
         heading=chunk.heading,
         text=chunk.text,
-        excerpt=excerpt(chunk.text, plan, start_line=chunk.start_line, max_chars=EXCERPT_CHARS),
+        excerpt=excerpt(chunk.text, plan, start_line=chunk.start_line, max_chars=excerpt_chars),
         n_more_in_file=ranked.n_more_in_file,
         explanation=ranked.explanation,
         start_char=chunk.start_char,

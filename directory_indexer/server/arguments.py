@@ -108,6 +108,7 @@ class SearchArguments(NamedTuple):
         "by meaning.",
     ] = SearchMode.HYBRID
     limit: Annotated[Number, "Most passages to return.", _Count] = 10
+    all: Annotated[bool, "Also passages that score less than half of the best."] = False
     max_tokens: MaxTokens = Budgets.SEARCH
     cursor: Cursor = ""
 

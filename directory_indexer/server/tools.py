@@ -14,7 +14,7 @@ from directory_indexer.docstore.runs import RunRecord
 from directory_indexer.errors import DirIndexError, ProviderError, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
-from directory_indexer.searching.answers import SearchMode, SearchRequest, SearchResult
+from directory_indexer.searching.answers import GOOD_SHARE, SearchMode, SearchRequest, SearchResult
 from directory_indexer.searching.conditions import metadata_conditions, since_moment, until_moment
 from directory_indexer.searching.texts import read_text
 from directory_indexer.server.arguments import (
@@ -65,6 +65,9 @@ _STILL_LOADING = (
     "answered by keywords alone: the embedding model is still being loaded; repeat the call in a few "
     "seconds to search by meaning, too"
 )
+EXCERPT_CHARS = 800
+"""More than a person skims: an assistant asks less often for the text around an excerpt."""
+
 _FETCH_URLS = "the operator of this server allows it with serving.fetch_urls in its configuration"
 _MOST_COMPLETIONS = 100
 
@@ -91,7 +94,7 @@ class Tools:
         """Find passages, or count the files to find them in."""
         with self._app.docstore.snapshot() as snapshot:
             scope = scope_of(snapshot, call.path)
-        position = position_of(call.cursor, question=call._replace(cursor="", limit=0, max_tokens=0))
+        position = position_of(call.cursor, question=call._replace(cursor="", limit=0, max_tokens=0, all=False))
         request = SearchRequest(
             query=call.query,
             mode=call.mode,
@@ -102,6 +105,8 @@ class Tools:
             since=since_moment(call.since, name="since"),
             until=until_moment(call.until, name="until"),
             metadata=_conditions(call),
+            least_share=0.0 if call.all else GOOD_SHARE,
+            excerpt_chars=EXCERPT_CHARS,
         )
         if call.facets:
             page = Page(position, call.max_tokens, self._app.status.summary())

@@ -97,7 +97,13 @@ class SearchAnswer(NamedTuple):
     next_cursor: Annotated[str | None, "Repeat the search with it to get more."]
     index: Annotated[IndexState, "What the answer was drawn from."]  # type: ignore[assignment]  # not the method of tuples
     weak: Annotated[bool, "True when nothing matches well: hits are only the nearest."] = False
+    weaker: Annotated[
+        bool, "True when hits were left out because they score less than half of the best; `all` gives them."
+    ] = False
     notes: Annotated[tuple[str, ...], "What could not be used or is not complete yet."] = ()
+    corrections: Annotated[
+        Mapping[str, str] | None, "Words that no file has, each with the word that was searched for instead."
+    ] = None
     files: Annotated[int | None, "With facets: files that the filters leave."] = None
     facets: Annotated[
         Mapping[str, Mapping[str, int]] | None,
@@ -171,6 +177,8 @@ def search_answer(
         next_cursor=next_cursor,
         index=index_state(index),
         weak=result.is_weak,
+        weaker=result.has_weaker,
+        corrections={one.typed: one.searched for one in result.corrections} or None,
         notes=result.degraded,
     )
 
