@@ -88,6 +88,15 @@ class Words(Reading):
         few = sum(n for _, n in rows) * _GOOD_PART
         return tuple(language for language, n in rows if n >= few)
 
+    def known(self, terms: Sequence[str]) -> set[str]:
+        """Tell which of these words occur, which takes less time than to count them."""
+        rows = self._connection.execute(
+            """SELECT value FROM json_each(?) WHERE EXISTS
+               (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH '"' || value || '"')""",
+            (json.dumps(list(terms)),),
+        )
+        return {term for (term,) in rows}
+
     def counts(self, terms: Sequence[str]) -> dict[str, int]:
         """Tell in how many chunks each of these words occurs; words that do not occur are left out."""
         rows = self._connection.execute(

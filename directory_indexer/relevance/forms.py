@@ -35,14 +35,6 @@ class Vocabulary(Protocol):
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         """Give words of the index that begin so, in their order, with the number of chunks they occur in."""
 
-    def beginning_with(
-        self, prefixes: Sequence[str], *, letters: tuple[int, int], holding: Sequence[str] = (), limit: int
-    ) -> list[tuple[str, int]]:
-        """Give words that begin with any of these and have so many letters, with the number of chunks they occur in.
-
-        Where `holding` is given, each word has one of its parts.
-        """
-
     def ending_with(self, suffix: str, *, limit: int) -> list[tuple[str, int]]:
         """Give words of the index that end so, with the number of chunks they occur in."""
 

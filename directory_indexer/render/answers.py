@@ -13,7 +13,6 @@ from directory_indexer.render.quantities import count
 from directory_indexer.render.spans import Line, Span, Style, line
 
 with lazily:
-    from directory_indexer.relevance.spelling import Correction
     from directory_indexer.searching.answers import Hit, SearchResult
     from directory_indexer.searching.texts import FileText
     from directory_indexer.wire.documents import metadata_of
@@ -73,7 +72,7 @@ def search_rows(result: SearchResult, *, view: View = View.EXCERPTS, explain: bo
 
 def search_notes(result: SearchResult) -> tuple[str, ...]:
     """Say what a reader must know to trust an answer; for the error output."""
-    notes = (*result.degraded, *map(_correction, result.corrections))
+    notes = (*result.degraded, *(one.note for one in result.corrections))
     if not result.hits:
         return (*notes, "nothing found")
     return (*notes, "nothing matches well; this is the nearest there is") if result.is_weak else notes
@@ -82,13 +81,6 @@ def search_notes(result: SearchResult) -> tuple[str, ...]:
 def closing_notes(result: SearchResult) -> tuple[str, ...]:
     """Say what could be asked for beside the hits that were shown; for the error output."""
     return ("hits that score less than half of the best are left out; --all shows them",) if result.has_weaker else ()
-
-
-def _correction(correction: Correction) -> str:
-    typed, searched = map(single_line, correction)
-    return (
-        f'searched for {searched} instead of {typed}, which no file has; "{typed}" in quotation marks is left as it is'
-    )
 
 
 def get_text(file_text: FileText, *, for_terminal: bool) -> str:

@@ -13,9 +13,6 @@ from directory_indexer.scans import ScannedPassage
 
 EXCERPT_CHARS: Final = 600
 
-GOOD_SHARE: Final = 0.5
-"""An answer ends where hits score less than this share of the best: see docs/ranking.md for what that costs."""
-
 
 class SearchMode(StrEnum):
     """Which lists of results a search draws on."""
@@ -49,6 +46,11 @@ class SearchRequest(NamedTuple):
     def has_filters(self) -> bool:
         """Tell whether it names files in another way than by where they are."""
         return bool(self.kinds or self.globs or self.metadata or self.since is not None or self.until is not None)
+
+
+def shown_share(*, show_all: bool) -> float:
+    """Tell where an answer ends, unless all hits are asked for: see docs/ranking.md for what that costs."""
+    return 0.0 if show_all else _GOOD_SHARE
 
 
 class Hit(NamedTuple):
@@ -89,3 +91,6 @@ class SearchResult(NamedTuple):
     corrections: tuple[Correction, ...] = ()
     summary: IndexSummary = IndexSummary()
     state: str = ""
+
+
+_GOOD_SHARE: Final = 0.5

@@ -19,6 +19,7 @@ with lazily:
 
 
 _SCORE_DIGITS = 3
+_WEAKER_LEFT_OUT = "hits that score less than half of the best are left out; `all` gives them"
 
 
 class IndexState(NamedTuple):
@@ -97,12 +98,14 @@ class SearchAnswer(NamedTuple):
     next_cursor: Annotated[str | None, "Repeat the search with it to get more."]
     index: Annotated[IndexState, "What the answer was drawn from."]  # type: ignore[assignment]  # not the method of tuples
     weak: Annotated[bool, "True when nothing matches well: hits are only the nearest."] = False
-    weaker: Annotated[
-        bool, "True when hits were left out because they score less than half of the best; `all` gives them."
+    weaker_left_out: Annotated[
+        bool, "True when hits that score less than half of the best were left out; `--all` shows them.", Only.PROGRAMS
     ] = False
-    notes: Annotated[tuple[str, ...], "What could not be used or is not complete yet."] = ()
+    notes: Annotated[tuple[str, ...], "What to know to trust the answer."] = ()
     corrections: Annotated[
-        Mapping[str, str] | None, "Words that no file has, each with the word that was searched for instead."
+        Mapping[str, str] | None,
+        "Words that no file has, each with the word that was searched for instead.",
+        Only.PROGRAMS,
     ] = None
     files: Annotated[int | None, "With facets: files that the filters leave."] = None
     facets: Annotated[
@@ -177,10 +180,15 @@ def search_answer(
         next_cursor=next_cursor,
         index=index_state(index),
         weak=result.is_weak,
-        weaker=result.has_weaker,
+        weaker_left_out=result.has_weaker,
         corrections={one.typed: one.searched for one in result.corrections} or None,
-        notes=result.degraded,
+        notes=_notes(result),
     )
+
+
+def _notes(result: SearchResult) -> tuple[str, ...]:
+    corrections = (one.note for one in result.corrections)
+    return (*corrections, *result.degraded, *([_WEAKER_LEFT_OUT] if result.has_weaker else []))
 
 
 def facets_answer(request: SearchRequest, facets: Facets, *, index: IndexSummary) -> SearchAnswer:

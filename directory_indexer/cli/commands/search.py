@@ -29,7 +29,7 @@ with lazily:
     from directory_indexer.render import json_pages
     from directory_indexer.render.answers import View
     from directory_indexer.render.facets import facet_lines
-    from directory_indexer.searching.answers import GOOD_SHARE, SearchMode, SearchRequest
+    from directory_indexer.searching.answers import SearchMode, SearchRequest, shown_share
     from directory_indexer.searching.conditions import metadata_conditions, since_moment, until_moment
     from directory_indexer.wire.cursors import position_of
 
@@ -110,7 +110,7 @@ def search(
         since=since_moment(since, name="--since"),
         until=until_moment(until, name="--until"),
         metadata=metadata_conditions(conditions, names={name: f"--{name}" for name in conditions}),
-        least_share=0.0 if show_all else GOOD_SHARE,
+        least_share=shown_share(show_all=show_all),
     )
     view = View.FILES if files else View.FULL if full else View.EXCERPTS
     app = open_existing_app(config, data_dir, output)
