@@ -110,6 +110,17 @@ def test_a_page_that_is_cut_off_says_so_in_the_same_way(shell: Shell, client: Ra
     assert [hit["path"] for hit in second["hits"]] != [hit["path"] for hit in in_json["hits"]]
 
 
+def test_what_was_corrected_and_what_was_left_out_is_in_notes(shell: Shell, client: RawClient) -> None:
+    words = "who rotates the sigming keys on duty"
+    answer = structure_of(client, "search", query=words, mode="keyword")
+    whole = structure_of(client, "search", query=words, mode="keyword", all=True, limit=50)
+    in_json = shell.json("search", words, "--mode", "keyword", "--all", "--limit", "50")
+    assert answer["notes"][0] == 'searched for signing instead of sigming; write "sigming" to search for that'
+    assert answer["notes"][0] in text_of(client.call("search", query=words, mode="keyword"))
+    assert "half of the best" in answer["notes"][-1]
+    assert len(answer["hits"]) < len(whole["hits"]) == len(in_json["hits"])
+
+
 def test_what_could_not_be_used_is_in_notes(tmp_path: Path) -> None:
     shell = Shell(tmp_path, tmp_path)
     shell.write("soup.txt", "Boil carrots and ginger.\n")
