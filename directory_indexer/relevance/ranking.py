@@ -75,9 +75,9 @@ def worth_showing(ranking: Ranking) -> tuple[Ranked, ...]:
     return tuple(one for one in ranking.hits if one.score >= _LEAST_SHOWN or one.explanation.keyword_score is not None)
 
 
-def best_of(hits: Sequence[Ranked], *, least_share: float) -> tuple[Ranked, ...]:
-    """End where a hit scores less than this share of the best."""
-    least = least_share * hits[0].score if hits else 0.0
+def good_ones(hits: Sequence[Ranked], *, by_words_alone: bool) -> tuple[Ranked, ...]:
+    """Leave out hits that are much weaker than the best; scores by words alone fall faster."""
+    least = (_GOOD_BY_WORDS if by_words_alone else _GOOD) * hits[0].score if hits else 0.0
     return tuple(takewhile(lambda one: one.score >= least, hits))
 
 
@@ -111,6 +111,10 @@ _MOST_BACK: Final = 3
 _TOP: Final = 3
 _LEAST_SHOWN: Final = 0.005
 """What scores less reads 0.00, and is no hit where nothing better was found."""
+
+_GOOD: Final = 0.5
+_GOOD_BY_WORDS: Final = 0.3
+"""So much of the best score a hit needs: docs/ranking.md says what other shares give and cost."""
 
 _WEAK: Final = 0.3
 """What separates questions to a corpus from questions to another: see docs/ranking.md for alarms and misses.

@@ -80,7 +80,7 @@ def search_notes(result: SearchResult) -> tuple[str, ...]:
 
 def closing_notes(result: SearchResult) -> tuple[str, ...]:
     """Say what could be asked for beside the hits that were shown; for the error output."""
-    return ("hits that score less than half of the best are left out; --all shows them",) if result.has_weaker else ()
+    return ("hits that are much weaker than the best are left out; --all shows them",) if result.has_weaker else ()
 
 
 def get_text(file_text: FileText, *, for_terminal: bool) -> str:

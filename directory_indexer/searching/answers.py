@@ -26,8 +26,8 @@ class SearchRequest(NamedTuple):
     """What is looked for, and where.
 
     `scope` holds directories or files, of which a hit must lie in one; `globs` and `kinds` likewise, where given.
-    `since` and `until` are in seconds since the epoch, `metadata` names with what their values must hold. Hits that
-    score less than `least_share` of the best are left out.
+    `since` and `until` are in seconds since the epoch, `metadata` names with what their values must hold. With
+    `only_good`, hits that are much weaker than the best are left out.
     """
 
     query: str
@@ -39,18 +39,13 @@ class SearchRequest(NamedTuple):
     since: float | None = None
     until: float | None = None
     metadata: tuple[tuple[str, str], ...] = ()
-    least_share: float = 0.0
+    only_good: bool = False
     excerpt_chars: int = EXCERPT_CHARS
 
     @property
     def has_filters(self) -> bool:
         """Tell whether it names files in another way than by where they are."""
         return bool(self.kinds or self.globs or self.metadata or self.since is not None or self.until is not None)
-
-
-def shown_share(*, show_all: bool) -> float:
-    """Tell where an answer ends, unless all hits are asked for: see docs/ranking.md for what that costs."""
-    return 0.0 if show_all else _GOOD_SHARE
 
 
 class Hit(NamedTuple):
@@ -78,7 +73,7 @@ class SearchResult(NamedTuple):
     """An answer: the hits, best first, and what a reader must know to trust them.
 
     `summary` sums up what it was drawn from, and `state` names that moment. `degraded` holds sentences on what could
-    not be used; `is_weak` says that nothing good was found, `has_weaker` that `least_share` left hits out.
+    not be used; `is_weak` says that nothing good was found, `has_weaker` that `only_good` left hits out.
     `corrections` are words that were looked for in place of typing errors.
     """
 
@@ -91,6 +86,3 @@ class SearchResult(NamedTuple):
     corrections: tuple[Correction, ...] = ()
     summary: IndexSummary = IndexSummary()
     state: str = ""
-
-
-_GOOD_SHARE: Final = 0.5

@@ -22,7 +22,7 @@ from directory_indexer.relevance.evidence import Explanation
 from directory_indexer.relevance.excerpts import excerpt
 from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import Query, parse_query
-from directory_indexer.relevance.ranking import Ranked, best_of, rank, worth_showing
+from directory_indexer.relevance.ranking import Ranked, good_ones, rank, worth_showing
 from directory_indexer.relevance.spelling import respelled
 from directory_indexer.scans import NoPages, RecognisedPages
 from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, SearchResult
@@ -145,7 +145,8 @@ class Searcher:
                 break
             depth *= 2
         worthy = worth_showing(ranking)
-        shown = best_of(worthy, least_share=request.least_share)
+        is_by_words = mode is SearchMode.KEYWORD
+        shown = good_ones(worthy, by_words_alone=is_by_words) if request.only_good else worthy
         hits = (_hit(chunks[one.chunk_id], one, plan, excerpt_chars=request.excerpt_chars) for one in shown)
         return SearchResult(
             request=request,

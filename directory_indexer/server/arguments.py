@@ -108,7 +108,7 @@ class SearchArguments(NamedTuple):
         "by meaning.",
     ] = SearchMode.HYBRID
     limit: Annotated[Number, "Most passages to return.", _Count] = 10
-    all: Annotated[bool, "Also what scores below half of the best."] = False
+    all: Annotated[bool, "Also what is much weaker than the best."] = False
     max_tokens: MaxTokens = Budgets.SEARCH
     cursor: Cursor = ""
 

@@ -14,7 +14,7 @@ from directory_indexer.docstore.runs import RunRecord
 from directory_indexer.errors import DirIndexError, ProviderError, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
-from directory_indexer.searching.answers import SearchMode, SearchRequest, SearchResult, shown_share
+from directory_indexer.searching.answers import SearchMode, SearchRequest, SearchResult
 from directory_indexer.searching.conditions import metadata_conditions, since_moment, until_moment
 from directory_indexer.searching.texts import read_text
 from directory_indexer.server.arguments import (
@@ -105,7 +105,7 @@ class Tools:
             since=since_moment(call.since, name="since"),
             until=until_moment(call.until, name="until"),
             metadata=_conditions(call),
-            least_share=shown_share(show_all=call.all),
+            only_good=not call.all,
             excerpt_chars=EXCERPT_CHARS,
         )
         if call.facets:

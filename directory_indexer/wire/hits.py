@@ -19,7 +19,7 @@ with lazily:
 
 
 _SCORE_DIGITS = 3
-_WEAKER_LEFT_OUT = "hits that score less than half of the best are left out; `all` gives them"
+_WEAKER_LEFT_OUT = "hits that are much weaker than the best are left out; `all` gives them"
 
 
 class IndexState(NamedTuple):
@@ -99,7 +99,7 @@ class SearchAnswer(NamedTuple):
     index: Annotated[IndexState, "What the answer was drawn from."]  # type: ignore[assignment]  # not the method of tuples
     weak: Annotated[bool, "True when nothing matches well: hits are only the nearest."] = False
     weaker_left_out: Annotated[
-        bool, "True when hits that score less than half of the best were left out; `--all` shows them.", Only.PROGRAMS
+        bool, "True when hits that are much weaker than the best were left out; `--all` shows them.", Only.PROGRAMS
     ] = False
     notes: Annotated[tuple[str, ...], "What to know to trust the answer."] = ()
     corrections: Annotated[

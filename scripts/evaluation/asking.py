@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from directory_indexer.app import App
 from directory_indexer.config import load_config
 from directory_indexer.paths import os_path, resolved_path
-from directory_indexer.searching.answers import SearchMode, SearchRequest, shown_share
+from directory_indexer.searching.answers import SearchMode, SearchRequest
 from evaluation.measures import of_files, of_hits, of_spans
 from evaluation.sets import Span
 
@@ -46,7 +46,7 @@ class IndexedCorpus:
     def measure(self, question: Question, mode: SearchMode) -> dict[str, float]:
         """Ask a question and measure the answer; times are in milliseconds, of the clock and of the processor."""
         clock, processor = time.perf_counter(), time.process_time()
-        shown = self._ask(question.text, mode, limit=10, least_share=shown_share(show_all=False))
+        shown = self._ask(question.text, mode, limit=10, only_good=True)
         times = {"ms": (time.perf_counter() - clock) * 1e3, "CPU ms": (time.process_time() - processor) * 1e3}
         result = self._ask(question.text, mode, limit=_DEEP)
         files = [self._name(hit.path) for hit in result.hits]
@@ -61,8 +61,8 @@ class IndexedCorpus:
         """Tell whether the searcher claims to have found something good."""
         return not self._ask(text, mode, limit=10).is_weak
 
-    def _ask(self, text: str, mode: SearchMode, *, limit: int, least_share: float = 0.0) -> SearchResult:
-        return self._app.searcher.search(SearchRequest(text, mode=mode, limit=limit, least_share=least_share))
+    def _ask(self, text: str, mode: SearchMode, *, limit: int, only_good: bool = False) -> SearchResult:
+        return self._app.searcher.search(SearchRequest(text, mode=mode, limit=limit, only_good=only_good))
 
     def _spans(self, result: SearchResult) -> Sequence[Span]:
         with self._app.docstore.snapshot() as snapshot:

@@ -29,7 +29,7 @@ with lazily:
     from directory_indexer.render import json_pages
     from directory_indexer.render.answers import View
     from directory_indexer.render.facets import facet_lines
-    from directory_indexer.searching.answers import SearchMode, SearchRequest, shown_share
+    from directory_indexer.searching.answers import SearchMode, SearchRequest
     from directory_indexer.searching.conditions import metadata_conditions, since_moment, until_moment
     from directory_indexer.wire.cursors import position_of
 
@@ -74,7 +74,7 @@ def search(
         bool, typer.Option("--facets", help="Count types, years, authors … of the files to search in; no hits.")
     ] = False,
     show_all: Annotated[
-        bool, typer.Option("--all", "-a", help="Also hits that score less than half of the best.")
+        bool, typer.Option("--all", "-a", help="Also hits that are much weaker than the best.")
     ] = False,
     files: Annotated[bool, typer.Option("--files", "-l", help="One line a file.")] = False,
     full: Annotated[bool, typer.Option("--full", help="The whole chunk, not an excerpt.")] = False,
@@ -110,7 +110,7 @@ def search(
         since=since_moment(since, name="--since"),
         until=until_moment(until, name="--until"),
         metadata=metadata_conditions(conditions, names={name: f"--{name}" for name in conditions}),
-        least_share=shown_share(show_all=show_all),
+        only_good=not show_all,
     )
     view = View.FILES if files else View.FULL if full else View.EXCERPTS
     app = open_existing_app(config, data_dir, output)
