@@ -26,8 +26,9 @@ class SearchRequest(NamedTuple):
     """What is looked for, and where.
 
     `scope` holds directories or files, of which a hit must lie in one; `globs` and `kinds` likewise, where given.
-    `since` and `until` are in seconds since the epoch, `metadata` names with what their values must hold. With
-    `only_good`, hits that are much weaker than the best are left out.
+    `since` and `until` are in seconds since the epoch, `metadata` names with what their values must hold. So many
+    `embedding_seconds` may be spent on passages that wait for their vectors. With `only_good`, hits that are much weaker
+    than the best are left out.
     """
 
     query: str
@@ -41,6 +42,7 @@ class SearchRequest(NamedTuple):
     metadata: tuple[tuple[str, str], ...] = ()
     only_good: bool = False
     excerpt_chars: int = EXCERPT_CHARS
+    embedding_seconds: float = 0.0
 
     @property
     def has_filters(self) -> bool:

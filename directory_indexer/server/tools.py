@@ -107,6 +107,7 @@ class Tools:
             metadata=_conditions(call),
             only_good=not call.all,
             excerpt_chars=EXCERPT_CHARS,
+            embedding_seconds=self._app.loaded.config.serving.embedding_ms / 1000,
         )
         if call.facets:
             page = Page(position, call.max_tokens, self._app.status.summary())
