@@ -62,7 +62,7 @@ def respelled(query: Query, vocabulary: SpellingVocabulary) -> Respelled:
     if not found:
         return Respelled(query)
     words = tuple(_corrected(word, found) for word in query.words)
-    meaning = _RUN.sub(lambda run: _replacement(run[0], found), query.meaning)
+    meaning = re.sub(_RUN, lambda run: _replacement(run[0], found), query.meaning)
     return Respelled(query._replace(words=words, meaning=meaning), tuple(_corrections(doubtful, found)))
 
 
@@ -132,7 +132,7 @@ def _alphabet_of(word: str) -> str:
 def _corrected(word: QueryWord, found: dict[str, str]) -> QueryWord:
     if word.kind is not WordKind.PLAIN or found.keys().isdisjoint(word.tokens):
         return word
-    text = _RUN.sub(lambda run: _replacement(run[0], found), word.text)
+    text = re.sub(_RUN, lambda run: _replacement(run[0], found), word.text)
     return word._replace(text=text, tokens=tuple(found.get(token, token) for token in word.tokens))
 
 
@@ -143,7 +143,7 @@ def _replacement(run: str, found: dict[str, str]) -> str:
 
 def _corrections(doubtful: dict[str, str], found: dict[str, str]) -> Iterator[Correction]:
     for token, searched in found.items():
-        runs: Iterable[str] = _RUN.findall(doubtful[token])
+        runs: Iterable[str] = re.findall(_RUN, doubtful[token])
         yield Correction(next((run for run in runs if query_words(run) == [token]), token), searched)
 
 
@@ -159,7 +159,8 @@ _MOST: Final = 3
 """Where more words are unknown, the query is in another language, or about something else."""
 
 _MOST_ALIKE: Final = 2000
-_RUN: Final = re.compile(r"[^\W\d_]+(?:[\u0300-\u036f]+[^\W\d_]*)*")
+# A text, which `re` compiles when it is first used: most queries have no typing error.
+_RUN: Final = r"[^\W\d_]+(?:[\u0300-\u036f]+[^\W\d_]*)*"
 _ALPHABETS: Final = (
     "abcdefghijklmnopqrstuvwxyz",
     "абвгдежзийклмнопрстуфхцчшщъыьэюяіїєґў",

@@ -27,8 +27,8 @@ class SearchRequest(NamedTuple):
 
     `scope` holds directories or files, of which a hit must lie in one; `globs` and `kinds` likewise, where given.
     `since` and `until` are in seconds since the epoch, `metadata` names with what their values must hold. So many
-    `embedding_seconds` may be spent on passages that wait for their vectors. With `only_good`, hits that are much weaker
-    than the best are left out.
+    `embedding_seconds` may be spent on passages that wait for their vectors. With `only_good`, hits that are much
+    weaker than the best are left out.
     """
 
     query: str
