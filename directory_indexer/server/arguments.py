@@ -63,7 +63,7 @@ _Count = Field(ge=1, le=50)
 
 Cursor = Annotated[
     str,
-    "next_cursor of the answer before; all other arguments as before.",
+    "next_cursor of the answer before; all else as before.",
     Field(max_length=_LONGEST_CURSOR),
 ]
 MaxTokens = Annotated[
@@ -104,10 +104,11 @@ class SearchArguments(NamedTuple):
     facets: Annotated[bool, "Count types, years, authors … of the files, in place of hits."] = False
     mode: Annotated[
         SearchMode,
-        "hybrid: by words and by meaning, the best choice; keyword: only exact words and identifiers; semantic: only "
+        "hybrid: by words and by meaning, the best choice; keyword: only words and identifiers; semantic: only "
         "by meaning.",
     ] = SearchMode.HYBRID
     limit: Annotated[Number, "Most passages to return.", _Count] = 10
+    all: Annotated[bool, "Also what is much weaker than the best."] = False
     max_tokens: MaxTokens = Budgets.SEARCH
     cursor: Cursor = ""
 
