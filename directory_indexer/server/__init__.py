@@ -18,7 +18,7 @@ from directory_indexer.embedders import Embedder
 from directory_indexer.isolation import isolated_command
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
-from directory_indexer.server.access import Access
+from directory_indexer.server.gate.access import Access
 from directory_indexer.server.startup import Greeter, importing
 
 with lazily:

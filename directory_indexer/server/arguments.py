@@ -72,41 +72,61 @@ MaxTokens = Annotated[
     Field(ge=Budgets.LEAST, le=Budgets.MOST),
 ]
 IndexedFile = Annotated[str, "An indexed file, as search gives its path.", _FilePath]
+Query = Annotated[
+    str,
+    'What to look for: a question, a description or words. "quoted phrase", -without, path:, type: and heading: '
+    "narrow it.",
+    Field(min_length=1, max_length=2000),
+]
+Below = Annotated[str, "Only below this directory, or in this file. Empty: everywhere.", _Path]
+Types = Annotated[
+    Texts, 'Only files of these kinds, such as "python", "markdown", "pdf" or "code".', Field(max_length=20)
+]
+Globs = Annotated[
+    Texts,
+    'Only files whose path matches one of these patterns, as in .gitignore: "*.md", "src/**".',
+    Field(max_length=20),
+]
+Author = Annotated[str, "Only documents by this author."]
+InLanguage = Annotated[str, 'Only prose in this language: "en".']
+Tag = Annotated[str, "Only documents with this tag."]
+Sender = Annotated[str, "Only mail from this person, and what was attached to it."]
+Recipient = Annotated[str, "Only mail to this person, and what was attached to it."]
+Subject = Annotated[str, "Only with this in the subject."]
+Created = Annotated[str, 'Only documents created in: "2026", "2026-01".']
+Since = Annotated[str, 'Only files dated since: "7d", "2026-01-31".']
+Until = Annotated[str, "Only files dated until then."]
+WithFacets = Annotated[bool, "Count types, years, authors … of the files, in place of hits."]
+Mode = Annotated[
+    SearchMode,
+    "hybrid: by words and by meaning, the best choice; keyword: only exact words and identifiers; semantic: only "
+    "by meaning.",
+]
+WaitSeconds = Annotated[
+    Number,
+    "Wait so long for the run to end before answering with its state; it goes on after that.",
+    Field(ge=0, le=50),
+]
 
 
 class SearchArguments(NamedTuple):
     """The arguments of `search`."""
 
-    query: Annotated[
-        str,
-        'What to look for: a question, a description or words. "quoted phrase", -without, path:, type: and heading: '
-        "narrow it.",
-        Field(min_length=1, max_length=2000),
-    ]
-    path: Annotated[str, "Only below this directory, or in this file. Empty: everywhere.", _Path] = ""
-    types: Annotated[
-        Texts, 'Only files of these kinds, such as "python", "markdown", "pdf" or "code".', Field(max_length=20)
-    ] = ()
-    globs: Annotated[
-        Texts,
-        'Only files whose path matches one of these patterns, as in .gitignore: "*.md", "src/**".',
-        Field(max_length=20),
-    ] = ()
-    author: Annotated[str, "Only documents by this author."] = ""
-    language: Annotated[str, 'Only prose in this language: "en".'] = ""
-    tag: Annotated[str, "Only documents with this tag."] = ""
-    sender: Annotated[str, "Only mail from this person, and what was attached to it."] = ""
-    recipient: Annotated[str, "Only mail to this person, and what was attached to it."] = ""
-    subject: Annotated[str, "Only with this in the subject."] = ""
-    created: Annotated[str, 'Only documents created in: "2026", "2026-01".'] = ""
-    since: Annotated[str, 'Only files dated since: "7d", "2026-01-31".'] = ""
-    until: Annotated[str, "Only files dated until then."] = ""
-    facets: Annotated[bool, "Count types, years, authors … of the files, in place of hits."] = False
-    mode: Annotated[
-        SearchMode,
-        "hybrid: by words and by meaning, the best choice; keyword: only exact words and identifiers; semantic: only "
-        "by meaning.",
-    ] = SearchMode.HYBRID
+    query: Query
+    path: Below = ""
+    types: Types = ()
+    globs: Globs = ()
+    author: Author = ""
+    language: InLanguage = ""
+    tag: Tag = ""
+    sender: Sender = ""
+    recipient: Recipient = ""
+    subject: Subject = ""
+    created: Created = ""
+    since: Since = ""
+    until: Until = ""
+    facets: WithFacets = False
+    mode: Mode = SearchMode.HYBRID
     limit: Annotated[Number, "Most passages to return.", _Count] = 10
     max_tokens: MaxTokens = Budgets.SEARCH
     cursor: Cursor = ""
@@ -164,11 +184,7 @@ class IndexArguments(NamedTuple):
         "start: start a run, or join the one that goes on; cancel: stop a run that this server started, at the end of "
         "the batch in hand.",
     ] = IndexAction.START
-    wait_seconds: Annotated[
-        Number,
-        "Wait so long for the run to end before answering with its state; it goes on after that.",
-        Field(ge=0, le=50),
-    ] = 20
+    wait_seconds: WaitSeconds = 20
 
 
 class InfoArguments(NamedTuple):

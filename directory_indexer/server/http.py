@@ -18,10 +18,10 @@ from starlette.routing import Route
 
 from directory_indexer import __version__
 from directory_indexer.lazy import lazily
-from directory_indexer.server.access import Access, listening_socket
 from directory_indexer.server.ending import end, stop_at_a_signal
-from directory_indexer.server.patience import PatientConnection
-from directory_indexer.server.sessions import SessionRoom
+from directory_indexer.server.gate.access import Access, listening_socket
+from directory_indexer.server.gate.patience import PatientConnection
+from directory_indexer.server.gate.sessions import SessionRoom
 
 with lazily:
     from mcp.server.lowlevel import Server

@@ -17,7 +17,7 @@ from directory_indexer.paths import FilePath, exact_text, resolved_path
 
 with lazily:
     from directory_indexer.server import ServeOptions, serve_http, serve_stdio
-    from directory_indexer.server.access import Access, names_of, parse_address, read_token
+    from directory_indexer.server.gate.access import Access, names_of, parse_address, read_token
     from directory_indexer.server.client_configs import client_named, launch_of, place, snippet
 
 cli = new_command_line()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from directory_indexer.errors import UsageError
-from directory_indexer.server.access import (
+from directory_indexer.server.gate.access import (
     SHORTEST_TOKEN,
     TOKEN_VARIABLE,
     Access,
