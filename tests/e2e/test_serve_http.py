@@ -21,6 +21,8 @@ import pytest
 from mcp import Client
 from serving import DIRINDEX
 
+from directory_indexer.lock import try_lock
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -116,6 +118,20 @@ def test_a_page_that_resolves_its_name_to_this_machine_is_refused(server: WebSer
     assert server.post(Host=host)[0] == 421
 
 
+def test_names_are_compared_without_regard_to_case(server: WebServer) -> None:
+    port = server.url.rpartition(":")[2].partition("/")[0]
+    assert server.post(_INITIALIZE, Host=f"LOCALHOST:{port}")[0] == 200
+
+
+def test_nobody_is_sent_to_an_address_that_the_request_names(server: WebServer) -> None:
+    with_slash = f"{server.url}/"
+    content = json.dumps(_INITIALIZE).encode()
+    elsewhere = {"Host": "evil.example", "X-Forwarded-Proto": "https"}
+    assert _answer(urllib.request.Request(with_slash, content, _HEADERS | elsewhere))[0] == 421
+    assert _answer(urllib.request.Request(with_slash, content, _HEADERS))[0] == 200
+    assert _answer(urllib.request.Request(server.url.removesuffix("mcp") + "health/"))[0] == 404
+
+
 @pytest.mark.parametrize("origin", ["http://evil.example", "https://127.0.0.1", "null", "file://"])
 def test_a_page_of_another_origin_is_refused(server: WebServer, origin: str) -> None:
     assert server.post(Origin=origin)[0] == 403
@@ -205,6 +221,27 @@ def test_a_port_that_is_taken_is_said_to_be(server: WebServer, data_dir: Path) -
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
 def test_a_signal_ends_the_server(data_dir: Path) -> None:
     assert WebServer(data_dir, "--no-token").stop() == 128 + signal.SIGTERM
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_a_call_in_flight_is_answered_when_a_signal_ends_the_server(data_dir: Path) -> None:
+    server = WebServer(data_dir, "--no-token")
+
+    async def stop(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001 - named by the SDK
+        server.process.terminate()
+
+    async def session() -> None:
+        async with Client(server.url) as client:
+            await client.list_tools()  # the client would ask for them after the answer, to check it
+            result = await client.call_tool("index", {"wait_seconds": 50}, progress_callback=stop)
+            assert isinstance(result.structured_content, dict)
+            assert result.structured_content["state"] == "interrupted"
+
+    lock = try_lock(data_dir / "write.lock", exclusive=True)
+    assert lock is not None
+    with lock:
+        anyio.run(session)
+        assert server.stop() == 128 + signal.SIGTERM
 
 
 def _answer(request: urllib.request.Request) -> tuple[int, str]:
