@@ -208,7 +208,7 @@ def arguments_of(record: type, given: Mapping[str, object]) -> Any:
     except ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
         raise ArgumentError(
-            f"'{name}' is {_quoted(values[name])}{_size(values[name])}; it must be {_expected(known[name])}"
+            f"'{name}' is {_quoted(values[name])}{_size(values[name])}; it must be {expected(known[name])}"
         ) from error
 
 
@@ -217,8 +217,8 @@ def _reader(record: type) -> TypeAdapter[Any]:
     return TypeAdapter(record)
 
 
-def _expected(schema: JsonObject) -> str:
-    """Say in words what a schema allows."""
+def expected(schema: JsonObject) -> str:
+    """Say in words what the schema of an argument allows."""
     if "enum" in schema:
         return f"one of {', '.join(schema['enum'])}"
     match schema["type"]:

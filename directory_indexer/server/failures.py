@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from directory_indexer.errors import (
+    BusyError,
     CorruptIndexError,
     DirIndexError,
     IndexMismatchError,
@@ -28,6 +29,7 @@ _NEXT_CALLS: tuple[tuple[type[DirIndexError], str], ...] = (
         NotIndexedError,
         "call server_info to see what is indexed and what may be, search to find files, or index to add or refresh.",
     ),
+    (BusyError, "repeat the call in a second."),
     (UsageError, "correct this and call the same tool again."),
     (ProviderError, 'call search with mode="keyword", or again in a few seconds.'),
     (IndexMismatchError, 'call search with mode="keyword"; the user can run `dirindex index --yes`.'),

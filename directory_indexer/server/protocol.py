@@ -43,7 +43,7 @@ from directory_indexer.server.model import BackgroundModel, ModelState
 from directory_indexer.server.places import URI_PREFIX, name_in_uri
 from directory_indexer.server.running import Desk, Progress
 from directory_indexer.server.schemas import object_for_models, schema_of
-from directory_indexer.server.tools import Answer, Tools
+from directory_indexer.server.tools import Answer
 from directory_indexer.wire.objects import JsonObject
 
 _WARM_UP_SECONDS = 0.05
@@ -53,9 +53,9 @@ _ENTRIES = {entry.name: entry for entry in TOOLS}
 _log = logging.getLogger("dirindex.serve")
 
 
-def make_server(tools: Tools, model: BackgroundModel) -> Server[None]:
+def make_server(desk: Desk, model: BackgroundModel) -> Server[None]:
     """Build the server that every transport runs."""
-    session = _Session(tools, model)
+    session = _Session(desk, model)
     server = Server(
         NAME,
         version=__version__,
@@ -82,8 +82,8 @@ async def _lifespan(_: object) -> AsyncIterator[None]:
 class _Session:
     """The handlers."""
 
-    def __init__(self, tools: Tools, model: BackgroundModel) -> None:
-        self._desk = Desk(tools)
+    def __init__(self, desk: Desk, model: BackgroundModel) -> None:
+        self._desk = desk
         self._model = model
 
     async def warm_up(self, ctx: ServerRequestContext[Any, Any], call_next: Callable[..., Any]) -> Any:

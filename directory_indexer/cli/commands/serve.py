@@ -5,7 +5,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -17,10 +17,13 @@ from directory_indexer.paths import FilePath, exact_text, resolved_path
 
 with lazily:
     from directory_indexer.server import ServeOptions, serve_http, serve_stdio
-    from directory_indexer.server.gate.access import Access, names_of, parse_address, read_token
     from directory_indexer.server.client_configs import client_named, launch_of, place, snippet
+    from directory_indexer.server.gate.access import Access, names_of, parse_address, read_token
+    from directory_indexer.server.gate.logs import LogFormat
 
 cli = new_command_line()
+
+_LogFormat = Literal["text", "json"]
 
 
 @cli.command()
@@ -36,7 +39,7 @@ def serve(
     token_file: Annotated[
         Path | None,
         typer.Option(
-            "--token-file", metavar="FILE", parser=given_path, help="Bearer token that HTTP clients must give."
+            "--token-file", metavar="FILE", parser=given_path, help="Bearer token with all rights for HTTP clients."
         ),
     ] = None,
     no_token: Annotated[
@@ -45,6 +48,9 @@ def serve(
     allow_host: Annotated[
         list[str] | None, typer.Option("--allow-host", metavar="NAME", help="Name that HTTP clients may call it by.")
     ] = None,
+    log_format: Annotated[
+        _LogFormat, typer.Option("--log-format", help="How the log of an HTTP server is written.")
+    ] = "text",
     watch: Annotated[bool, typer.Option("--watch", help="Keep the tracked directories fresh meanwhile.")] = False,
     print_config: Annotated[
         str | None,
@@ -55,7 +61,7 @@ def serve(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no notes.")] = False,
     verbose: Verbose = False,
 ) -> None:
-    """Serve the index to assistants over MCP, on standard input and output or over HTTP."""
+    """Serve the index to assistants over MCP, on standard input and output, or over HTTP together with an API."""
     output = Output(quiet=quiet, verbose=verbose, as_json=False)
     allowed = tuple(resolved_path(one) for one in directories or ())
     access = None if http is None else _access(http, allow_host or (), token_file, needs_token=not no_token)
@@ -68,7 +74,7 @@ def serve(
     options = ServeOptions(tuple(dict.fromkeys([*allowed, *configured])), watch=watches, verbose=verbose)
     if access is None:
         serve_stdio(app, options)
-    serve_http(app, options, access)
+    serve_http(app, options, access, LogFormat(log_format))
 
 
 def _access(http: str, allow_host: Sequence[str], token_file: Path | None, *, needs_token: bool) -> Access:

@@ -8,7 +8,7 @@ request is checked before any of it (`patience`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from directory_indexer.errors import StoreError
@@ -29,6 +29,8 @@ with lazily:
 MOST_IN_HAND = 300
 """Below the number of connections, so that it is the gate that says it."""
 
+_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"))
+
 _log = logging.getLogger("dirindex.serve")
 
 
@@ -41,8 +43,12 @@ class Rules:
 
     callers: Callers
     buckets: Buckets
-    hosts: Container[str]
-    origins: Container[str]
+    answers_to: Callable[[str], bool]
+    """Tells whether a Host header names this server."""
+
+    trusts: Callable[[str], bool]
+    """Tells whether pages of an origin may ask."""
+
     metrics: Metrics = field(default_factory=Metrics)
 
 
@@ -70,7 +76,7 @@ class Gate:
         finally:
             metrics.n_in_hand -= 1
             seconds = self._clock() - began
-            method = scope["method"] if visit.place.template else "OTHER"
+            method = scope["method"] if scope["method"] in _METHODS else "OTHER"
             metrics.count(visit, method=method, seconds=seconds)
             log_request(visit, method=method, seconds=seconds)
             request_id.reset(token)
@@ -98,10 +104,9 @@ class Gate:
         return self._misdirection(scope) or self._too_long(scope, place) or self._unfit_key(scope, visit)
 
     def _misdirection(self, scope: Scope) -> Problem | None:
-        if _header(scope, b"host") not in self._rules.hosts:
+        if not self._rules.answers_to(_header(scope, b"host")):
             return problems.MISDIRECTED
-        origins = [value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"]
-        return None if all(origin in self._rules.origins for origin in origins) else problems.FOREIGN_ORIGIN
+        return None if self._rules.trusts(_header(scope, b"origin")) else problems.FOREIGN_ORIGIN
 
     @staticmethod
     def _too_long(scope: Scope, place: Place) -> Problem | None:
@@ -116,7 +121,7 @@ class Gate:
             visit.key = self._rules.callers.caller(scope["headers"])
         except StoreError:
             _log.exception("the keys cannot be read")
-            return problems.BUSY
+            return problems.KEYS_UNREADABLE
         if visit.key is None:
             return problems.NO_KEY
         if not visit.key.may(visit.place.needs):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextvars
 import re
 import secrets
+from collections.abc import MutableMapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from directory_indexer.registry.keys import Key, Right
 
@@ -43,12 +44,12 @@ class Visit:
     refusal: str = ""
     """The name of what the gate refused it for."""
 
-    def enter(self, scope: dict[str, object]) -> None:
+    def enter(self, scope: MutableMapping[str, Any]) -> None:
         """Be known to all that answers the request."""
         scope[_SCOPE] = self
 
 
-def visit_of(scope: dict[str, object]) -> Visit:
+def visit_of(scope: MutableMapping[str, Any]) -> Visit:
     """Give the visit that a request is."""
     visit = scope[_SCOPE]
     assert isinstance(visit, Visit)  # noqa: S101 - the gate has put it there
