@@ -169,12 +169,16 @@ class Indexer:
             except RootUnavailableError as error:
                 failure = FileFailure(root, Stage.WALK, error.message)
                 updater.report = updater.report.plus(unavailable_roots=(root,), failures=(failure,))
+                run.fail(error.message)
         _require_space(plans, self._docstore.path.parent, has_consent=options.has_consent)
         run.notice = self._services_notice(plans)
-        updater.update_words([(self._track(plan.directory), plan) for plan in plans])
+        directories = [(self._track(plan.directory), plan) for plan in plans]
+        updater.update_words(directories)
         if self._has_scans_to_read():  # else what reads them is not loaded, which takes 30 ms
             updater.recognise_pages(self._recogniser(), most_pages=options.most_pages)
         updater.update_meaning()
+        if not run.must_stop and not updater.report.unavailable:
+            self._complete([directory_id for directory_id, _ in directories])
 
     def _has_scans_to_read(self) -> bool:
         with self._docstore.snapshot() as snapshot:
@@ -220,6 +224,11 @@ class Indexer:
     def _track(self, root: FilePath) -> int:
         with self._docstore.transaction() as transaction:
             return transaction.directories.add(root)
+
+    def _complete(self, directory_ids: Sequence[int]) -> None:
+        with self._docstore.transaction() as transaction:
+            for directory_id in directory_ids:
+                transaction.directories.complete(directory_id)
 
     def _remove(self, paths: Sequence[FilePath]) -> None:
         for start in range(0, len(paths), _REMOVE_BATCH):

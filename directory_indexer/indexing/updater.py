@@ -61,10 +61,6 @@ class Updater:
         for directory_id, plan in plans:
             self._apply_walk(directory_id, plan)
         self._read([(directory_id, plan) for directory_id, plan in plans if plan.requests])
-        for directory_id, _ in plans:
-            if not self._run.must_stop:
-                with self._docstore.transaction() as transaction:
-                    transaction.directories.complete(directory_id)
 
     def recognise_pages(self, recogniser: Recogniser, *, most_pages: int | None) -> None:
         """Have pages read that are pictures, until none waits, a service fails, or the run must stop."""
@@ -100,8 +96,9 @@ class Updater:
         try:
             work()
         except (ProviderError, VectorStoreError) as error:
-            self._run.trouble = self.report.unavailable or explained(error)
-            self.report = self.report._replace(unavailable=self._run.trouble)
+            if not self.report.unavailable:
+                self.report = self.report._replace(unavailable=explained(error))
+                self._run.fail(self.report.unavailable)
 
     def _apply_walk(self, directory_id: int, plan: Plan) -> None:
         self.report = self.report.plus_skipped(plan.skip_counts).plus(

@@ -181,8 +181,7 @@ class IndexArguments(NamedTuple):
     ] = ""
     action: Annotated[
         IndexAction,
-        "start: start a run, or join the one that goes on; cancel: stop a run that this server started, at the end of "
-        "the batch in hand.",
+        "start: start a run, or join the one that goes on; cancel: stop it, at the end of the batch in hand.",
     ] = IndexAction.START
     wait_seconds: WaitSeconds = 20
 

@@ -12,6 +12,7 @@ from directory_indexer import __version__
 from directory_indexer.converting.converter import is_url
 from directory_indexer.docstore.runs import RunRecord
 from directory_indexer.errors import DirIndexError, ProviderError, UsageError
+from directory_indexer.indexing.stop_requests import request_stop
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.searching.answers import SearchMode, SearchRequest, SearchResult
@@ -29,6 +30,7 @@ from directory_indexer.server.budget import Budgets, cost
 from directory_indexer.server.contents import content_answer, content_text, selection_of
 from directory_indexer.server.conversions import converted_text, part_of_converted
 from directory_indexer.server.directories import to_index
+from directory_indexer.server.failures import NoRunError
 from directory_indexer.server.jobs import ENDED, IndexJobs, Job, covers
 from directory_indexer.server.model import BackgroundModel
 from directory_indexer.server.passages import (
@@ -67,6 +69,7 @@ _STILL_LOADING = (
 )
 _FETCH_URLS = "the operator of this server allows it with serving.fetch_urls in its configuration"
 _MOST_COMPLETIONS = 100
+_POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,27 +195,19 @@ class Tools:
         return self.jobs.start_or_join(directories, may_add=not set(directories) <= set(tracked))
 
     def cancel_index(self, call: IndexArguments) -> Answer:
-        """Stop the runs that this server started.
+        """Stop the runs that this server started, or else the one that goes on.
 
         Raises:
-            UsageError: there is none, or another process started the one that goes on.
+            NoRunError: none goes on.
         """
         with self._app.docstore.snapshot() as snapshot:
             tracked = tuple(snapshot.directories.all())
         directory = to_index(call.path, tracked=tracked, allowed=self._allowed)[0] if call.path else None
-        stopped = self.jobs.cancel_all(directory)
-        if not stopped:
-            running = self._app.status.running()
-            if running is not None:
-                raise UsageError(
-                    f"another process started the run that goes on (process {running.pid})",
-                    hint="it can be stopped where it was started",
-                )
-            raise UsageError("no index run goes on")
+        stopped: list[Job | RunRecord] = [*self.jobs.cancel_all(directory)] or [self._ask_to_stop(directory)]
         deadline = time.monotonic() + call.wait_seconds
         for job in stopped:
-            while job.process.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.05)
+            while not is_ended(self.jobs.state_of(job)) and time.monotonic() < deadline:
+                time.sleep(_POLL_SECONDS)
         return index_answer(self.jobs.state_of(stopped[-1]))
 
     def state_of(self, job: Job | RunRecord) -> Run:
@@ -226,6 +221,14 @@ class Tools:
             typed_paths = snapshot.typed_paths
             paths = sorted(typed_paths.starting_with(typed) or typed_paths.containing(prefix))
         return [path.removeprefix("/") for path in paths[:_MOST_COMPLETIONS]], len(paths)
+
+    def _ask_to_stop(self, directory: FilePath | None) -> RunRecord:
+        """Ask a run of another process to stop: its server may be gone, and nobody else could."""
+        running = self._app.status.running()
+        if running is None or (directory is not None and not covers(running, directory)):
+            raise NoRunError("no index run goes on there" if directory else "no index run goes on")
+        request_stop(self._app.loaded.config.storage.sqlite_path, running.id)
+        return running
 
     def _mode(self, wanted: SearchMode) -> tuple[SearchMode, tuple[str, ...]]:
         if wanted is SearchMode.KEYWORD:
