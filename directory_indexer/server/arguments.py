@@ -102,10 +102,10 @@ Mode = Annotated[
     "hybrid: by words and by meaning, the best choice; keyword: only exact words and identifiers; semantic: only "
     "by meaning.",
 ]
-WaitSeconds = Annotated[
-    Number,
-    "Wait so long for the run to end before answering with its state; it goes on after that.",
-    Field(ge=0, le=50),
+IndexPath = Annotated[
+    str,
+    "Directory to bring up to date, or to add where the operator of this server allows it. Empty: all of them.",
+    _Path,
 ]
 
 
@@ -174,16 +174,16 @@ class ConvertArguments(NamedTuple):
 class IndexArguments(NamedTuple):
     """The arguments of `index`."""
 
-    path: Annotated[
-        str,
-        "Directory to bring up to date, or to add where the operator of this server allows it. Empty: all of them.",
-        _Path,
-    ] = ""
+    path: IndexPath = ""
     action: Annotated[
         IndexAction,
         "start: start a run, or join the one that goes on; cancel: stop it, at the end of the batch in hand.",
     ] = IndexAction.START
-    wait_seconds: WaitSeconds = 20
+    wait_seconds: Annotated[
+        Number,
+        "Wait so long for the run to end before answering with its state; it goes on after that.",
+        Field(ge=0, le=50),
+    ] = 20
 
 
 class InfoArguments(NamedTuple):

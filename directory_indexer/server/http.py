@@ -20,7 +20,10 @@ from directory_indexer.lazy import lazily
 from directory_indexer.registry.keys import Keys, Right
 from directory_indexer.server.api.application import Application
 from directory_indexer.server.api.catalogue import OPERATIONS
+from directory_indexer.server.api.documents import DocumentIds
 from directory_indexer.server.api.operations import Method, Services
+from directory_indexer.server.api.pages import pages
+from directory_indexer.server.api.runs import IndexRuns
 from directory_indexer.server.api.surface import NOWHERE, Surface
 from directory_indexer.server.ending import end, stop_at_a_signal
 from directory_indexer.server.gate.access import Access, listening_socket
@@ -71,7 +74,16 @@ def make_http_app(server: Server[None], parts: HttpParts, access: Access, *, por
     """Build the application: MCP and the API side by side, behind one gate; and what lets it end."""
     surface, metrics = Surface(OPERATIONS), Metrics()
     metrics.add_gauges({"calls_waiting": ("Calls that wait for their turn.", lambda: parts.desk.n_waiting)})
-    services = Services(parts.app, parts.desk, parts.model, metrics, is_ending=lambda: drain.is_ending, pages={})
+    services = Services(
+        app=parts.app,
+        desk=parts.desk,
+        model=parts.model,
+        runs=IndexRuns(parts.app, parts.desk.tools),
+        document_ids=DocumentIds(),
+        metrics=metrics,
+        is_ending=lambda: drain.is_ending,
+        pages=pages(OPERATIONS),
+    )
     drain = Drain(_Crossing(_protocol_app(server, access), Application(surface, services)), passes=_passes)
     keys = Keys(parts.app.registry)
     rules = Rules(

@@ -13,8 +13,10 @@ from directory_indexer.server.arguments import (
     Created,
     Cursor,
     Globs,
+    IndexPath,
     InLanguage,
     Mode,
+    Number,
     Query,
     Recipient,
     Sender,
@@ -28,6 +30,10 @@ from directory_indexer.server.arguments import (
 
 DEFAULT_HITS = 10
 _Hits = Field(ge=1, le=50)
+_OperationId = Annotated[
+    str, "Id of the operation, as its start or the list gave it.", Field(pattern="^[a-z]+(-[0-9]+)+$", max_length=60)
+]
+_RANGE = Field(pattern=r"^([1-9][0-9]{0,8}(-([1-9][0-9]{0,8})?)?)?$")
 
 
 class NoArguments(NamedTuple):
@@ -57,3 +63,39 @@ class SearchCall(NamedTuple):
     full: Annotated[bool, "Give the whole passages, too, not excerpts alone."] = False
     explain: Annotated[bool, "Say why each hit stands where it does."] = False
     cursor: Cursor = ""
+
+
+class DocumentsCall(NamedTuple):
+    """A list of files."""
+
+    path: Below = ""
+    limit: Annotated[Number, "Most files to answer.", Field(ge=1, le=500)] = 100
+    cursor: Cursor = ""
+
+
+class DocumentCall(NamedTuple):
+    """The text of a file."""
+
+    doc_id: Annotated[str, "Id of the file, as hits and lists give it.", Field(pattern="^[a-z2-7]{24}$")]
+    lines: Annotated[str, 'Only these lines: "3", "3-7" or "3-".', _RANGE] = ""
+    pages: Annotated[str, "Only these pages, in a document that has pages.", _RANGE] = ""
+    chunks: Annotated[str, "Only these passages.", _RANGE] = ""
+
+
+class IndexCall(NamedTuple):
+    """An index run."""
+
+    path: IndexPath = ""
+
+
+class OperationCall(NamedTuple):
+    """An operation."""
+
+    operation_id: _OperationId
+    wait: Annotated[Number, "Wait so many seconds for it to end before answering.", Field(ge=0, le=50)] = 0
+
+
+class CancelCall(NamedTuple):
+    """An operation to be cancelled."""
+
+    operation_id: _OperationId

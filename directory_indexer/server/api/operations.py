@@ -8,12 +8,14 @@ from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias
 
 from directory_indexer.lazy import lazily
-from directory_indexer.registry.keys import Right
+from directory_indexer.registry.keys import Keys, Right
 from directory_indexer.server.gate.metrics import Metrics
 from directory_indexer.server.running import Desk
 
 with lazily:
     from directory_indexer.app import App
+    from directory_indexer.server.api.documents import DocumentIds
+    from directory_indexer.server.api.runs import IndexRuns
     from directory_indexer.server.model import BackgroundModel
 
 
@@ -36,10 +38,22 @@ class Services:
     app: App
     desk: Desk
     model: BackgroundModel
+    runs: IndexRuns
+    document_ids: DocumentIds
     metrics: Metrics
     is_ending: Callable[[], bool]
     pages: Mapping[str, Content]
     """What is the same for everybody, by the path that it is asked for."""
+
+    def open_stores(self) -> None:
+        """Look whether the databases can be read.
+
+        Raises:
+            StoreError: one cannot.
+        """
+        with self.app.docstore.snapshot() as snapshot:
+            snapshot.overview.summary()
+        Keys(self.app.registry).all()
 
 
 class Reply(NamedTuple):
@@ -113,7 +127,7 @@ def quickly(verb: Callable[[Services, Any], Answer]) -> OperationRun:
 
 
 def at_once(verb: Callable[[Services, Any], Answer]) -> OperationRun:
-    """Run what takes no time and asks no disk."""
+    """Run what takes no time and asks no disk; it waits for no turn, however much there is to do."""
 
     async def run(services: Services, call: Any) -> Answer:
         return verb(services, call)

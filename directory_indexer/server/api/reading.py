@@ -102,7 +102,7 @@ def _has_form(schema: JsonObject, text: str) -> bool:
     return (
         schema.get("minLength", 0) <= len(text) <= schema.get("maxLength", len(text))
         and ("enum" not in schema or text in schema["enum"])
-        and ("pattern" not in schema or bool(re.search(schema["pattern"], text)))
+        and ("pattern" not in schema or bool(re.fullmatch(schema["pattern"], text)))
     )
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 
 from directory_indexer.errors import UsageError
-from directory_indexer.ids import document_id
-from directory_indexer.paths import exact_text
 from directory_indexer.searching.answers import Hit
 from directory_indexer.server.api.arguments import DEFAULT_HITS, SearchCall
 from directory_indexer.server.api.operations import Services
@@ -25,7 +23,7 @@ def search(services: Services, call: SearchCall) -> SearchAnswer:
     if call.facets:
         return tools.facets(asked)
     result, page = tools.find(asked)
-    passages = tuple(_passage(hit, call) for hit in result.hits)
+    passages = tuple(_passage(services, hit, call) for hit in result.hits)
     cursor = page.position.cursor_after(result.hits, state=result.state) if result.is_truncated else None
     answer = search_answer(result, index=page.index, hits=passages, next_cursor=cursor)
     return answer._replace(results=tuple(map(_plain, passages)))
@@ -38,9 +36,9 @@ def _asked(call: SearchCall) -> SearchArguments:
     return SearchArguments(**{**shared, "limit": call.limit or call.top_k or DEFAULT_HITS})
 
 
-def _passage(hit: Hit, call: SearchCall) -> Passage:
+def _passage(services: Services, hit: Hit, call: SearchCall) -> Passage:
     passage = passage_of(hit, full=call.full, explain=call.explain)
-    return passage._replace(doc_id=document_id(hit.path), filename=os.path.basename(exact_text(hit.path)))
+    return passage._replace(doc_id=services.document_ids.of(hit.path), filename=os.path.basename(hit.path))
 
 
 def _plain(passage: Passage) -> PlainHit:
