@@ -25,6 +25,7 @@ _LONGEST_CURSOR = 2000
 _LONGEST_PATH = 4096
 _LAST_LINE = 2**31
 _MOST_SHOWN = 80
+_LONG = "maxLength"
 
 
 class ArgumentError(UsageError):
@@ -224,11 +225,9 @@ def expected(schema: JsonObject) -> str:
         case "array":
             return f"a list of at most {schema['maxItems']} texts"
         case "string":
-            return (
-                "a text"
-                if "maxLength" not in schema
-                else f"a text of {schema.get('minLength', 0)} to {schema['maxLength']} characters"
-            )
+            form = f" of the form {schema['pattern']}" if "pattern" in schema else ""
+            length = f" of {schema.get('minLength', 0)} to {schema['maxLength']} characters" if _LONG in schema else ""
+            return f"a text{length}{form}"
         case "integer":
             return f"an integer from {schema['minimum']} to {schema['maximum']}"
         case _:

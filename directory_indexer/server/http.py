@@ -17,7 +17,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import ClientDisconnect
 
 from directory_indexer.lazy import lazily
-from directory_indexer.registry.keys import Keys, Right
+from directory_indexer.registry.keys import DEFAULT_COLLECTION, Keys, Right
 from directory_indexer.server.api.application import Application
 from directory_indexer.server.api.catalogue import OPERATIONS
 from directory_indexer.server.api.documents import DocumentIds
@@ -51,7 +51,7 @@ _MOST_CONNECTIONS = 500
 _IDLE_SECONDS = 1800
 _POLL_SECONDS = 0.01
 _DRAIN_SECONDS = 5
-_MCP = Place("/mcp", Right.READ, LONGEST_REQUEST_BYTES)
+_MCP = Place("/mcp", Right.READ, LONGEST_REQUEST_BYTES, collection=DEFAULT_COLLECTION)
 _MCP_PATHS = (_MCP.template, f"{_MCP.template}/")
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias
 
 from directory_indexer.lazy import lazily
-from directory_indexer.registry.keys import Keys, Right
+from directory_indexer.registry.keys import DEFAULT_COLLECTION, Keys, Right
 from directory_indexer.server.gate.metrics import Metrics
 from directory_indexer.server.running import Desk
 
@@ -101,6 +101,11 @@ class Operation:
     media_type: str = "application/json"
     longest_body: int = LONGEST_BODY
     is_probe: bool = False
+
+    @property
+    def collection(self) -> str | None:
+        """Name the collection that a key must reach; None where it needs no key, or one for no collection."""
+        return DEFAULT_COLLECTION if self.needs in {Right.READ, Right.WRITE} else None
 
     @property
     def has_body(self) -> bool:

@@ -49,4 +49,10 @@ class Surface:
         operation = found.operations.get(method)
         if operation is None:
             return NOWHERE._replace(template=next(iter(found.operations.values())).path)
-        return Place(operation.path, operation.needs, operation.longest_body, is_probe=operation.is_probe)
+        return Place(
+            operation.path,
+            operation.needs,
+            operation.longest_body,
+            is_probe=operation.is_probe,
+            collection=operation.collection,
+        )

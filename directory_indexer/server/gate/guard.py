@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from directory_indexer.errors import StoreError
 from directory_indexer.lazy import lazily
-from directory_indexer.registry.keys import Right
+from directory_indexer.registry.keys import Key, Right
 from directory_indexer.server.gate import problems
 from directory_indexer.server.gate.callers import Callers
 from directory_indexer.server.gate.logs import log_request
@@ -53,7 +53,7 @@ class Rules:
 
 
 class Gate:
-    """Let through to `app` what may pass, and answer the rest; whatever happens, in one shape and with an id."""
+    """Let through to `app` what may pass, and answer the rest; whatever happens, in one form and with an id."""
 
     def __init__(self, app: ASGIApp, rules: Rules, *, clock: Callable[[], float]) -> None:
         self._app = app
@@ -122,13 +122,17 @@ class Gate:
         except StoreError:
             _log.exception("the keys cannot be read")
             return problems.KEYS_UNREADABLE
-        if visit.key is None:
-            return problems.NO_KEY
-        if not visit.key.may(visit.place.needs):
-            return problems.no_right(visit.key.name, visit.place.needs)
-        if seconds := self._rules.buckets.take(visit.key.digest):
+        return problems.NO_KEY if visit.key is None else self._excess(visit.key, visit.place)
+
+    def _excess(self, key: Key, place: Place) -> Problem | None:
+        """Tell what a key asks for that it may not have, or not now."""
+        if place.needs is not None and not key.may(place.needs):
+            return problems.no_right(key.name, place.needs)
+        if place.collection is not None and not key.reaches(place.collection):
+            return problems.no_collection(place.collection)
+        if seconds := self._rules.buckets.take(key.digest):
             return problems.TOO_OFTEN._replace(retry_seconds=seconds)
-        is_full = self._rules.metrics.n_in_hand > MOST_IN_HAND and visit.place.needs is not Right.METRICS
+        is_full = self._rules.metrics.n_in_hand > MOST_IN_HAND and place.needs is not Right.METRICS
         return problems.BUSY if is_full else None
 
 

@@ -67,6 +67,11 @@ def no_such_method(methods: Sequence[str]) -> Problem:
     return Problem(405, "method_not_allowed", f"this path is asked by {allowed}", allowed=allowed)
 
 
+def no_collection(name: str) -> Problem:
+    """Say that a collection is not there: to a key that it is not for, it seems as if it was not."""
+    return Problem(404, "not_found", f"there is no collection '{name}'")
+
+
 def no_right(name: str, needed: str) -> Problem:
     """Refuse what a key does not allow."""
     return Problem(403, "forbidden", f"the key '{name}' does not have the right '{needed}'")

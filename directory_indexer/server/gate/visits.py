@@ -22,13 +22,15 @@ class Place(NamedTuple):
     """What a path and a method stand for.
 
     `template` is the path with names for what varies, `needs` the right to ask for it; None where no key is needed.
-    A probe is not even asked by which name it calls this machine, for probes do not know it.
+    `collection` is the one that all of it is about, where the path alone tells. A probe is not even asked by which name
+    it calls this machine, for probes do not know it.
     """
 
     template: str
     needs: Right | None
     longest_body: int
     is_probe: bool = False
+    collection: str | None = None
 
 
 @dataclass(slots=True)
@@ -43,6 +45,10 @@ class Visit:
     status: int = 0
     refusal: str = ""
     """The name of what the gate refused it for."""
+
+    def may_write(self) -> bool:
+        """Tell whether it came by a key that allows to change something."""
+        return self.key is not None and self.key.may(Right.WRITE)
 
     def enter(self, scope: MutableMapping[str, Any]) -> None:
         """Be known to all that answers the request."""
