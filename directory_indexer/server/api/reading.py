@@ -17,7 +17,7 @@ from directory_indexer.wire.objects import JsonObject
 NO_JSON = Problem(400, "invalid_json", "the body is no JSON object")
 NOT_JSON = Problem(415, "unsupported_media_type", "the body must be application/json")
 
-_INTEGER = re.compile(r"-?\d{1,18}")
+_INTEGER = re.compile("-?[0-9]{1,18}")
 
 
 class RefusedError(Exception):

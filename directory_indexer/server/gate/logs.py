@@ -32,10 +32,15 @@ class LogFormat(StrEnum):
 def start_logging(log_format: LogFormat, *, verbose: bool) -> None:
     """Write the log to standard error; requests are in it as JSON, or as text if more is to be shown."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json() if log_format is LogFormat.JSON else _Text())
+    handler.setFormatter(formatter(log_format))
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
     if log_format is LogFormat.JSON:
         REQUESTS.setLevel(logging.INFO)
+
+
+def formatter(log_format: LogFormat) -> logging.Formatter:
+    """Give what writes a record of the log."""
+    return _Json() if log_format is LogFormat.JSON else _Text()
 
 
 def log_request(visit: Visit, *, method: str, seconds: float) -> None:
