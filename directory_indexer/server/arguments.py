@@ -57,7 +57,6 @@ def _texts(given: object) -> object:
 
 Number = Annotated[int, BeforeValidator(_number)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_texts)]
-_Words = Field(max_length=200)
 _Path = Field(max_length=_LONGEST_PATH)
 _FilePath = Field(min_length=1, max_length=_LONGEST_PATH)
 _Range = Field(max_length=30)
@@ -89,15 +88,15 @@ Globs = Annotated[
     'Only files whose path matches one of these patterns, as in .gitignore: "*.md", "src/**".',
     Field(max_length=20),
 ]
-Author = Annotated[str, "Only documents by this author.", _Words]
-InLanguage = Annotated[str, 'Only prose in this language: "en".', _Words]
-Tag = Annotated[str, "Only documents with this tag.", _Words]
-Sender = Annotated[str, "Only mail from this person, and what was attached to it.", _Words]
-Recipient = Annotated[str, "Only mail to this person, and what was attached to it.", _Words]
-Subject = Annotated[str, "Only with this in the subject.", _Words]
-Created = Annotated[str, 'Only documents created in: "2026", "2026-01".', _Words]
-Since = Annotated[str, 'Only files dated since: "7d", "2026-01-31".', _Words]
-Until = Annotated[str, "Only files dated until then.", _Words]
+Author = Annotated[str, "Only documents by this author."]
+InLanguage = Annotated[str, 'Only prose in this language: "en".']
+Tag = Annotated[str, "Only documents with this tag."]
+Sender = Annotated[str, "Only mail from this person, and what was attached to it."]
+Recipient = Annotated[str, "Only mail to this person, and what was attached to it."]
+Subject = Annotated[str, "Only with this in the subject."]
+Created = Annotated[str, 'Only documents created in: "2026", "2026-01".']
+Since = Annotated[str, 'Only files dated since: "7d", "2026-01-31".']
+Until = Annotated[str, "Only files dated until then."]
 WithFacets = Annotated[bool, "Count types, years, authors … of the files, in place of hits."]
 Mode = Annotated[
     SearchMode,

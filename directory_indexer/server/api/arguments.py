@@ -29,6 +29,7 @@ from directory_indexer.server.arguments import (
 )
 
 DEFAULT_HITS = 10
+_Words = Field(max_length=200)
 _Hits = Field(ge=1, le=50)
 _OperationId = Annotated[
     str, "Id of the operation, as its start or the list gave it.", Field(pattern="^[a-z]+(-[0-9]+)+$", max_length=60)
@@ -47,15 +48,15 @@ class SearchCall(NamedTuple):
     path: Below = ""
     types: Types = ()
     globs: Globs = ()
-    author: Author = ""
-    language: InLanguage = ""
-    tag: Tag = ""
-    sender: Sender = ""
-    recipient: Recipient = ""
-    subject: Subject = ""
-    created: Created = ""
-    since: Since = ""
-    until: Until = ""
+    author: Annotated[Author, _Words] = ""
+    language: Annotated[InLanguage, _Words] = ""
+    tag: Annotated[Tag, _Words] = ""
+    sender: Annotated[Sender, _Words] = ""
+    recipient: Annotated[Recipient, _Words] = ""
+    subject: Annotated[Subject, _Words] = ""
+    created: Annotated[Created, _Words] = ""
+    since: Annotated[Since, _Words] = ""
+    until: Annotated[Until, _Words] = ""
     facets: WithFacets = False
     mode: Mode = SearchMode.HYBRID
     limit: Annotated[int | None, "Most hits to answer; 10 if nothing is said.", _Hits] = None

@@ -11,6 +11,8 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from starlette.requests import ClientDisconnect
+
 from directory_indexer.errors import StoreError
 from directory_indexer.lazy import lazily
 from directory_indexer.registry.keys import Key, Right
@@ -30,6 +32,9 @@ MOST_IN_HAND = 300
 """Below the number of connections, so that it is the gate that says it."""
 
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"))
+
+_GONE = 499
+"""What servers note of clients that went away in the middle of their request."""
 
 _log = logging.getLogger("dirindex.serve")
 
@@ -88,6 +93,8 @@ class Gate:
             if exchange.refusal is None:
                 visit.enter(scope)
                 await self._app(scope, exchange.receive, exchange.send)
+        except ClientDisconnect:  # there is nobody to answer, unless it was the gate that went away
+            visit.status = visit.status or _GONE
         except Exception:
             if exchange.refusal is None:
                 _log.exception("a request failed because of a bug")

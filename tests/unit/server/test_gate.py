@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 import pytest
+from starlette.requests import ClientDisconnect
 
 from directory_indexer.registry.keys import Key, Right, digest_of
 from directory_indexer.server.gate.access import Access, HttpAddress
@@ -272,6 +273,16 @@ def test_a_bug_is_told_as_one_without_its_words(log: Callable[[], list[dict[str,
     assert any(place.startswith("test_gate:") or ".test_gate:" in place for place in bug["raised_at"])
     assert (request["status"], request["request_id"]) == (500, bug["request_id"])
     assert SECRET_WORDS not in json.dumps([bug, request])
+
+
+def test_a_client_that_goes_away_is_no_bug(log: Callable[[], list[dict[str, Any]]]) -> None:
+    def leave() -> None:
+        raise ClientDisconnect
+
+    world = World(Application(leave))
+    with pytest.raises(IndexError):  # nothing was sent
+        world.ask()
+    assert [(line["event"], line["status"]) for line in log()] == [("request", 499)]
 
 
 def test_every_refusal_has_the_same_form() -> None:
