@@ -85,11 +85,11 @@ def make_http_app(server: Server[None], parts: HttpParts, access: Access, *, por
         pages=pages(OPERATIONS),
     )
     drain = Drain(_Crossing(_protocol_app(server, access), Application(surface, services)), passes=_passes)
-    keys = Keys(parts.app.registry)
+    keys, often = Keys(parts.app.registry), parts.app.loaded.config.serving.requests_per_second
     rules = Rules(
         place_of=lambda path, method: _MCP if path in _MCP_PATHS else surface.place_of(path, method) or NOWHERE,
         callers=Callers(keys.all, token=access.token, needs_key=access.needs_token),
-        buckets=Buckets(Rate(), clock=time.monotonic),
+        buckets=Buckets(Rate(often, 2 * often), clock=time.monotonic),
         answers_to=lambda host: access.answers_to(host, port),
         trusts=lambda origin: access.trusts(origin, port),
         metrics=metrics,

@@ -19,7 +19,7 @@ from directory_indexer.server.gate.problems import BUG, BUSY, Problem
 _RETRY_SECONDS = 2
 _SAYS_IT = ""
 
-_PROBLEMS: tuple[tuple[type[DirIndexError], Problem], ...] = (
+PROBLEMS: tuple[tuple[type[DirIndexError], Problem], ...] = (
     (BusyError, BUSY),
     (NotIndexedError, Problem(404, "not_found", _SAYS_IT)),
     (OverlapError, Problem(409, "conflict", _SAYS_IT)),
@@ -41,7 +41,7 @@ _PROBLEMS: tuple[tuple[type[DirIndexError], Problem], ...] = (
 
 def problem_of(error: DirIndexError) -> Problem:
     """Turn an error into what a client is told of it."""
-    problem = next((problem for kind, problem in _PROBLEMS if isinstance(error, kind)), BUG)
+    problem = next((problem for kind, problem in PROBLEMS if isinstance(error, kind)), BUG)
     if problem.detail != _SAYS_IT:
         return problem
     hint = f" ({error.hint})" if error.hint and not error.hint.startswith("dirindex ") else ""

@@ -10,8 +10,8 @@ from typing import NamedTuple
 class Rate(NamedTuple):
     """So many requests a second in the long run, and so many at once."""
 
-    a_second: float = 50.0
-    at_once: int = 100
+    a_second: float
+    at_once: int
 
 
 class Buckets:

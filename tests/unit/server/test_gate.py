@@ -95,7 +95,7 @@ class World:
         rules = Rules(
             place_of=lambda path, _: _PLACES.get(path, _NOWHERE),
             callers=Callers(lambda: _KEYS, token=TOKEN, needs_key=needs_key),
-            buckets=Buckets(rate or Rate(), clock=lambda: self.now),
+            buckets=Buckets(rate or Rate(100, 200), clock=lambda: self.now),
             answers_to=lambda host: access.answers_to(host, PORT),
             trusts=lambda origin: access.trusts(origin, PORT),
             metrics=self.metrics,
