@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from directory_indexer.config import LoadedConfig
+from directory_indexer.config.settings import EmbeddingMode
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import VectorStoreError
 from directory_indexer.lazy import lazily
@@ -85,6 +86,7 @@ class App:
             nearest=lambda: self.nearest,
             embedder=lambda space: self.embedders.of(space),  # noqa: PLW0108 - a search by words needs no embedders
             recognised=self.policies.page_cache,
+            has_vectors=self._config.indexing.embedding != EmbeddingMode.OFF,
         )
 
     @cached_property
@@ -132,6 +134,7 @@ class App:
             lambda: self.policies.parse,
             self.policies.fingerprint,
             batch_files=self._config.monitoring.batch_size,
+            embedding=EmbeddingMode(self._config.indexing.embedding),
         )
         return Indexer(
             docstore=self.docstore,

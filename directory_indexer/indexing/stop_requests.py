@@ -29,6 +29,7 @@ class StopRequests:
         self._run_id = run_id
         self._looked_at: float | None = None
         self._is_asked = False
+        self.end()  # nobody can have asked yet: what names this run was meant for one of an index that is gone
 
     def is_asked(self) -> bool:
         """Tell whether the run is to stop."""
@@ -39,8 +40,9 @@ class StopRequests:
         return self._is_asked
 
     def end(self) -> None:
-        """Remove what is left of requests, for the run is over."""
-        self._file.unlink(missing_ok=True)
+        """Remove what is left of a request, for the run is over."""
+        if self._names_this_run():
+            self._file.unlink(missing_ok=True)
 
     def _names_this_run(self) -> bool:
         try:

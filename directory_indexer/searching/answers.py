@@ -5,10 +5,18 @@ from typing import NamedTuple
 
 from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.extractors.document import FileFacts, Metadata
+from directory_indexer.files import SourceFile
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.evidence import Excerpt, Explanation
 from directory_indexer.scans import ScannedPassage
+
+
+class OnDisk(StrEnum):
+    """What became of a file since it was indexed."""
+
+    CHANGED = "changed"
+    GONE = "gone"
 
 
 class SearchMode(StrEnum):
@@ -23,7 +31,8 @@ class SearchRequest(NamedTuple):
     """What is looked for, and where.
 
     `scope` holds directories or files, of which a hit must lie in one; `globs` and `kinds` likewise, where given.
-    `since` and `until` are in seconds since the epoch, `metadata` names with what their values must hold.
+    `since` and `until` are in seconds since the epoch, `metadata` names with what their values must hold. So many
+    `embedding_seconds` may be spent on passages that wait for their vectors.
     """
 
     query: str
@@ -35,6 +44,7 @@ class SearchRequest(NamedTuple):
     since: float | None = None
     until: float | None = None
     metadata: tuple[tuple[str, str], ...] = ()
+    embedding_seconds: float = 0.0
 
     @property
     def has_filters(self) -> bool:
@@ -61,6 +71,9 @@ class Hit(NamedTuple):
     metadata: Metadata = Metadata()
     start_char: int = 0
     scan: ScannedPassage | None = None
+    on_disk: OnDisk | None = None
+    source: SourceFile | None = None
+    """The file as it was indexed."""
 
 
 class SearchResult(NamedTuple):

@@ -6,16 +6,17 @@ as many. What the vector store returns counts only if SQLite knows it: a hit is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import contextlib
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from directory_indexer.docstore.chunks import IndexedChunk
 from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.embedders import Embedder
 from directory_indexer.embedders.space import EmbeddingSpace
-from directory_indexer.errors import IndexMismatchError, ProviderError, VectorStoreError
+from directory_indexer.errors import IndexMismatchError, ProviderError, StoreError, UsageError, VectorStoreError
 from directory_indexer.extractors.kinds import GROUPS
-from directory_indexer.ids import ChunkId
+from directory_indexer.ids import ChunkId, ContentHash
 from directory_indexer.lazy import lazily
 from directory_indexer.relevance.candidates import DEPTH, EMBEDDED_MODEL, OTHER_MODEL, Candidate
 from directory_indexer.relevance.evidence import Explanation
@@ -28,8 +29,9 @@ from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, 
 from directory_indexer.searching.background import BackgroundTask
 from directory_indexer.searching.hits import with_documents
 from directory_indexer.searching.inquiry import Inquiry, Lists, Meaning, bands_of
-from directory_indexer.searching.readiness import require_indexed
-from directory_indexer.searching.scope import require_types, resolve_scope
+from directory_indexer.searching.notes import notes_on, require_types
+from directory_indexer.searching.readiness import require_indexed, unread_scans
+from directory_indexer.searching.scope import resolve_scope
 
 with lazily:
     from directory_indexer.docstore.facets import Facets
@@ -56,11 +58,13 @@ class Searcher:
         nearest: Callable[[], Nearest],
         embedder: Callable[[EmbeddingSpace | None], Embedder],
         recognised: RecognisedPages | None = None,
+        has_vectors: bool = True,
     ) -> None:
         self._docstore = docstore
         self._recognised = recognised or NoPages()
         self._nearest = nearest
         self._embedder = embedder
+        self._has_vectors = has_vectors
 
     def search(self, request: SearchRequest) -> SearchResult:
         """Answer a request.
@@ -70,17 +74,25 @@ class Searcher:
             ProviderError: the mode is semantic and the embedder cannot answer.
             VectorStoreError: the mode is semantic and the vectors cannot be reached or are lost.
             IndexMismatchError: the mode is semantic and the vectors stem from another model, or are in another store.
+            UsageError: the mode is semantic and the configuration wants no vectors.
         """
         query = parse_query(request.query)
+        mode = request.mode
+        if not self._has_vectors:
+            if mode is SearchMode.SEMANTIC:
+                raise UsageError(
+                    "nothing is embedded: indexing.embedding is off", hint="set it to complete or on-demand"
+                )
+            mode = SearchMode.KEYWORD
         try:
-            return self._docstore.read(lambda snapshot: self._search(snapshot, request, query, request.mode))
+            return self._docstore.read(lambda snapshot: self._search(snapshot, request, query, mode))
         except (ProviderError, IndexMismatchError, VectorStoreError) as error:
             if request.mode is SearchMode.SEMANTIC:
                 raise
             degraded = (f"answered by keywords alone: {error.message}",)
         with self._docstore.snapshot() as snapshot:
             result = self._search(snapshot, request, query, SearchMode.KEYWORD)
-        return result._replace(degraded=degraded)
+        return result._replace(degraded=(*degraded, *result.degraded))
 
     def facets(self, request: SearchRequest) -> Facets:
         """Count the types, places, years, languages, authors and tags of the files that a request looks into.
@@ -108,7 +120,7 @@ class Searcher:
         return SearchResult(
             request=request,
             hits=with_documents(snapshot, hits, self._recognised),
-            degraded=(),
+            degraded=notes_on(snapshot, query, scope),
             summary=snapshot.overview.summary(),
             state=snapshot.overview.state_name(),
             is_truncated=len(chunks) >= request.limit,
@@ -122,13 +134,13 @@ class Searcher:
             return self._newest(snapshot, request, query)
         by_meaning = mode is not SearchMode.KEYWORD and query.meaning
         embedding = (
-            BackgroundTask(partial(self._embed, snapshot.collections.answering().space, query.meaning))
+            BackgroundTask(partial(self._embed, snapshot.vector_sets.answering().space, query.meaning))
             if by_meaning
             else None
         )
         plan = plan_match(query, snapshot.words)
         scope = resolve_scope(snapshot, request, query)
-        inquiry = Inquiry(snapshot, mode, plan, scope, embedding, self._nearest)
+        inquiry = Inquiry(snapshot, request._replace(mode=mode), plan, scope, embedding, self._nearest)
         depth = _depth(request.limit)
         while True:
             lists = inquiry.lists(depth)
@@ -140,12 +152,14 @@ class Searcher:
             if len(ranking.hits) >= request.limit or len(bands) < depth or depth >= _DEEPEST:
                 break
             depth *= 2
+        self._keep(*inquiry.made())
         shown = worth_showing(ranking)
         hits = (_hit(chunks[ranked.chunk_id], ranked, plan) for ranked in shown)
+        unread = () if shown and not ranking.is_weak else unread_scans(snapshot)
         return SearchResult(
             request=request,
             hits=with_documents(snapshot, hits, self._recognised),
-            degraded=lists.degraded,
+            degraded=(*lists.degraded, *notes_on(snapshot, query, scope), *unread),
             summary=snapshot.overview.summary(),
             state=snapshot.overview.state_name(),
             is_truncated=len(shown) >= request.limit,
@@ -155,7 +169,13 @@ class Searcher:
     def _embed(self, space: EmbeddingSpace | None, text: str) -> Meaning:
         embedder = self._embedder(space)
         model = EMBEDDED_MODEL if embedder.space.provider == "embedded" else OTHER_MODEL
-        return Meaning(embedder.embed_query(text), model)
+        return Meaning(text, embedder.embed_query(text), model, embedder)
+
+    def _keep(self, space: str, made: Mapping[ContentHash, bytes]) -> None:
+        """Keep vectors for later searches, unless somebody writes at this moment or nobody may."""
+        if made:
+            with contextlib.suppress(StoreError), self._docstore.transaction(waits=False) as transaction:
+                transaction.search_vectors.put(space, made)
 
 
 def _depth(limit: int) -> int:

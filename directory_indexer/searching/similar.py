@@ -101,7 +101,7 @@ class SimilarFiles:
                 raise UsageError(f"{display(path)} holds no text to compare", hint=_NAME_A_MEMBER)
             case ParsedFile():
                 texts = [embedding_text(chunk, path) for chunk in _spread(outcome.chunks)]
-                vectors = self._embedder(snapshot.collections.answering().space).embed_documents(texts)
+                vectors = self._embedder(snapshot.vector_sets.answering().space).embed_documents(texts)
                 require_comparable(snapshot, vectors.shape[1])
                 return list(vectors)
             case SkippedFile():
@@ -113,7 +113,7 @@ class SimilarFiles:
 
 def _is_weak(snapshot: Snapshot, hits: Sequence[Hit]) -> bool:
     """Tell whether the nearest file is as far as one about something else; other models' cosines do not say that."""
-    space = snapshot.collections.answering().space
+    space = snapshot.vector_sets.answering().space
     is_measured = space is not None and space.provider == "embedded"
     return not hits or (is_measured and hits[0].score < _WEAK)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
@@ -14,13 +16,18 @@ from directory_indexer.ids import hash_of
 from directory_indexer.lazy import lazily
 from directory_indexer.nofollow import open_file
 from directory_indexer.paths import FilePath, display, exact_text
+from directory_indexer.searching.answers import OnDisk
+from directory_indexer.searching.freshness import since_indexed
 
 with lazily:
     from directory_indexer.docstore.store import Snapshot
 
 
 class FileText(NamedTuple):
-    """The indexed text of a file, or a part of it, as `get` gives it."""
+    """The indexed text of a file, or a part of it, as `get` gives it.
+
+    `unread_pages` are those of it, counted from 1, whose text is missing, since OCR has not read them.
+    """
 
     path: FilePath
     facts: FileFacts
@@ -30,8 +37,9 @@ class FileText(NamedTuple):
     n_lines: int
     n_chunks: int
     chunks: tuple[Chunk, ...]
-    has_changed: bool
+    on_disk: OnDisk | None
     metadata: Metadata = Metadata()
+    unread_pages: tuple[int, ...] = ()
 
 
 class Unit(StrEnum):
@@ -62,7 +70,10 @@ def read_text(snapshot: Snapshot, path: FilePath, selection: Selection | None) -
         raise NotIndexedError(f"the index holds no text of {display(path)}", hint=_reason(snapshot, path))
     chunks = [one.chunk for one in stored]
     whole = joined(chunks)
-    start, end = _characters(whole, chunks, snapshot.files.page_starts(path), selection, path)
+    unread = snapshot.scans.unread(path)
+    page_starts = _with_last_pages(snapshot.files.page_starts(path), max(unread, default=0), len(whole))
+    start, end = _characters(whole, chunks, page_starts, selection, path)
+    first_page, last_page = _pages(page_starts, selection, start, end)
     selected = [chunk for chunk in chunks if chunk.start_char < end and chunk.end_char > start]
     text = whole[start:end]
     start_line = whole.count("\n", 0, start) + 1
@@ -75,8 +86,9 @@ def read_text(snapshot: Snapshot, path: FilePath, selection: Selection | None) -
         n_lines=whole.removesuffix("\n").count("\n") + 1,
         n_chunks=len(chunks),
         chunks=tuple(selected),
-        has_changed=_has_changed(snapshot, path),
+        on_disk=_on_disk(snapshot, path),
         metadata=snapshot.metadata.of([path]).get(path, Metadata()),
+        unread_pages=tuple(page for page in unread if first_page <= page <= last_page),
     )
 
 
@@ -111,29 +123,40 @@ def _characters(
     return starts[selection.first - 1], [*starts, len(whole)][min(selection.last, len(starts))]
 
 
+def _with_last_pages(page_starts: Sequence[int], n_pages: int, end: int) -> tuple[int, ...]:
+    """Count pages behind the last one with text."""
+    return *page_starts, *[end] * (n_pages - len(page_starts))
+
+
+def _pages(page_starts: Sequence[int], selection: Selection | None, start: int, end: int) -> tuple[int, int]:
+    """Give the first and the last page of a part; pages without text may stand before it, in it and behind it."""
+    if selection is None:
+        return 1, sys.maxsize
+    if selection.unit is Unit.PAGES:
+        return selection.first, selection.last
+    return bisect_left(page_starts, start) or 1, bisect_right(page_starts, end)
+
+
 def _asked(selection: Selection) -> str:
     if selection.last < selection.first:
         return f"{selection.unit} {selection.first} to {selection.last}"
     return f"{selection.unit} from {selection.first} on"
 
 
-def _has_changed(snapshot: Snapshot, path: FilePath) -> bool:
-    """Tell whether a file is not what the index holds; where its stamp does not tell, its content does.
-
-    A member is what it was while its container is.
-    """
+def _on_disk(snapshot: Snapshot, path: FilePath) -> OnDisk | None:
+    """Tell whether a file is not what the index holds; where its stamp does not tell, its content does."""
     path = snapshot.files.container_of(path) or path
     known = snapshot.files.get(path)
+    became = since_indexed(snapshot, path)
+    if became or known is None or known.hash is None:
+        return became
     try:
-        now = source_file(path)
-        if known is None or (now.size, now.mtime_ns) != (known.source.size, known.source.mtime_ns):
-            return True
-        if now == known.source or known.hash is None:
-            return False
+        if source_file(path) == known.source:
+            return None
         with open(open_file(exact_text(path)), "rb") as file:
-            return hash_of(file) != known.hash
+            return OnDisk.CHANGED if hash_of(file) != known.hash else None
     except OSError:
-        return True
+        return OnDisk.CHANGED
 
 
 def _reason(snapshot: Snapshot, path: FilePath) -> str:
@@ -144,4 +167,4 @@ def _reason(snapshot: Snapshot, path: FilePath) -> str:
         return "dirindex status lists the indexed directories"
     if members := snapshot.files.members(path):
         return f"it is a container of {len(members)} files: name one of them, such as {display(members[0])}"
-    return f"it was {known.state}: {known.reason}"
+    return f"it was {known.state}: {known.reason}{f', {known.detail}' if known.detail else ''}"

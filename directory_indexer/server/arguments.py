@@ -69,7 +69,7 @@ Cursor = Annotated[
 ]
 MaxTokens = Annotated[
     Number,
-    "Longest answer, in tokens; what does not fit can be asked for afterwards.",
+    "Longest answer, in tokens.",
     Field(ge=Budgets.LEAST, le=Budgets.MOST),
 ]
 IndexedFile = Annotated[str, "An indexed file, as search gives its path.", _FilePath]
@@ -92,7 +92,7 @@ Author = Annotated[str, "Only documents by this author."]
 InLanguage = Annotated[str, 'Only prose in this language: "en".']
 Tag = Annotated[str, "Only documents with this tag."]
 Sender = Annotated[str, "Only mail from this person, and what was attached to it."]
-Recipient = Annotated[str, "Only mail to this person, and what was attached to it."]
+Recipient = Annotated[str, "Likewise, to this person."]
 Subject = Annotated[str, "Only with this in the subject."]
 Created = Annotated[str, 'Only documents created in: "2026", "2026-01".']
 Since = Annotated[str, 'Only files dated since: "7d", "2026-01-31".']

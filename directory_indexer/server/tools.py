@@ -17,7 +17,6 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.searching.answers import SearchMode, SearchRequest, SearchResult
 from directory_indexer.searching.conditions import metadata_conditions, since_moment, until_moment
-from directory_indexer.searching.texts import read_text
 from directory_indexer.server.arguments import (
     ContentArguments,
     ConvertArguments,
@@ -27,21 +26,16 @@ from directory_indexer.server.arguments import (
     SimilarArguments,
 )
 from directory_indexer.server.budget import Budgets, cost
-from directory_indexer.server.contents import content_answer, content_text, selection_of
+from directory_indexer.server.contents import content_answer, content_text
 from directory_indexer.server.conversions import converted_text, part_of_converted
 from directory_indexer.server.directories import to_index
 from directory_indexer.server.failures import NoRunError
 from directory_indexer.server.jobs import ENDED, IndexJobs, Job, covers
+from directory_indexer.server.links import Link, links
+from directory_indexer.server.listings import text_named
 from directory_indexer.server.model import BackgroundModel
-from directory_indexer.server.passages import (
-    Link,
-    Page,
-    counting_answer,
-    fitting_answer,
-    links,
-    search_text,
-)
-from directory_indexer.server.places import indexed_file, scope_of
+from directory_indexer.server.passages import Page, counting_answer, fitting_answer, search_text
+from directory_indexer.server.places import indexed_lines, scope_of
 from directory_indexer.server.schemas import object_for_models
 from directory_indexer.server.wording import info_text, run_text
 from directory_indexer.wire.cursors import Position, position_of
@@ -125,13 +119,14 @@ class Tools:
             since=since_moment(call.since, name="since"),
             until=until_moment(call.until, name="until"),
             metadata=_conditions(call),
+            embedding_seconds=self._app.loaded.config.serving.embedding_ms / 1000,
         )
         return request, position
 
     def similar_files(self, call: SimilarArguments) -> Answer:
         """Find files like an indexed one."""
         with self._app.docstore.snapshot() as snapshot:
-            path = indexed_file(snapshot, call.path)
+            path, _ = indexed_lines(snapshot, call.path)
             within = scope_of(snapshot, call.within)
         position = position_of(call.cursor, question=("similar", call.path, call.within))
         self._model.is_usable(within_seconds=LONG_PATIENCE_SECONDS)
@@ -141,11 +136,9 @@ class Tools:
         return _found(position.rest(result, limit=call.limit), page)
 
     def get_content(self, call: ContentArguments) -> Answer:
-        """Read the indexed text of a file."""
-        selection = selection_of(call)
+        """Read the indexed text of a file, or list a directory."""
         with self._app.docstore.snapshot() as snapshot:
-            path = indexed_file(snapshot, call.path)
-            text = read_text(snapshot, path, selection)
+            text = text_named(snapshot, call)
         answer = content_answer(text, max_tokens=call.max_tokens)
         return Answer(content_text(answer), answer)
 
@@ -157,7 +150,7 @@ class Tools:
             text = self._app.converter.convert_url(call.source)
         else:
             with self._app.docstore.snapshot() as snapshot:
-                path = indexed_file(snapshot, call.source)
+                path, _ = indexed_lines(snapshot, call.source)
             text = self._app.converter.convert_file(path, follow_links=self._app.policies.parse.follow_symlinks)
         answer = part_of_converted(call.source, text, call)
         return Answer(converted_text(answer), answer)
@@ -253,7 +246,7 @@ def is_ended(result: Run) -> bool:
 
 def _found(result: SearchResult, page: Page) -> Answer:
     answer = fitting_answer(result, page)
-    return Answer(search_text(answer), answer, links(answer))
+    return Answer(search_text(answer), answer, links(answer, result))
 
 
 def _conditions(call: SearchArguments) -> tuple[tuple[str, str], ...]:

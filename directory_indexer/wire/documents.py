@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 from directory_indexer.docstore.metadata import NAMES
 from directory_indexer.lazy import lazily
-from directory_indexer.wire.fields import Only, Truncated
+from directory_indexer.wire.fields import OnDisk, Only, Truncated
 
 with lazily:
     from directory_indexer.extractors.document import Metadata as DocumentMetadata
@@ -16,6 +16,7 @@ with lazily:
 
 _MOST_VALUES = 8
 _MOST_CHARACTERS = 120
+_MOST_PAGES = 50
 """The metadata of a hostile document must not take the place of what was found."""
 
 Title = Annotated[str | None, "Title of the document."]
@@ -40,11 +41,16 @@ class TextAnswer(NamedTuple):
     total_lines: Annotated[int, "Lines of the whole file."]
     total_chunks: Annotated[int, "Passages of the whole file."]
     changed: Annotated[bool, "Whether the file has changed on disk since it was indexed."]
+    unread_pages: Annotated[
+        tuple[int, ...], "Scanned pages whose text is missing, since OCR has not read them.", Only.PROGRAMS
+    ]
     truncated: Truncated
     next_start_line: Annotated[int | None, "Read on from this line."]
     next_chunks: Annotated[str | None, "Read on with these passages of a very long line."]
     doc_id: Annotated[str | None, "Its id in the API; there alone.", Only.PROGRAMS] = None
     filename: Annotated[str | None, "Name of the file; in the API alone.", Only.PROGRAMS] = None
+    on_disk: OnDisk = None
+    shortened: Annotated[bool | None, "True when a passage was cut to fit max_tokens.", Only.MODELS] = None
 
 
 class ConvertedText(NamedTuple):
@@ -78,10 +84,12 @@ def text_answer(file_text: FileText) -> TextAnswer:
         end_line=file_text.end_line,
         total_lines=file_text.n_lines,
         total_chunks=file_text.n_chunks,
-        changed=file_text.has_changed,
+        changed=file_text.on_disk is not None,
+        unread_pages=file_text.unread_pages[:_MOST_PAGES],
         truncated=False,
         next_start_line=None,
         next_chunks=None,
+        on_disk=file_text.on_disk,
     )
 
 

@@ -9,7 +9,7 @@ from directory_indexer.ids import uuid_text
 from directory_indexer.lazy import lazily
 from directory_indexer.scans import WHOLE, Box, ScannedPassage
 from directory_indexer.wire.documents import Language, Metadata, Title, metadata_of
-from directory_indexer.wire.fields import Chunks, Embedded, Files, IndexedAt, Only
+from directory_indexer.wire.fields import Chunks, Embedded, Files, IndexedAt, OnDisk, Only
 from directory_indexer.wire.objects import timestamp
 
 with lazily:
@@ -28,7 +28,7 @@ class IndexState(NamedTuple):
     files: Files
     chunks: Chunks
     embedded: Embedded
-    running: Annotated[bool, "Whether an index run is changing the index now."]
+    running: Annotated[bool, "Whether an index run goes on."]
     indexed_at: Annotated[IndexedAt, Only.PROGRAMS]
 
 
@@ -86,6 +86,7 @@ class Passage(NamedTuple):
     explanation: Annotated[Explanation | None, "Why it stands where it does; with `--explain`.", Only.PROGRAMS] = None
     doc_id: Annotated[str | None, "Its id in the API; there alone.", Only.PROGRAMS] = None
     filename: Annotated[str | None, "Name of the file; in the API alone.", Only.PROGRAMS] = None
+    on_disk: OnDisk = None
     shortened: Annotated[bool | None, "True when the excerpt was cut to fit max_tokens.", Only.MODELS] = None
 
 
@@ -111,7 +112,7 @@ class SearchAnswer(NamedTuple):
     files: Annotated[int | None, "With facets: files that the filters leave."] = None
     facets: Annotated[
         Mapping[str, Mapping[str, int]] | None,
-        "In place of hits, if asked for: how many files have which type, directory, year …",
+        "With facets, in place of hits: files by type, directory, year …",
     ] = None
     results: Annotated[
         tuple[PlainHit, ...] | None, "The hits once more, by plain names; in the API alone.", Only.PROGRAMS
@@ -142,6 +143,7 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         more_in_file=hit.n_more_in_file,
         scan=_place(hit.scan) if hit.scan else None,
         text=hit.text if full else None,
+        on_disk=hit.on_disk,
         explanation=Explanation(*explanation[:-1], signals=dict(explanation.signals)) if explain else None,
     )
 

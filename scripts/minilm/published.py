@@ -17,6 +17,8 @@ import onnxruntime
 from minilm import graph
 from tokenizers import Tokenizer
 
+from directory_indexer.embedders.wordpiece import END_TOKEN, START_TOKEN
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -78,6 +80,12 @@ class PublishedModel:
     def embed(self, text: str) -> Floats:
         """Give the vector of a text, of which it reads the first 510 tokens."""
         vector: Floats = self.run(text, ("embedding",))["embedding"][0]
+        return vector
+
+    def embed_token(self, token: int) -> Floats:
+        """Give the vector of a text of one token, by its number."""
+        ids = np.array([[START_TOKEN, token, END_TOKEN]], np.int64)
+        vector: Floats = self._session.run(["embedding"], {"input_ids": ids})[0][0]
         return vector
 
     def run(self, text: str, names: Sequence[str]) -> dict[str, Floats]:

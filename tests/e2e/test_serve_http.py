@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import signal
 import socket
 import subprocess
@@ -148,6 +150,49 @@ def test_a_client_is_told_to_give_the_token_that_the_server_will_ask_for(
     words: list[str | Path] = ["--http", "127.0.0.1:8765", *option, "--print-config", "cursor", "--data-dir", data_dir]
     done = subprocess.run([DIRINDEX, "serve", *words], capture_output=True, check=True, text=True, timeout=60)
     assert ("Bearer TOKEN" in done.stdout) is has_token
+
+
+def _printed(data_dir: Path, *words: str | Path, expect: int = 0, **environ: str) -> subprocess.CompletedProcess[str]:
+    command = [DIRINDEX, "serve", *words, "--print-config", "cursor", "--data-dir", data_dir]
+    environment = {**os.environ, **environ}
+    done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=60, env=environment)
+    assert done.returncode == expect, done.stderr
+    return done
+
+
+@pytest.mark.parametrize(("names", "host"), [((), socket.gethostname()), (("--allow-host", "nas.local"), "nas.local")])
+def test_clients_of_a_server_on_every_address_are_told_a_name_that_it_answers_to(
+    data_dir: Path, names: tuple[str, ...], host: str
+) -> None:
+    printed = json.loads(_printed(data_dir, "--http", "0.0.0.0:8765", *names).stdout)
+    assert printed["mcpServers"]["dirindex"]["url"] == f"http://{host}:8765/mcp"
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--http", "127.0.0.1:0"), "another port at each start"),
+        (("--http", "0.0.0.0:8765", "--no-token"), "there is no token"),
+        (("/nowhere/at/all",), "no directory: /nowhere/at/all"),
+    ],
+)
+def test_no_configuration_is_printed_that_cannot_work(data_dir: Path, words: tuple[str, ...], reason: str) -> None:
+    refused = _printed(data_dir, *words, expect=2)
+    assert reason in refused.stderr
+    assert not refused.stdout
+
+
+def test_the_command_that_clients_of_a_url_need_is_told_whole(data_dir: Path) -> None:
+    docs = data_dir.parent / "docs"
+    told = _printed(data_dir, docs, "--watch", "--http", "127.0.0.1:8765", "--allow-host", "nas.local").stderr
+    options = f"--data-dir {data_dir} --http 127.0.0.1:8765 --allow-host nas.local --token-file FILE"
+    assert f"serve {docs} --watch {options}" in told
+
+
+def test_variables_that_a_client_will_not_set_are_named_without_their_values(data_dir: Path) -> None:
+    done = _printed(data_dir, DIRINDEX_EMBEDDING__API_KEY="a-secret")
+    assert "DIRINDEX_EMBEDDING__API_KEY" in done.stderr
+    assert "a-secret" not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
