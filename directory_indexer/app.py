@@ -10,7 +10,7 @@ from functools import cached_property
 
 from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import registry_path
-from directory_indexer.config.settings import EmbeddingMode
+from directory_indexer.config.settings import READING_SERVICES, EmbeddingMode
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import VectorsLostError, VectorStoreError
 from directory_indexer.lazy import lazily
@@ -26,7 +26,7 @@ with lazily:
     from directory_indexer.indexing.indexer import Indexer
     from directory_indexer.indexing.migration import Migration, prepare_migration
     from directory_indexer.indexing.named_files import NamedFiles
-    from directory_indexer.indexing.options import IndexPolicy
+    from directory_indexer.indexing.options import IndexPolicy, ServiceChecks
     from directory_indexer.indexing.recogniser import Recogniser
     from directory_indexer.indexing.services import check_services
     from directory_indexer.indexing.vectorizer import Vectorizer
@@ -139,7 +139,7 @@ class App:
             recogniser=lambda: self.recogniser,
             policy=self._index_policy,
             lock_path=self.lock_path,
-            check_services=lambda: check_services(self.embedders, self.vectorizer),
+            checks=ServiceChecks(lambda: check_services(self.embedders, self.vectorizer), self._check_reading),
         )
 
     @cached_property
@@ -228,6 +228,10 @@ class App:
             with contextlib.suppress(VectorsLostError):
                 for vector_set in filter(None, sets):
                     self.vectorstores.of(vector_set).clear()
+
+    def _check_reading(self) -> None:
+        if self._config.ocr.engine in READING_SERVICES:  # else what reads pages is not loaded before there are any
+            self.page_reading.check()
 
     def close(self) -> None:
         """Give back files, connections and memory."""

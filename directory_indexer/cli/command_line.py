@@ -26,6 +26,7 @@ with lazily:
         forget,
         get,
         index,
+        key,
         migrate,
         restore,
         scope,
@@ -53,6 +54,7 @@ _COMMANDS: Mapping[str, Any] = {
     "migrate": migrate,
     "doctor": doctor,
     "serve": serve,
+    "key": key,
     "config": config,
 }
 
