@@ -85,7 +85,9 @@ class Passage(NamedTuple):
     scan: Annotated[ScannedPlace | None, "Of a scanned page."] = None
     collection: Annotated[str | None, "The collection that it lies in, if not the default one was searched."] = None
     doc_id: Annotated[str | None, "Its id: of a document that was sent, and in the API."] = None
-    filename: Annotated[str | None, "What the sender of the document calls it; in the API of other files their name."] = None
+    filename: Annotated[
+        str | None, "What the sender of the document calls it; in the API of other files their name."
+    ] = None
     url: Annotated[str | None, "Where the document was fetched."] = None
     text: Annotated[str | None, "The whole passage; with `--full`.", Only.PROGRAMS] = None
     explanation: Annotated[Explanation | None, "Why it stands where it does; with `--explain`.", Only.PROGRAMS] = None

@@ -38,6 +38,8 @@ def _asked(call: SearchCall) -> SearchArguments:
 
 def _passage(services: Services, hit: Hit, call: SearchCall) -> Passage:
     passage = passage_of(hit, full=call.full, explain=call.explain)
+    if hit.sent:
+        return passage
     return passage._replace(doc_id=services.document_ids.of(hit.path), filename=os.path.basename(hit.path))
 
 
