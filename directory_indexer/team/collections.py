@@ -25,10 +25,6 @@ from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.errors import ConflictError, NotIndexedError, StoreError, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
-from directory_indexer.registry.collections import CollectionRow, CollectionRows
-from directory_indexer.registry.documents import Documents, State
-from directory_indexer.registry.scopes import Scopes
-from directory_indexer.registry.store import Registry
 
 with lazily:
     import secrets
@@ -36,6 +32,10 @@ with lazily:
 
     from directory_indexer.embedders.loading import Embedders
     from directory_indexer.indexing.runs import writing
+    from directory_indexer.registry.collections import CollectionRow, CollectionRows
+    from directory_indexer.registry.documents import Documents, State
+    from directory_indexer.registry.scopes import Scopes
+    from directory_indexer.registry.store import Registry
     from directory_indexer.team.originals import Originals
     from directory_indexer.team.queue import Queue
 
@@ -62,8 +62,13 @@ class OpenCollection:
     def __init__(self, name: CollectionName, app: App, registry: Registry) -> None:
         self.name = name
         self.app = app
-        self.documents = Documents(registry, name)
+        self._registry = registry
         self.n_users = 0
+
+    @cached_property
+    def documents(self) -> Documents:
+        """What was sent to it."""
+        return Documents(self._registry, self.name)
 
     @cached_property
     def originals(self) -> Originals:
@@ -84,7 +89,6 @@ class Collections:
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self._rows = CollectionRows(app.registry)
         self._lock = threading.Lock()
         self._open: OrderedDict[tuple[CollectionName, float], OpenCollection] = OrderedDict()
 
@@ -104,8 +108,7 @@ class Collections:
         Raises:
             NotIndexedError: there is none of that name.
         """
-        row = self._row(name)
-        key = (CollectionName(row.name), row.created_at)
+        key = self._key(name)
         with self._lock:
             opened = self._open.pop(key, None) or self._opened(key[0])
             self._open[key] = opened
@@ -114,7 +117,7 @@ class Collections:
         try:
             yield opened
         except StoreError as error:
-            if row.name != DEFAULT and self._rows.get(row.name) != row:
+            if key != self._key(name):  # which raises where it is gone
                 raise _no_collection(name) from error
             raise
         finally:
@@ -231,6 +234,17 @@ class Collections:
         """Give back files, connections and memory; the index of the data directory stays open."""
         with self._lock:
             self._close_idle(0)
+
+    @cached_property
+    def _rows(self) -> CollectionRows:
+        return CollectionRows(self._app.registry)
+
+    def _key(self, name: str) -> tuple[CollectionName, float]:
+        """Tell collections by one name apart: one may have been deleted and made again."""
+        if name == DEFAULT:
+            return DEFAULT, 0.0
+        row = self._row(name)
+        return CollectionName(row.name), row.created_at
 
     def _row(self, name: str) -> CollectionRow:
         row = self._rows.get(name)
