@@ -1,8 +1,8 @@
 """The tokens of a model with a SentencePiece vocabulary (XLM-RoBERTa): the likeliest pieces of each word.
 
 Cut here because reading such a vocabulary takes the tokenizers library 0.8 s of processor time, and this 0.1 s. The
-pieces are those of its `Unigram` model behind `Nmt` and `NFKC`; of all characters only U+FF5E, the wide tilde, is one that the
-published vocabulary keeps and NFKC does not. (Kudo, "Subword Regularization", 2018, section 3.2.)
+pieces are those of its `Unigram` model behind `Nmt` and `NFKC`. Of all characters only U+FF5E, the wide tilde, is one
+that the published vocabulary keeps and NFKC does not. (Kudo, "Subword Regularization", 2018, section 3.2.)
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-MAX_TOKENS: Final = 510
-"""The model knows 512 positions, of which two go to the marks of start and end."""
-
 UNKNOWN_TOKEN: Final = 3
 
 _START_TOKEN, _END_TOKEN = 0, 2
@@ -27,6 +24,7 @@ _WORD_START: Final = "\u2581"
 _WORSE_THAN_ANY: Final = 10.0
 """How much less likely an unknown character is than the least likely piece, as SentencePiece has it."""
 
+_LONGEST_PIECE: Final = 16
 _LONGEST_CACHED: Final = 100
 _MAX_CACHED: Final = 1 << 17
 
@@ -43,13 +41,14 @@ class Vocabulary:
         self._longest = _longest_by_first(self._ids)
         self._ids_of_word: dict[str, tuple[int, ...]] = {}
 
-    def token_ids(self, text: str) -> list[int]:
-        """Give the ids of all pieces of a text."""
+    def token_ids(self, text: str, *, limit: int) -> list[int]:
+        """Give the ids of the first pieces of a text, no more than `limit`."""
         ids: list[int] = []
-        for word in _words(text):
+        # Only so much is looked at that a text of any length costs little.
+        for word in _words(text[: limit * _LONGEST_PIECE]):
             found = self._ids_of_word.get(word)
             ids += self._remembered(word) if found is None else found
-        return ids
+        return ids[:limit]
 
     def _remembered(self, word: str) -> tuple[int, ...]:
         if len(word) > _LONGEST_CACHED:
@@ -103,11 +102,11 @@ def read_vocabulary(pieces_path: str, scores_path: str) -> Vocabulary:
     return Vocabulary(pieces, scores)
 
 
-def windows(ids: Sequence[int], *, limit: int = MAX_TOKENS) -> list[list[int]]:
-    """Cut ids into as few parts of equal length as need no more than `limit` each, between marks of start and end."""
-    n_windows = max(-(-len(ids) // limit), 1)
+def windows(ids: Sequence[int], *, prefix: Sequence[int], size: int) -> list[list[int]]:
+    """Cut ids into as few equal parts as are no longer than `size` behind the prefix, each between its two marks."""
+    n_windows = max(-(-len(ids) // (size - len(prefix))), 1)
     cuts = [len(ids) * number // n_windows for number in range(n_windows + 1)]
-    return [[_START_TOKEN, *ids[start:end], _END_TOKEN] for start, end in pairwise(cuts)]
+    return [[_START_TOKEN, *prefix, *ids[start:end], _END_TOKEN] for start, end in pairwise(cuts)]
 
 
 def _words(text: str) -> Iterator[str]:

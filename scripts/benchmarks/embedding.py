@@ -18,7 +18,8 @@ import numpy as np
 import onnxruntime
 from benchmarks.measure import Options, Row
 
-from directory_indexer.embedders.embedded import DIMENSIONS, EmbeddedEmbedder
+from directory_indexer.embedders.embedded import EmbeddedEmbedder
+from directory_indexer.embedders.model_files import DIMENSIONS
 from directory_indexer.embedders.wordpiece import count_tokens, token_ids
 
 if TYPE_CHECKING:

@@ -54,7 +54,11 @@ class Published(NamedTuple):
     def reference(self) -> Reference:
         """Load the model in float32, which reads the first 510 tokens of a text."""
         vocabulary = Vocabulary(self.pieces, self.scores.tolist())
-        return Reference(SHAPE, self.weights, lambda text: windows(vocabulary.token_ids(text)[:MAX_TOKENS])[0])
+        return Reference(
+            SHAPE,
+            self.weights,
+            lambda text: windows(vocabulary.token_ids(text, limit=MAX_TOKENS), prefix=(), size=MAX_TOKENS)[0],
+        )
 
 
 def read_inputs(wheel: Path | None) -> bytes:

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
@@ -26,16 +26,25 @@ _DEEP = 100
 """So many hits count for recall; their order does not depend on how many are asked for."""
 
 
-class IndexedCorpus:
-    """A corpus, or one repository of it, indexed with default settings in a data directory of its own."""
+class Place(NamedTuple):
+    """Where an index is kept, and the file of its configuration if it is not the default one."""
 
-    def __init__(self, corpus: Path, root: Path, data_dir: Path) -> None:
-        command = (sys.executable, "-m", "directory_indexer", "index", str(root), "--data-dir", str(data_dir), "--yes")
+    data_dir: Path
+    config: Path | None
+
+
+class IndexedCorpus:
+    """A corpus, or one repository of it, indexed in a data directory of its own."""
+
+    def __init__(self, corpus: Path, root: Path, place: Place) -> None:
+        data_dir, config = place
+        command = [sys.executable, "-m", "directory_indexer", "index", str(root), "--data-dir", str(data_dir), "--yes"]
+        command += ["--config", str(config)] if config else []
         done = subprocess.run((*command, "--quiet"), check=False)  # noqa: S603 - the words are ours
         if done.returncode not in {0, 1}:
             sys.exit(f"{root} could not be indexed")
         self._corpus = os.path.realpath(corpus)
-        self._app = App(load_config(file=None, data_dir=data_dir, environ={}))
+        self._app = App(load_config(file=config, data_dir=data_dir, environ={}))
         self.n_chunks = self._app.status.summary().n_chunks
         self._ask("warm up", SearchMode.HYBRID, limit=1)
 
