@@ -10,6 +10,7 @@ from directory_indexer.docstore.runs import RunRecord
 from directory_indexer.docstore.scans import ScanCounts
 from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
+from directory_indexer.embedders.models import advice
 from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.errors import NotIndexedError
 from directory_indexer.files import FileFailure, SkippedFile
@@ -26,7 +27,8 @@ _LISTED = 1000
 class StatusReport(NamedTuple):
     """The whole index at a glance. While vectors are made anew in `next_space`, those in `space` answer.
 
-    `ocr_advice` says what keeps scanned pages from being read, if anything does.
+    `ocr_advice` says what keeps scanned pages from being read, and `model_advice` what keeps the configured model from
+    being loaded, if anything does.
     """
 
     directories: tuple[DirectoryStatus, ...]
@@ -41,6 +43,7 @@ class StatusReport(NamedTuple):
     scans: ScanCounts = ScanCounts()
     unreadable: tuple[tuple[FilePath, Scan], ...] = ()
     ocr_advice: str = ""
+    model_advice: str = ""
 
 
 class Status:
@@ -81,6 +84,7 @@ class Status:
                 unreadable=tuple(snapshot.scans.problems(within=root, limit=_LISTED)),
                 ocr_advice=self._ocr_advice() if scans.n_waiting else "",
                 space=answering or (self._configured if snapshot.meta.get("fingerprint") else None),
+                model_advice=advice(self._configured),
                 next_space=self._configured if snapshot.collections.is_switching else None,
                 n_database_bytes=docstore.size_bytes(),
                 n_vector_bytes=self._vector_bytes(),

@@ -132,7 +132,8 @@ def directory_of(model: EmbeddedModel) -> str:
         directory = os.path.abspath(str(found.locate_file(folder)))
     except ImportError as error:  # what `PackageNotFoundError` is, without an import to name it
         hint = f"pip install {distribution}"
-        raise ProviderError(f"the model '{model.name}' is not installed", hint=hint) from error
+        message = f"the model '{model.name}' is not installed; it comes with {distribution}"
+        raise ProviderError(message, hint=hint) from error
     try:
         with open(os.path.join(directory, "model.json"), "rb") as file:
             is_known = blake3(file.read()).hexdigest() == manifest
@@ -155,6 +156,12 @@ def missing(space: EmbeddingSpace) -> ProviderError | None:
     except ProviderError as error:
         return error
     return None
+
+
+def advice(space: EmbeddingSpace) -> str:
+    """Say what is wrong with the package of an embedded model and what to do; "" if nothing is."""
+    error = missing(space)
+    return f"{error.message}: {error.hint}" if error else ""
 
 
 def judged_as(space: EmbeddingSpace) -> Model:

@@ -1,8 +1,8 @@
 """The tokens of a model with a SentencePiece vocabulary (XLM-RoBERTa): the likeliest pieces of each word.
 
 Cut here because reading such a vocabulary takes the tokenizers library 0.8 s of processor time, and this 0.1 s. The
-pieces are those of its `Unigram` model behind `Nmt` and `NFKC`. Of all characters only U+FF5E, the wide tilde, is one
-that the published vocabulary keeps and NFKC does not. (Kudo, "Subword Regularization", 2018, section 3.2.)
+pieces are those of its `Unigram` model behind `Nmt` and `NFKC`. The published table differs from NFKC in the wide tilde
+(U+FF5E) and in characters that Unicode has got since. (Kudo, "Subword Regularization", 2018, section 3.2.)
 """
 
 from __future__ import annotations

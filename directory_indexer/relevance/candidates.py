@@ -53,7 +53,7 @@ class Model(NamedTuple):
 
 
 EMBEDDED_MODEL: Final = Model(frozenset({"english"}), USUAL_SCALE)
-MULTILINGUAL_MODEL: Final = Model(None, CosineScale(0.79, 0.90, across=0.045))
+MULTILINGUAL_MODEL: Final = Model(None, CosineScale(0.80, 0.92, across=0.045))
 OTHER_MODEL: Final = Model(None, None)
 
 
