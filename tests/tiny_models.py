@@ -67,7 +67,7 @@ def write_tiny_model(directory: Path) -> TinyModel:
 def _weights() -> tuple[FourBitTable, dict[str, Floats]]:
     chance = np.random.default_rng(11)
     numbers = chance.integers(0, 256, (len(PIECES), WIDTH // 32, 16), np.uint8)
-    words = FourBitTable(numbers, np.full((len(PIECES), WIDTH // 32, 1), 0.02, np.float16))
+    words = FourBitTable(numbers, np.full((len(PIECES), WIDTH // 32, 1), 0.2, np.float16))
 
     def matrix(*shape: int) -> Floats:
         return chance.normal(0, 0.15, shape).astype(np.float32)

@@ -129,10 +129,13 @@ class EmbeddingConfig(NamedTuple):
 
     provider: str = _key(
         OneOf(*PROVIDERS),
-        "embedded (nothing to install), ollama, or openai (any compatible endpoint)",
+        "embedded (in the process), ollama, or openai (any compatible endpoint)",
         default="embedded",
     )
-    model: str = _key(Text(".+", otherwise="must not be empty"), "model of the provider; null: its usual one")
+    model: str = _key(
+        Text(".+", otherwise="must not be empty"),
+        "model of the provider; null: its usual one; multilingual-e5-small comes with dirindex-multilingual",
+    )
     endpoint: str | None = _key(_ENDPOINT, "URL of the provider; null: its usual one")
     api_key: SecretText | None = _key(Secret(or_null=True), "key of the provider")
     api_key_file: Path | None = _key(
