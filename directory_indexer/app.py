@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from directory_indexer.config import LoadedConfig
+from directory_indexer.config.settings import EmbeddingMode
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import VectorStoreError
 from directory_indexer.lazy import lazily
@@ -27,6 +28,7 @@ with lazily:
     from directory_indexer.indexing.vectorizer import Vectorizer
     from directory_indexer.ocr.choosing import PageReading
     from directory_indexer.policies import Policies
+    from directory_indexer.registry.store import Registry
     from directory_indexer.searching.nearest import Nearest
     from directory_indexer.searching.searcher import Searcher
     from directory_indexer.searching.similar import SimilarFiles
@@ -51,6 +53,11 @@ class App:
     def docstore(self) -> DocStore:
         """The database of files, texts and runs."""
         return DocStore(self._config.storage.sqlite_path)
+
+    @cached_property
+    def registry(self) -> Registry:
+        """What is known of those who use a server."""
+        return Registry(self.loaded.data_dir / "team" / "team.db")
 
     @cached_property
     def embedders(self) -> Embedders:
@@ -79,6 +86,7 @@ class App:
             nearest=lambda: self.nearest,
             embedder=lambda space: self.embedders.of(space),  # noqa: PLW0108 - a search by words needs no embedders
             recognised=self.policies.page_cache,
+            has_vectors=self._config.indexing.embedding != EmbeddingMode.OFF,
         )
 
     @cached_property
@@ -126,6 +134,7 @@ class App:
             lambda: self.policies.parse,
             self.policies.fingerprint,
             batch_files=self._config.monitoring.batch_size,
+            embedding=EmbeddingMode(self._config.indexing.embedding),
         )
         return Indexer(
             docstore=self.docstore,
@@ -190,6 +199,6 @@ class App:
 
     def close(self) -> None:
         """Give back files, connections and memory."""
-        for part in ("embedders", "vectorstores", "docstore"):
+        for part in ("embedders", "vectorstores", "docstore", "registry"):
             if part in vars(self):
                 getattr(self, part).close()

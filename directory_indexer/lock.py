@@ -43,6 +43,11 @@ class HeldLock:
     def __exit__(self, *_: object) -> None:
         self.release()
 
+    @property
+    def is_held(self) -> bool:
+        """Whether it was not released yet."""
+        return self._descriptor in _held
+
     def release(self) -> None:
         """Give the lock back; doing it twice is harmless."""
         if self._descriptor in _held:
@@ -51,8 +56,46 @@ class HeldLock:
             self._descriptor = -1
 
 
+class WriteLock:
+    """The write lock of a file while this process holds it."""
+
+    def __init__(self, path: Path, held: HeldLock) -> None:
+        self._path = path
+        self._held = held
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether somebody waits for it."""
+        return _is_shared(_wanted(self._path))
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this process holds it now, and has not given way."""
+        return self._held.is_held
+
+    @property
+    def is_owed(self) -> bool:
+        """Whether somebody gave way, and waits to have it back."""
+        return _is_shared(_owed(self._path))
+
+    def give_way(self, on_wait: Callable[[], None]) -> None:
+        """Let those have it who wait for it, and then take it again; what `on_wait` raises leaves it with them."""
+        with contextlib.ExitStack() as stack:
+            if owed := try_lock(_owed(self._path), exclusive=False):
+                stack.enter_context(owed)
+            self._held.release()
+            while self.is_wanted or (lock := _try_write_lock(self._path)) is None:
+                on_wait()
+                time.sleep(_POLL_SECONDS)
+            self._held = lock
+
+    def release(self) -> None:
+        """Give it back; doing it twice is harmless."""
+        self._held.release()
+
+
 @contextlib.contextmanager
-def write_lock(path: Path, *, wait: bool, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+def write_lock(path: Path, *, wait: bool, on_wait: Callable[[], None] | None = None) -> Iterator[WriteLock]:
     """Be the only one, among all processes and threads, that holds the lock of a file; the file is made if need be.
 
     While it waits, it calls `on_wait` about ten times a second, which may raise to give up.
@@ -61,8 +104,11 @@ def write_lock(path: Path, *, wait: bool, on_wait: Callable[[], None] | None = N
         LockedError: another holds the lock, and `wait` is false.
         StoreError: the file cannot be opened or locked.
     """
-    with _acquire(path, wait=wait, on_wait=on_wait):
-        yield
+    lock = WriteLock(path, _acquire(path, wait=wait, on_wait=on_wait))
+    try:
+        yield lock
+    finally:
+        lock.release()
 
 
 def is_locked(path: Path) -> bool:
@@ -95,16 +141,42 @@ def try_lock(path: Path, *, exclusive: bool) -> HeldLock | None:
 
 
 def _acquire(path: Path, *, wait: bool, on_wait: Callable[[], None] | None) -> HeldLock:
-    n_attempts = 0
-    while (lock := _try_write_lock(path)) is None:
-        n_attempts += 1
-        if wait:
+    for _ in range(_BRIEF_ATTEMPTS):
+        if lock := _try_write_lock(path):
+            return lock
+        time.sleep(_BRIEF_SECONDS)
+    if not wait:
+        raise LockedError("another run is writing to the index", hint="dirindex status shows which; or use --wait")
+    with contextlib.ExitStack() as stack:
+        wanting: HeldLock | None = None
+        while (lock := _try_write_lock(path)) is None:
+            # Not at once, where somebody has just looked whether it is wanted.
+            if wanting is None and (wanting := try_lock(_wanted(path), exclusive=False)):
+                stack.enter_context(wanting)
             if on_wait is not None:
                 on_wait()
-        elif n_attempts == _BRIEF_ATTEMPTS:
-            raise LockedError("another run is writing to the index", hint="dirindex status shows which; or use --wait")
-        time.sleep(_POLL_SECONDS if wait else _BRIEF_SECONDS)
+            time.sleep(_POLL_SECONDS)
     return lock
+
+
+def _wanted(path: Path) -> Path:
+    """Name the file that those lock together who wait for the write lock of another."""
+    return path.with_name(path.name + "-wanted")
+
+
+def _owed(path: Path) -> Path:
+    """Name the file that those lock together who gave the write lock of another away for a while."""
+    return path.with_name(path.name + "-owed")
+
+
+def _is_shared(path: Path) -> bool:
+    if not path.exists():
+        return False
+    lock = try_lock(path, exclusive=True)
+    if lock is None:
+        return True
+    lock.release()
+    return False
 
 
 def _try_write_lock(path: Path) -> HeldLock | None:

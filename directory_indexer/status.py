@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -10,7 +11,7 @@ from directory_indexer.docstore.runs import RunRecord
 from directory_indexer.docstore.scans import ScanCounts
 from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
-from directory_indexer.embedders.models import advice
+from directory_indexer.embedders.models import advice, embedded_model
 from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.errors import NotIndexedError
 from directory_indexer.files import FileFailure, SkippedFile
@@ -22,6 +23,18 @@ with lazily:
     from directory_indexer.lock import is_locked
 
 _LISTED = 1000
+
+
+class WaitingVectors(NamedTuple):
+    """The chunks that wait for their vectors, and what those would take.
+
+    `is_covered` says that static vectors find them meanwhile; `seconds` is None where only the provider knows.
+    """
+
+    n_chunks: int = 0
+    n_tokens: int = 0
+    is_covered: bool = False
+    seconds: float | None = None
 
 
 class StatusReport(NamedTuple):
@@ -44,6 +57,7 @@ class StatusReport(NamedTuple):
     unreadable: tuple[tuple[FilePath, Scan], ...] = ()
     ocr_advice: str = ""
     model_advice: str = ""
+    waiting: WaitingVectors = WaitingVectors()
 
 
 class Status:
@@ -75,7 +89,7 @@ class Status:
             directories = _directories(snapshot, within)
             root = directories[0].path if within else None
             runs = snapshot.runs.latest(1)
-            answering = snapshot.collections.answering().space
+            answering = snapshot.vector_sets.answering().space
             return StatusReport(
                 directories=directories,
                 failures=snapshot.left_out.failures(within=root, limit=_LISTED),
@@ -83,9 +97,10 @@ class Status:
                 scans=(scans := snapshot.scans.counts(root)),
                 unreadable=tuple(snapshot.scans.problems(within=root, limit=_LISTED)),
                 ocr_advice=self._ocr_advice() if scans.n_waiting else "",
+                waiting=self._waiting(snapshot),
                 space=answering or (self._configured if snapshot.meta.get("fingerprint") else None),
                 model_advice=advice(self._configured),
-                next_space=self._configured if snapshot.collections.is_switching else None,
+                next_space=self._configured if snapshot.vector_sets.is_switching else None,
                 n_database_bytes=docstore.size_bytes(),
                 n_vector_bytes=self._vector_bytes(),
                 running=self._going_on(runs),
@@ -109,6 +124,21 @@ class Status:
     def checked(self, summary: IndexSummary) -> IndexSummary:
         """Correct whether a run goes on."""
         return summary._replace(is_running=summary.is_running and is_locked(self._lock_path))
+
+    def _waiting(self, snapshot: Snapshot) -> WaitingVectors:
+        n_chunks = snapshot.embedding_queue.count()
+        if not n_chunks:
+            return WaitingVectors()
+        n_tokens = snapshot.embedding_queue.count_tokens(waiting_only=True)
+        pace = self._pace()
+        is_covered = snapshot.static_vectors.model() is not None
+        return WaitingVectors(n_chunks, n_tokens, is_covered, n_tokens / pace if pace else None)
+
+    def _pace(self) -> int | None:
+        """Tell how many tokens of chunks this machine embeds in a second; None where a service does that."""
+        if self._configured.provider != "embedded":
+            return None
+        return embedded_model(self._configured.model).tokens_a_second * (os.cpu_count() or 1)
 
     def _going_on(self, runs: tuple[RunRecord, ...]) -> RunRecord | None:
         return runs[0] if runs and runs[0].outcome is None and is_locked(self._lock_path) else None

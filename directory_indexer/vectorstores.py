@@ -1,4 +1,4 @@
-"""Opens the vector stores of an index: one for each collection, in the process or on a Qdrant server."""
+"""Opens the vector stores of an index: one for each vector set, in the process or on a Qdrant server."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from directory_indexer.config.settings import QdrantConfig, Quantization
-from directory_indexer.docstore.collections import VectorCollection
 from directory_indexer.docstore.store import DocStore
+from directory_indexer.docstore.vector_sets import VectorSet
 from directory_indexer.errors import VectorStoreError
 from directory_indexer.heaps import loading
 from directory_indexer.lazy import lazily
 from directory_indexer.vectorstore import VectorPlace, VectorStore
-from directory_indexer.vectorstore.embedded_collections import EmbeddedCollections
+from directory_indexer.vectorstore.embedded_sets import EmbeddedVectorSets
 
 with lazily:
     from directory_indexer.vectorstore.collection import CollectionPlan
@@ -34,36 +34,37 @@ class VectorStores:
         self._docstore = docstore
         self._dimensions = dimensions
         self._lock = threading.Lock()
-        self.on_disk = EmbeddedCollections(qdrant.path, qdrant.collection)
-        self._open: dict[VectorCollection, VectorStore] = {}
+        self.on_disk = EmbeddedVectorSets(qdrant.path, qdrant.collection)
+        self._open: dict[VectorSet, VectorStore] = {}
 
     @property
     def place(self) -> VectorPlace:
         """Where the configuration has the vectors."""
         return VectorPlace.SERVER if self._qdrant.endpoint else VectorPlace.EMBEDDED
 
-    def of(self, line: VectorCollection) -> VectorStore:
-        """Open the store of a line once; of two at most, for readers of a former one keep it on the disk.
+    def of(self, vector_set: VectorSet) -> VectorStore:
+        """Open the store of a vector set once; of two at most, for readers of a former one keep it on the disk.
 
         Raises:
             VectorStoreError: the library of the store cannot be loaded.
         """
         with self._lock:
-            if line not in self._open:
+            if vector_set not in self._open:
                 while len(self._open) > 1:
                     self._open.pop(next(iter(self._open))).close()
                 endpoint = self._qdrant.endpoint
-                self._open[line] = self.on_server(line, endpoint) if endpoint else self.embedded(line)
-            return self._open[line]
+                opened = self.on_server(vector_set, endpoint) if endpoint else self.embedded(vector_set)
+                self._open[vector_set] = opened
+            return self._open[vector_set]
 
-    def embedded(self, line: VectorCollection) -> VectorStore:
-        """Open the embedded store of a line, wherever the configuration has the vectors."""
+    def embedded(self, vector_set: VectorSet) -> VectorStore:
+        """Open the embedded store of a vector set, wherever the configuration has the vectors."""
         with loading("the vector engine", VectorStoreError):
-            generations = Generations(self.on_disk.path / self.collection(line))
-            return EmbeddedVectorStore(generations, dimensions=self._dimensions_of(line))
+            generations = Generations(self.on_disk.path / self.name_of(vector_set))
+            return EmbeddedVectorStore(generations, dimensions=self._dimensions_of(vector_set))
 
-    def on_server(self, line: VectorCollection, url: str) -> VectorStore:
-        """Open the store of a line on a Qdrant server."""
+    def on_server(self, vector_set: VectorSet, url: str) -> VectorStore:
+        """Open the store of a vector set on a Qdrant server."""
         qdrant = self._qdrant
         address = Address(
             url=url,
@@ -73,7 +74,7 @@ class VectorStores:
             timeout_seconds=qdrant.timeout_seconds,
         )
         plan = CollectionPlan(
-            name=self.collection(line),
+            name=self.name_of(vector_set),
             shard_number=qdrant.shard_number,
             replication_factor=qdrant.replication_factor,
             write_consistency_factor=qdrant.write_consistency_factor,
@@ -81,12 +82,12 @@ class VectorStores:
             quantization=Quantization(qdrant.quantization),
             on_disk=qdrant.on_disk,
         )
-        dimensions = self._dimensions_of(line)
+        dimensions = self._dimensions_of(vector_set)
         return QdrantServer(Connection(address), plan, index_id=self._docstore().index_id(), dimensions=dimensions)
 
-    def collection(self, line: VectorCollection) -> str:
-        """Name the collection of a line."""
-        return self._qdrant.collection + line.suffix
+    def name_of(self, vector_set: VectorSet) -> str:
+        """Name a vector set: its Qdrant collection on a server, its directory of the embedded engine."""
+        return self._qdrant.collection + vector_set.suffix
 
     def misplaced(self) -> list[Path]:
         """Find what lies where the embedded store should, and is no directory."""
@@ -97,6 +98,6 @@ class VectorStores:
         for store in self._open.values():
             store.close()
 
-    def _dimensions_of(self, line: VectorCollection) -> int:
+    def _dimensions_of(self, vector_set: VectorSet) -> int:
         # Before the provider has told the length of its vectors there is nothing to store.
-        return line.space.dimensions if line.space else self._dimensions or 1
+        return vector_set.space.dimensions if vector_set.space else self._dimensions or 1

@@ -12,6 +12,7 @@ from page_engines import FakeEngine, FakeReading
 from directory_indexer.app import App
 from directory_indexer.chunker import ChunkPolicy
 from directory_indexer.config import load_config
+from directory_indexer.config.settings import EmbeddingMode
 from directory_indexer.embedders.building import Access
 from directory_indexer.embedders.loading import Embedders
 from directory_indexer.embedders.wordpiece import count_tokens
@@ -35,9 +36,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from directory_indexer.docstore.collections import VectorCollection
     from directory_indexer.docstore.runs import Outcome, RunProgress
     from directory_indexer.docstore.store import DocStore
+    from directory_indexer.docstore.vector_sets import VectorSet
     from directory_indexer.embedders import Embedder
     from directory_indexer.embedders.space import EmbeddingSpace
     from directory_indexer.extractors.document import Document
@@ -92,8 +93,8 @@ class _Stores(VectorStores):
     def place(self) -> VectorPlace:
         return self._index.vectorstore.place
 
-    def of(self, line: VectorCollection) -> VectorStore:
-        return self._index.store_of(line)
+    def of(self, vector_set: VectorSet) -> VectorStore:
+        return self._index.store_of(vector_set)
 
 
 @dataclass
@@ -113,6 +114,7 @@ class Index:
     """What embeds instead of `embedder`."""
     former_embedders: dict[str, Embedder] = field(default_factory=dict)
 
+    embedding: EmbeddingMode = EmbeddingMode.COMPLETE
     ocr: OcrSettings = OCR_OFF
     pages: FakeEngine | None = None
     """What reads scanned pages, instead of what `ocr` names."""
@@ -122,10 +124,12 @@ class Index:
     """What opens another vector store than the embedded one."""
 
     def __post_init__(self) -> None:
-        self.app = App(load_config(file=None, data_dir=self.data_dir, environ={}))
+        loaded = load_config(file=None, data_dir=self.data_dir, environ={})
+        indexing = loaded.config.indexing._replace(embedding=self.embedding.value)
+        self.app = App(loaded._replace(config=loaded.config._replace(indexing=indexing)))
         self.docstore = self.app.docstore
         self.vectorstore = (self.open_vectorstore or self._embedded)(self.docstore)
-        self._other_stores: dict[VectorCollection, VectorStore] = {}
+        self._other_stores: dict[VectorSet, VectorStore] = {}
         self.app.vectorstores = _Stores(self)
         self.app.embedders = _Embedders(self)
         self.app.policies.ocr = self.ocr
@@ -149,13 +153,13 @@ class Index:
             raise ProviderError(f"{space.name} cannot be had any more")
         return self.former_embedders[space.name]
 
-    def store_of(self, line: VectorCollection) -> VectorStore:
-        if not line.suffix:
+    def store_of(self, vector_set: VectorSet) -> VectorStore:
+        if not vector_set.suffix:
             return self.vectorstore
-        if line not in self._other_stores:
-            dimensions = line.space.dimensions if line.space else 1
-            self._other_stores[line] = self._open_store(f"test{line.suffix}", dimensions)
-        return self._other_stores[line]
+        if vector_set not in self._other_stores:
+            dimensions = vector_set.space.dimensions if vector_set.space else 1
+            self._other_stores[vector_set] = self._open_store(f"test{vector_set.suffix}", dimensions)
+        return self._other_stores[vector_set]
 
     def _open_store(self, name: str, dimensions: int) -> VectorStore:
         return EmbeddedVectorStore(Generations(self.data_dir / "qdrant" / name), dimensions=dimensions)

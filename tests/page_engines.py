@@ -34,6 +34,7 @@ class FakeEngine:
     """Reads what is written on a page, and notes it; pages with the words in `broken` it cannot read."""
 
     recipe: str = "fake 1"
+    name = "a fake"
     read: list[str] = field(default_factory=list)
     broken: set[str] = field(default_factory=set)
 

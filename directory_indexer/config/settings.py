@@ -33,6 +33,14 @@ class Quantization(StrEnum):
     BINARY = "binary"
 
 
+class EmbeddingMode(StrEnum):
+    """Which chunks get vectors of the model."""
+
+    COMPLETE = "complete"
+    ON_DEMAND = "on-demand"
+    OFF = "off"
+
+
 class Key(NamedTuple):
     """One key: what it may be, in words for a person, and what it is when nobody says anything.
 
@@ -185,6 +193,11 @@ class IndexingConfig(NamedTuple):
     chunk_size: int = _key(
         WholeNumber(at_least=16, at_most=8192), "longest passage, in tokens of the model", default=256
     )
+    embedding: str = _key(
+        OneOf(*EmbeddingMode),
+        "complete: runs embed every passage; on-demand: only searches embed what they come upon; off: words alone",
+        default=EmbeddingMode.COMPLETE.value,
+    )
     overlap: int = _key(WholeNumber(at_least=0), "tokens that a passage shares with the one before", default=0)
     max_file_size: int = _key(WholeNumber(at_least=1), "larger files are left out, in bytes", default=10_485_760)
     ignore_patterns: tuple[str, ...] = _key(
@@ -267,6 +280,17 @@ class MonitoringConfig(NamedTuple):
     )
 
 
+_MILLISECONDS = WholeNumber(at_least=0, at_most=60_000)
+
+
+class SearchingConfig(NamedTuple):
+    """What a search may take its time for."""
+
+    embedding_ms: int = _key(
+        _MILLISECONDS, "so long a command may embed passages that wait for it, in milliseconds; 0: never", default=500
+    )
+
+
 class ServingConfig(NamedTuple):
     """What clients of dirindex serve may do."""
 
@@ -276,6 +300,9 @@ class ServingConfig(NamedTuple):
         default=(),
     )
     fetch_urls: bool = _key(Flag(), "let them have documents on the web converted, of public addresses", default=False)
+    embedding_ms: int = _key(
+        _MILLISECONDS, "so long one search may embed passages that wait for it, in milliseconds; 0: never", default=150
+    )
 
 
 class Config(NamedTuple):
@@ -286,6 +313,7 @@ class Config(NamedTuple):
     indexing: IndexingConfig = _section(IndexingConfig)
     ocr: OcrConfig = _section(OcrConfig)
     monitoring: MonitoringConfig = _section(MonitoringConfig)
+    searching: SearchingConfig = _section(SearchingConfig)
     serving: ServingConfig = _section(ServingConfig)
 
 

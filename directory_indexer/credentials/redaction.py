@@ -22,6 +22,7 @@ from directory_indexer.credentials.strength import is_strong
 from directory_indexer.credentials.tokens import token_spans
 from directory_indexer.credentials.unnamed_values import unnamed_spans
 from directory_indexer.extractors.document import Document, Metadata, Section
+from directory_indexer.extractors.formats import FORMATS
 
 
 class Redaction(NamedTuple):
@@ -55,11 +56,12 @@ def redact(text: str, kind: str = "") -> tuple[str, list[SecretSpan]]:
 
 def redact_document(document: Document) -> Redaction:
     """Mask the secrets in the text, the title and the headings of a document."""
-    text, spans = redact(document.text, document.kind)
+    kind = document.kind if document.kind in FORMATS else _KIND_OF_OTHERS
+    text, spans = redact(document.text, kind)
     values = _values(document.text, spans)
-    title = _redact_line(document.title, values, document.kind)
-    sections = _redact_headings(document.sections, values, document.kind)
-    metadata = _redact_metadata(document.metadata, values, document.kind)
+    title = _redact_line(document.title, values, kind)
+    sections = _redact_headings(document.sections, values, kind)
+    metadata = _redact_metadata(document.metadata, values, kind)
     if not spans and (title, metadata) == (document.title, document.metadata) and sections is document.sections:
         return Redaction(document)
     clean = document._replace(text=text, title=title, sections=sections, metadata=metadata)
@@ -139,6 +141,9 @@ def _kind_of_all(text: str, spans: Sequence[SecretSpan]) -> str | None:
         return None
     return sizes.most_common(1)[0][0]
 
+
+_KIND_OF_OTHERS: Final = "text"
+"""What a file counts as that the configuration has read: nothing is known of its kind."""
 
 _MAX_REPEATED: Final = 200
 _MIN_REPEATED: Final = 8

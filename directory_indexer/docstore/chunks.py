@@ -37,6 +37,10 @@ _ADD = f"""INSERT INTO chunks (id, file_id, chunk_id, text_hash, ordinal, {", ".
 _ADD_TEXT = "INSERT INTO chunk_texts (id, text) VALUES (?, ?)"
 _PLAIN_TEXTS = "plain_texts_until"
 
+_NEXT_ROW = """SELECT 1 + coalesce(max(last), 0) FROM (
+    SELECT max(id) AS last FROM chunks UNION ALL SELECT max(id) FROM static_vectors)"""
+"""No row is used again while its static vector may be there."""
+
 
 class IndexedChunk(NamedTuple):
     """A chunk as the index holds it, with what is known of its file."""
@@ -115,7 +119,7 @@ class ChunkWrites:
 
     def add(self, file_id: int, parsed: ParsedFile) -> None:
         """Put in the chunks of a file."""
-        first = int(self._connection.execute("SELECT coalesce(max(id), 0) + 1 FROM chunks").fetchone()[0])
+        first = int(self._connection.execute(_NEXT_ROW).fetchone()[0])
         numbered = list(enumerate(parsed.chunks, first))
         self._connection.executemany(
             _ADD,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from directory_indexer.chunker.chunks import embedding_text
@@ -10,6 +10,9 @@ from directory_indexer.docstore.chunks import CHUNK_COLUMNS, CHUNK_TABLES, Index
 from directory_indexer.docstore.reading import Reading, batches, marks
 from directory_indexer.ids import ChunkId, ContentHash
 from directory_indexer.paths import FilePath
+
+_WAITS = "c.is_embedded = 0 AND c.id NOT IN (SELECT id FROM refused_chunks)"
+"""The condition over `chunks c` for those that a search may embed."""
 
 
 class PendingChunk(NamedTuple):
@@ -23,17 +26,74 @@ class PendingChunk(NamedTuple):
     embedding_text: str
 
 
+class WaitingFile(NamedTuple):
+    """A file with chunks that wait, by what tells when they are likely to be asked for."""
+
+    id: int
+    path: FilePath
+    kind: str
+    mtime_ns: int
+
+
+class WaitingRows(NamedTuple):
+    """The rows of all chunks that wait in ascending order, each with the id of its file."""
+
+    rows: list[int]
+    file_ids: list[int]
+
+
 class EmbeddingQueue(Reading):
     """The chunks of one moment that have no vector."""
 
-    def next(self, *, after: int, limit: int) -> list[PendingChunk]:
-        """List chunks without a vector in the order of their row ids, from beyond `after`."""
+    def rows(self) -> WaitingRows:
+        """List the rows of all chunks without a vector."""
+        found = self._connection.execute("SELECT id, file_id FROM chunks WHERE is_embedded = 0 ORDER BY id").fetchall()
+        return WaitingRows([row[0] for row in found], [row[1] for row in found])
+
+    def files(self) -> list[WaitingFile]:
+        """List the files that have chunks without a vector."""
         rows = self._connection.execute(
-            f"SELECT {CHUNK_COLUMNS}, c.text_hash FROM {CHUNK_TABLES}"  # noqa: S608
-            " WHERE c.is_embedded = 0 AND c.id > ? ORDER BY c.id LIMIT ?",
-            (after, limit),
+            """SELECT id, path, kind, mtime_ns FROM files
+               WHERE id IN (SELECT file_id FROM chunks WHERE is_embedded = 0)"""
         )
-        return [_pending_chunk(indexed_chunk(row), row[-1]) for row in rows]
+        return [WaitingFile(*row) for row in rows]
+
+    def chunks(self, rows: Sequence[int]) -> list[PendingChunk]:
+        """Give those of the chunks in these rows that have no vector, in the order of the rows given."""
+        found: dict[int, PendingChunk] = {}
+        for batch in batches(rows):
+            selected = self._connection.execute(
+                f"SELECT {CHUNK_COLUMNS}, c.text_hash FROM {CHUNK_TABLES}"  # noqa: S608
+                f" WHERE c.id IN ({marks(batch)}) AND c.is_embedded = 0",
+                batch,
+            )
+            found.update((row[0], _pending_chunk(indexed_chunk(row), row[-1])) for row in selected)
+        return [found[row] for row in rows if row in found]
+
+    def waiting(self, chunk_ids: Iterable[ChunkId]) -> list[PendingChunk]:
+        """Give those of the chunks that have no vector, in the order given."""
+        found: dict[ChunkId, PendingChunk] = {}
+        wanted = list(chunk_ids)
+        for batch in batches(wanted):
+            selected = self._connection.execute(
+                f"SELECT {CHUNK_COLUMNS}, c.text_hash FROM {CHUNK_TABLES}"  # noqa: S608
+                f" WHERE c.chunk_id IN ({marks(batch)}) AND {_WAITS}",
+                batch,
+            )
+            found.update((row[1], _pending_chunk(indexed_chunk(row), row[-1])) for row in selected)
+        return [found[chunk_id] for chunk_id in wanted if chunk_id in found]
+
+    def rows_that_wait(self, rows: Sequence[int], file_ids: frozenset[int] | None) -> list[int]:
+        """Keep the rows of chunks without a vector, in the order given; if files are given, of chunks of theirs."""
+        found: dict[int, int] = {}
+        for batch in batches(rows):
+            found.update(
+                self._connection.execute(
+                    f"SELECT c.id, c.file_id FROM chunks c WHERE c.id IN ({marks(batch)}) AND {_WAITS}",  # noqa: S608
+                    batch,
+                )
+            )
+        return [row for row in rows if row in found and (file_ids is None or found[row] in file_ids)]
 
     def count(self) -> int:
         """Count the chunks without a vector."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import sqlite3
-import sys
 from pathlib import Path
 
-from directory_indexer.docstore.connections import Connections
+from directory_indexer.databases.connections import Connections
+from directory_indexer.databases.ownership import require_own
 from directory_indexer.docstore.failures import REBUILD
 from directory_indexer.docstore.schema import SCHEMA_VERSION, migrate, tables_of, version_of
 from directory_indexer.errors import CorruptIndexError, StoreError
@@ -23,7 +22,7 @@ def opened(path: Path) -> Connections:
         StoreError: it belongs to another user or program, or to a newer dirindex.
         CorruptIndexError: its tables are of no version.
     """
-    _require_own(path)
+    require_own(path)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     connections = Connections(path)
     with connections.lend() as connection:
@@ -31,19 +30,6 @@ def opened(path: Path) -> Connections:
     if version < SCHEMA_VERSION:
         _create(path, connections)
     return connections
-
-
-def _require_own(path: Path) -> None:
-    """Refuse what another user has put there: it would be shown as ours, and could make us write elsewhere."""
-    if sys.platform == "win32" or os.geteuid() == 0:
-        return
-    for place in (path.parent, path):
-        with contextlib.suppress(FileNotFoundError):
-            if {place.lstat().st_uid, place.stat().st_uid} - {os.geteuid(), 0}:
-                raise StoreError(
-                    f"'{place}' belongs to another user, who may have put anything there",
-                    hint="choose another place with --data-dir, or chown it if it is yours",
-                )
 
 
 def _create(path: Path, connections: Connections) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from directory_indexer.docstore.collections import Collections
 from directory_indexer.docstore.reading import Reading
 from directory_indexer.docstore.runs import Runs
 from directory_indexer.docstore.summaries import IndexSummary
+from directory_indexer.docstore.vector_sets import VectorSets
 
 
 class Overview(Reading):
@@ -18,7 +18,7 @@ class Overview(Reading):
     def state_name(self) -> str:
         """Name the state that the index is in: another one has another name, as far as answers go."""
         summary, runs = self.summary(), Runs(self._connection, self._known).latest(1)
-        generations = Collections(self._connection, self._known).generations().values()
+        generations = VectorSets(self._connection, self._known).generations().values()
         parts = (*generations, summary.n_files, summary.n_chunks, summary.n_embedded, runs[0].id if runs else 0)
         return ".".join(map(str, parts))
 

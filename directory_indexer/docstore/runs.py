@@ -29,11 +29,22 @@ class Phase(StrEnum):
     WAITING = "waiting"
     WALKING = "walking"
     READING = "reading"
+    COVERING = "covering"
     RECOGNISING = "recognising"
     EMBEDDING = "embedding"
     MERGING = "merging"
     COPYING = "copying"
     DONE = "done"
+
+    @property
+    def counts_chunks(self) -> bool:
+        """Tell whether chunks measure how far it is, and not files."""
+        return self in {Phase.COVERING, Phase.EMBEDDING, Phase.COPYING}
+
+    @property
+    def gives_way(self) -> bool:
+        """Tell whether a run lets others write between two batches."""
+        return self is Phase.EMBEDDING
 
 
 class Outcome(StrEnum):

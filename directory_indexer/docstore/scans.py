@@ -69,6 +69,14 @@ class Scans(Reading):
             found.update(((FilePath(path), page), Scan(page, *rest)) for path, page, *rest in rows)
         return found
 
+    def unread(self, path: FilePath) -> list[int]:
+        """List the pages of a document, in order, that are pictures and were not read."""
+        rows = self._connection.execute(
+            "SELECT s.page FROM files f JOIN scans s ON s.file_id = f.id WHERE f.path = ? AND s.engine = '' ORDER BY 1",
+            (path,),
+        )
+        return [page for (page,) in rows]
+
     def problems(self, *, within: FilePath | None, limit: int) -> list[tuple[FilePath, Scan]]:
         """List pages that no engine could read, with the documents that they belong to."""
         condition, arguments = within_condition(within)

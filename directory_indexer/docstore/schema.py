@@ -16,7 +16,7 @@ with lazily:
     import sqlite3
 
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 
 FTS_TABLE = (
     f"CREATE VIRTUAL TABLE chunks_fts USING fts5({', '.join(FTS_COLUMNS)}, content='', tokenize=\"{FTS_TOKENIZE}\")"
@@ -191,6 +191,26 @@ ALTER TABLE runs ADD COLUMN pages_done INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE runs ADD COLUMN pages_total INTEGER NOT NULL DEFAULT 0;
 """
 
+_STATIC = """
+CREATE TABLE static_model (
+    id      INTEGER PRIMARY KEY CHECK (id = 1),
+    version INTEGER NOT NULL,
+    weights BLOB NOT NULL,
+    mean    BLOB NOT NULL
+);
+CREATE TABLE static_vectors (
+    id    INTEGER PRIMARY KEY, -- the last row of those in `rows`
+    rows  BLOB NOT NULL,
+    codes BLOB NOT NULL
+);
+CREATE TABLE search_vectors (
+    space     TEXT NOT NULL,
+    text_hash BLOB NOT NULL,
+    vector    BLOB NOT NULL,
+    PRIMARY KEY (space, text_hash)
+) WITHOUT ROWID;
+"""
+
 _MIGRATIONS: dict[int, str] = {
     1: _TABLES,
     2: "ALTER TABLE directories ADD COLUMN mounts TEXT NOT NULL DEFAULT '[]';",
@@ -202,6 +222,7 @@ _MIGRATIONS: dict[int, str] = {
     8: _CELLS,
     9: _MEMBERS,
     10: _SCANS,
+    11: _STATIC,
 }
 """What to run, in one transaction, to come to each version from the one before."""
 

@@ -9,7 +9,6 @@ from directory_indexer.lazy import lazily
 
 with lazily:
     from directory_indexer.docstore.chunks import Chunks
-    from directory_indexer.docstore.collections import Collections
     from directory_indexer.docstore.directories import Directories
     from directory_indexer.docstore.embedding_queue import EmbeddingQueue
     from directory_indexer.docstore.facets import FacetCounts
@@ -20,7 +19,10 @@ with lazily:
     from directory_indexer.docstore.overview import Overview
     from directory_indexer.docstore.runs import Runs
     from directory_indexer.docstore.scans import Scans
+    from directory_indexer.docstore.search_vectors import SearchVectors
+    from directory_indexer.docstore.static_vectors import StaticVectors
     from directory_indexer.docstore.typed_paths import TypedPaths
+    from directory_indexer.docstore.vector_sets import VectorSets
     from directory_indexer.docstore.vectors import StalePoints, Vectors
     from directory_indexer.docstore.words import Words
 
@@ -93,9 +95,19 @@ class Snapshot(Reading):
         return StalePoints(self._connection, self._known)
 
     @cached_property
-    def collections(self) -> Collections:
-        """Which collection of vectors answers."""
-        return Collections(self._connection, self._known)
+    def static_vectors(self) -> StaticVectors:
+        """The static vectors of chunks that wait."""
+        return StaticVectors(self._connection, self._known)
+
+    @cached_property
+    def search_vectors(self) -> SearchVectors:
+        """The vectors that searches made of chunks that wait."""
+        return SearchVectors(self._connection, self._known)
+
+    @cached_property
+    def vector_sets(self) -> VectorSets:
+        """Which set of vectors answers."""
+        return VectorSets(self._connection, self._known)
 
     @cached_property
     def embedding_queue(self) -> EmbeddingQueue:

@@ -1,7 +1,8 @@
 """The truth about files, texts and runs, in one SQLite database.
 
 Readers get a `Snapshot`: everything read through it belongs to one moment. Writers get a `Transaction`: all of it
-happens or nothing. Only a holder of the write lock opens transactions; readers never wait for them (WAL).
+happens or nothing. Only a holder of the write lock opens transactions, but for those that keep what a search has made;
+readers never wait for them (WAL).
 """
 
 from __future__ import annotations
@@ -73,10 +74,14 @@ class DocStore:
         ) from gone
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[Transaction]:
-        """Write a batch: committed and on disk when the block ends, undone when it raises."""
+    def transaction(self, *, waits: bool = True) -> Iterator[Transaction]:
+        """Write a batch: committed and on disk when the block ends, undone when it raises.
+
+        Raises:
+            StoreError: it does not wait, and somebody else writes.
+        """
         with translated_errors(self.path), self._connections.lend() as connection:
-            connection.begin_writing()
+            connection.begin_writing(waits=waits)
             yield Transaction(connection.raw)
             connection.raw.execute("COMMIT")
 

@@ -12,7 +12,6 @@ from directory_indexer.lazy import lazily
 
 with lazily:
     from directory_indexer.docstore.chunks import ChunkWrites
-    from directory_indexer.docstore.collections import CollectionWrites
     from directory_indexer.docstore.directories import DirectoryWrites
     from directory_indexer.docstore.file_rows import FileRows
     from directory_indexer.docstore.file_writes import FileWrites
@@ -20,6 +19,9 @@ with lazily:
     from directory_indexer.docstore.metadata import MetadataWrites
     from directory_indexer.docstore.runs import RunWrites
     from directory_indexer.docstore.scans import ScanWrites
+    from directory_indexer.docstore.search_vectors import SearchVectorWrites
+    from directory_indexer.docstore.static_vectors import StaticVectorWrites
+    from directory_indexer.docstore.vector_sets import VectorSetWrites
     from directory_indexer.docstore.vectors import VectorWrites
     from directory_indexer.docstore.words import WordWrites
 
@@ -36,5 +38,7 @@ class Transaction:
         self.file_rows = FileRows(connection)
         self.files = FileWrites(self.file_rows, self.directories, self.chunks, MetadataWrites(connection), self.scans)
         self.vectors = VectorWrites(connection, self.meta)
-        self.collections = CollectionWrites(connection, self.meta, self.vectors)
+        self.static_vectors = StaticVectorWrites(connection)
+        self.search_vectors = SearchVectorWrites(connection)
+        self.vector_sets = VectorSetWrites(connection, self.meta, self.vectors)
         self.runs = RunWrites(connection)

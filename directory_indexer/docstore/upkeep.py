@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from directory_indexer.databases.connections import Connections
 from directory_indexer.docstore import removed_words
-from directory_indexer.docstore.connections import Connections
 from directory_indexer.docstore.failures import REBUILD, translated_errors
 from directory_indexer.docstore.leftovers import damage_in, left_behind, remove_damaged
 from directory_indexer.errors import CorruptIndexError

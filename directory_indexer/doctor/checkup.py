@@ -109,7 +109,7 @@ class Checkup:
             VectorsLostError: they are damaged.
             GenerationGoneError: they are not there, or were replaced meanwhile.
         """
-        generation = snapshot.collections.generation(self._vectorstore.place)
+        generation = snapshot.vector_sets.generation(self._vectorstore.place)
         expected = snapshot.vectors.embedded_chunk_ids()
         self._vectorstore.require_intact(generation)
         stored = set(self._vectorstore.at(generation).ids()) if generation else set()

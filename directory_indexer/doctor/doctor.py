@@ -94,8 +94,8 @@ class Doctor:
     def _checkup(self) -> Checkup:
         docstore = self._docstore()
         with docstore.snapshot() as snapshot:
-            line = snapshot.collections.current()
-        return Checkup(docstore, self._vectorstores.of(line))
+            vector_set = snapshot.vector_sets.current()
+        return Checkup(docstore, self._vectorstores.of(vector_set))
 
 
 def _repair_words(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -17,7 +18,8 @@ _MIB = 1 << 20
 def ocr_finding(reading: PageReading, cache: PageCache) -> Finding:
     """Name the engine that reads scanned pages, and count those that are kept; a service is not asked."""
     summary = cache.summary()
-    kept = f"{summary.n_pages:,} pages kept in {summary.n_bytes / _MIB:,.1f} MiB"
+    pages = "page" if summary.n_pages == 1 else "pages"
+    kept = f"{summary.n_pages:,} {pages} kept in {math.ceil(10 * summary.n_bytes / _MIB) / 10:,.1f} MiB"
     try:
         name = reading.name()
     except ProviderError as error:

@@ -12,6 +12,10 @@ from blake3 import blake3
 from directory_indexer.errors import ProviderError
 
 DIMENSIONS = 384
+
+STATIC_TABLE_VERSION = 1
+"""Raised with every change after which static vectors of before cannot be compared with new ones."""
+
 # A worker that parses one file does without pathlib, which takes 5 ms to import.
 MODEL_DIRECTORY = os.path.join(os.path.dirname(os.path.dirname(__file__)), "models", "all-MiniLM-L6-v2")
 

@@ -34,8 +34,9 @@ class EmbeddedModel(NamedTuple):
     """A model that embeds in this process.
 
     It reads `window` tokens at once, and of longer texts up to `n_windows` such parts, whose vectors are summed.
-    `tokenizer` names the kind of its vocabulary. `package` is what it is installed with, unless it comes with dirindex;
-    `judged` is what ranking knows about its cosines.
+    `tokenizer` names the kind of its vocabulary. `tokens_a_second` is how fast one core of a server of 2024 embeds, in
+    the tokens that chunks are counted in (`scripts/bench embedding`). `package` is what it is installed with, unless it
+    comes with dirindex; `judged` is what ranking knows about its cosines.
     """
 
     name: str
@@ -43,6 +44,7 @@ class EmbeddedModel(NamedTuple):
     window: int
     n_windows: int
     tokenizer: str
+    tokens_a_second: int
     prefixes: Prefixes
     package: ModelPackage | None
     judged: Model
@@ -81,6 +83,7 @@ PACKAGED_MODEL: Final = EmbeddedModel(
     window=_WINDOW,
     n_windows=1,
     tokenizer="wordpiece",
+    tokens_a_second=9000,
     prefixes=Prefixes(),
     package=None,
     judged=EMBEDDED_MODEL,
@@ -94,6 +97,7 @@ MULTILINGUAL: Final = EmbeddedModel(
     window=_WINDOW,
     n_windows=4,
     tokenizer="unigram",
+    tokens_a_second=6000,
     prefixes=Prefixes(query="query: ", document="passage: "),
     package=ModelPackage(
         "dirindex-multilingual",

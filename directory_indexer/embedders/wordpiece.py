@@ -19,6 +19,8 @@ with lazily:
 
 START_TOKEN = 101
 END_TOKEN = 102
+N_TOKENS = 30_522
+"""The size of the vocabulary."""
 
 
 def count_tokens(text: str) -> int:
@@ -40,6 +42,22 @@ def token_ids(text: str, *, limit: int) -> list[int]:
     else:
         ids = _tokenizer().encode(start, add_special_tokens=False).ids
     return [START_TOKEN, *ids[:limit], END_TOKEN]
+
+
+def words_of_ascii(text: str) -> list[bytes]:
+    """Give the words of an ASCII text in lower case, without its punctuation."""
+    return text.encode("ascii").translate(_LOWER_WORDS, _CONTROLS).split()
+
+
+def pieces_of_ascii_word(word: str) -> tuple[int, ...]:
+    """Cut a word in lower case into the tokens that the model reads."""
+    return _ids_of(word)
+
+
+def pieces_of_text(text: str) -> list[int]:
+    """Cut any text into the tokens that the model reads, however long it is."""
+    ids: list[int] = _tokenizer().encode(_encodable(text), add_special_tokens=False).ids
+    return ids
 
 
 @cache

@@ -7,6 +7,7 @@ from typing import Final, get_args
 
 from directory_indexer.extractors.format import Group
 from directory_indexer.extractors.formats import FORMATS
+from directory_indexer.paths import FilePath
 
 GROUPS: Final[dict[str, frozenset[str]]] = {
     group: frozenset(kind for kind, one in FORMATS.items() if one.group == group) for group in get_args(Group)
@@ -21,6 +22,24 @@ def kind_for_alias(alias: str) -> str | None:
 def kind_names() -> tuple[str, ...]:
     """List every name that a person may call a kind by."""
     return tuple(sorted(_kinds_by_alias()))
+
+
+def is_media(path: FilePath) -> bool:
+    """Tell by its suffix whether a file is a picture or sound, whose size says nothing about the text in it."""
+    return _kind_by_suffix(path) in GROUPS["media"]
+
+
+def may_be_scanned(path: FilePath) -> bool:
+    """Tell by its suffix whether a file may have pages that are pictures of text."""
+    return _kind_by_suffix(path) in _SCANNED_KINDS
+
+
+def _kind_by_suffix(path: FilePath) -> str | None:
+    _, dot, suffix = path.rpartition(".")
+    return kind_for_alias(suffix) if dot else None
+
+
+_SCANNED_KINDS: Final = frozenset({"jpeg", "pdf", "png", "tiff", "webp"})
 
 
 @cache

@@ -51,7 +51,7 @@ class Adoption:
             if changed := now.changed_kinds(built):
                 transaction.files.read_again(changed, self._suffixes_of(changed - built.formats.keys()))
             if is_elsewhere:
-                transaction.collections.start_over()
+                transaction.vector_sets.start_over()
             transaction.meta.set("fingerprint", now.to_json())
 
     def _suffixes_of(self, kinds: Collection[str]) -> list[str]:

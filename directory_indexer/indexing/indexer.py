@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from directory_indexer.docstore.runs import Outcome, RunProgress, Verb
+from directory_indexer.config.settings import EmbeddingMode
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, Verb
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import ConsentNeededError, ProviderError, RootUnavailableError, VectorStoreError
 from directory_indexer.files import FileFailure, Stage
@@ -19,13 +21,14 @@ from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.planning import Plans, WalkStoppedError
 from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
 from directory_indexer.indexing.roots import forgettable, resolved_roots, roots_of
-from directory_indexer.indexing.runs import Run, recorded_run, writing
+from directory_indexer.indexing.runs import GaveWayError, Run, recorded_run, writing
 from directory_indexer.indexing.updater import Updater, explained
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, file_path
 from directory_indexer.vectorstore import VectorPlace
 
 with lazily:
+    from directory_indexer.extractors.kinds import is_media, may_be_scanned
     from directory_indexer.indexing.recogniser import Recogniser
     from directory_indexer.indexing.vectorizer import Vectorizer
 
@@ -94,19 +97,25 @@ class Indexer:
         started = time.monotonic()
         # Before it waits for anything: what a path means now is what the caller has seen.
         given = list(map(file_path, paths)) if options.is_exact else resolved_roots(paths, self._tracked())
-        with writing(self._docstore, self._lock_path, listener=listener, stop_reason=stop_reason, wait=options.wait):
+        with writing(
+            self._docstore, self._lock_path, listener=listener, stop_reason=stop_reason, wait=options.wait
+        ) as lock:
             start = self._start()
             roots = roots_of(given, start.tracked)
             if options.tracked_only:
                 roots = [root for root in roots if root in start.tracked]
             self._adoption.adopt(start.fingerprint, start.vector_places, has_consent=options.has_consent)
-            with recorded_run(self._docstore, Verb.INDEX, roots, listener=listener, stop_reason=stop_reason) as run:
+            with recorded_run(
+                self._docstore, Verb.INDEX, roots, lock=lock, listener=listener, stop_reason=stop_reason
+            ) as run:
                 self._vectorizer.merger.restore_lost()
                 updater = self._updater(run, is_wary=start.was_cut_off)
-                self._update(updater, run, roots, options)
-                self._pack_texts(run)
+                with contextlib.suppress(GaveWayError):
+                    self._update(updater, run, roots, options)
+                    self._pack_texts(run)
                 outcome = run.outcome
-            self._docstore.upkeep.checkpoint(must_stop=lambda: run.must_stop)
+            if lock.is_held:
+                self._docstore.upkeep.checkpoint(must_stop=lambda: run.must_stop)
             return updater.report._replace(outcome=outcome, seconds=time.monotonic() - started)
 
     def tracked(self, paths: Sequence[str]) -> list[FilePath]:
@@ -130,9 +139,10 @@ class Indexer:
             built = Fingerprint.from_json(stored) if stored else now
             n_pages = snapshot.scans.counts().n_waiting
             n_tokens = snapshot.embedding_queue.count_tokens(waiting_only=built.embedding == now.embedding)
-        n_tokens += sum(plan.n_bytes for plan in plans) // BYTES_PER_TOKEN
+        n_tokens += sum(map(_n_text_bytes, plans)) // BYTES_PER_TOKEN
         cost = self._recogniser().reading.cost(n_pages) if n_pages else ""
-        return EmbeddingEstimate(now.embedding, n_tokens, now.differences(built), n_pages, cost)
+        n_possible = sum(may_be_scanned(request.source.path) for plan in plans for request in plan.requests)
+        return EmbeddingEstimate(now.embedding, n_tokens, now.differences(built), n_pages, cost, n_possible)
 
     def forget(self, path: str, *, listener: Callable[[RunProgress], None] = lambda _: None) -> int:
         """Stop tracking a directory and remove what was indexed for it; tell how many files that were.
@@ -153,6 +163,7 @@ class Indexer:
                 with self._docstore.transaction() as transaction:
                     transaction.directories.remove(tracked[root])
             self._vectorizer.merger.forget_gone()
+            self._vectorizer.drop_makeshifts()
             self._recogniser().forget_unused()
             with self._docstore.transaction() as transaction:
                 transaction.runs.forget_details()
@@ -172,9 +183,11 @@ class Indexer:
         _require_space(plans, self._docstore.path.parent, has_consent=options.has_consent)
         run.notice = self._services_notice(plans)
         updater.update_words([(self._track(plan.directory), plan) for plan in plans])
+        if self._policy.embedding is not EmbeddingMode.OFF:
+            updater.cover()
         if self._has_scans_to_read():  # else what reads them is not loaded, which takes 30 ms
             updater.recognise_pages(self._recogniser(), most_pages=options.most_pages)
-        updater.update_meaning()
+        updater.update_meaning(self._policy.embedding)
 
     def _has_scans_to_read(self) -> bool:
         with self._docstore.snapshot() as snapshot:
@@ -203,8 +216,8 @@ class Indexer:
             return _Start(
                 tracked=snapshot.directories.all(),
                 fingerprint=snapshot.meta.get("fingerprint"),
-                vector_places=frozenset(snapshot.collections.generations()),
-                was_cut_off=bool(runs) and runs[0].outcome is None,
+                vector_places=frozenset(snapshot.vector_sets.generations()),
+                was_cut_off=bool(runs) and runs[0].outcome is None and runs[0].progress.phase is not Phase.WAITING,
             )
 
     def _updater(self, run: Run, *, is_wary: bool) -> Updater:
@@ -231,8 +244,13 @@ class Indexer:
             return snapshot.directories.all()
 
 
+def _n_text_bytes(plan: Plan) -> int:
+    """Estimate how much text is to be read."""
+    return sum(request.source.size for request in plan.requests if not is_media(request.source.path))
+
+
 def _require_space(plans: Sequence[Plan], place: Path, *, has_consent: bool) -> None:
-    needed = BYTES_PER_TEXT_BYTE * sum(plan.n_bytes for plan in plans)
+    needed = BYTES_PER_TEXT_BYTE * sum(map(_n_text_bytes, plans))
     free = shutil.disk_usage(place).free
     if needed > _DISK_SHARE * free and not has_consent:
         raise ConsentNeededError(

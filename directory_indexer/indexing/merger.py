@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 
-from directory_indexer.docstore.collections import VectorCollection
 from directory_indexer.docstore.store import DocStore
+from directory_indexer.docstore.vector_sets import VectorSet
 from directory_indexer.errors import VectorsLostError, VectorStoreError
 from directory_indexer.indexing.vector_state import VectorState, vector_state
 from directory_indexer.vectorstore import VectorPlace, VectorStore
@@ -16,7 +16,7 @@ class Merger:
     """Merges the vectors of one index; the caller holds the write lock."""
 
     def __init__(
-        self, *, docstore: DocStore, place: VectorPlace, vectorstore: Callable[[VectorCollection], VectorStore]
+        self, *, docstore: DocStore, place: VectorPlace, vectorstore: Callable[[VectorSet], VectorStore]
     ) -> None:
         self.place = place
         self.store_of = vectorstore
@@ -34,7 +34,7 @@ class Merger:
             VectorStoreError: it cannot be reached, or holds other vectors.
         """
         state = self.state()
-        self.store_of(state.collection).prepare(state.generation)
+        self.store_of(state.vector_set).prepare(state.generation)
 
     def restore_lost(self) -> None:
         """Let chunks wait for their vectors again if those are not where the database has them.
@@ -45,7 +45,7 @@ class Merger:
         if not state.generation:
             return
         try:
-            self.store_of(state.collection).require_whole(state.generation, n_vectors=state.n_stored)
+            self.store_of(state.vector_set).require_whole(state.generation, n_vectors=state.n_stored)
         except VectorsLostError:
             with self._docstore.transaction() as transaction:
                 transaction.vectors.forget_published()
@@ -55,12 +55,12 @@ class Merger:
     def merge_if_worth_it(self, state: VectorState) -> None:
         """Move pending vectors into the vector store unless they are so few that they may stay."""
         if state.n_pending + state.n_stale:
-            self._merge(state, at_least=self.store_of(state.collection).keep_pending)
+            self._merge(state, at_least=self.store_of(state.vector_set).keep_pending)
 
     def merge_if_many(self) -> None:
         """Move pending vectors, while a run goes on, if they are so many that they slow searches down."""
         state = self.state()
-        self._merge(state, at_least=self.store_of(state.collection).merge_at)
+        self._merge(state, at_least=self.store_of(state.vector_set).merge_at)
 
     def merge_all(self) -> None:
         """Move every pending vector into the vector store, and let it drop every stale point."""
@@ -70,8 +70,8 @@ class Merger:
         """Move every pending vector into the vector store, and let no vector of a text that is gone stay anywhere."""
         self.merge_all()
         with self._docstore.snapshot() as snapshot:
-            former, gone = snapshot.collections.former(), snapshot.stale_points.gone_former()
-            generation = snapshot.collections.answering_generation(self.place)
+            former, gone = snapshot.vector_sets.former(), snapshot.stale_points.gone_former()
+            generation = snapshot.vector_sets.answering_generation(self.place)
         if former is not None and gone:
             store = self.store_of(former)
             generation = store.merge(generation, deletes=gone, upserts=())
@@ -79,16 +79,16 @@ class Merger:
                 transaction.vectors.publish_former(self.place, generation)
             store.discard_others(generation)
 
-    def clear(self, collection: VectorCollection) -> None:
+    def clear(self, vector_set: VectorSet) -> None:
         """Drop vectors that answer nothing any more; what cannot be reached stays where it is."""
         with contextlib.suppress(VectorStoreError):
-            self.store_of(collection).clear()
+            self.store_of(vector_set).clear()
 
     def _merge(self, state: VectorState, *, at_least: int) -> None:
         """Move pending vectors; `state` is of now, for only the holder of the write lock changes any of it."""
         if state.n_pending + state.n_needless < max(at_least, 1):
             return
-        store = self.store_of(state.collection)
+        store = self.store_of(state.vector_set)
         with self._docstore.snapshot() as snapshot:
             generation = store.merge(
                 state.generation,

@@ -77,10 +77,12 @@ class Migration:
             LockedError: an index run is going on.
         """
         started = time.monotonic()
-        with write_lock(self._lock_path, wait=False), self._docstore.snapshot() as snapshot:
+        with write_lock(self._lock_path, wait=False) as lock, self._docstore.snapshot() as snapshot:
             wanted = snapshot.vectors.embedded_chunk_ids()
             plan = self._planned(snapshot)
-            with recorded_run(self._docstore, Verb.MIGRATE, listener=listener, stop_reason=stop_reason) as run:
+            with recorded_run(
+                self._docstore, Verb.MIGRATE, lock=lock, listener=listener, stop_reason=stop_reason
+            ) as run:
                 n_copied, plan = self._copy(snapshot, plan, wanted, run)
                 n_same, n_compared = (0, 0) if run.must_stop else self._verified(plan, wanted)
                 if not run.must_stop:
@@ -95,7 +97,7 @@ class Migration:
         )
 
     def _planned(self, snapshot: Snapshot) -> _Plan:
-        fresh = _Plan(snapshot.collections.generation(self._source.place), self._where)
+        fresh = _Plan(snapshot.vector_sets.generation(self._source.place), self._where)
         mark = snapshot.meta.get(_MARK)
         begun = _Plan(*json.loads(mark)) if mark else fresh
         return begun if (begun.base, begun.where) == (fresh.base, fresh.where) else fresh
@@ -193,14 +195,14 @@ def prepare_migration(
     for mistake in KEYS["storage.qdrant.endpoint"].kind.mistakes(url):
         raise UsageError(f"--to-server '{url}' {mistake.words}")
     with docstore.snapshot() as snapshot:
-        line = snapshot.collections.current()
-        if snapshot.collections.is_switching:
+        vector_set = snapshot.vector_sets.current()
+        if snapshot.vector_sets.is_switching:
             raise IndexMismatchError("a switch to another model is under way", hint="dirindex index completes it")
-    embedded, server = stores.embedded(line), stores.on_server(line, url)
+    embedded, server = stores.embedded(vector_set), stores.on_server(vector_set, url)
     return Migration(
         docstore=docstore,
         source=embedded if to_server else server,
         target=server if to_server else embedded,
-        where=f"{url}, collection '{stores.collection(line)}'" if to_server else str(stores.on_disk.path),
+        where=f"{url}, collection '{stores.name_of(vector_set)}'" if to_server else str(stores.on_disk.path),
         lock_path=lock_path,
     )

@@ -6,6 +6,7 @@ anywhere loses no more than the pages in hand, and the next one begins by readin
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -38,10 +39,14 @@ class DocumentToRead(NamedTuple):
 class RecogniseStep(NamedTuple):
     """What has happened since the step before: pages were done, and documents have got something new.
 
-    `refusal` is why the service that is configured did not read the page that was done, `usage` what it has counted.
+    Of `n_pages` that are done, `n_read` have been read; the others cannot be, or not now. The first step says how many
+    pages there are to do. `refusal` is why the service that is configured did not read a page, `usage` what it has
+    counted.
     """
 
     n_pages: int = 0
+    n_read: int = 0
+    n_pages_total: int | None = None
     documents: tuple[DocumentToRead, ...] = ()
     refusal: str = ""
     usage: str = ""
@@ -64,11 +69,19 @@ class Recogniser:
         self._cache = cache
         self._recipe = recipe
         self._max_bytes = max_bytes
+        self._read: set[PageKey] = set()
 
     def counts(self) -> ScanCounts:
-        """Count the pages that wait, that were read, and that could not be read."""
+        """Count the pages that wait, that were read, and that could not be read, as their documents have them."""
         with self._docstore.snapshot() as snapshot:
             return snapshot.scans.counts()
+
+    def n_read_ahead(self) -> int:
+        """Count the pages that were read, and wait in their documents, which the next run is to read again."""
+        if not self._read:
+            return 0
+        with self._docstore.snapshot() as snapshot:
+            return sum(page.key in self._read for page in snapshot.scans.waiting())
 
     def try_again(self) -> None:
         """Have pages wait again that another engine, or another version of it, could not read.
@@ -88,22 +101,22 @@ class Recogniser:
             ProviderError: the service that reads pages cannot be used now; what was read before is yielded first.
             UnavailableError: no worker process can be started.
         """
+        self._read.clear()
         reader = None if most_pages == 0 else self.reading.reader()
         with self._docstore.snapshot() as snapshot:
             queue = _Queue(snapshot.scans.waiting())
-        done = [key for key in queue.waiting_keys() if _is_settled(self._cache.get(key))]
-        yield from self._step(queue, sum(queue.finish(key) for key in done))
+        yield from self._take_kept(queue, most_pages if reader else 0)
         trouble: ProviderError | None = None
         if reader is not None:
             try:
                 for outcome in reader.read(queue.requests()[:most_pages], must_stop=must_stop):
                     if outcome.refusal:
                         yield RecogniseStep(refusal=outcome.refusal)
-                    yield from self._step(queue, self._settle(queue, outcome, reader.recipe))
+                    yield from self._steps(queue, self._settle(queue, outcome, reader.recipe))
             except ProviderError as error:
                 trouble = error
         queue.flush()
-        yield from self._step(queue, 0)
+        yield from self._steps(queue)
         if reader is not None and reader.usage:
             yield RecogniseStep(usage=reader.usage)
         if trouble is not None:
@@ -119,20 +132,35 @@ class Recogniser:
         with self._docstore.snapshot() as snapshot:
             self._cache.keep_only(snapshot.scans.keys())
 
-    def _settle(self, queue: _Queue, outcome: PageOutcome, recipe: str) -> int:
-        """Keep what reading a page came to, and tell how many pages are done with it."""
-        if outcome.found is None:
-            return queue.give_up(outcome.key)
-        self._cache.put(outcome.key, outcome.found, recipe=recipe)
-        return queue.finish(outcome.key)
+    def _take_kept(self, queue: _Queue, most_pages: int | None) -> Iterator[RecogniseStep]:
+        """Take what an earlier run has read, and say how many pages there are to do."""
+        kept = {key: found for key in queue.waiting_keys() if _is_settled(found := self._cache.get(key))}
+        done = [self._finish(queue, key, found) for key, found in kept.items()]
+        n_pages, n_read = (sum(counts) for counts in zip((0, 0), *done, strict=True))
+        yield RecogniseStep(n_pages_total=n_pages + queue.n_places(most_pages))
+        yield from self._steps(queue, (n_pages, n_read))
 
-    def _step(self, queue: _Queue, n_pages: int) -> Iterator[RecogniseStep]:
+    def _settle(self, queue: _Queue, outcome: PageOutcome, recipe: str) -> tuple[int, int]:
+        """Keep what reading a page came to, and tell how many pages are done with it, and how many of them read."""
+        if outcome.found is None:
+            return queue.give_up(outcome.key), 0
+        self._cache.put(outcome.key, outcome.found, recipe=recipe)
+        return self._finish(queue, outcome.key, outcome.found)
+
+    def _finish(self, queue: _Queue, key: PageKey, found: Recognition | PageProblem | None) -> tuple[int, int]:
+        n_pages = queue.finish(key)
+        if not isinstance(found, Recognition):
+            return n_pages, 0
+        self._read.add(key)
+        return n_pages, n_pages
+
+    def _steps(self, queue: _Queue, done: tuple[int, int] = (0, 0)) -> Iterator[RecogniseStep]:
+        """Tell how many pages are done, and which documents are to be read again, some at a time."""
         ready = queue.take_ready()
-        if n_pages and not ready:
-            yield RecogniseStep(n_pages)
+        if any(done):
+            yield RecogniseStep(*done)
         for start in range(0, len(ready), _DOCUMENTS_A_TIME):
-            documents = tuple(map(self._document, ready[start : start + _DOCUMENTS_A_TIME]))
-            yield RecogniseStep(0 if start else n_pages, documents)
+            yield RecogniseStep(documents=tuple(map(self._document, ready[start : start + _DOCUMENTS_A_TIME])))
 
     def _document(self, pages: Sequence[WaitingPage]) -> DocumentToRead:
         """Ask for a file to be read again; of a container, the members whose pages were read."""
@@ -168,6 +196,10 @@ class _Queue:
         """Ask for each page that is left once, however many documents have it."""
         firsts = (pages[0] for pages in self._pages.values())
         return [PageRequest(one.path, one.on_disk, one.page, one.key) for one in firsts]
+
+    def n_places(self, most_keys: int | None) -> int:
+        """Count in how many places the first pages stand, so many of them, or all."""
+        return sum(map(len, itertools.islice(self._pages.values(), most_keys)))
 
     def finish(self, key: PageKey) -> int:
         """Note that a page is done, and tell in how many places it stands."""

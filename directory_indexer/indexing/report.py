@@ -14,8 +14,8 @@ from directory_indexer.paths import FilePath
 class EmbeddingEstimate(NamedTuple):
     """About how many tokens a run would embed, with what, and what it would redo because of another way.
 
-    `n_pages` wait for OCR, and `pages_cost` says what a service that reads them counts, if one is configured. Pages of
-    files that are still to be read are in neither.
+    `n_pages` wait for OCR, and `pages_cost` says what a service that reads them counts, if one is configured. Neither
+    knows of the pages of `n_possible_scans`, the PDFs and pictures that are still to be read.
     """
 
     space_name: str
@@ -23,6 +23,7 @@ class EmbeddingEstimate(NamedTuple):
     redone: tuple[str, ...] = ()
     n_pages: int = 0
     pages_cost: str = ""
+    n_possible_scans: int = 0
 
 
 class IndexReport(NamedTuple):
@@ -30,8 +31,8 @@ class IndexReport(NamedTuple):
 
     `n_masked` counts the secrets that were masked in the texts of files that were read.
 
-    `n_pages` are pages that OCR is done with; others wait, and `ocr_advice` says for what. `ocr_refusals` are reasons
-    of the service that is configured, with the number of pages; of all pages in the index so many are unreadable.
+    `n_pages` are pages that OCR has read in this run; others wait, and `ocr_advice` says for what. `ocr_refusals` are
+    reasons of the service that is configured, with the number of pages; `n_pages_unreadable` counts the whole index.
 
     `refused` are chunks that stay without a vector because the provider takes everything but them; `unavailable` says
     why chunks wait for a provider that takes nothing.

@@ -12,11 +12,19 @@ from pathlib import Path
 from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, Verb
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import LockedError
-from directory_indexer.lock import write_lock
+from directory_indexer.lock import WriteLock, write_lock
 from directory_indexer.paths import FilePath, display, file_path
 
 _HEARTBEAT_SECONDS = 0.5
+
+_LONGEST_BATCH_SECONDS = 60.0
+"""After so long a run that should have given way is taken for one that does not."""
+
 _LATER = "run the same command again later, or with --wait; dirindex status shows how far it is"
+
+
+class GaveWayError(Exception):
+    """A run was told to stop while another one wrote in its place; it may write nothing more."""
 
 
 class Run:
@@ -27,10 +35,12 @@ class Run:
         *,
         run_id: int,
         docstore: DocStore,
+        lock: WriteLock,
         listener: Callable[[RunProgress], None],
         stop_reason: Callable[[], Outcome | None],
     ) -> None:
         self._run_id = run_id
+        self._lock = lock
         self._docstore = docstore
         self._listener = listener
         self._stop_reason = stop_reason
@@ -50,14 +60,42 @@ class Run:
         return self._stop_reason() is not None
 
     def report(self, progress: RunProgress) -> None:
-        """Show progress; other processes see it at most twice a second."""
+        """Show progress; other processes see it at most twice a second, and at once whether it gives way."""
+        is_new = progress.phase.gives_way != self.progress.phase.gives_way
         self.progress = progress
         self._listener(progress._replace(notice=self.notice))
         now = time.monotonic()
-        if now - self._written_at >= _HEARTBEAT_SECONDS:
+        if is_new or now - self._written_at >= _HEARTBEAT_SECONDS:
             self._written_at = now
             with self._docstore.transaction() as transaction:
                 transaction.runs.update(self._run_id, progress)
+
+    @property
+    def is_in_the_way(self) -> bool:
+        """Whether another run waits for this one."""
+        return self._lock.is_wanted
+
+    @property
+    def is_guest(self) -> bool:
+        """Whether another run gave way to this one, and goes on when this one is done."""
+        return self._lock.is_owed
+
+    def give_way(self) -> None:
+        """Let other runs write that wait, and go on when they are done.
+
+        Raises:
+            GaveWayError: it was told to stop meanwhile.
+        """
+        progress, listener = self.progress, self._listener
+
+        def while_waiting() -> None:
+            listener(progress._replace(phase=Phase.WAITING, waits_for=who_writes(self._docstore)))
+            if self.must_stop:
+                raise GaveWayError
+
+        with self._docstore.transaction() as transaction:
+            transaction.runs.update(self._run_id, progress._replace(phase=Phase.WAITING))
+        self._lock.give_way(while_waiting)
 
 
 @contextlib.contextmanager
@@ -68,24 +106,36 @@ def writing(
     listener: Callable[[RunProgress], None] = lambda _: None,
     stop_reason: Callable[[], Outcome | None] = lambda: None,
     wait: bool = True,
-) -> Iterator[None]:
+) -> Iterator[WriteLock]:
     """Hold the write lock; while another process has it, tell the user which one.
+
+    Without `wait` it waits all the same for a run that gives way.
 
     Raises:
         LockedError: another process holds it, and nobody waits for it any more.
     """
+    give_up_at = time.monotonic() + _LONGEST_BATCH_SECONDS
 
     def while_waiting() -> None:
         listener(RunProgress(Phase.WAITING, waits_for=who_writes(docstore)))
         if stop_reason() is not None:
             raise LockedError("still waiting when told to stop")
+        if not wait and (time.monotonic() > give_up_at or not _gives_way(docstore)):
+            raise LockedError("another run is writing")
 
     with contextlib.ExitStack() as stack:
         try:
-            stack.enter_context(write_lock(lock_path, wait=wait, on_wait=while_waiting))
+            waits = wait or _gives_way(docstore)
+            lock = stack.enter_context(write_lock(lock_path, wait=waits, on_wait=while_waiting))
         except LockedError as error:
             raise LockedError(who_writes(docstore), hint=_LATER) from error
-        yield
+        yield lock
+
+
+def _gives_way(docstore: DocStore) -> bool:
+    with docstore.snapshot() as snapshot:
+        runs = snapshot.runs.latest(1)
+    return bool(runs) and runs[0].outcome is None and runs[0].progress.phase.gives_way
 
 
 def who_writes(docstore: DocStore) -> str:
@@ -96,7 +146,7 @@ def who_writes(docstore: DocStore) -> str:
         return "another process is writing to the index"
     run, progress = runs[0], runs[0].progress
     done, total = progress.files_done, progress.files_total
-    if progress.phase is Phase.EMBEDDING:
+    if progress.phase.counts_chunks:
         done, total = progress.chunks_done, progress.chunks_total
     how_far = f", {100 * done // total} %" if total else ""
     command = " ".join(["dirindex", run.verb, *map(display, run.directories)])
@@ -109,6 +159,7 @@ def recorded_run(
     verb: Verb,
     directories: Sequence[FilePath] = (),
     *,
+    lock: WriteLock,
     listener: Callable[[RunProgress], None],
     stop_reason: Callable[[], Outcome | None],
 ) -> Iterator[Run]:
@@ -116,7 +167,7 @@ def recorded_run(
     with docstore.transaction() as transaction:
         host = file_path(platform.node())
         run_id = transaction.runs.start(pid=os.getpid(), host=host, verb=verb, directories=directories)
-    run = Run(run_id=run_id, docstore=docstore, listener=listener, stop_reason=stop_reason)
+    run = Run(run_id=run_id, docstore=docstore, lock=lock, listener=listener, stop_reason=stop_reason)
     outcome, message = Outcome.FAILED, ""
     try:
         run.report(run.progress)

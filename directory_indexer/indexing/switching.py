@@ -26,10 +26,10 @@ class Spaces:
             ProviderError: the vectors of the index have another length.
         """
         with self._docstore.snapshot() as snapshot:
-            known = snapshot.collections.current().space
+            known = snapshot.vector_sets.current().space
         if known is None:
             with self._docstore.transaction() as transaction:
-                transaction.collections.set_space(space)
+                transaction.vector_sets.set_space(space)
         elif known.dimensions != space.dimensions:
             raise ProviderError(
                 f"{space.name} makes vectors of {space.dimensions} dimensions, and those of the index have "
@@ -48,14 +48,14 @@ class Spaces:
         self._merger.restore_lost()
         self._merger.merge_all()
         with self._docstore.snapshot() as snapshot:
-            former, current = snapshot.collections.former(), snapshot.collections.current()
+            former, current = snapshot.vector_sets.former(), snapshot.vector_sets.current()
         name = fingerprint.embedding
         is_way_back = former is not None and former.space is not None and former.space.name == name
         with self._docstore.transaction() as transaction:
             if is_way_back:
-                transaction.collections.switch_back()
+                transaction.vector_sets.switch_back()
             else:
-                transaction.collections.begin_switch(
+                transaction.vector_sets.begin_switch(
                     f"-{content_hash(name.encode())[:4].hex()}" if current.space else current.suffix
                 )
             transaction.meta.set("fingerprint", fingerprint.to_json())
@@ -69,7 +69,7 @@ class Spaces:
         """
         if state.former is not None and state.n_waiting == state.n_refused:
             with self._docstore.transaction() as transaction:
-                transaction.collections.end_switch()
+                transaction.vector_sets.end_switch()
             self._merger.clear(state.former)
             return self._merger.state()
         if state.left is not None and self._merger.place is VectorPlace.EMBEDDED:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from directory_indexer.config.settings import EmbeddingMode
 from directory_indexer.docstore.file_rows import Place
 from directory_indexer.docstore.runs import Phase, RunProgress
 from directory_indexer.docstore.store import DocStore
@@ -32,6 +33,9 @@ with lazily:
 
 
 _BATCH_CHUNKS = 512
+
+_FEW_WAITING = 256
+"""So many chunks are embedded in a few seconds."""
 
 
 class Updater:
@@ -66,34 +70,54 @@ class Updater:
                 with self._docstore.transaction() as transaction:
                     transaction.directories.complete(directory_id)
 
+    def cover(self) -> None:
+        """Give chunks that wait a static vector, unless they are so few that the model is as quick."""
+        total = self._vectorizer.merger.state().n_waiting
+        if total < _FEW_WAITING or self._run.must_stop:
+            return
+        self._progress = self._progress._replace(phase=Phase.COVERING, chunks_total=total)
+        self._run.report(self._progress)
+        for n_chunks in self._vectorizer.first_pass.cover(must_stop=lambda: self._run.must_stop):
+            self._progress = self._progress._replace(chunks_done=self._progress.chunks_done + n_chunks)
+            self._run.report(self._progress)
+        self._progress = self._progress._replace(chunks_done=0, chunks_total=0)
+
     def recognise_pages(self, recogniser: Recogniser, *, most_pages: int | None) -> None:
         """Have pages read that are pictures, until none waits, a service fails, or the run must stop."""
         if recogniser.counts().n_failed and most_pages != 0:
             self._attempt(recogniser.try_again)
-        total = recogniser.counts().n_waiting
-        if total and not self._run.must_stop:
-            self._progress = self._progress._replace(phase=Phase.RECOGNISING, pages_total=total)
-            self._run.report(self._progress)
+        counts = recogniser.counts()
+        n_read_ahead = 0
+        if counts.n_waiting and not self._run.must_stop:
             self._attempt(partial(self._recognise, recogniser, most_pages))
             recogniser.prune()
-        counts = recogniser.counts()
-        self.report = self.report.plus(n_pages_waiting=counts.n_waiting, n_pages_unreadable=counts.n_failed)
-        self.report = self.report._replace(ocr_advice=recogniser.reading.advice() if counts.n_waiting else "")
+            counts, n_read_ahead = recogniser.counts(), recogniser.n_read_ahead()
+        n_waiting = counts.n_waiting - n_read_ahead
+        self.report = self.report.plus(n_pages_waiting=n_waiting, n_pages_unreadable=counts.n_failed)
+        self.report = self.report._replace(ocr_advice=recogniser.reading.advice() if n_waiting else "")
 
-    def update_meaning(self) -> None:
-        """Embed what waits, until all is searchable by meaning, a service fails, or the run must stop."""
-        state = self._vectorizer.merger.state()
-        total = state.n_waiting
+    def update_meaning(self, mode: EmbeddingMode) -> None:
+        """Take over what searches embedded, and embed the rest where that is wanted.
+
+        It ends when all is searchable by meaning, a service fails, or the run must stop.
+        """
+        total = self._vectorizer.merger.state().n_waiting
         self._progress = self._progress._replace(phase=Phase.EMBEDDING, chunks_total=total)
-        if total and not self._run.must_stop:
+        if total and mode is not EmbeddingMode.OFF and not self._run.must_stop:
+            self._attempt(self._take_over)
+        state = self._vectorizer.merger.state()
+        # The run that gave way to this one embeds for both, and soon.
+        if state.n_waiting and mode is EmbeddingMode.COMPLETE and not self._run.must_stop and not self._run.is_guest:
             self._attempt(self._embed)
             n_tokens, n_truncated = self._vectorizer.usage
             self.report = self.report.plus(n_tokens=n_tokens, n_truncated=n_truncated)
             state = self._vectorizer.merger.state()
+        if state.n_waiting == state.n_refused:
+            self._vectorizer.drop_makeshifts()
         state = self._vectorizer.spaces.complete_switch(state)
         self._run.report(self._progress._replace(phase=Phase.MERGING))
         self._attempt(partial(self._vectorizer.merger.merge_if_worth_it, state))
-        self.report = self.report.plus(n_pending=total - self._progress.chunks_done)
+        self.report = self.report.plus(n_pending=state.n_waiting - state.n_refused)
 
     def _attempt(self, work: Callable[[], None]) -> None:
         """Do what needs a service; if that fails, what was done before it did is kept, and the rest waits."""
@@ -162,8 +186,10 @@ class Updater:
                 refusals[step.refusal] += 1
                 self.report = self.report._replace(ocr_refusals=tuple(refusals.most_common()))
             self._read_again(step.documents)
+            if step.n_pages_total is not None:
+                self._progress = self._progress._replace(phase=Phase.RECOGNISING, pages_total=step.n_pages_total)
             self._progress = self._progress._replace(pages_done=self._progress.pages_done + step.n_pages)
-            self.report = self.report.plus(n_pages=step.n_pages)
+            self.report = self.report.plus(n_pages=step.n_read)
             self._run.report(self._progress)
 
     def _read_again(self, documents: Sequence[DocumentToRead]) -> None:
@@ -195,12 +221,37 @@ class Updater:
             self.report = self.report.plus(n_removed=n_gone)
         self._run.report(self._progress)
 
+    def _take_over(self) -> None:
+        n_chunks = self._vectorizer.take_over()
+        self.report = self.report.plus(n_reused=n_chunks)
+        self._progress = self._progress._replace(chunks_done=self._progress.chunks_done + n_chunks)
+
     def _embed(self) -> None:
-        self._run.report(self._progress)
-        for step in self._vectorizer.embed_pending(must_stop=lambda: self._run.must_stop):
-            self.report = self.report.plus(n_embedded=step.n_embedded, n_reused=step.n_reused, refused=step.refused)
-            self._progress = self._progress._replace(chunks_done=self._progress.chunks_done + step.n_chunks)
+        """Embed what waits, and between batches let other runs write that wait."""
+        fingerprint = self._fingerprint()
+        while fingerprint == self._fingerprint():
             self._run.report(self._progress)
+            is_in_the_way = False
+
+            def must_stop() -> bool:
+                nonlocal is_in_the_way
+                is_in_the_way = is_in_the_way or self._run.is_in_the_way
+                return is_in_the_way or self._run.must_stop
+
+            for step in self._vectorizer.embed_pending(must_stop=must_stop):
+                self.report = self.report.plus(n_embedded=step.n_embedded, n_reused=step.n_reused, refused=step.refused)
+                self._progress = self._progress._replace(chunks_done=self._progress.chunks_done + step.n_chunks)
+                self._run.report(self._progress)
+            if not is_in_the_way or self._run.must_stop:
+                return
+            self._run.give_way()
+            n_waiting = self._vectorizer.merger.state().n_waiting
+            self._progress = self._progress._replace(chunks_total=self._progress.chunks_done + n_waiting)
+
+    def _fingerprint(self) -> str | None:
+        """Tell what builds the index: who wrote meanwhile may have been told to build it in another way."""
+        with self._docstore.snapshot() as snapshot:
+            return snapshot.meta.get("fingerprint")
 
 
 def explained(error: DirIndexError) -> str:

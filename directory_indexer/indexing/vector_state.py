@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from directory_indexer.docstore.collections import VectorCollection
 from directory_indexer.docstore.store import Snapshot
+from directory_indexer.docstore.vector_sets import VectorSet
 from directory_indexer.vectorstore import VectorPlace
 
 
@@ -17,9 +17,9 @@ class VectorState(NamedTuple):
     these the vectors of `n_needless` are not to be reused.
     """
 
-    collection: VectorCollection
-    former: VectorCollection | None
-    left: VectorCollection | None
+    vector_set: VectorSet
+    former: VectorSet | None
+    left: VectorSet | None
     generation: int
     n_waiting: int
     n_refused: int
@@ -35,13 +35,13 @@ def vector_state(snapshot: Snapshot, place: VectorPlace) -> VectorState:
     Raises:
         IndexMismatchError: they are in another place.
     """
-    collections, queue, stale = snapshot.collections, snapshot.embedding_queue, snapshot.stale_points
+    vector_sets, queue, stale = snapshot.vector_sets, snapshot.embedding_queue, snapshot.stale_points
     n_stale = stale.count()
     return VectorState(
-        collection=collections.current(),
-        former=collections.former(),
-        left=collections.left(),
-        generation=collections.generation(place),
+        vector_set=vector_sets.current(),
+        former=vector_sets.former(),
+        left=vector_sets.left(),
+        generation=vector_sets.generation(place),
         n_waiting=queue.count(),
         n_refused=queue.count_refused(),
         n_pending=snapshot.vectors.count_pending(),

@@ -11,23 +11,26 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from directory_indexer.docstore.collections import VectorCollection
 from directory_indexer.docstore.embedding_queue import PendingChunk
 from directory_indexer.docstore.store import DocStore, Snapshot
+from directory_indexer.docstore.vector_sets import VectorSet
 from directory_indexer.docstore.vectors import EmbeddedChunk
 from directory_indexer.embedders import Embedder
 from directory_indexer.embedders.space import EmbeddingUsage
 from directory_indexer.errors import VectorStoreError
 from directory_indexer.files import FileFailure, Stage
 from directory_indexer.ids import ContentHash
+from directory_indexer.indexing.first_pass import FirstPass
 from directory_indexer.indexing.merger import Merger
 from directory_indexer.indexing.switching import Spaces
 from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath
 from directory_indexer.vectorstore import VectorPlace, VectorStore
 
 with lazily:
     from directory_indexer.heaps import share_heaps
     from directory_indexer.indexing.in_flight import InFlightBatch, InFlightBatches, Vectors
+    from directory_indexer.indexing.urgency import in_order
 
 
 class Step(NamedTuple):
@@ -51,17 +54,42 @@ class Vectorizer:
         *,
         docstore: DocStore,
         place: VectorPlace,
-        vectorstore: Callable[[VectorCollection], VectorStore],
+        vectorstore: Callable[[VectorSet], VectorStore],
         embedder: Callable[[], Embedder],
     ) -> None:
         self.merger = Merger(docstore=docstore, place=place, vectorstore=vectorstore)
         self.spaces = Spaces(docstore, self.merger)
+        self.first_pass = FirstPass(docstore)
         self._docstore = docstore
         self._embedder = embedder
         self.usage = EmbeddingUsage()
+        self._asked: set[FilePath] = set()
+
+    def take_over(self) -> int:
+        """Give chunks the vectors that searches made of them while they waited; tell how many that were.
+
+        Raises:
+            ProviderError: the embedder cannot be loaded.
+        """
+        with self._docstore.snapshot() as snapshot:
+            if not snapshot.search_vectors.has_any():
+                return 0
+        space = self._embedder().space
+        with self._docstore.snapshot() as snapshot:
+            chunks = snapshot.embedding_queue.chunks(snapshot.search_vectors.rows_waiting(space.name))
+            made = snapshot.search_vectors.of_texts(space.name, [chunk.text_hash for chunk in chunks])
+        if chunks:
+            self.spaces.adopt(space)
+        with self._docstore.transaction() as transaction:
+            transaction.vectors.put([_embedded(chunk, made[chunk.text_hash]) for chunk in chunks])
+            transaction.search_vectors.clear()
+        self._asked |= {chunk.path for chunk in chunks}
+        return len(chunks)
 
     def embed_pending(self, *, must_stop: Callable[[], bool] = lambda: False) -> Iterator[Step]:
-        """Embed what waits; each step tells what became of a batch, which is then kept.
+        """Embed what waits, first what is likely to be asked for; each step tells what became of a batch, now kept.
+
+        When it must stop, nothing is left in the hands of the embedder; called again it goes on.
 
         Raises:
             ProviderError: the embedder cannot answer; the batches that it has answered are kept.
@@ -80,14 +108,28 @@ class Vectorizer:
         finally:
             self.usage = _difference(embedder.usage, used_before)
 
+    def drop_makeshifts(self) -> None:
+        """Drop what stood in for vectors while chunks waited, unless there is nothing."""
+        with self._docstore.snapshot() as snapshot:
+            if snapshot.static_vectors.model() is None and not snapshot.search_vectors.has_any():
+                return
+        with self._docstore.transaction() as transaction:
+            transaction.static_vectors.clear()
+            transaction.search_vectors.clear()
+
     def _embed_batches(
         self, in_flight: InFlightBatches, batch_size: int, must_stop: Callable[[], bool]
     ) -> Iterator[Step]:
-        after: int | None = 0
+        with self._docstore.snapshot() as snapshot:
+            rows = in_order(snapshot.embedding_queue.rows(), snapshot.embedding_queue.files(), self._asked)
+        rest = iter([rows[start : start + batch_size] for start in range(0, len(rows), batch_size)])
+        has_more = True
         while True:
-            while after is not None and in_flight.has_room and not must_stop():
-                after, step = self._send(in_flight, after, batch_size)
-                yield step
+            while has_more and in_flight.has_room and not must_stop():
+                batch = next(rest, None)
+                has_more = batch is not None
+                if batch is not None:
+                    yield self._send(in_flight, batch)
             if not in_flight.is_busy:
                 return
             for batch_in_flight, vectors, reasons in in_flight.landed(must_stop):
@@ -103,28 +145,29 @@ class Vectorizer:
         except VectorStoreError as error:
             in_flight.fail(error)
 
-    def _send(self, in_flight: InFlightBatches, after: int, limit: int) -> tuple[int | None, Step]:
-        """Take the next batch: keep what is known of it, send off the rest; None when there is no next batch."""
+    def _send(self, in_flight: InFlightBatches, rows: Sequence[int]) -> Step:
+        """Take the chunks in these rows: keep what is known of them, send off the rest."""
         with self._docstore.snapshot() as snapshot:
-            batch = snapshot.embedding_queue.next(after=after, limit=limit)
-            if not batch:
-                return None, Step()
+            batch = snapshot.embedding_queue.chunks(rows)
             known = self._known_vectors(snapshot, batch)
         reused = [_embedded(chunk, known[chunk.text_hash]) for chunk in batch if chunk.text_hash in known]
         if reused:
             with self._docstore.transaction() as transaction:
                 transaction.vectors.put(reused)
         in_flight.send([chunk for chunk in batch if chunk.text_hash not in known])
-        return batch[-1].id, Step(n_reused=len(reused))
+        return Step(n_reused=len(reused))
 
     def _known_vectors(self, snapshot: Snapshot, batch: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
         hashes = list({chunk.text_hash for chunk in batch})
+        vectors = snapshot.vector_sets.current()
         known = snapshot.embedding_queue.pending_twins(hashes)
+        if vectors.space is not None:
+            known |= snapshot.search_vectors.of_texts(vectors.space.name, hashes)
         twins = snapshot.embedding_queue.embedded_twins([digest for digest in hashes if digest not in known])
         if not twins:
             return known
-        store = self.merger.store_of(snapshot.collections.current())
-        stored = store.at(snapshot.collections.generation(self.merger.place)).vectors(list(twins.values()))
+        store = self.merger.store_of(vectors)
+        stored = store.at(snapshot.vector_sets.generation(self.merger.place)).vectors(list(twins.values()))
         return known | {digest: stored[twin].tobytes() for digest, twin in twins.items() if twin in stored}
 
     def _keep(self, batch_in_flight: InFlightBatch, vectors: Vectors, reasons: dict[ContentHash, str]) -> Step:

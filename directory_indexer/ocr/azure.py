@@ -12,7 +12,7 @@ from directory_indexer.errors import PageRefusedError, ProviderError
 from directory_indexer.extractors.pdf.raster import EncodedPage
 from directory_indexer.ocr.engine import PageEstimate
 from directory_indexer.ocr.layout import lines_of
-from directory_indexer.ocr.patience import Patience, RequestError, Trouble, Waiting
+from directory_indexer.ocr.patience import RequestError, Trouble, Waiting
 from directory_indexer.ocr.service import Access, Calls, Profile, Transcript
 from directory_indexer.ocr.transport import Reply
 from directory_indexer.ocr.values import object_in, text_in
@@ -23,8 +23,8 @@ class AzureService:
 
     def __init__(self, access: Access, waiting: Waiting) -> None:
         self._model = access.model
-        self._calls = Calls(_PROFILE, access, waiting)
-        self._url = self._calls.url(
+        self.calls = Calls(_PROFILE, access, waiting)
+        self._url = self.calls.url(
             f"/documentintelligence/documentModels/{access.model}:analyze",
             **{"api-version": _API_VERSION, "stringIndexType": "unicodeCodePoint"},
         )
@@ -33,16 +33,6 @@ class AzureService:
     def recipe(self) -> str:
         """Name all that changes what it reads."""
         return f"azure/{self._model} {_API_VERSION}, layout {_LAYOUT_VERSION}"
-
-    @property
-    def place(self) -> str:
-        """Name the service and its address, for messages."""
-        return self._calls.place
-
-    @property
-    def patience(self) -> Patience:
-        """Give what all requests wait with."""
-        return self._calls.patience
 
     def estimate(self) -> PageEstimate:
         """Tell what a page costs: it is counted as a page."""
@@ -59,18 +49,14 @@ class AzureService:
                     raise
         return self._analysed(body, until)
 
-    def close(self) -> None:
-        """Close connections."""
-        self._calls.close()
-
     def _analysed(self, body: bytes, until: float) -> Transcript:
-        accepted = self._calls.ask("POST", self._url, body, until=until)
+        accepted = self.calls.ask("POST", self._url, body, until=until)
         operation = self._operation(accepted)
         found: dict[str, Any] = {}
         reply, n_polls = accepted, 0
         while text_in(found, "status") in _UNFINISHED or not n_polls:
-            self._calls.patience.pause(self._seconds_before(reply, n_polls), until=until)
-            found, reply = self._calls.ask_object("GET", operation, until=until)
+            self.calls.patience.pause(self._seconds_before(reply, n_polls), until=until)
+            found, reply = self.calls.ask_object("GET", operation, until=until)
             n_polls += 1
         return self._transcript(found)
 
@@ -78,22 +64,22 @@ class AzureService:
         """Give the address at which the result will be, if the key may go there."""
         written = accepted.headers.get("operation-location", "")
         if not written:
-            raise RequestError(Trouble.NONSENSE, "did not say where the result will be")
+            raise RequestError(Trouble.INVALID, "did not say where the result will be")
         try:
             operation = httpx.URL(written)
         except (httpx.InvalidURL, ValueError):
             operation = httpx.URL("")
-        ours = self._calls.address
+        ours = self.calls.address
         if (operation.scheme, operation.host, operation.port) != (ours.scheme, ours.host, ours.port):
-            elsewhere = self._calls.shown(f"{operation.scheme}://{operation.netloc.decode('ascii', 'replace')}")
+            elsewhere = self.calls.shown(f"{operation.scheme}://{operation.netloc.decode('ascii', 'replace')}")
             raise ProviderError(
-                f"{self.place} wants the key to be sent to {elsewhere}",
+                f"{self.calls.place} wants the key to be sent to {elsewhere}",
                 hint="set ocr.azure.endpoint to the resource itself",
             )
         return operation.copy_with(username=None, password=None)
 
     def _seconds_before(self, reply: Reply, n_polls: int) -> float:
-        asked = self._calls.patience.seconds_asked_for(reply.headers, None)
+        asked = self.calls.patience.seconds_asked_for(reply.headers, None)
         usual = min(_FIRST_POLL_SECONDS + n_polls / 2, _LONGEST_POLL_SECONDS)
         return usual if asked is None else min(max(asked, _SHORTEST_POLL_SECONDS), _LONGEST_POLL_SECONDS)
 
@@ -102,16 +88,16 @@ class AzureService:
         if status == "succeeded":
             result = object_in(found, "analyzeResult")
             if not isinstance(result.get("pages"), list):
-                raise RequestError(Trouble.NONSENSE, "answered without the pages that it has read")
+                raise RequestError(Trouble.INVALID, "answered without the pages that it has read")
             return Transcript(lines_of(result))
         if status not in _FINISHED:
-            raise RequestError(Trouble.NONSENSE, "answered something that is not what Document Intelligence answers")
+            raise RequestError(Trouble.INVALID, "answered something that is not what Document Intelligence answers")
         error = object_in(found, "error")
         inner = object_in(error, "innererror")
-        message = self._calls.shown(text_in(inner, "message") or text_in(error, "message") or status)
+        message = self.calls.shown(text_in(inner, "message") or text_in(error, "message") or status)
         if text_in(error, "code") in _OWN_FAULTS:
             raise RequestError(Trouble.BROKEN, f"failed over a page: {message}")
-        raise PageRefusedError(f"{self.place} cannot read a page: {message}")
+        raise PageRefusedError(f"{self.calls.place} cannot read a page: {message}")
 
 
 _PROFILE: Final = Profile("Azure Document Intelligence", "ocr.azure", "ocp-apim-subscription-key")

@@ -43,7 +43,7 @@ class PageReading:
     def reader(self) -> PageReader | None:
         """Give what reads pages; None if nothing does.
 
-        A service has an engine on this machine beside it, if one is installed, for what it refuses.
+        What a service refuses falls back to an engine on this machine, if one is installed.
 
         Raises:
             ProviderError: what is configured is not installed, cannot be run, or cannot do what is configured.
@@ -52,9 +52,9 @@ class PageReading:
         if settings.engine == OFF:
             return None
         if settings.service is not None:
-            beside = _installed_engine(settings)
-            local = LocalReader(beside, self._policy()) if beside else None
-            return ServiceReader(settings.engine, settings.service, self._policy(), local)
+            installed = _installed_engine(settings)
+            fallback = LocalReader(installed, self._policy()) if installed else None
+            return ServiceReader(settings.engine, settings.service, self._policy(), fallback)
         engine = _engine(settings)
         return LocalReader(engine, self._policy()) if engine else None
 
@@ -70,7 +70,7 @@ class PageReading:
         if settings.service is not None:
             return f"{settings.engine}: {settings.service.model} at {settings.service.endpoint}"
         engine = _engine(settings)
-        return engine.recipe if engine else None
+        return engine.name if engine else None
 
     def advice(self) -> str:
         """Say what is to be done so that pages are read; empty where nothing is missing."""

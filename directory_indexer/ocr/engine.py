@@ -17,6 +17,10 @@ class LocalEngine(Protocol):
     """
 
     @property
+    def name(self) -> str:
+        """Name the engine for people, with its version and the languages that it is good for, if it has any."""
+
+    @property
     def recipe(self) -> str:
         """Name the engine, its version and all settings that change what it reads."""
 

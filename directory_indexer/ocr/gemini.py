@@ -12,7 +12,7 @@ from directory_indexer.errors import ExtractionError, PageRefusedError
 from directory_indexer.extractors.pdf.raster import EncodedPage
 from directory_indexer.lazy import lazily
 from directory_indexer.ocr.engine import PageEstimate
-from directory_indexer.ocr.patience import Patience, RequestError, Trouble, Waiting
+from directory_indexer.ocr.patience import RequestError, Trouble, Waiting
 from directory_indexer.ocr.service import Access, Calls, Profile, Transcript
 from directory_indexer.ocr.transcripts import lines_of
 from directory_indexer.ocr.values import count_in, items_in, object_in, text_in
@@ -29,7 +29,7 @@ class _Answer(NamedTuple):
     block: str
     n_input_tokens: int
     n_output_tokens: int
-    is_one: bool
+    is_valid: bool
     """Whether it has anything of what an answer of Gemini has."""
 
 
@@ -38,24 +38,14 @@ class GeminiService:
 
     def __init__(self, access: Access, waiting: Waiting, *, halves: Halves | None = None) -> None:
         self._model = access.model
-        self._calls = Calls(_PROFILE, access, waiting)
-        self._url = self._calls.url(f"/v1beta/models/{access.model}:generateContent")
+        self.calls = Calls(_PROFILE, access, waiting)
+        self._url = self.calls.url(f"/v1beta/models/{access.model}:generateContent")
         self._halves = halves or encoding.halves
 
     @property
     def recipe(self) -> str:
         """Name all that changes what it reads."""
         return f"gemini/{self._model} v1beta, prompt {_PROMPT_VERSION}"
-
-    @property
-    def place(self) -> str:
-        """Name the service and its address, for messages."""
-        return self._calls.place
-
-    @property
-    def patience(self) -> Patience:
-        """Give what all requests wait with."""
-        return self._calls.patience
 
     def estimate(self) -> PageEstimate:
         """Tell about what a page costs: the picture and the prompt, and a page full of text."""
@@ -68,7 +58,7 @@ class GeminiService:
             return self._transcript(answer)
         parts = [self._asked(half, until) for half in self._cut(page)]
         if any(part.finish == _TOO_LONG for part in parts):
-            raise PageRefusedError(f"{self.place} found more text on a page than an answer may have")
+            raise PageRefusedError(f"{self.calls.place} found more text on a page than an answer may have")
         upper, lower = map(self._transcript, parts)
         return Transcript(
             (*upper.lines, *_behind(upper, lower)),
@@ -76,31 +66,27 @@ class GeminiService:
             answer.n_output_tokens + upper.n_output_tokens + lower.n_output_tokens,
         )
 
-    def close(self) -> None:
-        """Close connections."""
-        self._calls.close()
-
     def _cut(self, page: EncodedPage) -> tuple[EncodedPage, EncodedPage]:
         try:
             return self._halves(page)
         except ExtractionError as error:
-            raise PageRefusedError(f"{self.place} gave only a part of a page, and {error.message}") from error
+            raise PageRefusedError(f"{self.calls.place} gave only a part of a page, and {error.message}") from error
 
     def _asked(self, page: EncodedPage, until: float) -> _Answer:
         """Ask until there is an answer: one without text, or given up for no reason, is asked for once more."""
         body = _request(page, self._model)
         for _ in range(_MOST_ANSWERS):
-            answer = _answer(self._calls.ask_object("POST", self._url, body, until=until)[0])
+            answer = _answer(self.calls.ask_object("POST", self._url, body, until=until)[0])
             if answer.block or answer.finish in _BLOCKING:
                 raise PageRefusedError(
-                    f"{self.place} blocked a page: {self._calls.shown(answer.block or answer.finish)}"
+                    f"{self.calls.place} blocked a page: {self.calls.shown(answer.block or answer.finish)}"
                 )
             if answer.finish == _TOO_LONG or (answer.finish == _WHOLE and answer.text):
                 return answer
-        if not answer.is_one:
-            raise RequestError(Trouble.NONSENSE, "answered something that is not what Gemini answers")
-        finish = self._calls.shown(answer.finish)
-        raise PageRefusedError(f"{self.place} gave no text of a page{f' ({finish})' if finish else ''}")
+        if not answer.is_valid:
+            raise RequestError(Trouble.INVALID, "answered something that is not what Gemini answers")
+        finish = self.calls.shown(answer.finish)
+        raise PageRefusedError(f"{self.calls.place} gave no text of a page{f' ({finish})' if finish else ''}")
 
     def _transcript(self, answer: _Answer) -> Transcript:
         return Transcript(lines_of(answer.text), answer.n_input_tokens, answer.n_output_tokens)
@@ -129,7 +115,7 @@ def _answer(found: dict[str, Any]) -> _Answer:
         block=text_in(object_in(found, "promptFeedback"), "blockReason"),
         n_input_tokens=count_in(usage, "promptTokenCount"),
         n_output_tokens=count_in(usage, "candidatesTokenCount") + count_in(usage, "thoughtsTokenCount"),
-        is_one=bool(candidate or usage),
+        is_valid=bool(candidate or usage),
     )
 
 

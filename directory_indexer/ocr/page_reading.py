@@ -24,7 +24,7 @@ with lazily:
     from numpy.typing import NDArray
 
 
-def lines_on(page: Raster, detection: str, reading: str, *, longest_side: int, sure: float) -> list[Line]:
+def lines_on(page: Raster, detection: str, reading: str, *, longest_side: int, min_confidence: float) -> list[Line]:
     """Read a page that stands upright, with the models in two files; lines come in the order of reading.
 
     Raises:
@@ -36,7 +36,7 @@ def lines_on(page: Raster, detection: str, reading: str, *, longest_side: int, s
         # On a page that lies on its side nothing is legible, lest its lines be found in the wrong order.
         turns = (0,) if _is_sideways(boxes) else (0, 1, 3)
         read = [_best(_session(reading), pixels, box, turns if box.is_tall else (0,)) for box in boxes]
-    return _in_order([line for line in read if line.confidence >= sure], page)
+    return _in_order([line for line in read if line.confidence >= min_confidence], page)
 
 
 def turn_of(page: Raster, detection: str, reading: str) -> int:

@@ -25,11 +25,11 @@ Answer = TypeVar("Answer")
 class Trouble(StrEnum):
     """Kinds of failure, by what helps."""
 
-    AWAY = "away"  # nobody takes the connection
+    UNREACHABLE = "unreachable"  # nobody takes the connection
     THROTTLED = "throttled"  # it asks for less, or for later
     BROKEN = "broken"  # it failed, or its answer did not arrive whole
     SLOW = "slow"  # it did not answer in time
-    NONSENSE = "nonsense"  # its answer is none of those that it may give
+    INVALID = "invalid"  # its answer is none of those that it may give
     REFUSED = "refused"  # it does not want this request
 
 
@@ -44,11 +44,11 @@ class RequestError(Exception):
 
 
 MOST_TRIES: Final = {
-    Trouble.AWAY: 4,
+    Trouble.UNREACHABLE: 4,
     Trouble.THROTTLED: 8,
     Trouble.BROKEN: 4,
     Trouble.SLOW: 2,
-    Trouble.NONSENSE: 2,
+    Trouble.INVALID: 2,
     Trouble.REFUSED: 1,
 }
 """How often a request is made: the waits between eight of them add up to two minutes, more than a usual rate limit."""
@@ -96,7 +96,7 @@ class Patience:
         """Tell by when a page must be done that is begun now."""
         return self._waiting.clock() + MAX_SECONDS
 
-    def insist(self, ask: Callable[[], Answer], *, until: float) -> Answer:
+    def retry(self, ask: Callable[[], Answer], *, until: float) -> Answer:
         """Make a request as often as it takes.
 
         Raises:

@@ -46,11 +46,17 @@ class RapidOcr:
     def __init__(self, installed: InstalledModels) -> None:
         self._installed = installed
 
+    @property
+    def name(self) -> str:
+        """Name the version."""
+        return f"the models of RapidOCR {self._installed.version}"
+
     @cached_property
     def recipe(self) -> str:
         """Name the version, the models, and all settings that change what is read."""
         hashes = " ".join(_short_hash(model) for model in (self._installed.detection, self._installed.reading))
-        return f"rapidocr {self._installed.version}, {hashes}, side {_LONGEST_SIDE}, sure {_SURE}, format {_FORMAT}"
+        settings = f"side {_LONGEST_SIDE}, sure {_MIN_CONFIDENCE}, format {_FORMAT}"
+        return f"rapidocr {self._installed.version}, {hashes}, {settings}"
 
     def recognise(self, page: Raster) -> Recognition:
         """Read a page that stands upright.
@@ -59,7 +65,7 @@ class RapidOcr:
             ExtractionError: a model cannot be loaded or run.
         """
         _, detection, reading = self._installed
-        lines = lines_on(page, detection, reading, longest_side=_LONGEST_SIDE, sure=_SURE)
+        lines = lines_on(page, detection, reading, longest_side=_LONGEST_SIDE, min_confidence=_MIN_CONFIDENCE)
         return Recognition(f"rapidocr {self._installed.version}", tuple(lines), page.dpi)
 
     def turn_of(self, page: Raster) -> int:
@@ -83,5 +89,5 @@ _FORMAT: Final = 1
 _LONGEST_SIDE: Final = 1280
 """The size at which lines are looked for: 960 lost a few, 1600 found no more and took 2.5 times as long."""
 
-_SURE: Final = 0.5
+_MIN_CONFIDENCE: Final = 0.5
 """A line that the model is less sure of is left out."""

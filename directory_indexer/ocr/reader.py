@@ -15,7 +15,7 @@ from directory_indexer.parsing.workers import run_tasks
 from directory_indexer.scans import PageProblem
 
 with lazily:
-    from directory_indexer.ocr.pages import be_patient, read_page
+    from directory_indexer.ocr.pages import lower_priority, read_page
 
 
 class PageReader(Protocol):
@@ -73,7 +73,7 @@ class LocalReader:
 
 
 def _in_worker(request: PageRequest, *, engine: LocalEngine, policy: ParsePolicy) -> PageOutcome:
-    be_patient()
+    lower_priority()
     return read_page(request, engine=engine, policy=policy)
 
 

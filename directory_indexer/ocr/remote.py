@@ -1,7 +1,7 @@
-"""Reads pages with a service on the network, and stands between its moods and a run that takes hours.
+"""Reads pages with a service on the network, and decides whether a failure is due to the page or to the service.
 
-What it guards: a page is only given up if the service reads others. Where that is not known, it is shown an empty
-page, so that neither a wrong setting takes all pages for unreadable, nor one bad page the service for gone.
+What it guards: a page is only given up if the service reads others. Where that is not known, the service is sent an
+empty page, so that neither does a wrong setting make every page unreadable, nor one bad page end a run.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class RemoteReader:
         """
         n_before = self._usage.n_pages
         try:
-            found = self._service.read(image, until=self._service.patience.deadline())
+            found = self._service.read(image, until=self._service.calls.patience.deadline())
         except RequestError as error:
             raise self._judged(error, n_before) from error
         self._count(found)
@@ -59,10 +59,10 @@ class RemoteReader:
 
     def close(self) -> None:
         """Close the connections."""
-        self._service.close()
+        self._service.calls.close()
 
     def _judged(self, error: RequestError, n_before: int) -> PageRefusedError | ProviderError:
-        message = f"{self._service.place} {error.message}"
+        message = f"{self._service.calls.place} {error.message}"
         if error.trouble in _HINTS:
             return ProviderError(message, hint=_HINTS[error.trouble])
         n_needed = 0 if error.trouble is Trouble.REFUSED else n_before
@@ -72,7 +72,7 @@ class RemoteReader:
 
     def _reads_an_empty_page(self) -> bool:
         try:
-            self._count(self._service.read(_EMPTY_PAGE, until=self._service.patience.deadline()))
+            self._count(self._service.read(_EMPTY_PAGE, until=self._service.calls.patience.deadline()))
         except RequestError:
             return False
         except PageRefusedError:
@@ -95,6 +95,6 @@ def _white(size: int) -> EncodedPage:
 
 _EMPTY_PAGE: Final = _white(128)
 _HINTS: Final = {
-    Trouble.AWAY: "check the network and the endpoint of the service; pages wait until a run reaches it",
+    Trouble.UNREACHABLE: "check the network and the endpoint of the service; pages wait until a run reaches it",
     Trouble.THROTTLED: "run dirindex index again later, or lower the concurrency of the service; what is read is kept",
 }

@@ -63,21 +63,14 @@ class ReadingService(Protocol):
         """Name all that changes what it reads."""
 
     @property
-    def place(self) -> str:
-        """Name the service and its address, for messages."""
-
-    @property
-    def patience(self) -> Patience:
-        """What all of its requests wait with."""
+    def calls(self) -> Calls:
+        """What its requests are made with."""
 
     def estimate(self) -> PageEstimate:
         """Tell about what a page costs."""
 
     def read(self, page: EncodedPage, *, until: float) -> Transcript:
         """Read a page before a moment of the clock."""
-
-    def close(self) -> None:
-        """Close connections."""
 
 
 class Calls:
@@ -103,7 +96,7 @@ class Calls:
             RequestError: none does.
             ProviderError: none would.
         """
-        return self.patience.insist(lambda: self._once(method, url, body), until=until)
+        return self.patience.retry(lambda: self._once(method, url, body), until=until)
 
     def ask_object(
         self, method: str, url: httpx.URL, body: bytes = b"", *, until: float
@@ -119,10 +112,10 @@ class Calls:
             reply = self._once(method, url, body)
             found = parsed(reply.content)
             if found is None:
-                raise RequestError(Trouble.NONSENSE, "answered something else than JSON")
+                raise RequestError(Trouble.INVALID, "answered something else than JSON")
             return found, reply
 
-        return self.patience.insist(once, until=until)
+        return self.patience.retry(once, until=until)
 
     def shown(self, text: str) -> str:
         """Make a text of the service fit for a message: short, on one line, without the key, which some repeat."""

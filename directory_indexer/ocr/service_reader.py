@@ -30,14 +30,14 @@ _LOOK_SECONDS = 0.5
 
 
 class ServiceReader:
-    """Reads pages with a service, and with `beside` what that refuses."""
+    """Reads pages with a service, and with `fallback` what that refuses."""
 
     def __init__(
         self,
         name: str,
         access: Access,
         policy: ParsePolicy,
-        beside: LocalReader | None,
+        fallback: LocalReader | None,
         *,
         build: Callable[[str, Access, Waiting], RemoteEngine] = build_remote_engine,
     ) -> None:
@@ -45,7 +45,7 @@ class ServiceReader:
         self._engine = build(name, access, Waiting(must_stop=lambda: self._must_stop()))  # noqa: PLW0108 - it is another one for each reading
         self._name = name
         self._policy = policy._replace(added=())
-        self._beside = beside
+        self._fallback = fallback
 
     @property
     def recipe(self) -> str:
@@ -72,7 +72,7 @@ class ServiceReader:
             yield from self._read(requests, must_stop, refused)
         finally:
             self._engine.close()
-        yield from self._read_beside(refused, must_stop)
+        yield from self._read_refused(refused, must_stop)
 
     def _read(
         self, requests: Iterable[PageRequest], must_stop: Callable[[], bool], refused: dict[PageRequest, str]
@@ -110,12 +110,12 @@ class ServiceReader:
             else:
                 yield request, PageProblem("cannot be drawn")
 
-    def _read_beside(self, refused: dict[PageRequest, str], must_stop: Callable[[], bool]) -> Iterator[PageOutcome]:
+    def _read_refused(self, refused: dict[PageRequest, str], must_stop: Callable[[], bool]) -> Iterator[PageOutcome]:
         reasons = {request.key: f"{self._name}: {reason}" for request, reason in refused.items()}
-        if self._beside is None:
+        if self._fallback is None:
             yield from (PageOutcome(key, PageProblem(reason, is_final=True), reason) for key, reason in reasons.items())
             return
-        for outcome in self._beside.read(refused, must_stop=must_stop):
+        for outcome in self._fallback.read(refused, must_stop=must_stop):
             yield outcome._replace(refusal=reasons[outcome.key])
 
 

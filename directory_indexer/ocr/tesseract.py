@@ -61,6 +61,12 @@ class Tesseract:
         self._last = _first_language(installed.languages)
 
     @property
+    def name(self) -> str:
+        """Name the version, and the languages that it reads."""
+        languages = self._chosen.split("+") if self._chosen else sorted({*self._installed.languages} - {_LAYOUT_DATA})
+        return f"Tesseract {self._installed.version}, which reads {', '.join(languages)}"
+
+    @property
     def recipe(self) -> str:
         """Name the version and the languages: with more of them installed, it may read better."""
         languages = self._chosen or f"any of {' '.join(sorted(self._installed.languages))}"
@@ -85,10 +91,10 @@ class Tesseract:
 
     def turn_of(self, page: Raster) -> int:
         """Tell by how many degrees clockwise a page must be turned to stand upright; 0 if it has too few letters."""
-        if "osd" not in self._installed.languages:
+        if _LAYOUT_DATA not in self._installed.languages:
             return 0
         try:
-            said = self._run(page, "--psm", "0", "-l", "osd").decode("utf-8", "replace")
+            said = self._run(page, "--psm", "0", "-l", _LAYOUT_DATA).decode("utf-8", "replace")
         except ExtractionError:  # it is also said in this way that there are too few letters
             return 0
         found = re.search(r"^Rotate: (90|180|270)$", said, re.MULTILINE)
@@ -136,12 +142,15 @@ def _said(path: str, option: str) -> str:
 def _first_language(installed: Sequence[str]) -> str:
     if "eng" in installed:
         return "eng"
-    return next((one for one in installed if one != "osd"), "eng")
+    return next((one for one in installed if one != _LAYOUT_DATA), "eng")
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[list[Line]]:
     return (list(block) for _, block in itertools.groupby(lines, key=lambda line: line.block))
 
+
+_LAYOUT_DATA: Final = "osd"
+"""What `--list-langs` has among the languages, and is none: data about how a page stands."""
 
 _SECONDS_TO_ANSWER: Final = 20
 _USUAL_DPI: Final = 200

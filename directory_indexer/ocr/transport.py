@@ -50,7 +50,7 @@ class Transport:
                 said = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
                 return Reply(response.status, said, _gathered(response.iter_stream()))
         except (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError) as error:
-            raise RequestError(Trouble.AWAY, f"cannot be connected to: {error}"[:_LONGEST_MESSAGE]) from error
+            raise RequestError(Trouble.UNREACHABLE, f"cannot be connected to: {error}"[:_LONGEST_MESSAGE]) from error
         except httpcore.TimeoutException as error:
             raise RequestError(Trouble.SLOW, f"did not answer within {self._seconds:.0f} s") from error
         except (httpcore.NetworkError, httpcore.ProtocolError) as error:
@@ -66,7 +66,7 @@ def _gathered(pieces: Iterable[bytes]) -> bytes:
     for piece in pieces:
         gathered += piece
         if len(gathered) > MAX_BYTES:
-            raise RequestError(Trouble.NONSENSE, f"answered more than {MAX_BYTES // 1_000_000} MB")
+            raise RequestError(Trouble.INVALID, f"answered more than {MAX_BYTES // 1_000_000} MB")
     return bytes(gathered)
 
 

@@ -19,6 +19,7 @@ with lazily:
 
 
 _INDENT = 6
+_MOST_PAGES = 12
 _TAB = " " * 4
 
 
@@ -104,7 +105,16 @@ def get_notes(file_text: FileText, *, paths: PathStyle) -> tuple[str, ...]:
         *(() if is_whole else (part,)),
         *_facts(file_text, path),
         *((changed,) if file_text.has_changed else ()),
+        *_missing(file_text.unread_pages, path),
     )
+
+
+def _missing(pages: Sequence[int], path: str) -> Iterator[str]:
+    """Name the first scanned pages whose text is missing."""
+    if pages:
+        more = f" and {len(pages) - _MOST_PAGES:,} more" if len(pages) > _MOST_PAGES else ""
+        word = "page" if len(pages) == 1 else "pages"
+        yield f"{path}: OCR has not read {word} {', '.join(map(str, pages[:_MOST_PAGES]))}{more}"
 
 
 def _facts(file_text: FileText, path: str) -> Iterator[str]:

@@ -40,7 +40,7 @@ def work_of(progress: RunProgress) -> Work:
     """Tell which of the counts the phase is measured by."""
     if progress.phase is Phase.READING:
         return Work(progress.bytes_done, progress.bytes_total)
-    if progress.phase in {Phase.EMBEDDING, Phase.COPYING}:
+    if progress.phase.counts_chunks:
         return Work(progress.chunks_done, progress.chunks_total)
     if progress.phase is Phase.RECOGNISING:
         return Work(progress.pages_done, progress.pages_total)
@@ -147,5 +147,5 @@ def _files(progress: RunProgress, pace: Pace) -> Iterator[str]:
             yield f"{size(pace.per_second)}/s"
 
 
-_COUNTED = {Phase.EMBEDDING: "chunk", Phase.COPYING: "chunk", Phase.RECOGNISING: "page"}
+_COUNTED = {Phase.COVERING: "chunk", Phase.EMBEDDING: "chunk", Phase.COPYING: "chunk", Phase.RECOGNISING: "page"}
 """What the phases count that do not count files."""

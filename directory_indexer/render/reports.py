@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from directory_indexer.docstore.runs import Outcome, Phase, RunRecord
+from directory_indexer.docstore.runs import Outcome, RunRecord
 from directory_indexer.docstore.summaries import DirectoryStatus
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason
 from directory_indexer.findings import Finding, Verdict
@@ -14,7 +14,7 @@ from directory_indexer.paths import FilePath
 from directory_indexer.render.printable import PathStyle
 from directory_indexer.render.quantities import ago, count, duration, percent, size
 from directory_indexer.render.spans import Line, Span, Style, line
-from directory_indexer.status import StatusReport
+from directory_indexer.status import StatusReport, WaitingVectors
 
 with lazily:
     from directory_indexer.config import LoadedConfig
@@ -118,6 +118,9 @@ def plan_lines(
         yield from _planned(plan, paths=paths, verbose=verbose)
     if estimate.n_pages:
         yield _fact("OCR", _with_advice(f"{count(estimate.n_pages, 'page')} waiting", estimate.pages_cost))
+    if estimate.n_possible_scans:
+        files = count(estimate.n_possible_scans, "PDF or picture", "PDFs and pictures")
+        yield _fact("OCR", f"scanned pages of {files} to read are not known yet")
     yield _fact("to embed", f"about {count(estimate.n_tokens, 'token')} with {estimate.space_name}")
     for work in estimate.redone:
         yield _fact("to redo", work)
@@ -139,6 +142,7 @@ def status_lines(report: StatusReport, *, now: float, paths: PathStyle, verbose:
     if n_masked := sum(directory.n_masked for directory in report.directories):
         yield _fact("masked", count(n_masked, "secret"))
     yield from _scans(report, paths=paths, verbose=verbose)
+    yield from _waiting(report.waiting)
     yield from _failures(report.failures, n_failed, paths=paths, verbose=verbose)
     yield _fact("model", _model(report))
     yield _fact("on disk", f"{size(report.n_database_bytes)} in the database, {size(report.n_vector_bytes)} of vectors")
@@ -182,7 +186,7 @@ def _planned(plan: Plan, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
         *(("fail", failure.path, failure.message) for failure in (*plan.failures, *plan.broken)),
     ]
     if verbose:
-        changes += [("skip", skipped.path, f"{skipped.reason} {skipped.detail}") for skipped in plan.skipped]
+        changes += [("skip", skipped.path, _reason(skipped)) for skipped in plan.skipped]
         changes += [("ignore", ignored.path, ignored.rule) for ignored in plan.ignored]
     shown = changes if verbose else changes[:_FEW]
     for verb, path, reason in shown:
@@ -225,7 +229,7 @@ def _skips(skipped: Iterable[tuple[SkipReason, int]]) -> Iterator[Line]:
 
 
 def _pages(report: IndexReport) -> Iterator[Line]:
-    pages = {"done": report.n_pages, "waiting": report.n_pages_waiting, "unreadable": report.n_pages_unreadable}
+    pages = {"read": report.n_pages, "waiting": report.n_pages_waiting, "unreadable": report.n_pages_unreadable}
     if any(pages.values()):
         yield _fact("OCR", _with_advice(_counted_pages(pages), report.ocr_advice))
     if report.ocr_usage:
@@ -241,6 +245,15 @@ def _scans(report: StatusReport, *, paths: PathStyle, verbose: bool) -> Iterator
         yield _fact("OCR", _with_advice(_counted_pages(pages), report.ocr_advice))
     for path, scan in report.unreadable if verbose else ():
         yield line(Span(paths.shown(path), Style.PATH), f"  page {scan.page}: {scan.problem}", indent=_FACT_WIDTH)
+
+
+def _waiting(waiting: WaitingVectors) -> Iterator[Line]:
+    if waiting.n_chunks:
+        cover = ", found by the first pass" if waiting.is_covered else ""
+        cost = f"{waiting.n_tokens:,} tokens"
+        if waiting.seconds is not None:
+            cost += f", about {duration(waiting.seconds)}"
+        yield _fact("waiting", f"{count(waiting.n_chunks, 'chunk')} for vectors{cover}: {cost} to embed")
 
 
 def _counted_pages(pages: Mapping[str, int]) -> str:
@@ -271,10 +284,13 @@ def _when(failures: Sequence[FileFailure]) -> str:
 
 def _skipped_files(files: Sequence[SkippedFile], n_skipped: int, *, paths: PathStyle) -> Iterator[Line]:
     for one in files:
-        why = f"  {one.reason}, {one.detail}" if one.detail else f"  {one.reason}"
-        yield line(Span(paths.shown(one.path), Style.PATH), why, indent=_FACT_WIDTH)
+        yield line(Span(paths.shown(one.path), Style.PATH), f"  {_reason(one)}", indent=_FACT_WIDTH)
     if n_skipped > len(files):
         yield line(Span(f"and {n_skipped - len(files):,} more", Style.NOTE), indent=_FACT_WIDTH)
+
+
+def _reason(skipped: SkippedFile) -> str:
+    return f"{skipped.reason}, {skipped.detail}" if skipped.detail else str(skipped.reason)
 
 
 def _left_out(n: int) -> Iterator[Line]:
@@ -304,7 +320,7 @@ def _running(run: RunRecord, *, now: float) -> str:
     progress = run.progress
     done, total, noun = (
         (progress.chunks_done, progress.chunks_total, "chunks")
-        if progress.phase in {Phase.EMBEDDING, Phase.COPYING}
+        if progress.phase.counts_chunks
         else (progress.files_done, progress.files_total, "files")
     )
     far = f", {done:,} of {total:,} {noun} ({percent(done, total)})" if total else ""

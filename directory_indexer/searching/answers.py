@@ -23,7 +23,8 @@ class SearchRequest(NamedTuple):
     """What is looked for, and where.
 
     `scope` holds directories or files, of which a hit must lie in one; `globs` and `kinds` likewise, where given.
-    `since` and `until` are in seconds since the epoch, `metadata` names with what their values must hold.
+    `since` and `until` are in seconds since the epoch, `metadata` names with what their values must hold. So many
+    `embedding_seconds` may be spent on passages that wait for their vectors.
     """
 
     query: str
@@ -35,6 +36,7 @@ class SearchRequest(NamedTuple):
     since: float | None = None
     until: float | None = None
     metadata: tuple[tuple[str, str], ...] = ()
+    embedding_seconds: float = 0.0
 
     @property
     def has_filters(self) -> bool:

@@ -36,20 +36,22 @@ class BackgroundTask(Generic[Result]):
     def __exit__(self, *_: object) -> None:
         self._wait()
 
-    def result(self) -> Result:
+    def result(self, *, within: float | None = None) -> Result:
         """Wait for the work to end, and give what it returned.
 
         Raises:
+            TimeoutError: it has not ended within so many seconds; it goes on by itself.
             BaseException: what the work raised.
         """
-        self._wait()
+        self._wait(within)
         if self._error:
             raise self._error
         return self._result
 
-    def _wait(self) -> None:
-        with self._going_on:
-            pass
+    def _wait(self, within: float | None = None) -> None:
+        if not self._going_on.acquire(timeout=-1 if within is None else max(within, 0.0)):
+            raise TimeoutError
+        self._going_on.release()
 
     def _run(self) -> None:
         try:

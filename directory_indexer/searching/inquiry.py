@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
 from directory_indexer.docstore.store import THREADS_MAY_SHARE_A_SNAPSHOT, Snapshot
-from directory_indexer.ids import ChunkId
+from directory_indexer.ids import ChunkId, ContentHash
 from directory_indexer.lazy import lazily
 from directory_indexer.relevance.candidates import DEPTH, OTHER_MODEL, Model
 from directory_indexer.relevance.matchplan import MatchPlan
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.searching.answers import SearchMode, SearchRequest
 from directory_indexer.searching.background import BackgroundTask
 from directory_indexer.searching.readiness import coverage, require_comparable
 from directory_indexer.searching.scope import Scope
@@ -22,16 +22,20 @@ with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
+    from directory_indexer.embedders import Embedder
     from directory_indexer.searching.nearest import Nearest
+    from directory_indexer.searching.on_demand import OnDemandEmbedding
 
 _FEW_ROWS = 0.1
 
 
 class Meaning(NamedTuple):
-    """What is looked for by meaning, and the model that its vector comes from."""
+    """What is looked for by meaning, its vector, and what made that."""
 
+    text: str
     vector: NDArray[np.float32]
     model: Model
+    embedder: Embedder
 
 
 class Lists(NamedTuple):
@@ -53,18 +57,20 @@ class Inquiry:
     def __init__(
         self,
         snapshot: Snapshot,
-        mode: SearchMode,
+        request: SearchRequest,
         plan: MatchPlan,
         scope: Scope,
         embedding: BackgroundTask[Meaning] | None,
         nearest: Callable[[], Nearest],
     ) -> None:
         self._snapshot = snapshot
-        self._mode = mode
+        self._mode = request.mode
+        self._seconds = request.embedding_seconds
         self._plan = plan
         self._scope = scope
         self._embedding = embedding
         self._nearest = nearest
+        self._on_demand: OnDemandEmbedding | None = None
 
     def lists(self, depth: int) -> Lists:
         """Give the best candidates by words and by meaning, so many of each."""
@@ -82,7 +88,31 @@ class Inquiry:
         by_meaning = self._by_meaning(meaning, hits, depth)
         rest = [one for one in by_words if one not in by_meaning]
         others = self._nearest().cosines(self._snapshot, meaning.vector, rest)
-        return Lists(by_words, by_meaning, by_meaning | others, meaning.model, coverage(self._snapshot))
+        waiting = self._waiting(meaning, by_words, depth)
+        by_meaning = _best(by_meaning | waiting, depth)
+        cosines = others | waiting | by_meaning
+        return Lists(by_words, by_meaning, cosines, meaning.model, coverage(self._snapshot, self._on_demand))
+
+    def made(self) -> tuple[str, dict[ContentHash, bytes]]:
+        """Give the name of a space, and the vectors in it that were made here, by the hashes of their texts."""
+        if self._on_demand is None or self._embedding is None:
+            return "", {}
+        return self._embedding.result().embedder.space.name, self._on_demand.made
+
+    def _waiting(self, meaning: Meaning, by_words: Iterable[ChunkId], depth: int) -> dict[ChunkId, float]:
+        """Give the cosines of candidates that wait for a vector, as many as there is time to embed."""
+        if not self._snapshot.embedding_queue.count() or self._snapshot.vector_sets.is_switching:
+            return {}
+        if self._on_demand is None:
+            self._on_demand = OnDemandEmbedding(
+                self._snapshot,
+                self._scope,
+                meaning.embedder,
+                text=meaning.text,
+                vector=meaning.vector,
+                seconds=self._seconds,
+            )
+        return self._on_demand.cosines(by_words, depth)
 
     def _by_words(self, depth: int) -> dict[ChunkId, float]:
         if self._mode is SearchMode.SEMANTIC or self._plan.expression is None:
@@ -114,6 +144,10 @@ class Inquiry:
     def _by_meaning(self, meaning: Meaning, hits: list[VectorHit], depth: int) -> dict[ChunkId, float]:
         chunks = self._nearest().chunks
         return dict(chunks(self._snapshot, meaning.vector, scope=self._scope, limit=depth, hits=hits))
+
+
+def _best(cosines: dict[ChunkId, float], limit: int) -> dict[ChunkId, float]:
+    return dict(sorted(cosines.items(), key=lambda one: (one[1], one[0]), reverse=True)[:limit])
 
 
 def bands_of(lists: Lists) -> dict[ChunkId, int]:

@@ -15,8 +15,8 @@ from directory_indexer.vectorstore import VectorHit, VectorPlace, VectorStore
 with lazily:
     from numpy.typing import NDArray
 
-    from directory_indexer.docstore.collections import VectorCollection
     from directory_indexer.docstore.store import Snapshot
+    from directory_indexer.docstore.vector_sets import VectorSet
     from directory_indexer.searching.scope import Scope
 
 
@@ -26,7 +26,7 @@ _GROWTH = 4
 class Nearest:
     """True at every moment: what was deleted is left out, what was just written is in."""
 
-    def __init__(self, *, place: VectorPlace, vectorstore: Callable[[VectorCollection], VectorStore]) -> None:
+    def __init__(self, *, place: VectorPlace, vectorstore: Callable[[VectorSet], VectorStore]) -> None:
         self._place = place
         self._store_of = vectorstore
 
@@ -39,10 +39,10 @@ class Nearest:
             GenerationGoneError: the vectors of this moment were replaced meanwhile, or are lost.
             IndexMismatchError: the vectors are in another store.
         """
-        generation = snapshot.collections.answering_generation(self._place)
+        generation = snapshot.vector_sets.answering_generation(self._place)
         if scope.is_empty or not generation:
             return []
-        store = self._store_of(snapshot.collections.answering())
+        store = self._store_of(snapshot.vector_sets.answering())
         return store.at(generation).search(vector, scope=scope.vectors, limit=limit)
 
     def chunks(
@@ -73,8 +73,8 @@ class Nearest:
     def vectors(self, snapshot: Snapshot, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
         """Give the vectors of those chunks that have one."""
         pending, current = self._where(snapshot, chunk_ids)
-        store = self._store_of(snapshot.collections.answering())
-        generation = snapshot.collections.answering_generation(self._place)
+        store = self._store_of(snapshot.vector_sets.answering())
+        generation = snapshot.vector_sets.answering_generation(self._place)
         stored = store.at(generation).vectors(current) if current else {}
         return stored | {chunk_id: np.frombuffer(raw, np.float32) for chunk_id, raw in pending.items()}
 
@@ -83,14 +83,14 @@ class Nearest:
     ) -> dict[ChunkId, float]:
         """Give the cosine similarities of those chunks that have a vector."""
         pending, current = self._where(snapshot, chunk_ids)
-        store = self._store_of(snapshot.collections.answering())
-        generation = snapshot.collections.answering_generation(self._place)
+        store = self._store_of(snapshot.vector_sets.answering())
+        generation = snapshot.vector_sets.answering_generation(self._place)
         stored = store.at(generation).cosines(vector, current) if current else {}
         return stored | {chunk_id: float(np.frombuffer(raw, np.float32) @ vector) for chunk_id, raw in pending.items()}
 
     def _where(self, snapshot: Snapshot, chunk_ids: Sequence[ChunkId]) -> tuple[dict[ChunkId, bytes], list[ChunkId]]:
         """Tell the vectors that wait from those that the generation holds."""
-        pending = {} if snapshot.collections.is_switching else snapshot.vectors.pending_of(chunk_ids)
+        pending = {} if snapshot.vector_sets.is_switching else snapshot.vectors.pending_of(chunk_ids)
         rest = [chunk_id for chunk_id in chunk_ids if chunk_id not in pending]
         return pending, sorted(snapshot.vectors.current_points(rest, None))
 
@@ -99,7 +99,7 @@ class Nearest:
     ) -> list[VectorHit]:
         """Look deeper until enough of the hits are of texts that are in the index."""
         asked = limit
-        while snapshot.collections.answering_generation(self._place):
+        while snapshot.vector_sets.answering_generation(self._place):
             current = snapshot.vectors.current_points([hit.chunk_id for hit in hits], scope.file_ids)
             valid = [hit for hit in hits if hit.chunk_id in current]
             if not hits and snapshot.vectors.has_current_points(scope.file_ids_json):

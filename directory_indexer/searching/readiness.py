@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import IndexMismatchError, NotIndexedError
+from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display
+
+with lazily:
+    from directory_indexer.searching.on_demand import OnDemandEmbedding
 
 
 def require_indexed(snapshot: Snapshot, scope: tuple[FilePath, ...]) -> None:
@@ -28,7 +32,7 @@ def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
     Raises:
         IndexMismatchError: those of the index have another number.
     """
-    space = snapshot.collections.answering().space
+    space = snapshot.vector_sets.answering().space
     if space is not None and space.dimensions != n_dimensions:
         raise IndexMismatchError(
             f"the index holds vectors of {space.dimensions} dimensions, and {space.name} makes {n_dimensions} now",
@@ -36,10 +40,20 @@ def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
         )
 
 
-def coverage(snapshot: Snapshot) -> tuple[str, ...]:
-    """Say what cannot be found by meaning yet, if there is anything."""
+def unread_scans(snapshot: Snapshot) -> tuple[str, ...]:
+    """Say that text may be missing, where nothing good was found: on scanned pages that nothing has read yet."""
+    n_waiting = snapshot.scans.counts().n_waiting
+    if not n_waiting:
+        return ()
+    return (
+        f"{n_waiting:,} scanned {'page waits' if n_waiting == 1 else 'pages wait'} for OCR, and cannot be found yet",
+    )
+
+
+def coverage(snapshot: Snapshot, on_demand: OnDemandEmbedding | None = None) -> tuple[str, ...]:
+    """Say what cannot be found by meaning yet, if there is anything, and what was embedded for this question."""
     former, waiting, n_chunks = (
-        snapshot.collections.former(),
+        snapshot.vector_sets.former(),
         snapshot.embedding_queue.count(),
         snapshot.chunks.count(),
     )
@@ -47,4 +61,8 @@ def coverage(snapshot: Snapshot) -> tuple[str, ...]:
         return (f"{waiting} of {n_chunks} chunks wait to be embedded again; until then {former.space.name} answers",)
     if not waiting:
         return ()
-    return (f"{waiting} of {n_chunks} chunks are not embedded yet: they are found by words alone",)
+    missing = f"{waiting} of {n_chunks} chunks are not embedded yet"
+    if on_demand is None or not on_demand.n_judged:
+        return (f"{missing}: they are found by words alone",)
+    rest = f", and {on_demand.n_unjudged} by words alone" if on_demand.n_unjudged else ""
+    return (f"{missing}: {on_demand.n_judged} of them were judged by meaning for this question{rest}",)

@@ -6,7 +6,8 @@ as many. What the vector store returns counts only if SQLite knows it: a hit is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import contextlib
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from directory_indexer.docstore.chunks import IndexedChunk
@@ -14,9 +15,9 @@ from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.embedders import Embedder
 from directory_indexer.embedders.models import judged_as
 from directory_indexer.embedders.space import EmbeddingSpace
-from directory_indexer.errors import IndexMismatchError, ProviderError, VectorStoreError
+from directory_indexer.errors import IndexMismatchError, ProviderError, StoreError, UsageError, VectorStoreError
 from directory_indexer.extractors.kinds import GROUPS
-from directory_indexer.ids import ChunkId
+from directory_indexer.ids import ChunkId, ContentHash
 from directory_indexer.lazy import lazily
 from directory_indexer.relevance.candidates import DEPTH, Candidate
 from directory_indexer.relevance.evidence import Explanation
@@ -29,7 +30,7 @@ from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, 
 from directory_indexer.searching.background import BackgroundTask
 from directory_indexer.searching.hits import with_documents
 from directory_indexer.searching.inquiry import Inquiry, Lists, Meaning, bands_of
-from directory_indexer.searching.readiness import require_indexed
+from directory_indexer.searching.readiness import require_indexed, unread_scans
 from directory_indexer.searching.scope import require_types, resolve_scope
 
 with lazily:
@@ -57,11 +58,13 @@ class Searcher:
         nearest: Callable[[], Nearest],
         embedder: Callable[[EmbeddingSpace | None], Embedder],
         recognised: RecognisedPages | None = None,
+        has_vectors: bool = True,
     ) -> None:
         self._docstore = docstore
         self._recognised = recognised or NoPages()
         self._nearest = nearest
         self._embedder = embedder
+        self._has_vectors = has_vectors
 
     def search(self, request: SearchRequest) -> SearchResult:
         """Answer a request.
@@ -71,10 +74,18 @@ class Searcher:
             ProviderError: the mode is semantic and the embedder cannot answer.
             VectorStoreError: the mode is semantic and the vectors cannot be reached or are lost.
             IndexMismatchError: the mode is semantic and the vectors stem from another model, or are in another store.
+            UsageError: the mode is semantic and the configuration wants no vectors.
         """
         query = parse_query(request.query)
+        mode = request.mode
+        if not self._has_vectors:
+            if mode is SearchMode.SEMANTIC:
+                raise UsageError(
+                    "nothing is embedded: indexing.embedding is off", hint="set it to complete or on-demand"
+                )
+            mode = SearchMode.KEYWORD
         try:
-            return self._docstore.read(lambda snapshot: self._search(snapshot, request, query, request.mode))
+            return self._docstore.read(lambda snapshot: self._search(snapshot, request, query, mode))
         except (ProviderError, IndexMismatchError, VectorStoreError) as error:
             if request.mode is SearchMode.SEMANTIC:
                 raise
@@ -123,13 +134,13 @@ class Searcher:
             return self._newest(snapshot, request, query)
         by_meaning = mode is not SearchMode.KEYWORD and query.meaning
         embedding = (
-            BackgroundTask(partial(self._embed, snapshot.collections.answering().space, query.meaning))
+            BackgroundTask(partial(self._embed, snapshot.vector_sets.answering().space, query.meaning))
             if by_meaning
             else None
         )
         plan = plan_match(query, snapshot.words)
         scope = resolve_scope(snapshot, request, query)
-        inquiry = Inquiry(snapshot, mode, plan, scope, embedding, self._nearest)
+        inquiry = Inquiry(snapshot, request._replace(mode=mode), plan, scope, embedding, self._nearest)
         depth = _depth(request.limit)
         while True:
             lists = inquiry.lists(depth)
@@ -141,12 +152,13 @@ class Searcher:
             if len(ranking.hits) >= request.limit or len(bands) < depth or depth >= _DEEPEST:
                 break
             depth *= 2
+        self._keep(*inquiry.made())
         shown = worth_showing(ranking)
         hits = (_hit(chunks[ranked.chunk_id], ranked, plan) for ranked in shown)
         return SearchResult(
             request=request,
             hits=with_documents(snapshot, hits, self._recognised),
-            degraded=lists.degraded,
+            degraded=lists.degraded if shown and not ranking.is_weak else (*lists.degraded, *unread_scans(snapshot)),
             summary=snapshot.overview.summary(),
             state=snapshot.overview.state_name(),
             is_truncated=len(shown) >= request.limit,
@@ -155,7 +167,13 @@ class Searcher:
 
     def _embed(self, space: EmbeddingSpace | None, text: str) -> Meaning:
         embedder = self._embedder(space)
-        return Meaning(embedder.embed_query(text), judged_as(embedder.space))
+        return Meaning(text, embedder.embed_query(text), judged_as(embedder.space), embedder)
+
+    def _keep(self, space: str, made: Mapping[ContentHash, bytes]) -> None:
+        """Keep vectors for later searches, unless somebody writes at this moment or nobody may."""
+        if made:
+            with contextlib.suppress(StoreError), self._docstore.transaction(waits=False) as transaction:
+                transaction.search_vectors.put(space, made)
 
 
 def _depth(limit: int) -> int:

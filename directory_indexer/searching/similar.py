@@ -103,7 +103,7 @@ class SimilarFiles:
                 raise UsageError(f"{display(path)} holds no text to compare", hint=_NAME_A_MEMBER)
             case ParsedFile():
                 texts = [embedding_text(chunk, path) for chunk in _spread(outcome.chunks)]
-                vectors = self._embedder(snapshot.collections.answering().space).embed_documents(texts)
+                vectors = self._embedder(snapshot.vector_sets.answering().space).embed_documents(texts)
                 require_comparable(snapshot, vectors.shape[1])
                 return list(vectors)
             case SkippedFile():
@@ -119,7 +119,7 @@ def _is_weak(snapshot: Snapshot, hits: Sequence[Hit]) -> bool:
 
 
 def _model(snapshot: Snapshot) -> Model:
-    space = snapshot.collections.answering().space
+    space = snapshot.vector_sets.answering().space
     return OTHER_MODEL if space is None else judged_as(space)
 
 

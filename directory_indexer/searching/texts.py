@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
@@ -20,7 +22,10 @@ with lazily:
 
 
 class FileText(NamedTuple):
-    """The indexed text of a file, or a part of it, as `get` gives it."""
+    """The indexed text of a file, or a part of it, as `get` gives it.
+
+    `unread_pages` are those of it, counted from 1, whose text is missing, since OCR has not read them.
+    """
 
     path: FilePath
     facts: FileFacts
@@ -32,6 +37,7 @@ class FileText(NamedTuple):
     chunks: tuple[Chunk, ...]
     has_changed: bool
     metadata: Metadata = Metadata()
+    unread_pages: tuple[int, ...] = ()
 
 
 class Unit(StrEnum):
@@ -62,7 +68,10 @@ def read_text(snapshot: Snapshot, path: FilePath, selection: Selection | None) -
         raise NotIndexedError(f"the index holds no text of {display(path)}", hint=_reason(snapshot, path))
     chunks = [one.chunk for one in stored]
     whole = joined(chunks)
-    start, end = _characters(whole, chunks, snapshot.files.page_starts(path), selection, path)
+    unread = snapshot.scans.unread(path)
+    page_starts = _with_last_pages(snapshot.files.page_starts(path), max(unread, default=0), len(whole))
+    start, end = _characters(whole, chunks, page_starts, selection, path)
+    first_page, last_page = _pages(page_starts, selection, start, end)
     selected = [chunk for chunk in chunks if chunk.start_char < end and chunk.end_char > start]
     text = whole[start:end]
     start_line = whole.count("\n", 0, start) + 1
@@ -77,6 +86,7 @@ def read_text(snapshot: Snapshot, path: FilePath, selection: Selection | None) -
         chunks=tuple(selected),
         has_changed=_has_changed(snapshot, path),
         metadata=snapshot.metadata.of([path]).get(path, Metadata()),
+        unread_pages=tuple(page for page in unread if first_page <= page <= last_page),
     )
 
 
@@ -109,6 +119,20 @@ def _characters(
     if selection.unit is Unit.CHUNKS:
         return starts[selection.first - 1], chunks[min(selection.last, len(chunks)) - 1].end_char
     return starts[selection.first - 1], [*starts, len(whole)][min(selection.last, len(starts))]
+
+
+def _with_last_pages(page_starts: Sequence[int], n_pages: int, end: int) -> tuple[int, ...]:
+    """Count pages behind the last one with text."""
+    return *page_starts, *[end] * (n_pages - len(page_starts))
+
+
+def _pages(page_starts: Sequence[int], selection: Selection | None, start: int, end: int) -> tuple[int, int]:
+    """Give the first and the last page of a part; pages without text may stand before it, in it and behind it."""
+    if selection is None:
+        return 1, sys.maxsize
+    if selection.unit is Unit.PAGES:
+        return selection.first, selection.last
+    return bisect_left(page_starts, start) or 1, bisect_right(page_starts, end)
 
 
 def _asked(selection: Selection) -> str:
@@ -144,4 +168,4 @@ def _reason(snapshot: Snapshot, path: FilePath) -> str:
         return "dirindex status lists the indexed directories"
     if members := snapshot.files.members(path):
         return f"it is a container of {len(members)} files: name one of them, such as {display(members[0])}"
-    return f"it was {known.state}: {known.reason}"
+    return f"it was {known.state}: {known.reason}{f', {known.detail}' if known.detail else ''}"

@@ -115,7 +115,7 @@ def _warm(app: App) -> Embedder:
     """Load the model, and have the database read meanwhile: searches of a large one would wait for the disk."""
     threading.Thread(target=app.docstore.bring_into_memory, name="reader", daemon=True).start()
     with app.docstore.snapshot() as snapshot:
-        space = snapshot.collections.answering().space
+        space = snapshot.vector_sets.answering().space
     return app.embedders.of(space)
 
 

@@ -59,6 +59,8 @@ def content_text(answer: TextAnswer) -> str:
     place = f"{one_line(answer.path)}, lines {answer.start_line}-{answer.end_line} of {answer.total_lines}"
     facts = [f"{name}: {one_line(', '.join(values))}." for name, values in (answer.metadata or {}).items()]
     notes = ["It has changed on disk since it was indexed; call index to refresh it."] if answer.changed else []
+    if answer.unread_pages:
+        notes.append(f"Missing, since OCR has not read them: pages {', '.join(map(str, answer.unread_pages))}.")
     if answer.next_start_line:
         notes.append(f"More: repeat the call with start_line={answer.next_start_line}.")
     if answer.next_chunks:

@@ -102,6 +102,7 @@ class Tools:
             since=since_moment(call.since, name="since"),
             until=until_moment(call.until, name="until"),
             metadata=_conditions(call),
+            embedding_seconds=self._app.loaded.config.serving.embedding_ms / 1000,
         )
         if call.facets:
             page = Page(position, call.max_tokens, self._app.status.summary())

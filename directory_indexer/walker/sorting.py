@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, Stamp, storable
-from directory_indexer.paths import FilePath, exact_text, file_path, prefix_of
+from directory_indexer.paths import FilePath, exact_text, file_path, lies_in, prefix_of
 from directory_indexer.walker.ignore import Decision, Precedence, Rules, built_in_rules
 from directory_indexer.walker.listing import IgnoredPath, Listing
 from directory_indexer.walker.policy import WalkPolicy
@@ -55,6 +55,7 @@ class Sorting:
         self._links = found.links
         beside = (path for path in self._policy.own if os.path.dirname(path) == self._directory)
         own = {os.path.basename(exact_text(path)) for path in beside}
+        own |= {name for name in found.links if self._leads_to_own(name)}
         if present := own.intersection(found.names()):
             found.leave_out(present)
             self._ignored += [IgnoredPath(self._path_of(name), OWN_RULE) for name in sorted(present)]
@@ -81,6 +82,11 @@ class Sorting:
         return Listing(
             self._directory, tuple(self._files), tuple(self._skipped), tuple(self._ignored), tuple(self._failures)
         )
+
+    def _leads_to_own(self, name: str) -> bool:
+        """Tell whether a link leads into what belongs to the index and does not hold this directory."""
+        target = file_path(os.path.realpath(exact_text(self._path_of(name))))
+        return any(lies_in(target, own) and not lies_in(self._directory, own) for own in self._policy.own)
 
     def _sort_files(self, stamps: Sequence[EntryStamp], concerned: Container[str]) -> None:
         prefix, add_file, max_size = self._prefix, self._files.append, self._policy.max_file_size

@@ -16,6 +16,7 @@ with lazily:
 
 _MOST_VALUES = 8
 _MOST_CHARACTERS = 120
+_MOST_PAGES = 50
 """The metadata of a hostile document must not take the place of what was found."""
 
 Title = Annotated[str | None, "Title of the document."]
@@ -40,6 +41,9 @@ class TextAnswer(NamedTuple):
     total_lines: Annotated[int, "Lines of the whole file."]
     total_chunks: Annotated[int, "Passages of the whole file."]
     changed: Annotated[bool, "Whether the file has changed on disk since it was indexed."]
+    unread_pages: Annotated[
+        tuple[int, ...], "Scanned pages whose text is missing, since OCR has not read them.", Only.PROGRAMS
+    ]
     truncated: Truncated
     next_start_line: Annotated[int | None, "Read on from this line."]
     next_chunks: Annotated[str | None, "Read on with these passages of a very long line."]
@@ -77,6 +81,7 @@ def text_answer(file_text: FileText) -> TextAnswer:
         total_lines=file_text.n_lines,
         total_chunks=file_text.n_chunks,
         changed=file_text.has_changed,
+        unread_pages=file_text.unread_pages[:_MOST_PAGES],
         truncated=False,
         next_start_line=None,
         next_chunks=None,

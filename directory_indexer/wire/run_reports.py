@@ -43,7 +43,7 @@ class RunReport(NamedTuple):
     ignored: Ignored
     masked: Annotated[int, "Secrets that were masked in files that were read."]
     bytes: Annotated[int, "Bytes that were read."]
-    pages: Annotated[int, "Scanned pages that OCR has read, or could not read."]
+    pages: Annotated[int, "Scanned pages that OCR has read."]
     pages_waiting: Annotated[int, "Scanned pages that wait for OCR."]
     pages_unreadable: Annotated[int, "Scanned pages of the whole index that OCR could not read."]
     ocr_usage: Annotated[str | None, "What the service that reads pages has counted, in words."]
@@ -99,7 +99,7 @@ class PlanAnswer(NamedTuple):
     removed: Removed
     ignored: Ignored
     embedding: Annotated[str, "The model that would embed."]
-    tokens: Annotated[int, "About how many tokens would be embedded."]
+    tokens: Annotated[int, "About how many tokens would be embedded; pictures and sound count as none."]
     pages_waiting: Annotated[int, "Scanned pages that wait for OCR; those of files still to be read are not known yet."]
     redone: Annotated[tuple[str, ...], "What would be done again, since the index was built in another way."]
     directories: Annotated[tuple[PlanCounts, ...], "The same counts for each directory."]

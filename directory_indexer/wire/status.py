@@ -78,6 +78,15 @@ class UnreadablePage(NamedTuple):
     message: Annotated[str, "What went wrong."]
 
 
+class Waiting(NamedTuple):
+    """The passages that wait for their vectors, and what those would take."""
+
+    chunks: Annotated[int, "How many wait."]
+    tokens: Annotated[int, "Their tokens."]
+    covered: Annotated[bool, "Whether a first pass over them finds candidates meanwhile."]
+    seconds: Annotated[float | None, "About how long it takes to embed them; null where only the provider knows."]
+
+
 class StatusAnswer(NamedTuple):
     """What is indexed, altogether and by directory."""
 
@@ -96,6 +105,7 @@ class StatusAnswer(NamedTuple):
     database_bytes: Annotated[int, "Size of the database on disk."]
     vector_bytes: Annotated[int, "Size of the vectors on disk."]
     run: Annotated[Run | None, "The index run that goes on, or the last one."]
+    waiting: Annotated[Waiting, "The passages that wait for their vectors, altogether."]
     failures: Annotated[tuple[Failure, ...], "The failed files, and the passages that the provider refused."]
     truncated: Truncated
     skipped_files: Annotated[tuple[SkippedOne, ...] | None, "The skipped files; with `--verbose`."] = None
@@ -126,6 +136,7 @@ def status_answer(report: StatusReport, *, verbose: bool) -> StatusAnswer:
         database_bytes=report.n_database_bytes,
         vector_bytes=report.n_vector_bytes,
         run=_run(report.running, report.last_run),
+        waiting=Waiting(*report.waiting),
         failures=tuple(map(failure_of, report.failures)),
         truncated=False,
         skipped_files=tuple(map(skipped_of, report.skipped_files)) if verbose else None,

@@ -1,27 +1,21 @@
-"""Index by words alone, as `dirindex index` does before it embeds: `only_words.py DATA_DIR DIRECTORY...`."""
+"""Index by words alone, as `dirindex index` does before all else: `only_words.py DATA_DIR DIRECTORY...`."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Never
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
-from directory_indexer.embedders.building import Access
-from directory_indexer.embedders.loading import Embedders
-from directory_indexer.errors import ProviderError
+from directory_indexer.config.settings import EmbeddingMode
 from directory_indexer.indexing.options import IndexOptions
-
-
-def _refuse(*_: object) -> Never:
-    raise ProviderError("only words are wanted")
 
 
 def main() -> None:
     data_dir, *directories = sys.argv[1:]
-    app = App(load_config(file=None, data_dir=Path(data_dir), environ={}))
-    app.embedders = Embedders(app.embedders.configured, Access(), build=_refuse)
+    loaded = load_config(file=None, data_dir=Path(data_dir), environ={})
+    indexing = loaded.config.indexing._replace(embedding=EmbeddingMode.OFF.value)
+    app = App(loaded._replace(config=loaded.config._replace(indexing=indexing)))
     app.indexer.index(
         directories, options=IndexOptions(has_consent=True), listener=lambda _: None, stop_reason=lambda: None
     )

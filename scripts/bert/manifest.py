@@ -14,16 +14,19 @@ if TYPE_CHECKING:
 
 
 def write(directory: Path, outputs: Mapping[str, bytes], *, is_accepted: bool) -> bool:
-    """Write files that are as `model.json` says, or any with their new hashes if it `is_accepted`; tell if they are."""
+    """Write files that are as `model.json` says, or any with their new hashes if it `is_accepted`; tell if they are.
+
+    The list may name further files, which stay as they are.
+    """
     file = directory / "model.json"
     manifest = json.loads(file.read_text())
     hashes = {name: blake3.blake3(content).hexdigest() for name, content in outputs.items()}
     for name, content in outputs.items():
         print(f"{hashes[name]}  {name}  {len(content)} bytes")
-    if hashes != manifest["blake3"] and not is_accepted:
+    if hashes != {name: manifest["blake3"].get(name) for name in hashes} and not is_accepted:
         print("this is not what model.json describes; nothing was written", file=sys.stderr)
         return False
     for name, content in outputs.items():
         (directory / name).write_bytes(content)
-    file.write_text(json.dumps(manifest | {"blake3": hashes}, indent=2) + "\n")
+    file.write_text(json.dumps(manifest | {"blake3": manifest["blake3"] | hashes}, indent=2) + "\n")
     return True

@@ -32,10 +32,17 @@ class Reference:
 
     def embed(self, text: str) -> Floats:
         """Give the vector of a text."""
-        vector: Floats = self.run(text, ("embedding",))["embedding"][0]
+        return self.embed_ids(self._tokenize(text))
+
+    def embed_ids(self, ids: list[int]) -> Floats:
+        """Give the vector of the text of these tokens."""
+        vector: Floats = self._run(ids, ("embedding",))["embedding"][0]
         return vector
 
     def run(self, text: str, names: Sequence[str]) -> dict[str, Floats]:
         """Give the tensors of these names."""
-        ids = np.array([self._tokenize(text)])
-        return dict(zip(names, self._session.run(list(names), {"input_ids": ids}), strict=True))
+        return self._run(self._tokenize(text), names)
+
+    def _run(self, ids: list[int], names: Sequence[str]) -> dict[str, Floats]:
+        found = self._session.run(list(names), {"input_ids": np.array([ids], np.int64)})
+        return dict(zip(names, found, strict=True))

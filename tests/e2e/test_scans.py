@@ -113,7 +113,22 @@ def test_a_scan_is_found_with_its_page_and_the_place_on_it(place: Place) -> None
         client.shake_hands()
         [passage] = client.call("search", query="zeppelin", mode="keyword")["structuredContent"]["hits"]
     assert (passage["page"], passage["scan"]) == (2, {"confidence": 0.96})
-    assert "tesseract 5.3.0" in place.run("doctor").stdout
+    assert "Tesseract 5.3.0, which reads deu, eng;" in place.run("doctor").stdout
+
+
+def test_what_waits_for_ocr_is_told_before_and_after_files_are_read(place: Place) -> None:
+    place.write("scan.png", picture(LETTER).png())
+
+    first = place.run("index", place.docs, "--dry-run").stdout
+    tokens = place.json("index", place.docs, "--dry-run")["tokens"]
+    place.json("index", place.docs, "--no-ocr")
+    second = place.run("index", "--dry-run").stdout
+    missing = place.run("get", place.docs / "scan.png")
+
+    assert "scanned pages of 1 PDF or picture to read are not known yet" in first
+    assert tokens == 0
+    assert "OCR        1 page waiting\n" in second
+    assert "it was skipped: no text, 1 page waits for OCR" in missing.stderr
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc names the children of a process")

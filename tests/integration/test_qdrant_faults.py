@@ -221,7 +221,7 @@ def test_trouble_that_stays_loses_nothing(setting: Setting, kind: str, details: 
     assert setting.semantic()[0] == "keys.md"
     with setting.index.docstore.snapshot() as snapshot:
         assert (
-            setting.index.vectorstore.at(snapshot.collections.generation(setting.index.vectorstore.place)).count() == 2
+            setting.index.vectorstore.at(snapshot.vector_sets.generation(setting.index.vectorstore.place)).count() == 2
         )
 
 

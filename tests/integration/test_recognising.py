@@ -20,7 +20,7 @@ from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.ocr.choosing import OcrSettings
 from directory_indexer.paths import file_path
 from directory_indexer.searching.answers import SearchMode
-from directory_indexer.searching.texts import read_text
+from directory_indexer.searching.texts import Selection, Unit, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,6 +75,11 @@ def text_of(index: Index, name: str) -> str:
         return read_text(snapshot, file_path(index.root / name), None).text
 
 
+def unread(index: Index, selection: Selection | None) -> tuple[int, ...]:
+    with index.docstore.snapshot() as snapshot:
+        return read_text(snapshot, file_path(index.root / "letter.pdf"), selection).unread_pages
+
+
 def test_the_words_of_text_pages_are_found_before_any_page_is_read(index: Index) -> None:
     index.write_bytes("letter.pdf", document("The minutes of the meeting.", picture(LETTER)))
     index.write("note.md", "A note on airships.\n")
@@ -102,6 +107,29 @@ def test_progress_is_counted_in_pages(index: Index) -> None:
     index.run()
     seen = [(one.pages_done, one.pages_total) for one in index.progress if one.phase is Phase.RECOGNISING]
     assert list(dict.fromkeys(seen)) == [(0, 3), (1, 3), (2, 3), (3, 3)]
+
+
+def test_progress_counts_no_pages_that_are_not_to_be_read(index: Index) -> None:
+    for number in range(4):
+        index.write_bytes(f"{number}.png", picture(f"Letter number {number}").png())
+    index.run(options=IndexOptions(wait=False, most_pages=2))
+    seen = [(one.pages_done, one.pages_total) for one in index.progress if one.phase is Phase.RECOGNISING]
+    assert list(dict.fromkeys(seen)) == [(0, 2), (1, 2), (2, 2)]
+
+
+def test_pages_that_were_read_ahead_of_their_document_are_known(index: Index) -> None:
+    pages = [picture(f"Letter number {number}") for number in range(5)]
+    index.write_bytes("letters.pdf", document("The minutes of the meeting.", *pages))
+    index.run(options=IndexOptions(wait=False, most_pages=0))
+    recogniser = index.app.recogniser
+
+    steps = list(recogniser.work_off(most_pages=3, must_stop=lambda: False))
+
+    assert recogniser.counts() == ScanCounts(5, 0, 0)
+    assert recogniser.n_read_ahead() == sum(step.n_read for step in steps) == 3
+    index.run(options=IndexOptions(wait=False, most_pages=0))
+    assert recogniser.counts() == ScanCounts(2, 3, 0)
+    assert recogniser.n_read_ahead() == 0
 
 
 def test_a_hit_tells_where_on_the_scanned_page_it_stands(index: Index) -> None:
@@ -148,6 +176,25 @@ def test_pages_that_are_too_many_for_a_run_wait_for_the_next_one(index: Index, e
     assert len(engine.read) == len(set(engine.read)) == 4
 
 
+def test_what_is_missing_of_a_text_is_said(index: Index) -> None:
+    index.write_bytes("letter.pdf", document("The minutes of the meeting.", picture(LETTER), picture(RECIPE)))
+    index.run(options=IndexOptions(wait=False, most_pages=0))
+
+    assert unread(index, None) == (2, 3)
+    assert unread(index, Selection(Unit.PAGES, 1, 1)) == ()
+    assert unread(index, Selection(Unit.PAGES, 3, 9)) == (3,)
+    assert unread(index, Selection(Unit.LINES, 1, 1)) == (2, 3)
+    assert index.searcher.search(index.request("zeppelin", mode=SearchMode.KEYWORD)).degraded == (
+        "2 scanned pages wait for OCR, and cannot be found yet",
+    )
+    assert index.searcher.search(index.request("minutes", mode=SearchMode.KEYWORD)).degraded == ()
+
+    index.run()
+
+    assert unread(index, None) == ()
+    assert index.searcher.search(index.request("submarine", mode=SearchMode.KEYWORD)).degraded == ()
+
+
 def test_a_run_that_is_stopped_goes_on_with_the_next_page(index: Index, engine: FakeEngine) -> None:
     for number in range(5):
         index.write_bytes(f"{number}.png", picture(f"Letter number {number}").png())
@@ -159,7 +206,7 @@ def test_a_run_that_is_stopped_goes_on_with_the_next_page(index: Index, engine: 
     second = index.run()
 
     assert first.outcome is Outcome.INTERRUPTED
-    assert first.n_pages_waiting >= 2
+    assert (first.n_pages, first.n_pages_waiting) == (3, 2)
     assert (second.outcome, second.n_pages_waiting) == (Outcome.COMPLETED, 0)
     assert len(engine.read) == len(set(engine.read)) == 5
     assert len(words(index, "letter")) == 5
@@ -274,7 +321,8 @@ def test_a_page_that_no_engine_can_read_is_tried_three_times(index: Index, engin
         ScanCounts(0, 1, 1),
     ]
     assert engine.read.count(LETTER) == 3
-    assert [report.n_pages_unreadable for report, _ in states] == [0, 0, 1, 1]
+    reports = [(report.n_pages, report.n_pages_waiting, report.n_pages_unreadable) for report, _ in states]
+    assert reports == [(1, 1, 0), (0, 1, 0), (0, 0, 1), (0, 0, 1)]
     assert words(index, "minutes") == ["a.pdf"]
     with index.docstore.snapshot() as snapshot:
         [(path, one)] = snapshot.scans.problems(within=None, limit=5)

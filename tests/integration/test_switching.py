@@ -124,7 +124,7 @@ def test_what_is_forgotten_in_the_middle_of_a_switch_leaves_no_vector_of_either_
     run_for(index, 3)
     index.indexer.forget(str(other))
     with index.docstore.snapshot() as snapshot:
-        former = set(index.vectorstore.at(snapshot.collections.answering_generation(index.vectorstore.place)).ids())
+        former = set(index.vectorstore.at(snapshot.vector_sets.answering_generation(index.vectorstore.place)).ids())
         chunks = {
             chunk.chunk_id for number in range(N_FILES) for chunk in snapshot.chunks.of_file(_path(index, number))
         }
@@ -234,7 +234,7 @@ def test_a_switch_is_complete_when_nothing_is_left_to_embed(index: Index, old: F
     report = index.run()
     assert report.n_pending == 0
     with index.docstore.snapshot() as snapshot:
-        assert not snapshot.collections.is_switching
+        assert not snapshot.vector_sets.is_switching
     del old
 
 

@@ -46,7 +46,7 @@ class OnServer(Index):
         client = QdrantClient(url=self.url, check_compatibility=False)
         with self.docstore.snapshot() as snapshot:
             names = dict.fromkeys(
-                (f"{self.collection}-test", f"{self.collection}-test{snapshot.collections.current().suffix}")
+                (f"{self.collection}-test", f"{self.collection}-test{snapshot.vector_sets.current().suffix}")
             )
         return [client.count(name).count for name in names if client.collection_exists(name)]
 

@@ -48,7 +48,7 @@ def test_a_place_that_another_text_has_taken_gives_no_vector_to_the_text_that_wa
         chunks = snapshot.chunks.of_file(path)
         vectors = index.nearest.vectors(snapshot, [chunk.chunk_id for chunk in chunks])
         generation, n_vectors = (
-            snapshot.collections.generation(index.vectorizer.merger.place),
+            snapshot.vector_sets.generation(index.vectorizer.merger.place),
             snapshot.vectors.count_stored(),
         )
     for chunk in chunks:

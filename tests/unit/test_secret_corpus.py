@@ -9,6 +9,7 @@ from secret_corpus import SampleFile
 from directory_indexer.credentials.files import kind_of_container, kind_of_lone_secret
 from directory_indexer.credentials.redaction import redact, redact_document
 from directory_indexer.extractors.document import Document, Metadata, Section
+from directory_indexer.extractors.kinds import GROUPS
 from directory_indexer.extractors.registry import extract
 from directory_indexer.paths import FilePath
 from directory_indexer.walker.ignore import built_in_rules
@@ -84,6 +85,15 @@ def test_a_secret_is_masked_whatever_signs_it_is_made_of(text: str, kind: str, s
     masked, spans = redact(text, kind)
     assert spans
     assert secret not in masked
+
+
+@pytest.mark.parametrize("kind", [*sorted(GROUPS["docs"] | GROUPS["media"]), "a kind of the configuration"])
+def test_a_password_is_masked_wherever_people_write(kind: str) -> None:
+    text = "The password for the portal is\npassword: Sunflower-42!xyz\n\nYours sincerely\n"
+
+    clean = redact_document(Document(text, kind)).document
+
+    assert clean.text == text.replace("Sunflower-42!xyz", "*" * 16)
 
 
 TOKEN = "ghp_" + "a8Kd93LmQx72ZbVt05RsWcYp64NfHj1eGuTi"

@@ -113,7 +113,9 @@ def search(
     if facets:
         _show_facets(app, request, output)
         return
-    result = position.rest(app.searcher.search(request), limit=limit or _DEFAULT_LIMIT)
+    seconds = app.loaded.config.searching.embedding_ms / 1000
+    found = app.searcher.search(request._replace(embedding_seconds=seconds))
+    result = position.rest(found, limit=limit or _DEFAULT_LIMIT)
     show_result(app, result, output, view=view, explain=explain, position=position)
     is_found = bool(result.hits) and (limit is not None or not result.is_weak)
     raise typer.Exit(ExitCode.DONE if is_found else ExitCode.INCOMPLETE)

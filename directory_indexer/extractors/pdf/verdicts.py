@@ -1,6 +1,6 @@
-"""Decides of which pages a picture has to be read: by the letters they have, and what pictures cover without letters.
+"""Decides which pages need OCR: by the characters of their text, and by how much pictures without text cover.
 
-No picture is unpacked for that: it takes 1 to 3 ms where there are pictures, and nothing elsewhere.
+No picture is decoded for that: it takes 1 to 3 ms where there are pictures, and nothing elsewhere.
 """
 
 from __future__ import annotations

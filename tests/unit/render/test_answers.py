@@ -155,3 +155,17 @@ def test_a_part_of_a_file_and_a_change_since_are_said(file_text: FileText) -> No
         "~/notes/count.txt has changed since it was indexed; this is the text as it was then",
     )
     assert get_notes(file_text._replace(n_lines=3, has_changed=False), paths=AT_HOME) == ()
+
+
+@pytest.mark.parametrize(
+    ("pages", "named"),
+    [
+        ((2,), "page 2"),
+        ((2, 3), "pages 2, 3"),
+        (tuple(range(1, 15)), "pages 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 2 more"),
+    ],
+)
+def test_scanned_pages_whose_text_is_missing_are_named(file_text: FileText, pages: tuple[int, ...], named: str) -> None:
+    whole = file_text._replace(n_lines=3, has_changed=False, unread_pages=pages)
+    [note] = get_notes(whole, paths=AT_HOME)
+    assert note.endswith(f": OCR has not read {named}")

@@ -137,6 +137,21 @@ def test_a_plan_adds_up_and_names_what_would_change(plans: list[Plan], estimate:
     ]
 
 
+def test_a_plan_tells_what_it_knows_of_scanned_pages(plans: list[Plan], estimate: EmbeddingEstimate) -> None:
+    known = estimate._replace(n_pages=12, pages_cost="gemini counts 12 pages", n_possible_scans=3)
+    shown = plain(plan_lines(plans, known, paths=AT_HOME)).splitlines()
+    assert [one for one in shown if one.startswith("OCR")] == [
+        "OCR        12 pages waiting; gemini counts 12 pages",
+        "OCR        scanned pages of 3 PDFs and pictures to read are not known yet",
+    ]
+
+
+def test_each_scanned_page_of_a_run_is_counted_once(index_report: IndexReport) -> None:
+    report = index_report._replace(n_pages=9, n_pages_waiting=7, n_pages_unreadable=1)
+    shown = plain(index_lines(report, paths=AT_HOME)).splitlines()
+    assert "OCR        17 pages: 9 read, 7 waiting, 1 unreadable" in shown
+
+
 def test_a_verbose_plan_names_the_rule_that_leaves_a_file_out(plans: list[Plan], estimate: EmbeddingEstimate) -> None:
     shown = plain(plan_lines(plans, estimate, paths=AT_HOME, verbose=True)).splitlines()
     assert "skip       ~/notes/photo.jpg  binary" in shown

@@ -1,4 +1,4 @@
-"""The collections of the embedded engine on the disk: the one in use, and those that a switch fills or leaves."""
+"""The vector sets of the embedded engine on the disk: the one in use, and those that a switch fills or leaves."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ with lazily:
     from directory_indexer.vectorstore.generations import Generations
 
 
-class EmbeddedCollections:
-    """The collections in a directory whose names begin with that of the index."""
+class EmbeddedVectorSets:
+    """The vector sets in a directory whose names begin with that of the index."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.path = path
@@ -22,17 +22,17 @@ class EmbeddedCollections:
 
     def size_bytes(self) -> int:
         """Add up what they take on the disk."""
-        return sum(Generations(path).size_bytes() for path in self._collections())
+        return sum(Generations(path).size_bytes() for path in self._sets())
 
     def discard(self) -> None:
         """Remove the vectors of every one that nobody reads at the moment."""
-        for path in self._collections():
+        for path in self._sets():
             Generations(path).discard_others(0)
 
     def misplaced(self) -> list[Path]:
         """Find what lies where they should, and is no directory."""
-        paths = (self.path, *(one for one in self._collections() if ".damaged-" not in one.name))
+        paths = (self.path, *(one for one in self._sets() if ".damaged-" not in one.name))
         return [path for path in paths if os.path.lexists(path) and not path.is_dir()]
 
-    def _collections(self) -> Iterator[Path]:
+    def _sets(self) -> Iterator[Path]:
         return self.path.glob(f"{glob.escape(self._name)}*")

@@ -34,8 +34,9 @@ class Connection:
             self.known.clear()
             self._version = version
 
-    def begin_writing(self) -> None:
-        """Become the only writer; waits for another one."""
+    def begin_writing(self, *, waits: bool = True) -> None:
+        """Become the only writer; waits for another one, or fails at once while there is one."""
+        self.raw.execute(f"PRAGMA busy_timeout = {round(1000 * _BUSY_SECONDS) if waits else 0}")
         self.raw.execute("BEGIN IMMEDIATE")
         # The version tells of the commits of other connections only.
         self.known.clear()

@@ -1,4 +1,4 @@
-"""Which collection of vectors answers, which takes new ones, and what is published of each."""
+"""Which set of vectors answers, which takes new ones, and what is published of each."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ _MOVE = {
 }
 
 
-_COLLECTION_KEYS = ("space", "suffix", *GENERATION_KEYS.values())
+_SET_KEYS = ("space", "suffix", *GENERATION_KEYS.values())
 
 
-class VectorCollection(NamedTuple):
-    """Vectors of one space in one collection: `space` is None while there are none yet.
+class VectorSet(NamedTuple):
+    """The vectors of one embedding space: `space` is None while there are none yet.
 
-    `suffix` is what the name of the collection has behind the configured one; it is empty for the first one.
+    `suffix` is what the name of the set has behind the configured one; it is empty for the first one.
     """
 
     space: EmbeddingSpace | None = None
     suffix: str = ""
 
 
-class Collections(Reading):
-    """The collections of one moment."""
+class VectorSets(Reading):
+    """The vector sets of one moment."""
 
-    def current(self) -> VectorCollection:
+    def current(self) -> VectorSet:
         """Tell which vectors runs add to."""
         space = self._meta("space")
-        return VectorCollection(_space_from_json(space) if space else None, self._meta("suffix") or "")
+        return VectorSet(_space_from_json(space) if space else None, self._meta("suffix") or "")
 
-    def former(self) -> VectorCollection | None:
+    def former(self) -> VectorSet | None:
         """Tell which vectors answer until those of another space are complete; None unless a switch is under way."""
         former = self._meta("former_space")
-        return VectorCollection(_space_from_json(former), self._meta("former_suffix") or "") if former else None
+        return VectorSet(_space_from_json(former), self._meta("former_suffix") or "") if former else None
 
-    def left(self) -> VectorCollection | None:
+    def left(self) -> VectorSet | None:
         """Tell which vectors answered before the last switch: somebody may have read them when they were dropped."""
         suffix = self._meta("left_suffix")
-        return None if suffix is None or suffix == self.current().suffix else VectorCollection(suffix=suffix)
+        return None if suffix is None or suffix == self.current().suffix else VectorSet(suffix=suffix)
 
-    def answering(self) -> VectorCollection:
+    def answering(self) -> VectorSet:
         """Tell which vectors answer searches."""
         return self.former() or self.current()
 
@@ -87,8 +87,8 @@ class Collections(Reading):
         return self._meta("former_space") is not None
 
 
-class CollectionWrites:
-    """Switch from one collection to another."""
+class VectorSetWrites:
+    """Switch from one vector set to another."""
 
     def __init__(self, connection: sqlite3.Connection, meta: MetaWrites, vectors: VectorWrites) -> None:
         self._connection = connection
@@ -105,7 +105,7 @@ class CollectionWrites:
         Every vector must be in a generation. A switch that is under way is given up for this one.
         """
         if not self._meta.get("former_space") and self._meta.get("space"):
-            for key in _COLLECTION_KEYS:
+            for key in _SET_KEYS:
                 self._meta.move(key, FORMER + key)
             self._connection.execute(
                 "INSERT INTO former_points SELECT chunk_id, text_hash FROM chunks WHERE is_embedded = 1"
@@ -117,7 +117,7 @@ class CollectionWrites:
     def switch_back(self) -> None:
         """Give up a switch: what answers now takes new vectors again."""
         self._leave()
-        for key in _COLLECTION_KEYS:
+        for key in _SET_KEYS:
             self._meta.move(FORMER + key, key)
         self._connection.execute(
             """UPDATE chunks AS c SET is_embedded = 1 WHERE EXISTS (
@@ -139,14 +139,14 @@ class CollectionWrites:
         self._leave()
 
     def _forget_former(self) -> None:
-        for key in _COLLECTION_KEYS:
+        for key in _SET_KEYS:
             self._connection.execute("DELETE FROM meta WHERE key = ?", (FORMER + key,))
         self._connection.execute("DELETE FROM former_points")
 
     def _leave(self) -> None:
         self._vectors.forget_all()
         self._connection.execute("DELETE FROM refused_chunks")
-        for key in _COLLECTION_KEYS:
+        for key in _SET_KEYS:
             self._connection.execute("DELETE FROM meta WHERE key = ?", (key,))
 
 

@@ -1,0 +1,59 @@
+"""Vectors that searches made of chunks that wait, kept until a run takes them over.
+
+A search never waits to write them and never has to: what could not be kept is made again. They are found by the hash of
+their text, so they cannot be those of another one.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+
+from directory_indexer.docstore.reading import Reading, batches, marks
+from directory_indexer.ids import ContentHash
+
+
+class SearchVectors(Reading):
+    """The vectors of one moment that searches made, as float32 values by the hashes of their texts."""
+
+    def of_texts(self, space: str, text_hashes: Sequence[ContentHash]) -> dict[ContentHash, bytes]:
+        """Give those of texts in an embedding space, by its name."""
+        found: dict[ContentHash, bytes] = {}
+        for batch in batches(text_hashes):
+            rows = self._connection.execute(
+                f"SELECT text_hash, vector FROM search_vectors WHERE space = ? AND text_hash IN ({marks(batch)})",  # noqa: S608
+                [space, *batch],
+            )
+            found.update(rows)
+        return found
+
+    def has_any(self) -> bool:
+        """Tell whether there are any, in whatever space."""
+        return bool(self._count("SELECT EXISTS (SELECT 1 FROM search_vectors)"))
+
+    def rows_waiting(self, space: str) -> list[int]:
+        """List the rows of chunks that wait for a vector that is here."""
+        rows = self._connection.execute(
+            """SELECT c.id FROM search_vectors v CROSS JOIN chunks c ON c.text_hash = v.text_hash
+               WHERE v.space = ? AND c.is_embedded = 0 ORDER BY c.id""",
+            (space,),
+        )
+        return [row[0] for row in rows]
+
+
+class SearchVectorWrites:
+    """Keep vectors that searches made, and drop them."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def put(self, space: str, vectors: Mapping[ContentHash, bytes]) -> None:
+        """Keep vectors of texts in an embedding space."""
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO search_vectors VALUES (?, ?, ?)",
+            [(space, digest, vector) for digest, vector in vectors.items()],
+        )
+
+    def clear(self) -> None:
+        """Drop all: they were taken over, or their texts are gone."""
+        self._connection.execute("DELETE FROM search_vectors")

@@ -1,0 +1,84 @@
+"""Static vectors of the chunks that wait for a vector of the model, a block of them a row, and what they were made by.
+
+They serve to find candidates alone, so a few that are missing or of a text that is gone do no harm: who uses them looks
+each chunk up. They are dropped when no chunk waits any more.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from directory_indexer.docstore.reading import Reading
+from directory_indexer.lazy import lazily
+
+with lazily:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_BLOCKS = "static_blocks"
+
+_MOST_REMEMBERED = 8_000_000
+"""So many bytes of them stay with each of a few connections."""
+
+
+class StaticBlocks(NamedTuple):
+    """Rows of chunks, and the codes of their static vectors, of shape (chunks, bytes of a code)."""
+
+    rows: NDArray[np.int64]
+    codes: NDArray[np.uint8]
+
+
+class StoredModel(NamedTuple):
+    """What static vectors are made by: weights and means as float32 values, and the version of the table."""
+
+    version: int
+    weights: bytes
+    mean: bytes
+
+
+class StaticVectors(Reading):
+    """The static vectors of one moment."""
+
+    def model(self) -> StoredModel | None:
+        """Give what they were made by; None while there are none."""
+        row = self._connection.execute("SELECT version, weights, mean FROM static_model").fetchone()
+        return StoredModel(*row) if row else None
+
+    def all(self) -> StaticBlocks:
+        """Give all of them; they are remembered unless they are large."""
+        known = self._known.get(_BLOCKS)
+        if isinstance(known, StaticBlocks):
+            return known
+        found = self._connection.execute("SELECT rows, codes FROM static_vectors").fetchall()
+        rows = np.frombuffer(b"".join(row[0] for row in found), np.int64)
+        codes = np.frombuffer(b"".join(row[1] for row in found), np.uint8)
+        blocks = StaticBlocks(rows, codes.reshape(rows.size, codes.size // max(rows.size, 1)))
+        if codes.nbytes <= _MOST_REMEMBERED:
+            self._known[_BLOCKS] = blocks
+        return blocks
+
+
+class StaticVectorWrites:
+    """Add static vectors, and drop them."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def begin(self, model: StoredModel) -> None:
+        """Drop what is there, and remember what new ones are made by."""
+        self.clear()
+        self._connection.execute("INSERT INTO static_model VALUES (1, ?, ?, ?)", model)
+
+    def add(self, rows: Sequence[int], codes: NDArray[np.uint8]) -> None:
+        """Add a block: rows of chunks that have none yet, and their codes, of shape (rows, bytes of a code)."""
+        self._connection.execute(
+            "INSERT OR REPLACE INTO static_vectors VALUES (?, ?, ?)",
+            (max(rows), np.array(rows, np.int64).tobytes(), codes.tobytes()),
+        )
+
+    def clear(self) -> None:
+        """Drop all of them."""
+        self._connection.execute("DELETE FROM static_vectors")
+        self._connection.execute("DELETE FROM static_model")

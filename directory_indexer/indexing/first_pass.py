@@ -1,0 +1,72 @@
+"""The first pass over chunks that wait for a vector: each gets a static one, by which searches find it meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from directory_indexer.docstore.store import DocStore
+from directory_indexer.embedders.model_files import STATIC_TABLE_VERSION
+from directory_indexer.lazy import lazily
+
+with lazily:
+    import numpy as np
+
+    from directory_indexer.docstore.static_vectors import StoredModel
+    from directory_indexer.embedders.static_table import StaticModel, learned
+
+
+_SAMPLE = 2000
+"""Chunks that weights are learned from: of 11,000 chunks, those of 2,000 find as much as those of all."""
+
+_BLOCK = 512
+_BLOCKS_A_COMMIT = 8
+
+
+class FirstPass:
+    """Gives the chunks of one index their static vectors; the caller holds the write lock."""
+
+    def __init__(self, docstore: DocStore) -> None:
+        self._docstore = docstore
+
+    def cover(self, *, must_stop: Callable[[], bool] = lambda: False) -> Iterator[int]:
+        """Cover what waits and has no static vector; each step tells how many chunks are done."""
+        with self._docstore.snapshot() as snapshot:
+            stored = snapshot.static_vectors.model()
+            covered = snapshot.static_vectors.all().rows
+            waiting = np.array(snapshot.embedding_queue.rows().rows, np.int64)
+        rest = np.setdiff1d(waiting, covered, assume_unique=True)
+        # What was learned from a small part of the index says little of the whole.
+        if stored is None or stored.version != STATIC_TABLE_VERSION or rest.size > covered.size:
+            model, rest = self._begin(waiting), waiting
+        else:
+            model = _loaded(stored)
+        step = _BLOCK * _BLOCKS_A_COMMIT
+        for start in range(0, rest.size, step):
+            if must_stop():
+                return
+            yield self._cover(model, rest[start : start + step].tolist())
+
+    def _begin(self, waiting: np.typing.NDArray[np.int64]) -> StaticModel:
+        sample = waiting[:: max(1, waiting.size // _SAMPLE)][:_SAMPLE].tolist()
+        model = learned(self._texts(sample))
+        with self._docstore.transaction() as transaction:
+            transaction.static_vectors.begin(
+                StoredModel(STATIC_TABLE_VERSION, model.weights.tobytes(), model.mean.tobytes()),
+            )
+        return model
+
+    def _cover(self, model: StaticModel, rows: Sequence[int]) -> int:
+        blocks = [rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK)]
+        codes = [model.codes(self._texts(block)) for block in blocks]
+        with self._docstore.transaction() as transaction:
+            for block, of_block in zip(blocks, codes, strict=True):
+                transaction.static_vectors.add(block, of_block)
+        return len(rows)
+
+    def _texts(self, rows: Sequence[int]) -> list[str]:
+        with self._docstore.snapshot() as snapshot:
+            return [chunk.embedding_text for chunk in snapshot.embedding_queue.chunks(rows)]
+
+
+def _loaded(stored: StoredModel) -> StaticModel:
+    return StaticModel(np.frombuffer(stored.weights, np.float32), np.frombuffer(stored.mean, np.float32))
