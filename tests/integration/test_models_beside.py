@@ -32,6 +32,7 @@ from directory_indexer.relevance.candidates import OTHER_MODEL
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+DATA = Path(__file__).parents[1] / "data"
 PACKAGING = Path(__file__).parents[2] / "packaging/multilingual"
 TEXT = "the harbour opens at nine, and 漢字 äöü"
 
@@ -173,6 +174,19 @@ def test_an_index_of_the_packaged_model_keeps_the_name_of_its_space() -> None:
     assert PACKAGED_MODEL.space == EmbeddingSpace("embedded", "all-MiniLM-L6-v2", 384)
     assert MULTILINGUAL.space.name == "embedded/multilingual-e5-small with 'passage: '"
     assert MULTILINGUAL.prefixes == known_prefixes(MULTILINGUAL.name)
+
+
+@pytest.mark.skipif(advice(MULTILINGUAL.space) != "", reason="pip install dirindex-multilingual")
+def test_vectors_of_the_package_are_those_of_the_weights_in_float32() -> None:
+    texts = json.loads((DATA / "golden_texts_multilingual.json").read_text(encoding="utf-8"))
+    exact = np.array(json.loads((DATA / "golden_vectors_multilingual.json").read_text(encoding="utf-8")))
+    embedder = EmbeddedEmbedder(MULTILINGUAL)
+
+    cosines = np.sum(embedder.embed_documents(texts) * exact, axis=1)
+
+    embedder.close()
+    assert len(texts) == len(exact) >= 10
+    assert cosines.min() >= 0.998
 
 
 def test_the_package_is_the_one_that_this_version_expects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
