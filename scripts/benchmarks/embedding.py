@@ -18,7 +18,8 @@ import numpy as np
 import onnxruntime
 from benchmarks.measure import Options, Row
 
-from directory_indexer.embedders.embedded import DIMENSIONS, EmbeddedEmbedder
+from directory_indexer.embedders.embedded import EmbeddedEmbedder
+from directory_indexer.embedders.model_files import DIMENSIONS
 from directory_indexer.embedders.wordpiece import count_tokens, token_ids
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _speeds(engines: dict[str, Embed], texts: list[str], clock: Callable[[], flo
 
 def _texts_of(lengths: Sequence[int]) -> list[str]:
     """Cut the calibration texts into texts of these lengths, as the model counts them with its two marks."""
-    calibration = Path(__file__).parent.parent / "minilm/calibration.txt"
+    calibration = Path(__file__).parent.parent / "bert/data/calibration.txt"
     words = itertools.cycle(calibration.read_text(encoding="utf-8").split())
     return [_text_of(words, length) for length in itertools.islice(itertools.cycle(lengths), _N_TEXTS)]
 
