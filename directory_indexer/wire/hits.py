@@ -83,10 +83,12 @@ class Passage(NamedTuple):
     ]
     more_in_file: Annotated[int, "Further passages of the same file that match."] = 0
     scan: Annotated[ScannedPlace | None, "Of a scanned page."] = None
+    collection: Annotated[str | None, "The collection that it lies in, if not the default one was searched."] = None
+    doc_id: Annotated[str | None, "Of a document that was sent, and of every file in the API: its id."] = None
+    filename: Annotated[str | None, "What its sender calls the document; in the API, name of the file."] = None
+    url: Annotated[str | None, "Where the document was fetched."] = None
     text: Annotated[str | None, "The whole passage; with `--full`.", Only.PROGRAMS] = None
     explanation: Annotated[Explanation | None, "Why it stands where it does; with `--explain`.", Only.PROGRAMS] = None
-    doc_id: Annotated[str | None, "Its id in the API; there alone.", Only.PROGRAMS] = None
-    filename: Annotated[str | None, "Name of the file; in the API alone.", Only.PROGRAMS] = None
     on_disk: OnDisk = None
     shortened: Annotated[bool | None, "True when the excerpt was cut to fit max_tokens.", Only.MODELS] = None
 
@@ -151,6 +153,10 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         marks=excerpt.marks,
         more_in_file=hit.n_more_in_file,
         scan=_place(hit.scan) if hit.scan else None,
+        collection=hit.collection or None,
+        doc_id=hit.sent.doc_id if hit.sent else None,
+        filename=hit.sent.filename if hit.sent else None,
+        url=(hit.sent.url or None) if hit.sent else None,
         text=hit.text if full else None,
         on_disk=hit.on_disk,
         explanation=Explanation(*explanation[:-1], signals=dict(explanation.signals)) if explain else None,
