@@ -6,13 +6,14 @@ import contextlib
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from typing import Any, Final
 
 from mcp import MCPError
-from mcp.server import ServerRequestContext
+from mcp.server import CacheHint, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.types import (
     INVALID_PARAMS,
+    Annotations,
     CallToolRequestParams,
     CallToolResult,
     CompleteRequestParams,
@@ -34,34 +35,42 @@ from mcp.types import (
 
 from directory_indexer import __version__
 from directory_indexer.errors import DirIndexError
+from directory_indexer.lazy import lazily
 from directory_indexer.server.arguments import ArgumentError, ContentArguments, arguments_of
 from directory_indexer.server.budget import Budgets
 from directory_indexer.server.catalogue import TOOLS, ToolEntry
 from directory_indexer.server.failures import failure_text
-from directory_indexer.server.identity import INSTRUCTIONS, NAME, TITLE
+from directory_indexer.server.identity import FRESH_MS, INSTRUCTIONS, NAME, TITLE
+from directory_indexer.server.links import PLAIN, Link, media_type
 from directory_indexer.server.model import BackgroundModel, ModelState
 from directory_indexer.server.places import URI_PREFIX, name_in_uri
 from directory_indexer.server.running import Desk, Progress
 from directory_indexer.server.schemas import object_for_models, schema_of
-from directory_indexer.server.tools import Answer, Tools
+from directory_indexer.server.tools import Answer
+from directory_indexer.wire.documents import TextAnswer
 from directory_indexer.wire.objects import JsonObject
+
+with lazily:
+    from directory_indexer.server.gate import visits
 
 _WARM_UP_SECONDS = 0.05
 """So long after the first answer the model begins to load: the answer is on its way by then."""
 
+_UNCHANGING: Final = ("tools/list", "resources/list", "resources/templates/list", "server/discover")
 _ENTRIES = {entry.name: entry for entry in TOOLS}
 _log = logging.getLogger("dirindex.serve")
 
 
-def make_server(tools: Tools, model: BackgroundModel) -> Server[None]:
+def make_server(desk: Desk, model: BackgroundModel) -> Server[None]:
     """Build the server that every transport runs."""
-    session = _Session(tools, model)
+    session = _Session(desk, model)
     server = Server(
         NAME,
         version=__version__,
         title=TITLE,
         instructions=INSTRUCTIONS,
         lifespan=_lifespan,
+        cache_hints=dict.fromkeys(_UNCHANGING, CacheHint(ttl_ms=FRESH_MS)),
         get_tool_input_schema=lambda name: _arguments_schema(_ENTRIES[name]) if name in _ENTRIES else None,
         on_list_tools=session.list_tools,
         on_call_tool=session.call_tool,
@@ -71,6 +80,7 @@ def make_server(tools: Tools, model: BackgroundModel) -> Server[None]:
         on_completion=session.complete,
     )
     server.middleware.append(session.warm_up)
+    server.middleware.append(_with_request_id)
     return server
 
 
@@ -82,8 +92,8 @@ async def _lifespan(_: object) -> AsyncIterator[None]:
 class _Session:
     """The handlers."""
 
-    def __init__(self, tools: Tools, model: BackgroundModel) -> None:
-        self._desk = Desk(tools)
+    def __init__(self, desk: Desk, model: BackgroundModel) -> None:
+        self._desk = desk
         self._model = model
 
     async def warm_up(self, ctx: ServerRequestContext[Any, Any], call_next: Callable[..., Any]) -> Any:
@@ -99,6 +109,8 @@ class _Session:
         entry = _ENTRIES.get(params.name)
         if entry is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool '{params.name}'; tools are {', '.join(_ENTRIES)}")
+        if not entry.is_read_only and not _may_write(ctx):
+            return _failed(f"{entry.name} needs a key with the right to write. Next: search what is indexed.")
         try:
             call = arguments_of(entry.arguments, params.arguments or {})
             answer = await entry.run(self._desk, call, _progress(ctx))
@@ -110,9 +122,10 @@ class _Session:
         except Exception:  # noqa: BLE001 - a bug in one tool must not end the session; it is logged
             _log.exception("%s failed", entry.name)
             return _failed(f"{entry.name} failed because of a bug; its log tells more. Next: call server_info.")
-        links = [ResourceLink(uri=link.uri, name=link.name, mime_type="text/plain") for link in answer.links]
-        text = TextContent(text=answer.text)
-        return CallToolResult(content=[text, *links], structured_content=object_for_models(answer.result))
+        links = map(_resource_link, answer.links)
+        return CallToolResult(
+            content=[TextContent(text=answer.text), *links], structured_content=object_for_models(answer.result)
+        )
 
     async def list_resources(self, _: object, __: PaginatedRequestParams | None) -> ListResourcesResult:
         return ListResourcesResult(resources=[])
@@ -123,7 +136,6 @@ class _Session:
             name="file",
             title="Indexed file",
             description="The text of an indexed file, as search finds it; path is absolute, without the first slash.",
-            mime_type="text/plain",
         )
         return ListResourceTemplatesResult(resource_templates=[template])
 
@@ -134,7 +146,7 @@ class _Session:
             answer = await self._desk.quickly(lambda: self._desk.tools.get_content(call))
         except DirIndexError as error:
             raise MCPError(INVALID_PARAMS, failure_text(error), data={"uri": uri}) from error
-        contents = TextResourceContents(uri=uri, text=resource_text(answer), mime_type="text/plain")
+        contents = TextResourceContents(uri=uri, text=resource_text(answer), mime_type=_media_type(answer))
         return ReadResourceResult(contents=[contents])
 
     async def complete(self, _: object, params: CompleteRequestParams) -> CompleteResult:
@@ -155,6 +167,10 @@ def resource_text(answer: Answer) -> str:
     return f"{result.text}\n[more: get_content(path={result.path!r}, {how}={following!r})]\n"
 
 
+def _media_type(answer: Answer) -> str:
+    return media_type(answer.result.kind) if isinstance(answer.result, TextAnswer) else PLAIN
+
+
 def _listed(entry: ToolEntry) -> Tool:
     return Tool(
         name=entry.name,
@@ -169,6 +185,31 @@ def _listed(entry: ToolEntry) -> Tool:
             idempotent_hint=True,
             open_world_hint=False,
         ),
+    )
+
+
+async def _with_request_id(ctx: ServerRequestContext[Any, Any], call_next: Callable[..., Any]) -> Any:
+    """Have what is logged about a call name the request that brought it, not the one that opened its session."""
+    if ctx.request is None:  # on standard input
+        return await call_next(ctx)
+    token = visits.request_id.set(visits.visit_of(ctx.request.scope).request_id)
+    try:
+        return await call_next(ctx)
+    finally:
+        visits.request_id.reset(token)
+
+
+def _may_write(ctx: ServerRequestContext[Any, Any]) -> bool:
+    return ctx.request is None or visits.visit_of(ctx.request.scope).may_write()
+
+
+def _resource_link(link: Link) -> ResourceLink:
+    return ResourceLink(
+        uri=link.uri,
+        name=link.name,
+        mime_type=link.media_type,
+        size=link.size,
+        annotations=Annotations(last_modified=link.modified) if link.modified else None,
     )
 
 

@@ -39,10 +39,10 @@ class SkippedOne(NamedTuple):
 class Run(NamedTuple):
     """An index run as it is now."""
 
-    id: Annotated[str, "Name of the run."]
+    id: Annotated[str | None, "Name of the run, once it has begun."]
     state: Annotated[str, "queued, running, completed, interrupted, out of time or failed."]
     directories: Annotated[tuple[str, ...], "What the run brings up to date."]
-    phase: Annotated[str, "waiting, walking, reading, recognising, embedding, merging, copying or done."]
+    phase: Annotated[str, "starting, waiting, walking, reading, recognising, embedding, merging, copying or done."]
     message: Annotated[str | None, "Why it failed, or what was met."]
     verb: Annotated[str, "index or migrate.", Only.PROGRAMS]
     pid: Annotated[int, "Its process.", Only.PROGRAMS]
@@ -65,6 +65,12 @@ class Run(NamedTuple):
         Only.MODELS,
     ] = None
     next_step: Annotated[str | None, "What to do now.", Only.MODELS] = None
+
+
+class RunList(NamedTuple):
+    """Index runs."""
+
+    operations: Annotated[tuple[Run, ...], "The newest ones, newest first."]
 
 
 def run_of(record: RunRecord, *, goes_on: bool) -> Run:
