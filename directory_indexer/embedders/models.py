@@ -97,7 +97,7 @@ MULTILINGUAL: Final = EmbeddedModel(
     window=_WINDOW,
     n_windows=4,
     tokenizer="unigram",
-    tokens_a_second=6000,
+    tokens_a_second=4600,
     prefixes=Prefixes(query="query: ", document="passage: "),
     package=ModelPackage(
         "dirindex-multilingual",
