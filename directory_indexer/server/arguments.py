@@ -64,7 +64,7 @@ _Count = Field(ge=1, le=50)
 
 Cursor = Annotated[
     str,
-    "next_cursor of the answer before; all other arguments as before.",
+    "next_cursor of the answer before; all else as before.",
     Field(max_length=_LONGEST_CURSOR),
 ]
 MaxTokens = Annotated[
@@ -100,7 +100,7 @@ Until = Annotated[str, "Only files dated until then."]
 WithFacets = Annotated[bool, "Count types, years, authors … of the files, in place of hits."]
 Mode = Annotated[
     SearchMode,
-    "hybrid: by words and by meaning, the best choice; keyword: only exact words and identifiers; semantic: only "
+    "hybrid: by words and by meaning, the best choice; keyword: only words and identifiers; semantic: only "
     "by meaning.",
 ]
 IndexPath = Annotated[
@@ -129,6 +129,7 @@ class SearchArguments(NamedTuple):
     facets: WithFacets = False
     mode: Mode = SearchMode.HYBRID
     limit: Annotated[Number, "Most passages to return.", _Count] = 10
+    all: Annotated[bool, "Also what is much weaker than the best."] = False
     max_tokens: MaxTokens = Budgets.SEARCH
     cursor: Cursor = ""
 

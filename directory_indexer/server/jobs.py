@@ -143,6 +143,11 @@ class IndexJobs:
             return result
         return job.result
 
+    def gives_way(self, job: Job) -> bool:
+        """Tell whether a run that is started now need not wait until this one has ended."""
+        run = next((one for one in self._runs(_MOST_RUNS) if job.is_of(one)), None)
+        return run is not None and run.progress.phase.gives_way
+
     def current(self) -> Run | None:
         """Tell how the run that goes on, or else the last one, stands."""
         running = self._running()

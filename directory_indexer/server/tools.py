@@ -61,6 +61,9 @@ _STILL_LOADING = (
     "answered by keywords alone: the embedding model is still being loaded; repeat the call in a few "
     "seconds to search by meaning, too"
 )
+EXCERPT_CHARS = 800
+"""More than a person skims: an assistant asks less often for the text around an excerpt."""
+
 _FETCH_URLS = "the operator of this server allows it with serving.fetch_urls in its configuration"
 _MOST_COMPLETIONS = 100
 _POLL_SECONDS = 0.05
@@ -108,7 +111,7 @@ class Tools:
     def _question(self, call: SearchArguments) -> tuple[SearchRequest, Position]:
         with self._app.docstore.snapshot() as snapshot:
             scope = scope_of(snapshot, call.path)
-        position = position_of(call.cursor, question=call._replace(cursor="", limit=0, max_tokens=0))
+        position = position_of(call.cursor, question=call._replace(cursor="", limit=0, max_tokens=0, all=False))
         request = SearchRequest(
             query=call.query,
             mode=call.mode,
@@ -119,6 +122,8 @@ class Tools:
             since=since_moment(call.since, name="since"),
             until=until_moment(call.until, name="until"),
             metadata=_conditions(call),
+            only_good=not call.all,
+            excerpt_chars=EXCERPT_CHARS,
             embedding_seconds=self._app.loaded.config.serving.embedding_ms / 1000,
         )
         return request, position

@@ -19,6 +19,7 @@ with lazily:
 
 
 _SCORE_DIGITS = 3
+_WEAKER_LEFT_OUT = "hits that are much weaker than the best are left out; `all` gives them"
 
 
 class IndexState(NamedTuple):
@@ -108,7 +109,15 @@ class SearchAnswer(NamedTuple):
     next_cursor: Annotated[str | None, "Repeat the search with it to get more."]
     index: Annotated[IndexState, "What the answer was drawn from."]  # type: ignore[assignment]  # not the method of tuples
     weak: Annotated[bool, "True when nothing matches well: hits are only the nearest."] = False
-    notes: Annotated[tuple[str, ...], "What could not be used or is not complete yet."] = ()
+    weaker_left_out: Annotated[
+        bool, "True when hits that are much weaker than the best were left out; `--all` shows them.", Only.PROGRAMS
+    ] = False
+    notes: Annotated[tuple[str, ...], "What to know to trust the answer."] = ()
+    corrections: Annotated[
+        Mapping[str, str] | None,
+        "Words that no file has, each with the word that was searched for instead.",
+        Only.PROGRAMS,
+    ] = None
     files: Annotated[int | None, "With facets: files that the filters leave."] = None
     facets: Annotated[
         Mapping[str, Mapping[str, int]] | None,
@@ -186,8 +195,15 @@ def search_answer(
         next_cursor=next_cursor,
         index=index_state(index),
         weak=result.is_weak,
-        notes=result.degraded,
+        weaker_left_out=result.has_weaker,
+        corrections={one.typed: one.searched for one in result.corrections} or None,
+        notes=_notes(result),
     )
+
+
+def _notes(result: SearchResult) -> tuple[str, ...]:
+    corrections = (one.note for one in result.corrections)
+    return (*corrections, *result.degraded, *([_WEAKER_LEFT_OUT] if result.has_weaker else []))
 
 
 def facets_answer(request: SearchRequest, facets: Facets, *, index: IndexSummary) -> SearchAnswer:
