@@ -11,6 +11,7 @@ DirIndexError                     70  a bug, when nothing more precise is raised
 │   │   └── TextsRefusedError      3  it refuses some of the texts, and gave vectors for the others
 │   ├── StoreError                 3  SQLite or the vector store cannot be read or written
 │   │   ├── CorruptIndexError      3  the database is damaged and has to be built again
+│   │   ├── PageCacheError         3  what OCR has read cannot be kept; pages wait
 │   │   ├── VectorStoreError       3  the vectors cannot be reached, read or written; words still answer
 │   │   │   └── VectorsLostError   3  they are damaged or not there, and must be made again from the texts
 │   │   └── GenerationGoneError    3  vectors were replaced meanwhile; asking the newer index again succeeds
@@ -112,6 +113,10 @@ class StoreError(UnavailableError):
 
 class CorruptIndexError(StoreError):
     """The database is damaged and has to be built again."""
+
+
+class PageCacheError(StoreError):
+    """What OCR has read cannot be kept; pages wait, and all else goes on."""
 
 
 class VectorStoreError(StoreError):

@@ -113,6 +113,10 @@ class Status:
         """Give the run that goes on now, in whichever process."""
         return self._going_on(self.runs(1))
 
+    def is_locked(self) -> bool:
+        """Tell whether some process writes to the index now."""
+        return is_locked(self._lock_path)
+
     def summary(self) -> IndexSummary:
         """Tell what answers are drawn from now."""
         with self._docstore().snapshot() as snapshot:

@@ -239,6 +239,10 @@ class AzureConfig(NamedTuple):
     timeout_seconds: int = _key(WholeNumber(at_least=1, at_most=3600), "longest wait for one answer", default=120)
 
 
+READING_SERVICES = frozenset({"gemini", "azure"})
+"""The engines that are services on the network."""
+
+
 class OcrConfig(NamedTuple):
     """What reads pages that are pictures of text."""
 

@@ -26,6 +26,7 @@ class Verb(StrEnum):
 class Phase(StrEnum):
     """What an index run is doing."""
 
+    STARTING = "starting"
     WAITING = "waiting"
     WALKING = "walking"
     READING = "reading"

@@ -19,6 +19,10 @@ class TypedPaths(Reading):
         """List the indexed files whose paths hold a text, in whatever case."""
         return self._indexed("instr(lower(path), lower(?))", [text])
 
+    def ending_with(self, text: str) -> list[FilePath]:
+        """List the indexed files whose paths end with a text."""
+        return self._indexed("substr(path, -length(?)) = ?", [text, text])
+
     def in_other_case(self, paths: Sequence[FilePath]) -> list[FilePath]:
         """List the indexed files that have one of these paths, in whatever case."""
         return self._indexed(f"lower(path) IN ({','.join(['lower(?)'] * len(paths))})", paths)

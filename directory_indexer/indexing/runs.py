@@ -12,10 +12,12 @@ from pathlib import Path
 from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, Verb
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import LockedError
+from directory_indexer.indexing.stop_requests import StopRequests
 from directory_indexer.lock import WriteLock, write_lock
 from directory_indexer.paths import FilePath, display, file_path
 
 _HEARTBEAT_SECONDS = 0.5
+_ASKED = "another process asked it to stop"
 
 _LONGEST_BATCH_SECONDS = 60.0
 """After so long a run that should have given way is taken for one that does not."""
@@ -40,6 +42,7 @@ class Run:
         stop_reason: Callable[[], Outcome | None],
     ) -> None:
         self._run_id = run_id
+        self._stop_requests = StopRequests(docstore.path, run_id)
         self._lock = lock
         self._docstore = docstore
         self._listener = listener
@@ -47,17 +50,27 @@ class Run:
         self._written_at = 0.0
         self.progress = RunProgress(Phase.WALKING)
         self.notice = ""
-        self.trouble = ""
+        self._troubles: list[str] = []
 
     @property
     def outcome(self) -> Outcome:
         """Tell how the run would end if it ended now."""
-        return self._stop_reason() or (Outcome.FAILED if self.trouble else Outcome.COMPLETED)
+        return self._reason() or (Outcome.FAILED if self._troubles else Outcome.COMPLETED)
+
+    @property
+    def message(self) -> str:
+        """Say why it would end so."""
+        asked = (_ASKED,) if self._stop_requests.is_asked() else ()
+        return "; ".join((*asked, *self._troubles))
 
     @property
     def must_stop(self) -> bool:
         """Tell whether the run should end after the batch in hand."""
-        return self._stop_reason() is not None
+        return self._reason() is not None
+
+    def fail(self, trouble: str) -> None:
+        """Go on, but as a run that fails, and say why."""
+        self._troubles.append(trouble)
 
     def report(self, progress: RunProgress) -> None:
         """Show progress; other processes see it at most twice a second, and at once whether it gives way."""
@@ -96,6 +109,16 @@ class Run:
         with self._docstore.transaction() as transaction:
             transaction.runs.update(self._run_id, progress._replace(phase=Phase.WAITING))
         self._lock.give_way(while_waiting)
+
+    def end(self, outcome: Outcome, message: str) -> None:
+        """Record how it ended."""
+        self._stop_requests.end()
+        with self._docstore.transaction() as transaction:
+            transaction.runs.update(self._run_id, self.progress)
+            transaction.runs.finish(self._run_id, outcome, message)
+
+    def _reason(self) -> Outcome | None:
+        return self._stop_reason() or (Outcome.INTERRUPTED if self._stop_requests.is_asked() else None)
 
 
 @contextlib.contextmanager
@@ -172,7 +195,7 @@ def recorded_run(
     try:
         run.report(run.progress)
         yield run
-        outcome, message = run.outcome, run.trouble
+        outcome, message = run.outcome, run.message
     except KeyboardInterrupt:
         outcome = Outcome.INTERRUPTED
         raise
@@ -180,6 +203,4 @@ def recorded_run(
         message = str(error)
         raise
     finally:
-        with docstore.transaction() as transaction:
-            transaction.runs.update(run_id, run.progress)
-            transaction.runs.finish(run_id, outcome, message)
+        run.end(outcome, message)

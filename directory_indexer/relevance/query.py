@@ -84,6 +84,12 @@ class Query(NamedTuple):
         return not self.meaning and not self.excluded and any(map(any, fields)) and not any(f.headings for f in fields)
 
     @property
+    def only_excludes(self) -> bool:
+        """Tell that it says which passages to leave out, and not what to look for."""
+        excludes = bool(self.excluded or self.forbidden.headings)
+        return excludes and not self.words and not self.meaning and not self.required.headings
+
+    @property
     def has_only_names(self) -> bool:
         """Tell that nothing but names is looked for, whose spelling matters and whose meaning no model knows."""
         return bool(self.words) and all(word.is_name for word in self.words)
@@ -94,9 +100,6 @@ def parse_query(text: str) -> Query:
     typed = text[:MAX_CHARACTERS].encode("utf-8", "replace").decode()
     pieces = [_piece(found) for found in _PIECE.finditer(typed)]
     wanted = [piece for piece in pieces if not piece.is_negative and not piece.field]
-    if not any(query_words(piece.text) for piece in wanted):
-        pieces = [piece if piece.field else piece.as_wanted() for piece in pieces]
-        wanted = [piece for piece in pieces if not piece.field]
     words = tuple(_words_of(wanted))
     meaning = " ".join(" ".join(piece.text for piece in wanted).split())
     return Query(
@@ -110,14 +113,20 @@ def parse_query(text: str) -> Query:
     )
 
 
+def filter_in(argument: str) -> str:
+    """Read one argument of a command line as a filter, whose quotes the shell has taken away; empty if it is none."""
+    found = _PIECE.match(argument)
+    if not found or not found["field"]:
+        return ""
+    name, _, value = argument.partition(":")
+    return argument if found.end() == len(argument) else f'{name}:"{value.replace(chr(34), " ")}"'
+
+
 class _Piece(NamedTuple):
     text: str
     field: str = ""
     is_quoted: bool = False
     is_negative: bool = False
-
-    def as_wanted(self) -> _Piece:
-        return _Piece(self.text, self.field, self.is_quoted)
 
 
 def _piece(found: re.Match[str]) -> _Piece:

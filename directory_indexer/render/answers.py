@@ -13,7 +13,7 @@ from directory_indexer.render.quantities import count
 from directory_indexer.render.spans import Line, Span, Style, line
 
 with lazily:
-    from directory_indexer.searching.answers import Hit, SearchResult
+    from directory_indexer.searching.answers import Hit, OnDisk, SearchResult
     from directory_indexer.searching.texts import FileText
     from directory_indexer.wire.documents import metadata_of
 
@@ -76,12 +76,19 @@ def search_notes(result: SearchResult) -> tuple[str, ...]:
     notes = (*result.degraded, *(one.note for one in result.corrections))
     if not result.hits:
         return (*notes, "nothing found")
-    return (*notes, "nothing matches well; this is the nearest there is") if result.is_weak else notes
+    weak = ("nothing matches well; this is the nearest there is",) if result.is_weak else ()
+    return (*notes, *weak, *_freshness_notes(result.hits))
 
 
 def closing_notes(result: SearchResult) -> tuple[str, ...]:
     """Say what could be asked for beside the hits that were shown; for the error output."""
     return ("hits that are much weaker than the best are left out; --all shows them",) if result.has_weaker else ()
+
+
+def _freshness_notes(hits: Sequence[Hit]) -> Iterator[str]:
+    for became in (OnDisk.GONE, OnDisk.CHANGED):
+        if paths := {hit.path for hit in hits if hit.on_disk is became}:
+            yield f"{count(len(paths), 'file')} {became} since the last run; dirindex index brings the index up to date"
 
 
 def get_text(file_text: FileText, *, for_terminal: bool) -> str:
@@ -104,11 +111,12 @@ def get_notes(file_text: FileText, *, paths: PathStyle) -> tuple[str, ...]:
     path = printable(paths.shown(file_text.path))
     part = f"{path}: lines {file_text.start_line}-{file_text.end_line} of {file_text.n_lines}"
     is_whole = file_text.start_line <= 1 and file_text.end_line >= file_text.n_lines
-    changed = f"{path} has changed since it was indexed; this is the text as it was then"
+    became = "is gone" if file_text.on_disk is OnDisk.GONE else "has changed"
+    changed = f"{path} {became} since it was indexed; this is the text as it was then"
     return (
         *(() if is_whole else (part,)),
         *_facts(file_text, path),
-        *((changed,) if file_text.has_changed else ()),
+        *((changed,) if file_text.on_disk else ()),
         *_missing(file_text.unread_pages, path),
     )
 
@@ -137,6 +145,7 @@ def _headline(hit: Hit, paths: PathStyle, view: View) -> Line:
         Span(f"{hit.score:.2f}  ", Style.NUMBER),
         Span(paths.shown(hit.path) + place, Style.PATH, file_uri(hit.path, page=hit.page)),
         Span(f"  {where}" if where else "", Style.PLACE),
+        Span(f"  ({hit.on_disk} since it was indexed)" if hit.on_disk else "", Style.NOTE),
     )
 
 

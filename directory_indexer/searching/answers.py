@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.extractors.document import FileFacts, Metadata
+from directory_indexer.files import SourceFile
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.evidence import Excerpt, Explanation
@@ -12,6 +13,13 @@ from directory_indexer.relevance.spelling import Correction
 from directory_indexer.scans import ScannedPassage
 
 EXCERPT_CHARS: Final = 600
+
+
+class OnDisk(StrEnum):
+    """What became of a file since it was indexed."""
+
+    CHANGED = "changed"
+    GONE = "gone"
 
 
 class SearchMode(StrEnum):
@@ -69,6 +77,9 @@ class Hit(NamedTuple):
     metadata: Metadata = Metadata()
     start_char: int = 0
     scan: ScannedPassage | None = None
+    on_disk: OnDisk | None = None
+    source: SourceFile | None = None
+    """The file as it was indexed."""
 
 
 class SearchResult(NamedTuple):

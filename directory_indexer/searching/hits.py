@@ -5,26 +5,34 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
+from directory_indexer.docstore.known import KnownFile
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.extractors.document import Metadata
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.scans import RecognisedPages, Recognition, Scan
-from directory_indexer.searching.answers import Hit
+from directory_indexer.searching.answers import Hit, OnDisk
+from directory_indexer.searching.freshness import since_indexed
 
 with lazily:
     from directory_indexer.searching.scanned import scanned_passage
 
 
 def with_documents(snapshot: Snapshot, hits: Iterable[Hit], recognised: RecognisedPages) -> tuple[Hit, ...]:
-    """Add metadata of the documents, and of pages that were scanned what read them and where a passage stands."""
+    """Add metadata of the documents, what became of them, and of scanned pages what read them and where."""
     hits = tuple(hits)
     paths = {hit.path for hit in hits}
     metadata = snapshot.metadata.of(paths)
     hits = tuple(hit._replace(metadata=metadata.get(hit.path, Metadata())) for hit in hits)
+    files = {path: (snapshot.files.get(path), since_indexed(snapshot, path)) for path in paths}
+    hits = tuple(_with_file(hit, *files[hit.path]) for hit in hits)
     scans = snapshot.scans.of({hit.path for hit in hits if hit.page is not None})
     starts = {path: snapshot.files.page_starts(path) for path in {path for path, _ in scans}}
     return tuple(_with_scan(_on_its_page(hit, starts.get(hit.path, ())), scans, recognised) for hit in hits)
+
+
+def _with_file(hit: Hit, known: KnownFile | None, on_disk: OnDisk | None) -> Hit:
+    return hit._replace(source=known.source if known else None, on_disk=on_disk)
 
 
 def _on_its_page(hit: Hit, page_starts: Sequence[int]) -> Hit:

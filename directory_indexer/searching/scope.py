@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import json
 import os
 import time
@@ -13,7 +12,7 @@ from typing import NamedTuple
 from directory_indexer.docstore.filters import ALL_FILES, FileFilter, MetadataCondition
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import UsageError
-from directory_indexer.extractors.kinds import GROUPS, kind_for_alias, kind_names
+from directory_indexer.extractors.kinds import GROUPS, kind_for_alias
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, exact_text, lies_in
 from directory_indexer.relevance.periods import period_of
@@ -119,26 +118,13 @@ def _kinds_named(names: Iterable[str]) -> frozenset[str]:
     return frozenset(kinds)
 
 
-def require_types(names: Iterable[str]) -> None:
-    """Refuse a request for types that there are not. No query is wrong, whatever types stand in it.
-
-    Raises:
-        UsageError: one of them is unknown.
-    """
-    for name in names:
-        if name.lower() not in GROUPS and kind_for_alias(name) is None:
-            near = difflib.get_close_matches(name.lower(), (*GROUPS, *kind_names()), n=1)
-            known = f"did you mean {near[0]}?" if near else f"types are languages and formats, and {', '.join(GROUPS)}"
-            raise UsageError(f"unknown type '{name}'", hint=known)
-
-
 def _names_paths(request: SearchRequest, query: Query) -> bool:
     return bool(request.globs or query.required.paths or query.forbidden.paths)
 
 
 def _path_test(request: SearchRequest, query: Query, root: FilePath) -> Callable[[FilePath], bool]:
     tests = [_matches(request.globs, root)] if request.globs else []
-    tests += [_contains(text, root) for text in query.required.paths]
+    tests += [contains(text, root) for text in query.required.paths]
     tests += [_lacks(text, root) for text in query.forbidden.paths]
     return lambda path: all(test(path) for test in tests)
 
@@ -156,7 +142,8 @@ def _below(pattern: str, directory: str) -> str:
     return sign + (rest.removeprefix(directory) if rest.startswith(directory + os.sep) else rest)
 
 
-def _contains(text: str, root: FilePath) -> Callable[[FilePath], bool]:
+def contains(text: str, root: FilePath) -> Callable[[FilePath], bool]:
+    """Make the test of `path:`: a part of the path, in whatever case, or a pattern below a tracked directory."""
     if any(sign in text for sign in "*?["):
         # No query is wrong: what is no pattern is looked for as it stands.
         with contextlib.suppress(UsageError):
@@ -166,5 +153,5 @@ def _contains(text: str, root: FilePath) -> Callable[[FilePath], bool]:
 
 
 def _lacks(text: str, root: FilePath) -> Callable[[FilePath], bool]:
-    test = _contains(text, root)
+    test = contains(text, root)
     return lambda path: not test(path)

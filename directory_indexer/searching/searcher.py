@@ -30,8 +30,9 @@ from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, 
 from directory_indexer.searching.background import BackgroundTask
 from directory_indexer.searching.hits import with_documents
 from directory_indexer.searching.inquiry import Inquiry, Lists, Meaning, bands_of
+from directory_indexer.searching.notes import notes_on, require_types
 from directory_indexer.searching.readiness import require_indexed, unread_scans
-from directory_indexer.searching.scope import require_types, resolve_scope
+from directory_indexer.searching.scope import resolve_scope
 
 with lazily:
     from directory_indexer.docstore.facets import Facets
@@ -91,7 +92,7 @@ class Searcher:
             degraded = (f"answered by keywords alone: {error.message}",)
         with self._docstore.snapshot() as snapshot:
             result = self._search(snapshot, request, query, SearchMode.KEYWORD)
-        return result._replace(degraded=degraded)
+        return result._replace(degraded=(*degraded, *result.degraded))
 
     def facets(self, request: SearchRequest) -> Facets:
         """Count the types, places, years, languages, authors and tags of the files that a request looks into.
@@ -122,7 +123,7 @@ class Searcher:
         return SearchResult(
             request=request,
             hits=with_documents(snapshot, hits, self._recognised),
-            degraded=(),
+            degraded=notes_on(snapshot, query, scope),
             summary=snapshot.overview.summary(),
             state=snapshot.overview.state_name(),
             is_truncated=len(chunks) >= request.limit,
@@ -160,10 +161,11 @@ class Searcher:
         is_by_words = mode is SearchMode.KEYWORD
         shown = good_ones(worthy, by_words_alone=is_by_words) if request.only_good else worthy
         hits = (_hit(chunks[one.chunk_id], one, plan, excerpt_chars=request.excerpt_chars) for one in shown)
+        unread = () if shown and not ranking.is_weak else unread_scans(snapshot)
         return SearchResult(
             request=request,
             hits=with_documents(snapshot, hits, self._recognised),
-            degraded=lists.degraded if shown and not ranking.is_weak else (*lists.degraded, *unread_scans(snapshot)),
+            degraded=(*lists.degraded, *notes_on(snapshot, query, scope), *unread),
             summary=snapshot.overview.summary(),
             state=snapshot.overview.state_name(),
             is_truncated=len(shown) >= request.limit,

@@ -16,6 +16,8 @@ from directory_indexer.ids import hash_of
 from directory_indexer.lazy import lazily
 from directory_indexer.nofollow import open_file
 from directory_indexer.paths import FilePath, display, exact_text
+from directory_indexer.searching.answers import OnDisk
+from directory_indexer.searching.freshness import since_indexed
 
 with lazily:
     from directory_indexer.docstore.store import Snapshot
@@ -35,7 +37,7 @@ class FileText(NamedTuple):
     n_lines: int
     n_chunks: int
     chunks: tuple[Chunk, ...]
-    has_changed: bool
+    on_disk: OnDisk | None
     metadata: Metadata = Metadata()
     unread_pages: tuple[int, ...] = ()
 
@@ -84,7 +86,7 @@ def read_text(snapshot: Snapshot, path: FilePath, selection: Selection | None) -
         n_lines=whole.removesuffix("\n").count("\n") + 1,
         n_chunks=len(chunks),
         chunks=tuple(selected),
-        has_changed=_has_changed(snapshot, path),
+        on_disk=_on_disk(snapshot, path),
         metadata=snapshot.metadata.of([path]).get(path, Metadata()),
         unread_pages=tuple(page for page in unread if first_page <= page <= last_page),
     )
@@ -141,23 +143,20 @@ def _asked(selection: Selection) -> str:
     return f"{selection.unit} from {selection.first} on"
 
 
-def _has_changed(snapshot: Snapshot, path: FilePath) -> bool:
-    """Tell whether a file is not what the index holds; where its stamp does not tell, its content does.
-
-    A member is what it was while its container is.
-    """
+def _on_disk(snapshot: Snapshot, path: FilePath) -> OnDisk | None:
+    """Tell whether a file is not what the index holds; where its stamp does not tell, its content does."""
     path = snapshot.files.container_of(path) or path
     known = snapshot.files.get(path)
+    became = since_indexed(snapshot, path)
+    if became or known is None or known.hash is None:
+        return became
     try:
-        now = source_file(path)
-        if known is None or (now.size, now.mtime_ns) != (known.source.size, known.source.mtime_ns):
-            return True
-        if now == known.source or known.hash is None:
-            return False
+        if source_file(path) == known.source:
+            return None
         with open(open_file(exact_text(path)), "rb") as file:
-            return hash_of(file) != known.hash
+            return OnDisk.CHANGED if hash_of(file) != known.hash else None
     except OSError:
-        return True
+        return OnDisk.CHANGED
 
 
 def _reason(snapshot: Snapshot, path: FilePath) -> str:

@@ -106,7 +106,12 @@ def _leave(number: int, _: object) -> NoReturn:
 
 def _parts(app: App, options: ServeOptions) -> _Parts:
     model = BackgroundModel(lambda: _warm(app))
-    jobs = IndexJobs(command=index_command(app.loaded), runs=app.status.runs, running=app.status.running)
+    jobs = IndexJobs(
+        command=index_command(app.loaded),
+        runs=app.status.runs,
+        running=app.status.running,
+        is_locked=app.status.is_locked,
+    )
     tools = Tools(app=app, model=model, jobs=jobs, allowed=options.allowed)
     return _Parts(tools, model, jobs, _watch(app, jobs) if options.watch else None)
 

@@ -18,6 +18,7 @@ TOKEN_VARIABLE = "DIRINDEX_TOKEN"  # noqa: S105 - the name of a variable
 SHORTEST_TOKEN = 16
 _ADDRESS = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]]+)):(?P<port>\d{1,5})")
 _LAST_PORT = 65_535
+_HTTP_PORT = 80
 _OPEN_TO_OTHERS = 0o077
 
 
@@ -75,15 +76,24 @@ class Access:
             )
 
     def allowed_hosts(self, port: int) -> list[str]:
-        """Give what a Host header may say: a page that resolves its own name to this machine says another."""
+        """Give what a Host header may say, in lower case; clients leave out the port that HTTP has by default."""
         names = [*self.names, self.address.host_in_url]
         if self.address.is_loopback:
             names += ["127.0.0.1", "localhost", "[::1]"]
-        return [*(f"{name}:{port}" for name in dict.fromkeys(names)), *self.names]
+        without_port = names if port == _HTTP_PORT else self.names
+        return [one.lower() for one in (*(f"{name}:{port}" for name in dict.fromkeys(names)), *without_port)]
 
     def allowed_origins(self, port: int) -> list[str]:
         """Give what an Origin header may say: only pages of these very addresses may call."""
         return [f"{scheme}://{host}" for host in self.allowed_hosts(port) for scheme in ("http", "https")]
+
+    def answers_to(self, host: str, port: int) -> bool:
+        """Tell whether a Host header names this server: a page that resolves its own name to this machine does not."""
+        return host.lower() in self.allowed_hosts(port)
+
+    def trusts(self, origin: str, port: int) -> bool:
+        """Tell whether an Origin header names this server, if there is one."""
+        return not origin or origin.lower() in self.allowed_origins(port)
 
     def admits(self, authorization: str) -> bool:
         """Tell whether an Authorization header holds the token; how long that takes tells nothing about it."""

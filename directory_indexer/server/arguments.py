@@ -68,7 +68,7 @@ Cursor = Annotated[
 ]
 MaxTokens = Annotated[
     Number,
-    "Longest answer, in tokens; what does not fit can be asked for afterwards.",
+    "Longest answer, in tokens.",
     Field(ge=Budgets.LEAST, le=Budgets.MOST),
 ]
 IndexedFile = Annotated[str, "An indexed file, as search gives its path.", _FilePath]
@@ -96,7 +96,7 @@ class SearchArguments(NamedTuple):
     language: Annotated[str, 'Only prose in this language: "en".'] = ""
     tag: Annotated[str, "Only documents with this tag."] = ""
     sender: Annotated[str, "Only mail from this person, and what was attached to it."] = ""
-    recipient: Annotated[str, "Only mail to this person, and what was attached to it."] = ""
+    recipient: Annotated[str, "Likewise, to this person."] = ""
     subject: Annotated[str, "Only with this in the subject."] = ""
     created: Annotated[str, 'Only documents created in: "2026", "2026-01".'] = ""
     since: Annotated[str, 'Only files dated since: "7d", "2026-01-31".'] = ""
@@ -104,11 +104,10 @@ class SearchArguments(NamedTuple):
     facets: Annotated[bool, "Count types, years, authors … of the files, in place of hits."] = False
     mode: Annotated[
         SearchMode,
-        "hybrid: by words and by meaning, the best choice; keyword: only words and identifiers; semantic: only "
-        "by meaning.",
+        "hybrid: by words and by meaning, the best choice; keyword: only by words; semantic: only by meaning.",
     ] = SearchMode.HYBRID
     limit: Annotated[Number, "Most passages to return.", _Count] = 10
-    all: Annotated[bool, "Also what is much weaker than the best."] = False
+    all: Annotated[bool, "Also weaker hits."] = False
     max_tokens: MaxTokens = Budgets.SEARCH
     cursor: Cursor = ""
 
@@ -162,8 +161,7 @@ class IndexArguments(NamedTuple):
     ] = ""
     action: Annotated[
         IndexAction,
-        "start: start a run, or join the one that goes on; cancel: stop a run that this server started, at the end of "
-        "the batch in hand.",
+        "start: start a run, or join the one that goes on; cancel: stop it, at the end of the batch in hand.",
     ] = IndexAction.START
     wait_seconds: Annotated[
         Number,

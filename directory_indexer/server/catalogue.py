@@ -49,8 +49,8 @@ TOOLS = (
         "get_content",
         "Read an indexed file",
         "Read the text of an indexed file, or a range of its lines, passages or pages; also of PDFs and other formats. "
-        "Use it after search, with the path of a hit and its start_line. Says when the "
-        "file has changed since it was indexed; call index then.",
+        "Use it after search, with the path of a hit and its start_line. Lists a directory. Says when a file has "
+        "changed since; call index then.",
         ContentArguments,
         TextAnswer,
         quickly(Tools.get_content),

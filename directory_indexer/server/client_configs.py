@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from directory_indexer.errors import UsageError
+from directory_indexer.server.access import Access
 
 _NAME = "dirindex"
 _TOKEN = "Bearer TOKEN"  # noqa: S105 - a place-holder: a token is never printed
@@ -61,6 +62,21 @@ def launch_of(arguments: Sequence[str], *, url: str = "", has_token: bool = Fals
     if os.path.exists(beside):
         return Launch(beside, tuple(arguments), url, has_token)
     return Launch(sys.executable, ("-m", "directory_indexer", *arguments), url, has_token)
+
+
+def url_of(access: Access) -> str:
+    """Give the address that clients call: of a server on every address, one of the names that it goes by.
+
+    Raises:
+        UsageError: the port is another one at each start, or others could read the index without a token.
+    """
+    if access.address.port == 0:
+        raise UsageError("port 0 stands for another port at each start", hint="name the port: --http 127.0.0.1:8765")
+    if access.token or not access.needs_token:
+        access.require_safe()
+    is_everywhere = access.address.host in {"0.0.0.0", "::"}  # noqa: S104 - compared with, not listened on
+    host = access.names[0] if is_everywhere else access.address.host_in_url
+    return f"http://{host}:{access.address.port}/mcp"
 
 
 def snippet(client: Client, launch: Launch) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from directory_indexer.extractors.document import Metadata
+from directory_indexer.extractors.document import FileFacts, Metadata
+from directory_indexer.searching.answers import OnDisk
 from directory_indexer.searching.texts import FileText, Selection, Unit, joined
 from directory_indexer.server.arguments import ArgumentError, ContentArguments
 from directory_indexer.server.budget import cost, most_that_fit
@@ -18,29 +19,37 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 _END = 2**31
 _METADATA_PART = 0.2
+_SHORTEST = 40
 
 
-def selection_of(call: ContentArguments) -> Selection:
-    """Find the part of the file that a call asks for.
+DIRECTORY = "directory"
+"""What is said in the place of a kind where the text is a list of names."""
+
+
+def selection_of(call: ContentArguments, lines: tuple[int, int | None] | None) -> Selection:
+    """Find the part of the file that a call asks for; `lines` are those that its path named.
 
     Raises:
-        ArgumentError: a range is none, or passages and pages are asked for together.
+        ArgumentError: a range is none, or two of lines, passages and pages are asked for together.
     """
-    if call.chunks and call.pages:
-        raise ArgumentError("give either chunks or pages, not both")
+    names_lines = (call.start_line, call.end_line) != (1, 0)
+    if (bool(call.chunks), bool(call.pages), names_lines).count(True) > 1:
+        raise ArgumentError("give one of chunks, pages and lines (start_line, end_line), not several")
     for unit, text in ((Unit.CHUNKS, call.chunks), (Unit.PAGES, call.pages)):
         if text:
             return Selection(unit, *_first_and_last(text, unit))
     if call.end_line and call.end_line < call.start_line:
         raise ArgumentError(f"end_line is {call.end_line} and start_line {call.start_line}; the end comes first")
+    if lines and not names_lines:
+        return Selection(Unit.LINES, lines[0], lines[1] or _END)
     return Selection(Unit.LINES, call.start_line, call.end_line or _END)
 
 
 def content_answer(file_text: FileText, *, max_tokens: int) -> TextAnswer:
-    """Show as much of a text as fits.
+    """Show as much of a text as fits: whole lines, whole passages of a long line, or the beginning of a passage.
 
     Raises:
-        ArgumentError: not even one passage fits.
+        ArgumentError: not even the path fits.
     """
     file_text = _with_room(file_text, max_tokens)
     lines = _LINE.findall(file_text.text)
@@ -50,15 +59,23 @@ def content_answer(file_text: FileText, *, max_tokens: int) -> TextAnswer:
     n_chunks = most_that_fit(len(file_text.chunks), lambda n: _fits(_first_chunks(file_text, n), max_tokens))
     if n_chunks:
         return _first_chunks(file_text, n_chunks)
-    needed = cost(object_for_models(_first_chunks(file_text, 1))) + cost(content_text(_first_chunks(file_text, 1)))
-    raise ArgumentError(f"max_tokens is too small for one passage; repeat the call with max_tokens={needed}")
+    first = _first_chunks(file_text._replace(facts=FileFacts(file_text.facts.kind)), 1)
+    whole = first.text or lines[0]
+    if not _fits(_beginning(first, whole, 0), max_tokens):
+        needed = _needed(_beginning(first, whole, _SHORTEST))
+        raise ArgumentError(f"max_tokens is too small for the path; repeat the call with max_tokens={needed}")
+    n_characters = most_that_fit(len(whole), lambda n: _fits(_beginning(first, whole, n), max_tokens))
+    return _beginning(first, whole, n_characters)
 
 
 def content_text(answer: TextAnswer) -> str:
     """Write an answer as text that is complete by itself."""
-    place = f"{one_line(answer.path)}, lines {answer.start_line}-{answer.end_line} of {answer.total_lines}"
+    unit = "indexed files and directories" if answer.kind == DIRECTORY else "lines"
+    place = f"{one_line(answer.path)}, {unit} {answer.start_line}-{answer.end_line} of {answer.total_lines}"
     facts = [f"{name}: {one_line(', '.join(values))}." for name, values in (answer.metadata or {}).items()]
-    notes = ["It has changed on disk since it was indexed; call index to refresh it."] if answer.changed else []
+    became = "is gone from disk" if answer.on_disk == OnDisk.GONE else "has changed on disk"
+    notes = [f"It {became} since it was indexed; call index to refresh it."] if answer.changed else []
+    notes += ["Cut to fit: a larger max_tokens shows more of it."] if answer.shortened else []
     if answer.unread_pages:
         notes.append(f"Missing, since OCR has not read them: pages {', '.join(map(str, answer.unread_pages))}.")
     if answer.next_start_line:
@@ -97,8 +114,19 @@ def _first_chunks(file_text: FileText, n_chunks: int) -> TextAnswer:
     )
 
 
+def _beginning(passage: TextAnswer, text: str, n_characters: int) -> TextAnswer:
+    """Cut a passage that is too long as a whole; what follows it is still to come."""
+    shown = text[:n_characters]
+    end_line = passage.start_line + shown.count("\n")
+    return passage._replace(text=shown, end_line=end_line, truncated=True, shortened=True)
+
+
+def _needed(answer: TextAnswer) -> int:
+    return max(cost(object_for_models(answer)), cost(content_text(answer)))
+
+
 def _fits(answer: TextAnswer, max_tokens: int) -> bool:
-    return cost(object_for_models(answer)) <= max_tokens and cost(content_text(answer)) <= max_tokens
+    return _needed(answer) <= max_tokens
 
 
 def _first_and_last(text: str, unit: Unit) -> tuple[int, int]:

@@ -32,9 +32,8 @@ async def stop_with_the_parent(parent: int, stop: Callable[[int], None]) -> None
     stop(0)
 
 
-def end(close: Callable[[], None], code: int) -> NoReturn:
+def end(code: int) -> NoReturn:
     """End at once: a thread that reads standard input, and a search in hand, could not be waited for."""
-    close()
     logging.shutdown()
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.flush()

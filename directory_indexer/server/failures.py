@@ -16,6 +16,10 @@ from directory_indexer.errors import (
 from directory_indexer.server.passages import one_line
 
 
+class NoRunError(UsageError):
+    """There is no index run to be stopped."""
+
+
 def failure_text(error: DirIndexError) -> str:
     """Say what went wrong and which call to make next."""
     hint = f" ({error.hint})" if error.hint and not error.hint.startswith("dirindex ") else ""
@@ -28,6 +32,7 @@ _NEXT_CALLS: tuple[tuple[type[DirIndexError], str], ...] = (
         NotIndexedError,
         "call server_info to see what is indexed and what may be, search to find files, or index to add or refresh.",
     ),
+    (NoRunError, "call server_info to see how the last one ended, or index without action to start one."),
     (UsageError, "correct this and call the same tool again."),
     (ProviderError, 'call search with mode="keyword", or again in a few seconds.'),
     (IndexMismatchError, 'call search with mode="keyword"; the user can run `dirindex index --yes`.'),

@@ -12,13 +12,15 @@ from typing import NoReturn
 import anyio
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from directory_indexer import __version__
 from directory_indexer.lazy import lazily
 from directory_indexer.server.access import Access, listening_socket
+from directory_indexer.server.draining import Drain
 from directory_indexer.server.ending import end, stop_at_a_signal
 from directory_indexer.server.patience import PatientConnection
 from directory_indexer.server.sessions import SessionRoom
@@ -33,40 +35,39 @@ _MOST_SESSIONS = 200
 _MOST_CONNECTIONS = 500
 _IDLE_SECONDS = 1800
 _POLL_SECONDS = 0.01
+_DRAIN_SECONDS = 5
 _PATH = "/mcp"
+_HEALTH_PATH = "/health"
 
 
 def run_http(server: Server[None], access: Access, *, close: Callable[[], None]) -> NoReturn:
-    """Serve until a signal ends it; `close` is called at the end."""
+    """Serve until a signal ends it; `close` is called then, before the requests in flight are answered."""
     listening = listening_socket(access.address)
-    end(close, anyio.run(_serve, server, access, listening))
+    end(anyio.run(_serve, server, access, listening, close))
 
 
 def make_http_app(server: Server[None], access: Access, *, port: int) -> ASGIApp:
     """Build the application: the protocol behind the checks, and a health page before them."""
-    security = TransportSecuritySettings(
-        enable_dns_rebinding_protection=True,
-        allowed_hosts=access.allowed_hosts(port),
-        allowed_origins=access.allowed_origins(port),
-    )
     app = server.streamable_http_app(
         streamable_http_path=_PATH,
         max_request_body_size=LONGEST_REQUEST_BYTES,
         session_idle_timeout=_IDLE_SECONDS,
         max_sessions=_MOST_SESSIONS + _MOST_CONNECTIONS,
-        transport_security=security,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the gate checks that
         host=access.address.host,
-        custom_starlette_routes=[Route("/health", _health)],
+        custom_starlette_routes=[Route(_HEALTH_PATH, _health)],
     )
-    return _TokenGate(SessionRoom(app, most=_MOST_SESSIONS), access)
+    app.router.redirect_slashes = False  # it would send clients to the address that they claim to have called
+    return _Gate(SessionRoom(app, most=_MOST_SESSIONS), access, port=port)
 
 
-async def _serve(server: Server[None], access: Access, listening: socket.socket) -> int:
+async def _serve(server: Server[None], access: Access, listening: socket.socket, close: Callable[[], None]) -> int:
     port = listening.getsockname()[1]
+    drain = Drain(make_http_app(server, access, port=port))
     for name in ("mcp.server.streamable_http", "uvicorn.error"):
         logging.getLogger(name).addFilter(_NoDisconnects())
     config = uvicorn.Config(
-        make_http_app(server, access, port=port),
+        drain,
         # By h11: the other parser, taken where it is installed, leaves white space at the end of header values.
         http=PatientConnection,
         ws="none",
@@ -77,13 +78,20 @@ async def _serve(server: Server[None], access: Access, listening: socket.socket)
         timeout_graceful_shutdown=0,
     )
     web = _WebServer(config)
-    code = 0
+    code: int | None = None
 
-    def stop(with_code: int) -> None:
-        nonlocal code
-        code = with_code
+    async def stop() -> None:
+        await drain.answer_all(within=_DRAIN_SECONDS)
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # it calls it an error that streams are open
         web.should_exit = True
+
+    def stop_soon(with_code: int) -> None:
+        nonlocal code
+        if code is not None:  # told a second time
+            end(with_code)
+        code = with_code
+        close()
+        tasks.start_soon(stop)
 
     async def announce() -> None:
         while not web.started:  # noqa: ASYNC110 - it has no event for that
@@ -92,11 +100,11 @@ async def _serve(server: Server[None], access: Access, listening: socket.socket)
         sys.stderr.flush()
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(stop_at_a_signal, stop)
+        tasks.start_soon(stop_at_a_signal, stop_soon)
         tasks.start_soon(announce)
         await web.serve(sockets=[listening])
         tasks.cancel_scope.cancel()
-    return code
+    return code or 0
 
 
 class _NoDisconnects(logging.Filter):
@@ -114,23 +122,36 @@ class _WebServer(uvicorn.Server):
         yield
 
 
-class _TokenGate:
-    """Let nobody through who does not know the token, except to the health page."""
+class _Gate:
+    """Let nobody through who calls another server or does not know the token, except to the health page."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: Access, *, port: int) -> None:
         self._app = app
         self._access = access
+        self._port = port
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] != "/health":
-            headers = dict(scope["headers"])
-            if not self._access.admits(headers.get(b"authorization", b"").decode("latin-1")):
-                refusal = JSONResponse(
-                    {"error": "a bearer token is needed"}, 401, headers={"WWW-Authenticate": 'Bearer realm="dirindex"'}
-                )
+        if scope["type"] == "http" and scope["path"] != _HEALTH_PATH:
+            refusal = self._refusal(Headers(scope=scope))
+            if refusal is not None:
                 await refusal(scope, receive, send)
                 return
+            if scope["path"] == f"{_PATH}/":
+                scope = {**scope, "path": _PATH, "raw_path": _PATH.encode()}
         await self._app(scope, receive, send)
+
+    def _refusal(self, headers: Headers) -> Response | None:
+        if not self._access.answers_to(headers.get("host", ""), self._port):
+            return _refused(421, "this server does not go by that name (--allow-host NAME makes it)")
+        if not self._access.trusts(headers.get("origin", ""), self._port):
+            return _refused(403, "pages of that origin may not call this server")
+        if not self._access.admits(headers.get("authorization", "")):
+            return _refused(401, "a bearer token is needed", **{"WWW-Authenticate": 'Bearer realm="dirindex"'})
+        return None
+
+
+def _refused(status: int, error: str, **headers: str) -> Response:
+    return JSONResponse({"error": error}, status, headers=headers)
 
 
 async def _health(_: Request) -> JSONResponse:

@@ -17,13 +17,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, Any
 
 from directory_indexer.config.sources import with_absolute_paths
 from directory_indexer.docstore.runs import Outcome, Phase, RunRecord, Verb
 from directory_indexer.errors import ExitCode, LockedError
 from directory_indexer.isolation import NEUTRAL_DIRECTORY, without_python_settings
-from directory_indexer.paths import FilePath, exact_text, file_path
+from directory_indexer.paths import FilePath, display, exact_text, file_path
 from directory_indexer.wire.runs import FILE_COUNTS, QUEUED, RUNNING, Run, run_of
 
 _MOST_CHILDREN = 4
@@ -32,9 +32,10 @@ _CLOCK_SECONDS = 60.0
 """A clock that is set back meanwhile must not hide a run."""
 
 _LONGEST_MESSAGE = 800
+_MOST_FAILURES = 3
 _TRACKED_ONLY = "--tracked-only"
 _NEXT_STEPS = {
-    QUEUED: "Another run is writing and this one waits for it. Call index again with the same path to wait on.",
+    QUEUED: "It waits for its turn. Call index again with the same path to wait on.",
     RUNNING: "Call index again with the same path to wait on; search already finds what is committed.",
     Outcome.COMPLETED: "Call search.",
     Outcome.INTERRUPTED: "What was indexed stays searchable; call index to go on where it stopped.",
@@ -52,12 +53,21 @@ class Job:
     process: subprocess.Popen[bytes]
     output: IO[bytes]
     errors: IO[bytes]
+    has_to_wait: bool = False
+    """Whether somebody wrote to the index when it was started."""
+
     n_waiting: int = 0
     is_told: bool = False
     """Whether a client has heard how it ended: until then, asking again means asking for that."""
 
     result: Run | None = field(default=None)
     started_at: float = field(default_factory=time.time)
+    ended_at: float = 0.0
+
+    def wait(self) -> None:
+        """Wait for its process, and note when it ended."""
+        self.process.wait()
+        self.ended_at = time.time()
 
     def is_of(self, run: RunRecord) -> bool:
         """Tell whether a run is that of this job, for the system gives the number of a process again."""
@@ -74,10 +84,15 @@ class IndexJobs:
         command: Sequence[str],
         runs: Callable[[int], tuple[RunRecord, ...]],
         running: Callable[[], RunRecord | None],
+        is_locked: Callable[[], bool],
     ) -> None:
         self._command = tuple(command)
         self._runs = runs
         self._running = running
+        self._is_locked = is_locked
+        self._last_failure: tuple[float, Run] | None = None
+        """Of runs that failed before they were recorded, the last one, and when that was."""
+
         self._jobs: list[Job] = []
         self._lock = threading.Lock()
         self._is_closed = False
@@ -119,9 +134,14 @@ class IndexJobs:
             is_running = job.process.poll() is None
             result = self._result(job, is_running=is_running)
             if not is_running:
-                job.result = result
+                self._note_end(job, result)
             return result
         return job.result
+
+    def gives_way(self, job: Job) -> bool:
+        """Tell whether a run that is started now need not wait until this one has ended."""
+        run = next((one for one in self._runs(_MOST_RUNS) if job.is_of(one)), None)
+        return run is not None and run.progress.phase.gives_way
 
     def current(self) -> Run | None:
         """Tell how the run that goes on, or else the last one, stands."""
@@ -129,6 +149,10 @@ class IndexJobs:
         if running is not None:
             return result_of(running, joined=False)
         latest = self._runs(1)
+        for job in self._jobs_now():
+            self.state_of(job)
+        if self._last_failure and (not latest or self._last_failure[0] > latest[0].heartbeat_at):
+            return self._last_failure[1]
         return result_of(latest[0], joined=False, was_killed=latest[0].outcome is None) if latest else None
 
     def cancel(self, job: Job) -> None:
@@ -139,8 +163,7 @@ class IndexJobs:
 
     def cancel_all(self, directory: FilePath | None) -> list[Job]:
         """Ask all runs of this server to stop, or those that work on a directory; tell which."""
-        with self._lock:
-            jobs = [job for job in self._jobs if directory is None or directory in job.directories]
+        jobs = [job for job in self._jobs_now() if directory is None or directory in job.directories]
         stopped = [job for job in jobs if job.process.poll() is None]
         for job in stopped:
             self.cancel(job)
@@ -153,10 +176,20 @@ class IndexJobs:
             for job in self._jobs:
                 self.cancel(job)
 
+    def _jobs_now(self) -> list[Job]:
+        with self._lock:
+            return list(self._jobs)
+
+    def _note_end(self, job: Job, result: Run) -> None:
+        job.result = result
+        if result.id is None and result.state == Outcome.FAILED:
+            self._last_failure = (job.ended_at or time.time(), result)
+
     def _start(self, directories: tuple[FilePath, ...], options: tuple[str, ...]) -> Job:
         self._jobs = [job for job in self._jobs if not job.is_told or job.process.poll() is None]
         if self._is_closed or sum(job.process.poll() is None for job in self._jobs) >= _MOST_CHILDREN:
             raise LockedError("several index runs of this server wait already", hint="wait until one has ended")
+        has_to_wait = self._is_locked()
         output, errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - read when it has ended
         process = subprocess.Popen(  # noqa: S603 - this program, with paths of tracked or allowed directories
             [*self._command, *options, "--", *map(exact_text, directories)],
@@ -166,9 +199,9 @@ class IndexJobs:
             cwd=NEUTRAL_DIRECTORY,
             env=without_python_settings(with_absolute_paths(os.environ)),
         )
+        job = Job(directories, process, output, errors, has_to_wait)
         # Somebody must fetch the exit status, or the child would stay as a zombie until the next question.
-        threading.Thread(target=process.wait, name="reaper", daemon=True).start()
-        job = Job(directories, process, output, errors)
+        threading.Thread(target=job.wait, name="reaper", daemon=True).start()
         self._jobs.append(job)
         return job
 
@@ -176,13 +209,23 @@ class IndexJobs:
         run = next((one for one in self._runs(_MOST_RUNS) if job.is_of(one)), None)
         if is_running:
             # A run that has ended is told as ended when its process has, for only then its counts are known.
-            return result_of(run._replace(outcome=None), joined=False) if run else _queued(job)
+            return result_of(run._replace(outcome=None), joined=False) if run else self._unbegun(job)
         report = _report(job.output)
-        message = _tail(job.errors)
-        code = job.process.returncode
-        if run is None or code not in {ExitCode.DONE, ExitCode.INCOMPLETE, ExitCode.INTERRUPTED}:
+        message = _message(report) or _tail(job.errors)
+        if run is None or run.outcome is None:
             return _failed(job, run, message)
         return result_of(run, joined=False, counts=_counts(report), message=message)
+
+    def _unbegun(self, job: Job) -> Run:
+        """Tell whether a run that is not recorded yet waits for another one, or is only starting."""
+        writer = self._running()
+        if writer is not None and not job.is_of(writer):
+            where = ", ".join(map(display, writer.directories))
+            message = f"run-{writer.id} of process {writer.pid} is writing to the index: {where}"
+            return _unrecorded(job, None, QUEUED, message)
+        if job.has_to_wait and self._is_locked():
+            return _unrecorded(job, None, QUEUED, "another process is writing to the index")
+        return _unrecorded(job, None, RUNNING, "")._replace(phase=Phase.STARTING)
 
 
 def result_of(
@@ -217,10 +260,6 @@ def covers(run: RunRecord, directory: FilePath) -> bool:
     return directory in run.directories
 
 
-def _queued(job: Job) -> Run:
-    return _unrecorded(job, None, QUEUED, "")
-
-
 def _failed(job: Job, record: RunRecord | None, message: str) -> Run:
     was_told_to = job.process.returncode in {-signal.SIGTERM, ExitCode.LOCKED}
     return _unrecorded(job, record, Outcome.INTERRUPTED if was_told_to else Outcome.FAILED, message)
@@ -229,7 +268,7 @@ def _failed(job: Job, record: RunRecord | None, message: str) -> Run:
 def _unrecorded(job: Job, record: RunRecord | None, state: str, message: str) -> Run:
     """Describe a run by its process, where its record does not tell how it stands."""
     return Run(
-        id=f"run-{record.id}" if record else f"process-{job.process.pid}",
+        id=f"run-{record.id}" if record else None,
         state=state,
         directories=job.directories,
         phase=record.progress.phase if record else Phase.WAITING,
@@ -241,18 +280,28 @@ def _unrecorded(job: Job, record: RunRecord | None, state: str, message: str) ->
     )
 
 
-def _counts(report: dict[str, object]) -> Mapping[str, int] | None:
+def _counts(report: Mapping[str, Any]) -> Mapping[str, int] | None:
     counts = {name: n_files for name in FILE_COUNTS if isinstance(n_files := report.get(name), int)}
     return counts if len(counts) == len(FILE_COUNTS) else None
 
 
-def _report(output: IO[bytes]) -> dict[str, object]:
+def _report(output: IO[bytes]) -> dict[str, Any]:
     output.seek(0)
     with contextlib.suppress(ValueError):
         report = json.loads(output.read() or b"{}")
         if isinstance(report, dict):
             return report
     return {}
+
+
+def _message(report: Mapping[str, Any]) -> str:
+    """Say why a run failed, or which files did, from what its command wrote."""
+    said = [str(report[name]) for name in ("error", "hint") if report.get(name)]
+    failures = report.get("failures") or ()
+    said += [f"{one['path']}: {one['message']}" for one in failures[:_MOST_FAILURES]]
+    more = len(failures) - _MOST_FAILURES
+    said += [f"{more} more failures, as `dirindex status` shows"] if more > 0 else []
+    return "; ".join(said)[:_LONGEST_MESSAGE]
 
 
 def _tail(errors: IO[bytes]) -> str:

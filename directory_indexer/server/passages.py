@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, well_formed
+from directory_indexer.paths import well_formed
 from directory_indexer.server.arguments import ArgumentError
 from directory_indexer.server.budget import cost, most_that_fit
-from directory_indexer.server.places import uri_of
+from directory_indexer.server.links import links
 from directory_indexer.server.schemas import object_for_models
 from directory_indexer.wire.cursors import Position
 from directory_indexer.wire.hits import Passage, SearchAnswer, facets_answer, passage_of, search_answer
@@ -22,17 +22,10 @@ with lazily:
     from directory_indexer.searching.answers import SearchRequest, SearchResult
 
 
-MOST_LINKS = 3
 _SHORTEST_EXCERPT = 40
+_LINE_ENDS = re.compile("(\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])(?![\n\r])")
+_INDENT = "    "
 _NOT_FOR_LINES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A resource that an answer points to."""
-
-    uri: str
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +41,26 @@ def fitting_answer(result: SearchResult, page: Page) -> SearchAnswer:
     """Show as many hits as fit; the first one is shortened rather than left out.
 
     Raises:
-        ArgumentError: not even that fits into `max_tokens`.
+        ArgumentError: not even its path fits into `max_tokens`.
     """
     hits = [_brief(passage_of(hit)) for hit in result.hits]
 
     def fits(shown: Sequence[Passage]) -> bool:
-        return _fits(_answer(result, page, shown), page.max_tokens)
+        answer = _answer(result, page, shown)
+        linked = cost([dataclasses.astuple(link) for link in links(answer, result)])
+        return _fits(answer, page.max_tokens, linked=linked)
 
     n_shown = most_that_fit(len(hits), lambda n: fits(hits[:n]))
     if n_shown or not hits:
         return _answer(result, page, hits[:n_shown])
-    excerpt = hits[0].excerpt
-    n_characters = most_that_fit(len(excerpt), lambda n: fits([_shortened(hits[0], n)]))
-    if n_characters < min(_SHORTEST_EXCERPT, len(excerpt)):
-        needed = cost(object_for_models(_answer(result, page, [_shortened(hits[0], _SHORTEST_EXCERPT)])))
-        raise ArgumentError(
-            f"max_tokens is too small for one hit; repeat the call with max_tokens={needed + _SHORTEST_EXCERPT}"
-        )
-    return _answer(result, page, [_shortened(hits[0], n_characters)])
+    first = hits[0]._replace(metadata=None)
+    if not fits([_shortened(first, _SHORTEST_EXCERPT)]):
+        first = first._replace(heading=None, title=None, language=None, scan=None)
+    if not fits([_shortened(first, 0)]):
+        needed = cost(object_for_models(_answer(result, page, [_shortened(first, _SHORTEST_EXCERPT)])))
+        raise ArgumentError(f"max_tokens is too small for the path of a hit; repeat the call with max_tokens={needed}")
+    n_characters = most_that_fit(len(first.excerpt), lambda n: fits([_shortened(first, n)]))
+    return _answer(result, page, [_shortened(first, n_characters)])
 
 
 def counting_answer(request: SearchRequest, facets: Facets, page: Page) -> SearchAnswer:
@@ -84,12 +79,6 @@ def search_text(answer: SearchAnswer) -> str:
     return "\n".join([_headline(answer), *blocks, *_counts(answer), *_endnotes(answer)])
 
 
-def links(answer: SearchAnswer) -> tuple[Link, ...]:
-    """Link the files of the best hits."""
-    uris = dict.fromkeys(uri_of(FilePath(hit.path)) for hit in answer.hits)
-    return tuple(Link(uri, uri.rpartition("/")[2]) for uri in list(uris)[:MOST_LINKS])
-
-
 def one_line(text: str) -> str:
     """Keep a name on its line, so that it cannot pass for another part of the answer."""
     return _NOT_FOR_LINES.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), well_formed(text))
@@ -104,8 +93,7 @@ def _answer(result: SearchResult, page: Page, shown: Sequence[Passage]) -> Searc
     return answer._replace(left_out=left_out or None)
 
 
-def _fits(answer: SearchAnswer, max_tokens: int) -> bool:
-    linked = cost([dataclasses.astuple(link) for link in links(answer)])
+def _fits(answer: SearchAnswer, max_tokens: int, *, linked: int = 0) -> bool:
     return cost(object_for_models(answer)) <= max_tokens and cost(search_text(answer)) + linked <= max_tokens
 
 
@@ -119,7 +107,7 @@ def _brief(hit: Passage) -> Passage:
 
 
 def _shortened(hit: Passage, n_characters: int) -> Passage:
-    return hit._replace(excerpt=hit.excerpt[:n_characters], metadata=None, shortened=True)
+    return hit._replace(excerpt=hit.excerpt[:n_characters], shortened=True)
 
 
 def _headline(answer: SearchAnswer) -> str:
@@ -139,10 +127,16 @@ def _block(number: int, hit: Passage) -> str:
     facts += [one_line(hit.heading)] if hit.heading else []
     facts += [f"{hit.more_in_file} more in this file"] if hit.more_in_file else []
     facts += ["shortened"] if hit.shortened else []
+    facts += [f"{hit.on_disk} since it was indexed; call index"] if hit.on_disk else []
     facts += [one_line(f"{name}: {', '.join(values)}") for name, values in (hit.metadata or {}).items()]
     end_line = hit.excerpt_start_line + hit.excerpt.removesuffix("\n").count("\n")
     place = f"{one_line(hit.path)}:{hit.excerpt_start_line}-{end_line}"
-    return f"\n[{number}] {place}  ({'; '.join(facts)})\n{hit.excerpt.rstrip()}"
+    return f"\n[{number}] {place}  ({'; '.join(facts)})\n{_indented(hit.excerpt.rstrip())}"
+
+
+def _indented(excerpt: str) -> str:
+    """Set an excerpt off, so that no line of it can pass for the heading of a hit."""
+    return _INDENT + _LINE_ENDS.sub(rf"\1{_INDENT}", excerpt)
 
 
 def _counts(answer: SearchAnswer) -> Iterator[str]:

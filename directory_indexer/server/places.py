@@ -7,6 +7,7 @@ links, case and Unicode forms are resolved. What is answered about a path outsid
 from __future__ import annotations
 
 import os
+import re
 import sys
 import unicodedata
 from collections.abc import Iterator
@@ -24,24 +25,63 @@ with lazily:
 URI_PREFIX = "dirindex://file/"
 _FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 _MOST_NAMED = 10
+_WITH_LINES = re.compile(r"(?P<path>.+?):(?P<first>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8}))?", re.DOTALL)
 
 
 def indexed_file(snapshot: Snapshot, name: str) -> FilePath:
-    """Find the indexed file that a client means.
+    """Find the indexed file that a client means: by a path, the end of one that only one file has, or a URI.
 
     Raises:
         NotIndexedError: the index holds no such file.
         UsageError: the name cannot be a path, or a relative one means several files.
     """
+    if name.startswith(URI_PREFIX):
+        name = name_in_uri(name)
     require_sane(name)
     candidates = list(dict.fromkeys(_candidates(snapshot, name)))
-    found = {path for path in candidates if _is_known(snapshot, path)} or set(_other_case(snapshot, candidates))
+    found = (
+        {path for path in candidates if _is_known(snapshot, path)}
+        or set(_other_case(snapshot, candidates))
+        or set(_with_end(snapshot, name))
+    )
     if len(found) > 1:
-        choices = ", ".join(map(display, sorted(found)[:_MOST_NAMED]))
-        raise UsageError(f"'{name}' means several files", hint=f"give one of these paths: {choices}")
+        raise _several(name, found)
     if not found:
         raise _not_indexed(snapshot, name)
     return found.pop()
+
+
+def indexed_lines(snapshot: Snapshot, name: str) -> tuple[FilePath, tuple[int, int | None] | None]:
+    """Find the file that a client means, and the first and last line where it writes `path:first` or `path:first-last`.
+
+    Raises:
+        NotIndexedError: the index holds no such file.
+        UsageError: the name cannot be a path, or a relative one means several files.
+    """
+    try:
+        return indexed_file(snapshot, name), None
+    except NotIndexedError:
+        with_lines = _WITH_LINES.fullmatch(name)
+        if not with_lines:
+            raise
+        last = with_lines["last"]
+        return indexed_file(snapshot, with_lines["path"]), (int(with_lines["first"]), int(last) if last else None)
+
+
+def indexed_directory(snapshot: Snapshot, name: str) -> FilePath | None:
+    """Find the directory or container that a client means, if the index holds files in it.
+
+    Raises:
+        UsageError: the name cannot be a path, or a relative one means several directories.
+    """
+    if name.startswith(URI_PREFIX):
+        name = name_in_uri(name)
+    require_sane(name)
+    plain = name.rstrip(os.sep) or name
+    found = {one for one in _candidates(snapshot, plain) if _is_tracked(snapshot, one) and snapshot.files.holds(one)}
+    if len(found) > 1:
+        raise _several(name, found)
+    return next(iter(found), None)
 
 
 def scope_of(snapshot: Snapshot, name: str) -> tuple[FilePath, ...]:
@@ -123,6 +163,18 @@ def _is_known(snapshot: Snapshot, candidate: FilePath) -> bool:
     """Tell whether the index has text of a file, which may be that of before it could not be read any more."""
     known = snapshot.files.get(candidate)
     return known is not None and known.hash is not None
+
+
+def _with_end(snapshot: Snapshot, name: str) -> list[FilePath]:
+    """Find the files whose paths end with the parts of a relative one."""
+    plain = os.path.normpath(exact_text(FilePath(name)))
+    is_end = name.strip() and not os.path.isabs(plain) and plain.split(os.sep, maxsplit=1)[0] not in {".", ".."}
+    return snapshot.typed_paths.ending_with(os.sep + file_path(plain)) if is_end else []
+
+
+def _several(name: str, found: set[FilePath]) -> UsageError:
+    choices = ", ".join(map(display, sorted(found)[:_MOST_NAMED]))
+    return UsageError(f"'{name}' means several files", hint=f"give one of these paths: {choices}")
 
 
 def _other_case(snapshot: Snapshot, candidates: list[FilePath]) -> Iterator[FilePath]:

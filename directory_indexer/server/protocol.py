@@ -6,13 +6,14 @@ import contextlib
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from typing import Any, Final
 
 from mcp import MCPError
-from mcp.server import ServerRequestContext
+from mcp.server import CacheHint, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.types import (
     INVALID_PARAMS,
+    Annotations,
     CallToolRequestParams,
     CallToolResult,
     CompleteRequestParams,
@@ -38,17 +39,20 @@ from directory_indexer.server.arguments import ArgumentError, ContentArguments, 
 from directory_indexer.server.budget import Budgets
 from directory_indexer.server.catalogue import TOOLS, ToolEntry
 from directory_indexer.server.failures import failure_text
-from directory_indexer.server.identity import INSTRUCTIONS, NAME, TITLE
+from directory_indexer.server.identity import FRESH_MS, INSTRUCTIONS, NAME, TITLE
+from directory_indexer.server.links import PLAIN, Link, media_type
 from directory_indexer.server.model import BackgroundModel, ModelState
 from directory_indexer.server.places import URI_PREFIX, name_in_uri
 from directory_indexer.server.running import Desk, Progress
 from directory_indexer.server.schemas import object_for_models, schema_of
 from directory_indexer.server.tools import Answer, Tools
+from directory_indexer.wire.documents import TextAnswer
 from directory_indexer.wire.objects import JsonObject
 
 _WARM_UP_SECONDS = 0.05
 """So long after the first answer the model begins to load: the answer is on its way by then."""
 
+_UNCHANGING: Final = ("tools/list", "resources/list", "resources/templates/list", "server/discover")
 _ENTRIES = {entry.name: entry for entry in TOOLS}
 _log = logging.getLogger("dirindex.serve")
 
@@ -62,6 +66,7 @@ def make_server(tools: Tools, model: BackgroundModel) -> Server[None]:
         title=TITLE,
         instructions=INSTRUCTIONS,
         lifespan=_lifespan,
+        cache_hints=dict.fromkeys(_UNCHANGING, CacheHint(ttl_ms=FRESH_MS)),
         get_tool_input_schema=lambda name: _arguments_schema(_ENTRIES[name]) if name in _ENTRIES else None,
         on_list_tools=session.list_tools,
         on_call_tool=session.call_tool,
@@ -110,9 +115,10 @@ class _Session:
         except Exception:  # noqa: BLE001 - a bug in one tool must not end the session; it is logged
             _log.exception("%s failed", entry.name)
             return _failed(f"{entry.name} failed because of a bug; its log tells more. Next: call server_info.")
-        links = [ResourceLink(uri=link.uri, name=link.name, mime_type="text/plain") for link in answer.links]
-        text = TextContent(text=answer.text)
-        return CallToolResult(content=[text, *links], structured_content=object_for_models(answer.result))
+        links = map(_resource_link, answer.links)
+        return CallToolResult(
+            content=[TextContent(text=answer.text), *links], structured_content=object_for_models(answer.result)
+        )
 
     async def list_resources(self, _: object, __: PaginatedRequestParams | None) -> ListResourcesResult:
         return ListResourcesResult(resources=[])
@@ -123,7 +129,6 @@ class _Session:
             name="file",
             title="Indexed file",
             description="The text of an indexed file, as search finds it; path is absolute, without the first slash.",
-            mime_type="text/plain",
         )
         return ListResourceTemplatesResult(resource_templates=[template])
 
@@ -134,7 +139,7 @@ class _Session:
             answer = await self._desk.quickly(lambda: self._desk.tools.get_content(call))
         except DirIndexError as error:
             raise MCPError(INVALID_PARAMS, failure_text(error), data={"uri": uri}) from error
-        contents = TextResourceContents(uri=uri, text=resource_text(answer), mime_type="text/plain")
+        contents = TextResourceContents(uri=uri, text=resource_text(answer), mime_type=_media_type(answer))
         return ReadResourceResult(contents=[contents])
 
     async def complete(self, _: object, params: CompleteRequestParams) -> CompleteResult:
@@ -155,6 +160,10 @@ def resource_text(answer: Answer) -> str:
     return f"{result.text}\n[more: get_content(path={result.path!r}, {how}={following!r})]\n"
 
 
+def _media_type(answer: Answer) -> str:
+    return media_type(answer.result.kind) if isinstance(answer.result, TextAnswer) else PLAIN
+
+
 def _listed(entry: ToolEntry) -> Tool:
     return Tool(
         name=entry.name,
@@ -169,6 +178,16 @@ def _listed(entry: ToolEntry) -> Tool:
             idempotent_hint=True,
             open_world_hint=False,
         ),
+    )
+
+
+def _resource_link(link: Link) -> ResourceLink:
+    return ResourceLink(
+        uri=link.uri,
+        name=link.name,
+        mime_type=link.media_type,
+        size=link.size,
+        annotations=Annotations(last_modified=link.modified) if link.modified else None,
     )
 
 

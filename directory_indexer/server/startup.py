@@ -23,7 +23,7 @@ from typing import Any, Final, Self
 
 from directory_indexer import __version__
 from directory_indexer.lazy import lazily
-from directory_indexer.server.identity import INSTRUCTIONS, NAME, TITLE
+from directory_indexer.server.identity import FRESH_MS, INSTRUCTIONS, NAME, TITLE
 
 with lazily:
     from mcp.shared._stream_protocols import WriteStream
@@ -143,8 +143,9 @@ def _discovered(params: dict[str, Any]) -> dict[str, object] | None:
         and meta[f"{_META}protocolVersion"] in DISCOVERY_VERSIONS
         and _are_capabilities(meta[f"{_META}clientCapabilities"])
     )
-    about = {"cacheScope": "private", "resultType": "complete", "ttlMs": 0, "supportedVersions": DISCOVERY_VERSIONS}
-    return {**_welcome(), **about, "_meta": {f"{_META}serverInfo": _identity()}} if is_plain else None
+    caching = {"cacheScope": "private", "ttlMs": FRESH_MS}
+    about = {"resultType": "complete", "supportedVersions": DISCOVERY_VERSIONS}
+    return {**_welcome(), **caching, **about, "_meta": {f"{_META}serverInfo": _identity()}} if is_plain else None
 
 
 def _are_capabilities(given: Any) -> bool:

@@ -30,13 +30,15 @@ with lazily:
 def run_stdio(server: Server[None], greeter: Greeter, *, parent: int, close: Callable[[], None]) -> NoReturn:
     """Serve until the client or the process `parent` goes away; `close` is called at the end, whatever the end is."""
     anyio.run(_serve, server, greeter, parent, close)
-    end(close, 0)
+    close()
+    end(0)
 
 
 async def _serve(server: Server[None], greeter: Greeter, parent: int, close: Callable[[], None]) -> None:
     def stop(code: int) -> None:
         # To cancel would be to wait for searches, and on Windows for the thread that reads standard input.
-        end(close, code)
+        close()
+        end(code)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop_at_a_signal, stop)

@@ -12,11 +12,11 @@ from directory_indexer import __version__
 from directory_indexer.converting.converter import is_url
 from directory_indexer.docstore.runs import RunRecord
 from directory_indexer.errors import DirIndexError, ProviderError, UsageError
+from directory_indexer.indexing.stop_requests import request_stop
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.searching.answers import SearchMode, SearchRequest, SearchResult
 from directory_indexer.searching.conditions import metadata_conditions, since_moment, until_moment
-from directory_indexer.searching.texts import read_text
 from directory_indexer.server.arguments import (
     ContentArguments,
     ConvertArguments,
@@ -26,20 +26,16 @@ from directory_indexer.server.arguments import (
     SimilarArguments,
 )
 from directory_indexer.server.budget import Budgets, cost
-from directory_indexer.server.contents import content_answer, content_text, selection_of
+from directory_indexer.server.contents import content_answer, content_text
 from directory_indexer.server.conversions import converted_text, part_of_converted
 from directory_indexer.server.directories import to_index
+from directory_indexer.server.failures import NoRunError
 from directory_indexer.server.jobs import ENDED, IndexJobs, Job, covers
+from directory_indexer.server.links import Link, links
+from directory_indexer.server.listings import text_named
 from directory_indexer.server.model import BackgroundModel
-from directory_indexer.server.passages import (
-    Link,
-    Page,
-    counting_answer,
-    fitting_answer,
-    links,
-    search_text,
-)
-from directory_indexer.server.places import indexed_file, scope_of
+from directory_indexer.server.passages import Page, counting_answer, fitting_answer, search_text
+from directory_indexer.server.places import indexed_lines, scope_of
 from directory_indexer.server.schemas import object_for_models
 from directory_indexer.server.wording import info_text, run_text
 from directory_indexer.wire.cursors import position_of
@@ -70,6 +66,7 @@ EXCERPT_CHARS = 800
 
 _FETCH_URLS = "the operator of this server allows it with serving.fetch_urls in its configuration"
 _MOST_COMPLETIONS = 100
+_POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +118,7 @@ class Tools:
     def similar_files(self, call: SimilarArguments) -> Answer:
         """Find files like an indexed one."""
         with self._app.docstore.snapshot() as snapshot:
-            path = indexed_file(snapshot, call.path)
+            path, _ = indexed_lines(snapshot, call.path)
             within = scope_of(snapshot, call.within)
         position = position_of(call.cursor, question=("similar", call.path, call.within))
         self._model.is_usable(within_seconds=LONG_PATIENCE_SECONDS)
@@ -131,11 +128,9 @@ class Tools:
         return _found(position.rest(result, limit=call.limit), page)
 
     def get_content(self, call: ContentArguments) -> Answer:
-        """Read the indexed text of a file."""
-        selection = selection_of(call)
+        """Read the indexed text of a file, or list a directory."""
         with self._app.docstore.snapshot() as snapshot:
-            path = indexed_file(snapshot, call.path)
-            text = read_text(snapshot, path, selection)
+            text = text_named(snapshot, call)
         answer = content_answer(text, max_tokens=call.max_tokens)
         return Answer(content_text(answer), answer)
 
@@ -147,7 +142,7 @@ class Tools:
             text = self._app.converter.convert_url(call.source)
         else:
             with self._app.docstore.snapshot() as snapshot:
-                path = indexed_file(snapshot, call.source)
+                path, _ = indexed_lines(snapshot, call.source)
             text = self._app.converter.convert_file(path, follow_links=self._app.policies.parse.follow_symlinks)
         answer = part_of_converted(call.source, text, call)
         return Answer(converted_text(answer), answer)
@@ -185,27 +180,19 @@ class Tools:
         return self.jobs.start_or_join(directories, may_add=not set(directories) <= set(tracked))
 
     def cancel_index(self, call: IndexArguments) -> Answer:
-        """Stop the runs that this server started.
+        """Stop the runs that this server started, or else the one that goes on.
 
         Raises:
-            UsageError: there is none, or another process started the one that goes on.
+            NoRunError: none goes on.
         """
         with self._app.docstore.snapshot() as snapshot:
             tracked = tuple(snapshot.directories.all())
         directory = to_index(call.path, tracked=tracked, allowed=self._allowed)[0] if call.path else None
-        stopped = self.jobs.cancel_all(directory)
-        if not stopped:
-            running = self._app.status.running()
-            if running is not None:
-                raise UsageError(
-                    f"another process started the run that goes on (process {running.pid})",
-                    hint="it can be stopped where it was started",
-                )
-            raise UsageError("no index run goes on")
+        stopped: list[Job | RunRecord] = [*self.jobs.cancel_all(directory)] or [self._ask_to_stop(directory)]
         deadline = time.monotonic() + call.wait_seconds
         for job in stopped:
-            while job.process.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.05)
+            while not is_ended(self.jobs.state_of(job)) and time.monotonic() < deadline:
+                time.sleep(_POLL_SECONDS)
         return index_answer(self.jobs.state_of(stopped[-1]))
 
     def state_of(self, job: Job | RunRecord) -> Run:
@@ -219,6 +206,14 @@ class Tools:
             typed_paths = snapshot.typed_paths
             paths = sorted(typed_paths.starting_with(typed) or typed_paths.containing(prefix))
         return [path.removeprefix("/") for path in paths[:_MOST_COMPLETIONS]], len(paths)
+
+    def _ask_to_stop(self, directory: FilePath | None) -> RunRecord:
+        """Ask a run of another process to stop: its server may be gone, and nobody else could."""
+        running = self._app.status.running()
+        if running is None or (directory is not None and not covers(running, directory)):
+            raise NoRunError("no index run goes on there" if directory else "no index run goes on")
+        request_stop(self._app.loaded.config.storage.sqlite_path, running.id)
+        return running
 
     def _mode(self, wanted: SearchMode) -> tuple[SearchMode, tuple[str, ...]]:
         if wanted is SearchMode.KEYWORD:
@@ -243,7 +238,7 @@ def is_ended(result: Run) -> bool:
 
 def _found(result: SearchResult, page: Page) -> Answer:
     answer = fitting_answer(result, page)
-    return Answer(search_text(answer), answer, links(answer))
+    return Answer(search_text(answer), answer, links(answer, result))
 
 
 def _conditions(call: SearchArguments) -> tuple[tuple[str, str], ...]:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from directory_indexer.docstore.runs import Phase
 from directory_indexer.server.passages import one_line
 from directory_indexer.wire.runs import RUNNING, Run
 from directory_indexer.wire.server import ServerAnswer
 
+_BEFORE_COUNTING = frozenset({Phase.STARTING, Phase.WALKING})
+
 
 def run_text(run: Run) -> str:
     """Write how a run stands as text that is complete by itself."""
-    counts = run.counts
-    done = f"{run.files_done} of {run.files_total} files read" if run.files_total else "files not counted yet"
-    if run.chunks_total:
-        done += f", {run.chunks_done} of {run.chunks_total} passages embedded"
-    if counts is not None:
-        done = ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "nothing to do"
     where = ", ".join(map(one_line, run.directories))
     how = f"{run.state}, {run.phase}" if run.state == RUNNING else run.state
-    lines = [f"Index run {run.id} of {where}: {how}. {done}."]
+    lines = [f"Index run{f' {run.id}' if run.id else ''} of {where}: {how}. {_done(run)}".rstrip()]
     lines += ["It was started by somebody else and is joined."] if run.joined else []
-    lines += [f"Message: {run.message}"] if run.message else []
+    lines += [f"Message: {one_line(run.message)}"] if run.message else []
     return "\n".join([*lines, f"Next: {run.next_step}"])
+
+
+def _done(run: Run) -> str:
+    if run.counts is not None:
+        return (", ".join(f"{number} {name}" for name, number in run.counts.items() if number) or "nothing to do") + "."
+    facts = [f"{run.files_done} of {run.files_total} files read"] if run.files_total else []
+    facts += [f"{run.chunks_done} of {run.chunks_total} passages embedded"] if run.chunks_total else []
+    if not facts and run.state == RUNNING:
+        facts = ["files not counted yet" if run.phase in _BEFORE_COUNTING else "no files to read"]
+    return ", ".join(facts) + "." if facts else ""
 
 
 def info_text(info: ServerAnswer) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 from directory_indexer.docstore.metadata import NAMES
 from directory_indexer.lazy import lazily
-from directory_indexer.wire.fields import Only, Truncated
+from directory_indexer.wire.fields import OnDisk, Only, Truncated
 
 with lazily:
     from directory_indexer.extractors.document import Metadata as DocumentMetadata
@@ -47,6 +47,8 @@ class TextAnswer(NamedTuple):
     truncated: Truncated
     next_start_line: Annotated[int | None, "Read on from this line."]
     next_chunks: Annotated[str | None, "Read on with these passages of a very long line."]
+    on_disk: OnDisk = None
+    shortened: Annotated[bool | None, "True when a passage was cut to fit max_tokens.", Only.MODELS] = None
 
 
 class ConvertedText(NamedTuple):
@@ -80,11 +82,12 @@ def text_answer(file_text: FileText) -> TextAnswer:
         end_line=file_text.end_line,
         total_lines=file_text.n_lines,
         total_chunks=file_text.n_chunks,
-        changed=file_text.has_changed,
+        changed=file_text.on_disk is not None,
         unread_pages=file_text.unread_pages[:_MOST_PAGES],
         truncated=False,
         next_start_line=None,
         next_chunks=None,
+        on_disk=file_text.on_disk,
     )
 
 

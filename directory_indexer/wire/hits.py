@@ -9,7 +9,7 @@ from directory_indexer.ids import uuid_text
 from directory_indexer.lazy import lazily
 from directory_indexer.scans import WHOLE, Box, ScannedPassage
 from directory_indexer.wire.documents import Language, Metadata, Title, metadata_of
-from directory_indexer.wire.fields import Chunks, Embedded, Files, IndexedAt, Only
+from directory_indexer.wire.fields import Chunks, Embedded, Files, IndexedAt, OnDisk, Only
 from directory_indexer.wire.objects import timestamp
 
 with lazily:
@@ -29,7 +29,7 @@ class IndexState(NamedTuple):
     files: Files
     chunks: Chunks
     embedded: Embedded
-    running: Annotated[bool, "Whether an index run is changing the index now."]
+    running: Annotated[bool, "Whether an index run goes on."]
     indexed_at: Annotated[IndexedAt, Only.PROGRAMS]
 
 
@@ -85,6 +85,7 @@ class Passage(NamedTuple):
     scan: Annotated[ScannedPlace | None, "Of a scanned page."] = None
     text: Annotated[str | None, "The whole passage; with `--full`.", Only.PROGRAMS] = None
     explanation: Annotated[Explanation | None, "Why it stands where it does; with `--explain`.", Only.PROGRAMS] = None
+    on_disk: OnDisk = None
     shortened: Annotated[bool | None, "True when the excerpt was cut to fit max_tokens.", Only.MODELS] = None
 
 
@@ -101,7 +102,7 @@ class SearchAnswer(NamedTuple):
     weaker_left_out: Annotated[
         bool, "True when hits that are much weaker than the best were left out; `--all` shows them.", Only.PROGRAMS
     ] = False
-    notes: Annotated[tuple[str, ...], "What to know to trust the answer."] = ()
+    notes: Annotated[tuple[str, ...], "What to know about the answer."] = ()
     corrections: Annotated[
         Mapping[str, str] | None,
         "Words that no file has, each with the word that was searched for instead.",
@@ -110,7 +111,7 @@ class SearchAnswer(NamedTuple):
     files: Annotated[int | None, "With facets: files that the filters leave."] = None
     facets: Annotated[
         Mapping[str, Mapping[str, int]] | None,
-        "In place of hits, if asked for: how many files have which type, directory, year …",
+        "With facets, in place of hits: files by type, directory, year …",
     ] = None
     left_out: Annotated[int | None, "Hits that did not fit into max_tokens.", Only.MODELS] = None
 
@@ -138,6 +139,7 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         more_in_file=hit.n_more_in_file,
         scan=_place(hit.scan) if hit.scan else None,
         text=hit.text if full else None,
+        on_disk=hit.on_disk,
         explanation=Explanation(*explanation[:-1], signals=dict(explanation.signals)) if explain else None,
     )
 

@@ -124,11 +124,42 @@ def test_slides_that_came_by_mail_are_found_by_it(shell: Shell) -> None:
 
     [hit] = shell.json("search", "budget from:anna", "--type", "pptx")["hits"]
     assert (hit["path"], hit["metadata"]["from"]) == (path, ["Anna Berg <anna@example.org>"])
+    [hit] = shell.json("search", "budget", "--type", "pptx", "from:anna", "subject:harbour", shell.docs)["hits"]
+    assert hit["path"] == path
     [hit] = shell.json("search", "budget", "--type", "pptx", "--created", "2024-03", "--to", "bob")["hits"]
     assert hit["path"] == path
     assert shell.json("search", "type:pptx subject:harbour", "--facets")["facets"]["years"] == {"2024": 1}
     assert shell.json("get", path)["metadata"]["subject"] == ["Harbour"]
     assert "from Anna Berg <anna@example.org>" in shell.run("get", path).stderr
+
+
+def test_a_hit_in_a_file_that_is_gone_or_changed_says_so(indexed: Shell) -> None:
+    (indexed.docs / "ops/keys.md").unlink()
+    indexed.write("kitchen/soup.md", "Something else.\n")
+    for query, became in (("signing keys", "gone"), ("carrots ginger", "changed"), ("class store", None)):
+        answer = indexed.json("search", query, "--mode", "keyword", "--limit", "1")
+        assert answer["hits"][0].get("on_disk") == became
+        told = indexed.run("search", query, "--mode", "keyword", "--limit", "1").stderr
+        assert (f"1 file {became} since the last run" in told) is (became is not None)
+    assert "is gone since it was indexed" in indexed.run("get", indexed.docs / "ops/keys.md").stderr
+
+
+def test_a_filter_beside_the_query_keeps_the_words_that_the_shell_took_the_quotes_from(indexed: Shell) -> None:
+    hits = indexed.json("search", "signing keys", "heading:key rotation")["hits"]
+    assert {hit["path"] for hit in hits} == {str(indexed.docs / "ops/keys.md")}
+    assert indexed.json("search", "signing keys", "heading:soup rotation", expect=1)["hits"] == []
+
+
+def test_a_file_whose_name_looks_like_a_filter_is_searched_in(shell: Shell) -> None:
+    for name in ("from:anna", "other.md"):
+        shell.write(name, "Boil the carrots.\n")
+    shell.run("index", shell.docs, "--quiet")
+    [hit] = shell.json("search", "carrots", shell.docs / "from:anna", "--mode", "keyword")["hits"]
+    assert hit["path"] == str(shell.docs / "from:anna")
+
+
+def test_a_query_without_quotes_is_told_to_take_them(indexed: Shell) -> None:
+    assert "put a query of several words in quotes" in indexed.run("search", "boil", "the", "carrots", expect=2).stderr
 
 
 @pytest.mark.parametrize("pattern", ["code/**", "/code/*.py", "code/", "{docs}/code/**", "!*.md"])

@@ -144,7 +144,7 @@ def test_an_answer_says_the_same_in_words_and_in_structure(client: RawClient) ->
     hit = result["structuredContent"]["hits"][0]
     assert hit["path"].endswith("docs/keys.md")
     assert f"{hit['path']}:{hit['excerpt_start_line']}-" in text_of(result)
-    assert hit["excerpt"] in text_of(result)
+    assert hit["excerpt"] in text_of(result).replace("\n    ", "\n")
     assert result["content"][1]["uri"].endswith(hit["path"])
 
 

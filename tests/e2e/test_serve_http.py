@@ -21,6 +21,8 @@ import pytest
 from mcp import Client
 from serving import DIRINDEX
 
+from directory_indexer.lock import try_lock
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -116,6 +118,20 @@ def test_a_page_that_resolves_its_name_to_this_machine_is_refused(server: WebSer
     assert server.post(Host=host)[0] == 421
 
 
+def test_names_are_compared_without_regard_to_case(server: WebServer) -> None:
+    port = server.url.rpartition(":")[2].partition("/")[0]
+    assert server.post(_INITIALIZE, Host=f"LOCALHOST:{port}")[0] == 200
+
+
+def test_nobody_is_sent_to_an_address_that_the_request_names(server: WebServer) -> None:
+    with_slash = f"{server.url}/"
+    content = json.dumps(_INITIALIZE).encode()
+    elsewhere = {"Host": "evil.example", "X-Forwarded-Proto": "https"}
+    assert _answer(urllib.request.Request(with_slash, content, _HEADERS | elsewhere))[0] == 421
+    assert _answer(urllib.request.Request(with_slash, content, _HEADERS))[0] == 200
+    assert _answer(urllib.request.Request(server.url.removesuffix("mcp") + "health/"))[0] == 404
+
+
 @pytest.mark.parametrize("origin", ["http://evil.example", "https://127.0.0.1", "null", "file://"])
 def test_a_page_of_another_origin_is_refused(server: WebServer, origin: str) -> None:
     assert server.post(Origin=origin)[0] == 403
@@ -170,6 +186,49 @@ def test_a_client_is_told_to_give_the_token_that_the_server_will_ask_for(
     assert ("Bearer TOKEN" in done.stdout) is has_token
 
 
+def _printed(data_dir: Path, *words: str | Path, expect: int = 0, **environ: str) -> subprocess.CompletedProcess[str]:
+    command = [DIRINDEX, "serve", *words, "--print-config", "cursor", "--data-dir", data_dir]
+    environment = {**os.environ, **environ}
+    done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=60, env=environment)
+    assert done.returncode == expect, done.stderr
+    return done
+
+
+@pytest.mark.parametrize(("names", "host"), [((), socket.gethostname()), (("--allow-host", "nas.local"), "nas.local")])
+def test_clients_of_a_server_on_every_address_are_told_a_name_that_it_answers_to(
+    data_dir: Path, names: tuple[str, ...], host: str
+) -> None:
+    printed = json.loads(_printed(data_dir, "--http", "0.0.0.0:8765", *names).stdout)
+    assert printed["mcpServers"]["dirindex"]["url"] == f"http://{host}:8765/mcp"
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--http", "127.0.0.1:0"), "another port at each start"),
+        (("--http", "0.0.0.0:8765", "--no-token"), "there is no token"),
+        (("/nowhere/at/all",), "no directory: /nowhere/at/all"),
+    ],
+)
+def test_no_configuration_is_printed_that_cannot_work(data_dir: Path, words: tuple[str, ...], reason: str) -> None:
+    refused = _printed(data_dir, *words, expect=2)
+    assert reason in refused.stderr
+    assert not refused.stdout
+
+
+def test_the_command_that_clients_of_a_url_need_is_told_whole(data_dir: Path) -> None:
+    docs = data_dir.parent / "docs"
+    told = _printed(data_dir, docs, "--watch", "--http", "127.0.0.1:8765", "--allow-host", "nas.local").stderr
+    options = f"--data-dir {data_dir} --http 127.0.0.1:8765 --allow-host nas.local --token-file FILE"
+    assert f"serve {docs} --watch {options}" in told
+
+
+def test_variables_that_a_client_will_not_set_are_named_without_their_values(data_dir: Path) -> None:
+    done = _printed(data_dir, DIRINDEX_EMBEDDING__API_KEY="a-secret")
+    assert "DIRINDEX_EMBEDDING__API_KEY" in done.stderr
+    assert "a-secret" not in done.stdout + done.stderr
+
+
 @pytest.mark.parametrize(
     "sent",
     [
@@ -205,6 +264,27 @@ def test_a_port_that_is_taken_is_said_to_be(server: WebServer, data_dir: Path) -
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
 def test_a_signal_ends_the_server(data_dir: Path) -> None:
     assert WebServer(data_dir, "--no-token").stop() == 128 + signal.SIGTERM
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_a_call_in_flight_is_answered_when_a_signal_ends_the_server(data_dir: Path) -> None:
+    server = WebServer(data_dir, "--no-token")
+
+    async def stop(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001 - named by the SDK
+        server.process.terminate()
+
+    async def session() -> None:
+        async with Client(server.url) as client:
+            await client.list_tools()  # the client would ask for them after the answer, to check it
+            result = await client.call_tool("index", {"wait_seconds": 50}, progress_callback=stop)
+            assert isinstance(result.structured_content, dict)
+            assert result.structured_content["state"] == "interrupted"
+
+    lock = try_lock(data_dir / "write.lock", exclusive=True)
+    assert lock is not None
+    with lock:
+        anyio.run(session)
+        assert server.stop() == 128 + signal.SIGTERM
 
 
 def _answer(request: urllib.request.Request) -> tuple[int, str]:

@@ -62,7 +62,7 @@ def test_an_update_that_waited_while_its_directory_was_forgotten_does_not_track_
     for verb in ("index", "forget"):
         subprocess.run([DIRINDEX, verb, docs, "--quiet", "--data-dir", data_dir], check=True, timeout=100)
     command = index_command(load_config(file=None, data_dir=data_dir, environ={}))
-    jobs = IndexJobs(command=command, runs=lambda _: (), running=lambda: None)
+    jobs = IndexJobs(command=command, runs=lambda _: (), running=lambda: None, is_locked=lambda: False)
     job = jobs.update((resolved_path(docs),))
     with job.output, job.errors:
         assert job.process.wait(timeout=100) == 0
@@ -128,17 +128,90 @@ def test_a_run_is_seen_joined_and_cancelled(tree: Path) -> None:
         owner.shake_hands()
         other.shake_hands()
         started = owner.call("index", wait_seconds=0)["structuredContent"]
-        while started["state"] == "queued":
+        while "id" not in started:
             started = owner.call("index", wait_seconds=0)["structuredContent"]
         joined = other.call("index", path=str(tree / "docs"), wait_seconds=0)["structuredContent"]
         assert (joined["id"], joined["joined"]) == (started["id"], True)
         assert status(tree)["run"]["directories"] == [str(tree / "docs")]
-        refused = other.call("index", action="cancel")
-        assert refused["isError"] is True
-        assert "another process" in text_of(refused)
         cancelled = owner.call("index", action="cancel", wait_seconds=50)["structuredContent"]
         assert cancelled["state"] == "interrupted"
-        assert owner.call("index", action="cancel")["isError"] is True
+        again = owner.call("index", action="cancel")
+        assert again["isError"] is True
+        assert "index without action to start one" in text_of(again)
+
+
+@pytest.mark.slow
+def test_a_run_whose_server_was_killed_is_cancelled_by_another(tree: Path) -> None:
+    environ = dict(os.environ)
+    with RawClient(tree / "docs", "--data-dir", tree / "data", environ=environ) as owner:
+        owner.shake_hands()
+        started = owner.call("index", wait_seconds=0)["structuredContent"]
+        while "id" not in started:
+            started = owner.call("index", wait_seconds=0)["structuredContent"]
+        owner.process.kill()
+    with RawClient("--data-dir", tree / "data", environ=environ) as other:
+        other.shake_hands()
+        cancelled = other.call("index", action="cancel", wait_seconds=50)["structuredContent"]
+        assert (cancelled["id"], cancelled["state"]) == (started["id"], "interrupted")
+        assert "asked it to stop" in cancelled["message"]
+        [directory] = other.call("server_info")["structuredContent"]["directories"]
+        assert "indexed_at" not in directory
+        assert other.call("index", wait_seconds=0)["structuredContent"]["state"] == "running"
+
+
+def test_a_run_that_starts_waits_for_nobody_and_keeps_its_name(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/note.md").write_text("Carrots.\n")
+    with RawClient(tmp_path / "docs", "--data-dir", tmp_path / "data", environ=dict(os.environ)) as client:
+        client.shake_hands()
+        first = client.call("index", wait_seconds=0)
+        assert first["structuredContent"]["state"] == "running"
+        names, words = set(), text_of(first)
+        while (job := client.call("index", wait_seconds=0)["structuredContent"])["state"] == "running":
+            names |= {job["id"]} if "id" in job else set()
+        assert job["state"] == "completed"
+        assert names <= {job["id"]}
+        assert "starting" in words
+        done = client.call("index", wait_seconds=50)
+        assert "1 unchanged" in text_of(done)
+        assert "counted" not in text_of(client.call("server_info"))
+
+
+def test_a_run_that_waits_says_for_whom(tmp_path: Path) -> None:
+    for directory in ("docs", "data"):
+        (tmp_path / directory).mkdir()
+    with (
+        RawClient(tmp_path / "docs", "--data-dir", tmp_path / "data", environ=dict(os.environ)) as client,
+        write_lock(tmp_path / "data/write.lock", wait=True),
+    ):
+        client.shake_hands()
+        job = client.call("index", wait_seconds=0)["structuredContent"]
+        assert (job["state"], job["message"]) == ("queued", "another process is writing to the index")
+
+
+@pytest.mark.parametrize("trouble", ["gone", "chunking"])
+def test_a_run_that_fails_says_why_and_is_not_called_done_later(tmp_path: Path, trouble: str) -> None:
+    docs, notes = tmp_path / "docs", tmp_path / "notes"
+    for directory in (docs, notes):
+        directory.mkdir()
+        (directory / "note.md").write_text("Carrots.\n")
+    subprocess.run(
+        [DIRINDEX, "index", docs, notes, "--quiet", "--data-dir", tmp_path / "data"], check=True, timeout=100
+    )
+    environ = dict(os.environ)
+    if trouble == "gone":
+        notes.rename(tmp_path / "former")
+    else:
+        environ["DIRINDEX_INDEXING__CHUNK_SIZE"] = "100"
+    with RawClient("--data-dir", tmp_path / "data", environ=environ) as client:
+        client.shake_hands()
+        failed = client.call("index", wait_seconds=50)
+        reason = {"gone": str(notes), "chunking": "chunking was 256/0 tokens"}[trouble]
+        assert failed["structuredContent"]["state"] == "failed"
+        assert reason in failed["structuredContent"]["message"]
+        assert reason in text_of(failed)
+        later = client.call("server_info")["structuredContent"]["run"]
+        assert (later["state"], reason in later["message"]) == ("failed", True)
 
 
 @pytest.mark.slow
@@ -159,7 +232,7 @@ def test_a_run_outlives_a_server_that_is_killed_and_is_joined_by_the_next(tree: 
     with RawClient(tree / "docs", "--data-dir", tree / "data", environ=dict(os.environ)) as client:
         client.shake_hands()
         started = client.call("index", wait_seconds=0)["structuredContent"]
-        while started["state"] == "queued":
+        while "id" not in started:
             started = client.call("index", wait_seconds=0)["structuredContent"]
         client.process.kill()
     with RawClient("--data-dir", tree / "data", environ=dict(os.environ)) as client:

@@ -20,7 +20,7 @@ from directory_indexer.files import SkipReason
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.paths import FilePath, file_path
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.searching.answers import OnDisk, SearchMode
 from directory_indexer.searching.texts import read_text
 
 if TYPE_CHECKING:
@@ -280,10 +280,10 @@ def test_a_member_has_changed_when_its_archive_has(index: Index) -> None:
     path = index.write_bytes("a.zip", INNER)
     index.run()
     with index.docstore.snapshot() as snapshot:
-        assert not read_text(snapshot, member(index, "a.zip!/soup.md"), None).has_changed
+        assert read_text(snapshot, member(index, "a.zip!/soup.md"), None).on_disk is None
     path.write_bytes(zipped({"soup.md": "Other soup.\n"}))
     with index.docstore.snapshot() as snapshot:
-        assert read_text(snapshot, member(index, "a.zip!/soup.md"), None).has_changed
+        assert read_text(snapshot, member(index, "a.zip!/soup.md"), None).on_disk is OnDisk.CHANGED
 
 
 def test_an_archive_larger_than_any_file_is_streamed(index: Index, fresh: Fresh) -> None:

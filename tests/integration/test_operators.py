@@ -40,6 +40,38 @@ def test_no_mode_finds_what_the_query_rules_out(index: Index, query: str, wanted
     assert set(index.names(query, mode=mode)) == wanted
 
 
+@pytest.mark.parametrize("mode", SearchMode)
+@pytest.mark.parametrize("query", ["-red", '-"red boat"', "-red -harbour", "-heading:boats", "-red type:md"])
+def test_a_query_that_only_excludes_finds_nothing_of_that_and_says_why(
+    index: Index, query: str, mode: SearchMode
+) -> None:
+    for name, text in _TEXTS.items():
+        index.write(name, text)
+    index.run()
+    result = index.searcher.search(index.request(query, mode=mode))
+    assert result.hits == ()
+    assert "add what to look for" in " ".join(result.degraded)
+    assert index.searcher.search(index.request('"-red"', mode=mode)).hits
+    assert index.names("-red heading:boats", mode=SearchMode.KEYWORD) == ["blue.md"]
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("harbour type:markdwon", "unknown type 'markdwon' in the query; did you mean markdown?"),
+        ("harbour -type:markdwon", "did you mean markdown?"),
+        ("type:markdwon", "did you mean markdown?"),
+        ("harbour path:/etc", "no indexed file has '/etc' in its path"),
+        ("harbour path:boats/*.py", "no indexed file has 'boats/*.py' in its path"),
+    ],
+)
+def test_a_filter_that_nothing_can_meet_is_told(index: Index, query: str, words: str) -> None:
+    index.write("boats/red.md", _TEXTS["red.md"])
+    index.run()
+    assert words in " ".join(index.searcher.search(index.request(query)).degraded)
+    assert index.searcher.search(index.request("harbour type:md path:boats")).degraded == ()
+
+
 @pytest.mark.parametrize(
     ("query", "globs", "wanted"),
     [

@@ -2,6 +2,8 @@
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -20,12 +22,13 @@ from directory_indexer.cli.options import (
 )
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.showing import show_result
-from directory_indexer.errors import ExitCode
+from directory_indexer.errors import ExitCode, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import resolved_path
 
 with lazily:
     from directory_indexer.app import App
+    from directory_indexer.relevance.query import filter_in
     from directory_indexer.render import json_pages
     from directory_indexer.render.answers import View
     from directory_indexer.render.facets import facet_lines
@@ -43,7 +46,9 @@ cli = new_command_line()
 def search(
     *,
     query: Annotated[str, typer.Argument(help='A question, or words, "a phrase", -without, path:, type:, heading:.')],
-    path: Annotated[Path | None, typer.Argument(parser=given_path, help="Directory or file to search in.")] = None,
+    others: Annotated[
+        list[str] | None, typer.Argument(metavar="[PATH]", help="Directory or file to search in; more filters.")
+    ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, max=1000, help=f"How many hits [{_DEFAULT_LIMIT}].")
     ] = None,
@@ -88,6 +93,7 @@ def search(
 ) -> None:
     """Find passages by meaning and by words, best first."""
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    query, path = _query_and_place(query, others or ())
     conditions = {
         "author": authors or (),
         "lang": languages or (),
@@ -123,6 +129,18 @@ def search(
     show_result(app, result, output, view=view, explain=explain, position=position)
     is_found = bool(result.hits) and (limit is not None or not result.is_weak)
     raise typer.Exit(ExitCode.DONE if is_found else ExitCode.INCOMPLETE)
+
+
+def _query_and_place(query: str, others: Sequence[str]) -> tuple[str, Path | None]:
+    """Take for filters what looks like one and is no path; of paths there is one at most."""
+    filters = {one: text for one in others if not os.path.lexists(one) and (text := filter_in(one))}
+    places = [one for one in others if one not in filters]
+    if len(places) > 1:
+        raise UsageError(
+            f"one PATH is searched in, and these are {len(places)}: {', '.join(places)}",
+            hint="put a query of several words in quotes",
+        )
+    return " ".join([query, *filters.values()]), given_path(places[0]) if places else None
 
 
 def _show_facets(app: App, request: "SearchRequest", output: Output) -> None:

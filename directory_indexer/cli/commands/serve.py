@@ -3,6 +3,8 @@
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
 import os
+import shlex
+import socket
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -12,13 +14,16 @@ import typer
 from directory_indexer.cli.opening import open_app
 from directory_indexer.cli.options import ConfigFile, DataDir, Verbose, given_path, new_command_line
 from directory_indexer.cli.output import Output
+from directory_indexer.errors import UsageError
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, exact_text, resolved_path
+from directory_indexer.paths import FilePath, display, exact_text, os_path, resolved_path
 
 with lazily:
     from directory_indexer.server import ServeOptions, serve_http, serve_stdio
-    from directory_indexer.server.access import Access, names_of, parse_address, read_token
-    from directory_indexer.server.client_configs import client_named, launch_of, place, snippet
+    from directory_indexer.server.access import TOKEN_VARIABLE, Access, names_of, parse_address, read_token
+    from directory_indexer.server.client_configs import client_named, launch_of, place, snippet, url_of
+
+_CONFIG, _DATA_DIR = "DIRINDEX_CONFIG", "DIRINDEX_DATA_DIR"
 
 cli = new_command_line()
 
@@ -63,6 +68,7 @@ def serve(
         _print_config(print_config, allowed, access, output, watch=watch, config=config, data_dir=data_dir)
         return
     app = open_app(config, data_dir, output)
+    output.notes(f"no directory now: {display(one)}" for one in allowed if not os.path.isdir(os_path(one)))
     watches = watch or app.loaded.config.monitoring.file_watching
     configured = (resolved_path(one) for one in app.loaded.config.serving.directories)
     options = ServeOptions(tuple(dict.fromkeys([*allowed, *configured])), watch=watches, verbose=verbose)
@@ -86,15 +92,34 @@ def _print_config(
     config: Path | None,
     data_dir: Path | None,
 ) -> None:
+    if missing := [display(one) for one in allowed if not os.path.isdir(os_path(one))]:
+        raise UsageError(f"no directory: {', '.join(missing)}", hint="check the path")
     client = client_named(name)
     arguments = ["serve", *map(exact_text, allowed), *(["--watch"] if watch else [])]
     # The client will not have the environment of this shell.
-    given = (("--config", config, "DIRINDEX_CONFIG"), ("--data-dir", data_dir, "DIRINDEX_DATA_DIR"))
-    for option, path, variable in given:
+    for option, path, variable in (("--config", config, _CONFIG), ("--data-dir", data_dir, _DATA_DIR)):
         named = path or os.environ.get(variable)
         arguments += [option, os.path.abspath(os.path.expanduser(named))] if named else []
-    url = f"http://{access.address.host_in_url}:{access.address.port}/mcp" if access else ""
-    has_token = access is not None and access.needs_token
-    output.data(snippet(client, launch_of(arguments, url=url, has_token=has_token)))
+    if access is None:
+        output.data(snippet(client, launch_of(arguments)))
+        output.notes([f"this goes into {place(client)}", *_left_out()])
+        return
+    output.data(snippet(client, launch_of(arguments, url=url_of(access), has_token=access.needs_token)))
+    launch = launch_of([*arguments, *_http_options(access)])
     output.notes([f"this goes into {place(client)}"])
-    output.notes(["put the token in the place of TOKEN"] if has_token else [])
+    output.notes(["put the token in the place of TOKEN"] if access.needs_token else [])
+    output.notes([f"the server has to run: {shlex.join([launch.command, *launch.arguments])}", *_left_out()])
+
+
+def _http_options(access: "Access") -> list[str]:
+    address = access.address
+    names = [option for name in access.names if name != socket.gethostname() for option in ("--allow-host", name)]
+    token = ["--token-file", "FILE"] if access.needs_token else ["--no-token"]
+    return ["--http", f"{address.host_in_url}:{address.port}", *names, *token]
+
+
+def _left_out() -> list[str]:
+    """Name the variables that change how a server behaves, and that nobody else will set."""
+    handed_on = {_CONFIG, _DATA_DIR, TOKEN_VARIABLE}
+    variables = sorted(name for name in os.environ if name.startswith("DIRINDEX_") and name not in handed_on)
+    return [f"put into the configuration file what {', '.join(variables)} says"] if variables else []

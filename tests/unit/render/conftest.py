@@ -19,7 +19,7 @@ from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
 from directory_indexer.parsing.outcomes import ParseRequest
 from directory_indexer.paths import file_path
 from directory_indexer.relevance.evidence import Excerpt, Explanation
-from directory_indexer.searching.answers import Hit, SearchRequest, SearchResult
+from directory_indexer.searching.answers import Hit, OnDisk, SearchRequest, SearchResult
 from directory_indexer.searching.texts import FileText
 from directory_indexer.status import StatusReport
 from directory_indexer.walker.listing import IgnoredPath
@@ -127,7 +127,7 @@ def file_text() -> FileText:
     text = "one\ntwo\nthree\n"
     chunks = (Chunk(0, text, 3, 0, len(text), 1, 3),)
     path = file_path("/home/ann/notes/count.txt")
-    return FileText(path, FileFacts("text"), text, 1, 3, 9, 4, chunks, has_changed=True)
+    return FileText(path, FileFacts("text"), text, 1, 3, 9, 4, chunks, on_disk=OnDisk.CHANGED)
 
 
 @pytest.fixture

@@ -154,7 +154,7 @@ def test_a_part_of_a_file_and_a_change_since_are_said(file_text: FileText) -> No
         "~/notes/count.txt: lines 1-3 of 9",
         "~/notes/count.txt has changed since it was indexed; this is the text as it was then",
     )
-    assert get_notes(file_text._replace(n_lines=3, has_changed=False), paths=AT_HOME) == ()
+    assert get_notes(file_text._replace(n_lines=3, on_disk=None), paths=AT_HOME) == ()
 
 
 @pytest.mark.parametrize(
@@ -166,6 +166,6 @@ def test_a_part_of_a_file_and_a_change_since_are_said(file_text: FileText) -> No
     ],
 )
 def test_scanned_pages_whose_text_is_missing_are_named(file_text: FileText, pages: tuple[int, ...], named: str) -> None:
-    whole = file_text._replace(n_lines=3, has_changed=False, unread_pages=pages)
+    whole = file_text._replace(n_lines=3, on_disk=None, unread_pages=pages)
     [note] = get_notes(whole, paths=AT_HOME)
     assert note.endswith(f": OCR has not read {named}")

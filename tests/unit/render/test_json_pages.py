@@ -62,7 +62,7 @@ def text_of(n_lines: int, line: str = "word " * 20) -> FileText:
     )
     text = "".join(chunk.text for chunk in chunks)
     path = file_path("/n/a.txt")
-    return FileText(path, FileFacts("text"), text, 1, n_lines, n_lines, n_lines, chunks, has_changed=False)
+    return FileText(path, FileFacts("text"), text, 1, n_lines, n_lines, n_lines, chunks, on_disk=None)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="paths of POSIX")
@@ -184,7 +184,7 @@ def test_a_text_that_fits_is_whole() -> None:
 def test_of_a_line_that_is_too_long_the_chunks_lead_on_and_nothing_is_lost(character: str) -> None:
     chunks = tuple(Chunk(n, character * 100, 1, n * 100, n * 100 + 100, 1, 1) for n in range(50))
     text = "".join(chunk.text for chunk in chunks)
-    whole = FileText(file_path("/n/min.js"), FileFacts("javascript"), text, 1, 1, 1, 50, chunks, has_changed=False)
+    whole = FileText(file_path("/n/min.js"), FileFacts("javascript"), text, 1, 1, 1, 50, chunks, on_disk=None)
     page = json.loads(get_json(whole, page_bytes=3000))
     assert len(get_json(whole, page_bytes=3000)) <= 3000
     first = int(re.fullmatch(r"(\d+)-50", page["next_chunks"])[1])  # type: ignore[index]

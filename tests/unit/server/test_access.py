@@ -118,6 +118,22 @@ def test_a_page_of_another_name_is_not_among_the_hosts() -> None:
     assert Access(HttpAddress("10.0.0.1", 0), names=("nas.local",)).allowed_hosts(80)[0] == "nas.local:80"
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "LocalHost:80", "[::1]"])
+def test_clients_leave_out_the_port_that_http_has_by_default(host: str) -> None:
+    access = Access(HttpAddress("127.0.0.1", 80))
+    assert access.answers_to(host, 80)
+    assert access.trusts(f"http://{host}", 80)
+    assert not access.answers_to(host, 8765)
+
+
+def test_names_are_the_same_in_any_case() -> None:
+    access = Access(HttpAddress("10.0.0.1", 0), names=("NAS.local",))
+    assert access.answers_to("nas.LOCAL:8765", 8765)
+    assert access.trusts("https://nas.local", 8765)
+    assert not access.answers_to("", 8765)
+    assert not access.trusts("null", 8765)
+
+
 def test_a_token_comes_from_a_file_or_the_environment(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text(TOKEN + "\n")

@@ -50,6 +50,12 @@ def test_the_registry_entry_names_this_version_of_this_package() -> None:
     assert len(entry["description"]) <= 100
 
 
+def test_the_readme_names_the_registry_entry() -> None:
+    """The registry takes it for the proof that the package belongs to the entry."""
+    readme = (ROOT / str(project()["readme"])).read_text(encoding="utf-8")
+    assert re.findall(r"mcp-name: (\S+)", readme) == [published("server.json")["name"]]
+
+
 def test_the_documentation_names_every_tool_argument_and_client() -> None:
     text = (ROOT / "docs/mcp.md").read_text(encoding="utf-8")
     for entry in TOOLS:

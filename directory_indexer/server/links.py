@@ -1,0 +1,66 @@
+"""Links to the files of the best hits, as resources that a client may offer to open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from directory_indexer.extractors.kinds import GROUPS
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath
+from directory_indexer.server.places import uri_of
+from directory_indexer.wire.hits import SearchAnswer
+from directory_indexer.wire.objects import timestamp
+
+with lazily:
+    from directory_indexer.searching.answers import Hit, SearchResult
+
+
+MOST_LINKS = 3
+PLAIN = "text/plain"
+_MEDIA_TYPES = {
+    "css": "text/css",
+    "csv": "text/csv",
+    "javascript": "text/javascript",
+    "json": "application/json",
+    "markdown": "text/markdown",
+    "python": "text/x-python",
+    "text": PLAIN,
+    "toml": "application/toml",
+    "yaml": "application/yaml",
+}
+"""Of texts that are indexed as they are; of all other files a client reads the text that was taken from them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A resource that an answer points to; its size is known where its text is the file as it is."""
+
+    uri: str
+    name: str
+    media_type: str
+    size: int | None
+    modified: str | None
+
+
+def links(answer: SearchAnswer, result: SearchResult) -> tuple[Link, ...]:
+    """Link the files of the best hits; where there is no room for a whole excerpt there is none for links."""
+    shown = {passage.path for passage in answer.hits if not passage.shortened}
+    best = {hit.path: hit for hit in reversed(result.hits) if hit.path in shown}
+    return tuple(_link(hit) for hit in list(reversed(best.values()))[:MOST_LINKS])
+
+
+def media_type(kind: str) -> str:
+    """Give the media type of what a client reads of a file of a kind."""
+    return _MEDIA_TYPES.get(kind, PLAIN)
+
+
+def _link(hit: Hit) -> Link:
+    uri = uri_of(FilePath(hit.path))
+    is_as_it_is = hit.facts.kind in _MEDIA_TYPES or hit.facts.kind in GROUPS["code"]
+    return Link(
+        uri=uri,
+        name=uri.rpartition("/")[2],
+        media_type=media_type(hit.facts.kind),
+        size=hit.source.size if hit.source and is_as_it_is else None,
+        modified=timestamp(hit.source.mtime_ns / 1e9) if hit.source else None,
+    )
