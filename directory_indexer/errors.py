@@ -7,6 +7,7 @@ DirIndexError                     70  a bug, when nothing more precise is raised
 │   └── ConsentNeededError         2  the run would redo or take much, and was not told that it may
 ├── NotIndexedError                1  the file or directory is not in the index
 ├── UnavailableError               3  something that is needed cannot be used now
+│   ├── BusyError                  3  more waits already than can be answered in time; asking again later helps
 │   ├── ProviderError              3  a service that embeds or reads pages is away, refuses, or answers nonsense
 │   │   └── TextsRefusedError      3  it refuses some of the texts, and gave vectors for the others
 │   ├── StoreError                 3  SQLite or the vector store cannot be read or written
@@ -92,6 +93,10 @@ class UnavailableError(DirIndexError):
     """Something that is needed cannot be used now."""
 
     exit_code = ExitCode.UNAVAILABLE
+
+
+class BusyError(UnavailableError):
+    """More waits already than can be answered in time."""
 
 
 class ProviderError(UnavailableError):

@@ -64,6 +64,11 @@ class Job:
     started_at: float = field(default_factory=time.time)
     ended_at: float = 0.0
 
+    @property
+    def id(self) -> str:
+        """Its name, which it has before the run has begun that it is."""
+        return f"index-{self.process.pid}-{int(self.started_at)}"
+
     def wait(self) -> None:
         """Wait for its process, and note when it ended."""
         self.process.wait()

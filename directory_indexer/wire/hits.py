@@ -85,8 +85,18 @@ class Passage(NamedTuple):
     scan: Annotated[ScannedPlace | None, "Of a scanned page."] = None
     text: Annotated[str | None, "The whole passage; with `--full`.", Only.PROGRAMS] = None
     explanation: Annotated[Explanation | None, "Why it stands where it does; with `--explain`.", Only.PROGRAMS] = None
+    doc_id: Annotated[str | None, "Its id in the API; there alone.", Only.PROGRAMS] = None
+    filename: Annotated[str | None, "Name of the file; in the API alone.", Only.PROGRAMS] = None
     on_disk: OnDisk = None
     shortened: Annotated[bool | None, "True when the excerpt was cut to fit max_tokens.", Only.MODELS] = None
+
+
+class PlainHit(NamedTuple):
+    """A hit by the names that most systems know."""
+
+    text: Annotated[str, "The excerpt, or the whole passage if that was asked for."]
+    score: Annotated[float, "0 to 1, comparable from query to query."]
+    metadata: Annotated[Mapping[str, str], "Where it stands: doc_id, filename, path, kind, title, page, lines."]
 
 
 class SearchAnswer(NamedTuple):
@@ -112,6 +122,9 @@ class SearchAnswer(NamedTuple):
     facets: Annotated[
         Mapping[str, Mapping[str, int]] | None,
         "With facets, in place of hits: files by type, directory, year …",
+    ] = None
+    results: Annotated[
+        tuple[PlainHit, ...] | None, "The hits once more, by plain names; in the API alone.", Only.PROGRAMS
     ] = None
     left_out: Annotated[int | None, "Hits that did not fit into max_tokens.", Only.MODELS] = None
 
