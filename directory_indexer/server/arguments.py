@@ -97,10 +97,11 @@ Subject = Annotated[str, "Only with this in the subject."]
 Created = Annotated[str, 'Only documents created in: "2026", "2026-01".']
 Since = Annotated[str, 'Only files dated since: "7d", "2026-01-31".']
 Until = Annotated[str, "Only files dated until then."]
+WithWeaker = Annotated[bool, "Also weaker hits."]
 WithFacets = Annotated[bool, "Count types, years, authors … of the files, in place of hits."]
 Mode = Annotated[
     SearchMode,
-    "hybrid: by words and by meaning, the best choice; keyword: only words and identifiers; semantic: only by meaning.",
+    "hybrid: by words and by meaning, the best choice; keyword: only by words; semantic: only by meaning.",
 ]
 IndexPath = Annotated[
     str,
@@ -128,7 +129,7 @@ class SearchArguments(NamedTuple):
     facets: WithFacets = False
     mode: Mode = SearchMode.HYBRID
     limit: Annotated[Number, "Most passages to return.", _Count] = 10
-    all: Annotated[bool, "Also what is much weaker than the best."] = False
+    all: WithWeaker = False
     max_tokens: MaxTokens = Budgets.SEARCH
     cursor: Cursor = ""
 

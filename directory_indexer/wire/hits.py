@@ -120,7 +120,7 @@ class SearchAnswer(NamedTuple):
     weaker_left_out: Annotated[
         bool, "True when hits that are much weaker than the best were left out; `--all` shows them.", Only.PROGRAMS
     ] = False
-    notes: Annotated[tuple[str, ...], "What to know to trust the answer."] = ()
+    notes: Annotated[tuple[str, ...], "What to know about the answer."] = ()
     corrections: Annotated[
         Mapping[str, str] | None,
         "Words that no file has, each with the word that was searched for instead.",
