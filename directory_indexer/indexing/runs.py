@@ -102,7 +102,7 @@ class Run:
         progress, listener = self.progress, self._listener
 
         def while_waiting() -> None:
-            listener(progress._replace(phase=Phase.WAITING, waits_for=who_writes(self._docstore)))
+            listener(progress._replace(phase=Phase.WAITING, waits_for=who_writes(self._docstore, but=self._run_id)))
             if self.must_stop:
                 raise GaveWayError
 
@@ -161,10 +161,10 @@ def _gives_way(docstore: DocStore) -> bool:
     return bool(runs) and runs[0].outcome is None and runs[0].progress.phase.gives_way
 
 
-def who_writes(docstore: DocStore) -> str:
-    """Say which process holds the write lock, as far as the index knows, and how far it is."""
+def who_writes(docstore: DocStore, *, but: int | None = None) -> str:
+    """Say which process holds the write lock, as far as the index knows, and how far it is; it is not the run `but`."""
     with docstore.snapshot() as snapshot:
-        runs = snapshot.runs.latest(1)
+        runs = [run for run in snapshot.runs.latest(2) if run.id != but]
     if not runs or runs[0].outcome is not None:
         return "another process is writing to the index"
     run, progress = runs[0], runs[0].progress
