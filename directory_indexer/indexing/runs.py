@@ -189,7 +189,9 @@ def recorded_run(
     """Record a run from its start to its end; an exception is its end too."""
     with docstore.transaction() as transaction:
         host = file_path(platform.node())
-        run_id = transaction.runs.start(pid=os.getpid(), host=host, verb=verb, directories=directories)
+        run_id = transaction.runs.start(
+            pid=os.getpid(), host=host, verb=verb, directories=directories, others_gave_way=lock.is_owed
+        )
     run = Run(run_id=run_id, docstore=docstore, lock=lock, listener=listener, stop_reason=stop_reason)
     outcome, message = Outcome.FAILED, ""
     try:
