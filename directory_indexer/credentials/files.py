@@ -50,7 +50,9 @@ _KEY_PAIR: Final = re.compile(r"\s{0,8}\[(?:\s{0,8}\d{1,3}\s{0,8},){63}\s{0,8}\d
 _RECOVERY_NAME: Final = re.compile(
     r"(?i)recovery|backup|codes|2fa|mnemonic|seed|phrase|wallet|secret|notfall|wiederherst"
 )
-_PHRASE: Final = re.compile(r"\s{0,8}(?:(?:\d{1,2}[.):]?\s{1,4})?[a-z]{3,8}[\s,]{1,8}){11,24}(?:(?:\d{1,2}[.):]?\s{1,4})?[a-z]{3,8})?\s{0,8}")
+_PHRASE: Final = re.compile(
+    r"\s{0,8}(?:(?:\d{1,2}[.):]?\s{1,4})?[a-z]{3,8}[\s,]{1,8}){11,24}(?:(?:\d{1,2}[.):]?\s{1,4})?[a-z]{3,8})?\s{0,8}"
+)
 """Words of a wallet and nothing else: what has signs between its words is a text, or code."""
 _NUMBER: Final = re.compile(r"[\d.):,]+")
 _HEX: Final = re.compile(r"[0-9a-fA-F]{32,128}")

@@ -115,10 +115,13 @@ def _export_spans(text: str) -> Iterator[SecretSpan]:
     notes = {at for at, column in enumerate(columns) if is_vault and is_note_column(column)}
     at = 0
     for found in _FIELDS[delimiter].finditer(text, end + 1):
-        if at in secret_columns and _is_field(found[1].strip('"'), secret_columns[at], is_login=is_login):
-            yield SecretSpan(*found.span(1), secret_columns[at].value)
-        elif (at in notes or (notes and at >= len(columns))) and found[1].strip('"'):
-            yield SecretSpan(*found.span(1), NOTE)
+        value = found[1].strip('"')
+        start = found.start(1) + found[1].find(value)
+        # The quotes stay: between them may be more than one line.
+        if at in secret_columns and _is_field(value, secret_columns[at], is_login=is_login):
+            yield SecretSpan(start, start + len(value), secret_columns[at].value)
+        elif (at in notes or (notes and at >= len(columns))) and value:
+            yield SecretSpan(start, start + len(value), NOTE)
         at = 0 if found[2] == "\n" else at + 1
 
 
@@ -223,7 +226,8 @@ _ENCODED_KEY: Final = LazyPattern(
 )
 """16 bytes and more, and how they are written."""
 _NAME_OF_KEY: Final = LazyPattern(
-    r"(?i)(?<!public)(?<!pub)[_ -]?(?:key|secret|salt|pepper)s?(?:[_.-]\w{1,20})?[\"'\])]{0,3}[ \t]{0,20}"
+    r"(?i)(?<!public)(?<!public[_ -])(?<!pub)(?<!pub[_ -])(?:key|secret|salt|pepper)s?(?:[_.-]\w{1,20})?"
+    r"[\"'\])]{0,3}[ \t]{0,20}"
     r"(?:=>|:=|[:=,(])[ \t]{0,20}(?:\[[ ]?)?(?:env\([^()\n]{0,40})?[\"'`]?\Z"
 )
 _DATA_CENTRE: Final = LazyPattern(r"-us(?<=[0-9a-f]{32}-us)[0-9]{1,2}(?![\w-])")

@@ -228,7 +228,9 @@ _SETTINGS_RULES: Final = (
     Rule(('"text"', '"body"', '"content"', '"message"', '"messages"', '"notes"', '"note"'), message_spans),
     Rule(("<sms", "<mms", "<message ", "<msg "), message_spans),
     Rule(('"notes', '"note"', '"notetext"', '"securenote"'), vault_object_spans),
-    Rule(('"sensitive"', '"concealed"', '"protected"', '"hidden"', '"password"', '"totp"', '"pin"'), hidden_field_spans),
+    Rule(
+        ('"sensitive"', '"concealed"', '"protected"', '"hidden"', '"password"', '"totp"', '"pin"'), hidden_field_spans
+    ),
     Rule(("<key>notes</key>", "protectinmemory", "<notes>", "<note>", "<field "), vault_element_spans),
 )
 _PROSE_RULES: Final = (

@@ -26,5 +26,7 @@ def is_sealed(text: str, span: SecretSpan, blocks: Sequence[tuple[int, int]]) ->
 
 
 _SEALED: Final = LazyPattern(r"kind[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?SealedSecret\b")
-_BLOCK: Final = LazyPattern(r"encryptedData[\"']?[ \t]{0,4}:[ \t]{0,4}(?:\{[^{}]{0,200000}+\}|\r?\n(?:[ \t]++[^\n]*+\n?)++)")
+_BLOCK: Final = LazyPattern(
+    r"encryptedData[\"']?[ \t]{0,4}:[ \t]{0,4}(?:\{[^{}]{0,200000}+\}|\r?\n(?:[ \t]++[^\n]*+\n?)++)"
+)
 _VALUE: Final = LazyPattern(r"[A-Za-z0-9+/]{120,100000}+={0,2}")

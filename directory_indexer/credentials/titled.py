@@ -68,11 +68,14 @@ _SECRETS_NAME: Final = LazyPattern(
     r"(?i)[._]?secrets?(?:[-_.](?:prod(?:uction)?|dev(?:elopment)?|stag(?:e|ing)|local|live|private|old|bak|backup))?"
     r"\.(?:ya?ml|json|toml|ini|properties|conf|cfg)"
 )
-_MANIFEST: Final = LazyPattern(r"(?:\A|\n)[ \t]{0,4}\"?(?:apiVersion|jobs|runs-on|\$schema|openapi|swagger)\"?[ \t]{0,4}:")
+_MANIFEST: Final = LazyPattern(
+    r"(?:\A|\n)[ \t]{0,4}\"?(?:apiVersion|sops|jobs|runs-on|\$schema|openapi|swagger)\"?[ \t]{0,4}:"
+)
 """What settings have that are about secrets and hold none: manifests, workflows, descriptions."""
 _SCALAR: Final = LazyPattern(
     r"(?m)^[ \t{]{0,40}+[\"']?[\w.:$/ -]{1,80}?[\"']?[ \t]{0,8}[:=][ \t]{1,8}"
-    r"(?:(?P<quote>[\"'])(?P<quoted>[^\"'\n]{4,4000}+)[\"']|(?P<bare>[^\s\"'#|>&*{\[!][^\n#]{3,4000}+))"
+    r"(?:(?P<quote>[\"'])(?P<quoted>[^\"'\n]{4,4000}+)[\"']|"
+    r"(?!\#\s)(?P<bare>[^\s\"'|>&*{\[!](?:[^\n\s]|[ \t](?!\#)){3,4000}+))"
 )
 _LITERAL: Final = LazyPattern(r"(?i)true|false|null|none|yes|no|off|https?://[^\s@]{1,200}|[a-z]{1,12}")
 _FIRST_LINE: Final = LazyPattern(r"[\s#=*_>\ufeff-]{0,40}+([^\n]{1,60}+)(?=\n|\Z)")
@@ -80,13 +83,15 @@ _SEPARATORS: Final = str.maketrans("-_.", "   ")
 _TITLE: Final = LazyPattern(
     r"(?i)(?:[^\W\d_][\w&+'-]{0,20}[ ]){0,3}[\w-]{0,12}"
     r"(?:passwords?|passw[oö]rt(?:er)?|passcodes|pwd?s|pws|kennw[oö]rt(?:er)?|zugangsdaten|zug[aä]nge?|logindaten|logins?|"
-    r"credentials|access codes|pins|mots? de passe|codes d.acc[eè]s|mes codes|identifiants|contrase(?:ñ|n)as?|mis claves|"
+    r"credentials|access codes|mots? de passe|codes d.acc[eè]s|mes codes|identifiants|contrase(?:ñ|n)as?|mis claves|"
     r"claves|passwords|parole d.ordine|credenziali|i miei codici|senhas?|palavras[- ]passe|wachtwoord(?:en)?|"
-    r"inloggegevens|mijn codes|has[lł][aoe]|dost[eę]py|hesl[aáo]|přístupy|pristupy|l[oö]senord|inloggningar|adgangskoder|"
-    r"kodeord|passord|salasanat?|[sş]ifre(?:ler)?(?:im)?|parolalar(?:ım)?|jelszavak|jelsz[oó]k?|parolele?|lozinke|gesla|"
+    r"inloggegevens|mijn codes|has[lł][aoe]|dost[eę]py|hesl[aáo]|přístupy|pristupy|l[oö]senord|inloggningar|"
+    r"adgangskoder|"
+    r"kodeord|passord|salasanat?|[sş]ifre(?:ler)?(?:im)?|parolalar|jelszavak|jelsz[oó]k?|parolele?|lozinke|gesla|"
     r"парол[иь]|доступы|паролі|κωδικοί|パスワード|密[码碼]|비밀번호|סיסמאות|كلمات المرور|slaptažodžiai|paroolid|"
     r"mật khẩu|kata sandi|รหัสผ่าน|पासवर्ड)"
-    r"(?:[ ]?[:(\[!-][^\n]{0,40}|[ ](?!(?:is|are|ist|sind|est|sont|was|must|may|reset|manager)\b)[^\W\d_][^\n.:;?]{0,30})?[\s:=*#]{0,8}"
+    r"(?:[ ]?[:(\[!-][^\n]{0,40}|"
+    r"[ ](?!(?:is|are|ist|sind|est|sont|was|must|may|reset|manager)\b)[^\W\d_][^\n.:;?]{0,30})?[\s:=*#]{0,8}"
 )
 _OTHER: Final = LazyPattern(
     r"(?i)polic|polit|rule|require|guide|recommend|richtlin|regel|regeln|vorgabe|consigne|norma|reglas|faq|how|rotat|reset|"
@@ -95,7 +100,8 @@ _OTHER: Final = LazyPattern(
 )
 """What the titles of texts about passwords say, and those of lists of them do not."""
 _ENTRY: Final = LazyPattern(
-    r"(?m)^[ \t>*\u2022-]{0,12}+(?P<label>[^\W_][^\n:=|\t>→]{0,60}?)[ \t*_]{0,4}(?::|=>?|->|→|\||\t|[ ][\u2013\u2014-])[ \t*_]{1,12}"
+    r"(?m)^[ \t>*\u2022-]{0,12}+(?P<label>[^\W_][^\n:=|\t>→]{0,60}?)[ \t*_]{0,4}(?::|=>?|->|→|\||\t|[ ][\u2013\u2014-])"
+    r"[ \t*_]{1,12}"
     r"[\"'`]?(?P<word>[!-~]{5,120}+)[ \t\r*_|]{0,8}$"
 )
 _OTHER_LABEL: Final = LazyPattern(
@@ -104,7 +110,8 @@ _OTHER_LABEL: Final = LazyPattern(
     r"numéro|número|numero|cliente|abone|adres|brukernavn|użytkownik|uživatel|kullan|example|beispiel|exemple|ejemplo"
 )
 _CODE: Final = LazyPattern(
-    r"(?i)(?<![^\W_])(?:[^\W\d_]{0,12}(?:pin|puk|code|schlüssel|kennwort|passwort|password|key)|pin[ -]?code|codigo|código|codice|chiave|"
+    r"(?i)(?<![^\W_])(?:[^\W\d_]{0,12}(?:pin|puk|code|schlüssel|kennwort|passwort|password|key)|"
+    r"pin[ -]?code|codigo|código|codice|chiave|"
     r"clave|clé|kod|kodi|kód|код|пин|sleutel|nyckel|[sş]ifre\w{0,4}|parola|senha|has[lł]o|heslo|wachtwoord|mdp|psw|pwd?)"
     r"(?:[ ](?:[^\W\d_]{2,16}[ ]?){1,2})?[ ]?[:=]?[ \t]{0,8}[\"'`(]?(?<![^\W\d_])"
     r"(?P<word>\d{4,32}|(?=[A-Za-z]{0,40}\d)[!#-~]{6,64})(?=[\s\"'`),;.]|\Z)"

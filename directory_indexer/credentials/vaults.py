@@ -24,7 +24,9 @@ def vault_object_spans(text: str) -> Iterator[SecretSpan]:
 
 def vault_element_spans(text: str) -> Iterator[SecretSpan]:
     """Find notes and protected fields in the XML of KeePass, Password Safe and others."""
-    for found in chain.from_iterable(element.finditer(text) for element in (_NOTES_ELEMENT, _PROTECTED, _FIELD_ELEMENT)):
+    for found in chain.from_iterable(
+        element.finditer(text) for element in (_NOTES_ELEMENT, _PROTECTED, _FIELD_ELEMENT)
+    ):
         yield SecretSpan(*found.span(1), NOTE)
     if _PASSWORD_ELEMENT.search(text):
         for found in _NOTE_ELEMENT.finditer(text):
@@ -68,11 +70,13 @@ _HIDING: Final = LazyPattern(
 )
 _VALUE_NAMES: Final = frozenset(("value", "v", "content", "data", "text"))
 _CELL: Final = LazyPattern(
-    r"(?i)[,;\t]\"?\*?(?:password|passwort|passwd|kennwort|pin|mot de passe|contraseña|senha|wachtwoord|hasło|heslo|parola|"
+    r"(?i)[,;\t]\"?\*?(?:password|passwort|passwd|kennwort|pin|mot de passe|contraseña|senha|"
+    r"wachtwoord|hasło|heslo|parola|"
     r"lösenord|adgangskode|пароль|şifre)\*?\"?[,;\t]\"?([^\"\n,;\t]{4,128}+)"
 )
 _FIELD_ELEMENT: Final = LazyPattern(
-    r"<field[ ](?:[\w-]{1,20}=\"[^\"<>]{0,80}+\"[ ]){0,4}type=\"(?:password|secret|pin|one_time_password|hidden|concealed)\""
+    r"<field[ ](?:[\w-]{1,20}=\"[^\"<>]{0,80}+\"[ ]){0,4}type=\"(?:password|secret|pin|"
+    r"one_time_password|hidden|concealed)\""
     r"(?:[ ][^<>]{0,80})?>([^<]{1,10000}+)<"
 )
 _STRING: Final = r"\"((?:[^\"\\]|\\.){1,100000}+)\""
@@ -97,7 +101,10 @@ _PASSWORD_ELEMENT: Final = LazyPattern(r"<(?:password|pass|pwd)>(?:<!\[CDATA\[)?
 _NOTE_ELEMENT: Final = LazyPattern(r"<notes?>(?:<!\[CDATA\[)?([^<\]]{1,100000}+)")
 _PROTECTED: Final = LazyPattern(r"<Value[ ]Protect(?:ed|InMemory)=\"True\">([^<]{1,100000}+)</Value>")
 _NOTE_COLUMN: Final = LazyPattern(
-    r"(?:login[ _])?t?otp(?:[ _-]?(?:auth|url|uri|secret|key|code))?|(?:2|two)[ -]?fa(?:ctor)?(?:[ _](?:secret|key))?|mfa|"
-    r"authenticator(?:[ _-]key)?(?:[ ]\(totp\))?|one[ _-]time[ _-](?:password|code)s?|(?:secure[ _])?notes?(?:[ _]?plain)?|comments?|extra|(?:custom[ _])?fields?|remarks?|notizen?|bemerkung(?:en)?|"
+    r"(?:login[ _])?t?otp(?:[ _-]?(?:auth|url|uri|secret|key|code))?|(?:2|two)[ -]?fa(?:ctor)?(?:[ _](?:secret|key))?|"
+    r"mfa|"
+    r"authenticator(?:[ _-]key)?(?:[ ]\(totp\))?|one[ _-]time[ _-](?:password|code)s?|"
+    r"(?:secure[ _])?notes?(?:[ _]?plain)?|comments?|extra|(?:custom[ _])?fields?|"
+    r"remarks?|notizen?|bemerkung(?:en)?|"
     r"kommentare?|anmerkung(?:en)?|remarques?|notas?|observaciones|opmerkingen|uwagi|заметки|примечание|备注|メモ"
 )
