@@ -80,7 +80,7 @@ class Passage(NamedTuple):
         "First and following character of each matching word in the excerpt, in Unicode code points from 0.",
         Only.PROGRAMS,
     ]
-    more_in_file: Annotated[int, "Further passages of the same file that match."] = 0
+    more_in_file: Annotated[int, "Further matches in the same file."] = 0
     scan: Annotated[ScannedPlace | None, "Of a scanned page."] = None
     text: Annotated[str | None, "The whole passage; with `--full`.", Only.PROGRAMS] = None
     explanation: Annotated[Explanation | None, "Why it stands where it does; with `--explain`.", Only.PROGRAMS] = None
