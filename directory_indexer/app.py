@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from directory_indexer.config import LoadedConfig
-from directory_indexer.config.settings import EmbeddingMode
+from directory_indexer.config.settings import READING_SERVICES, EmbeddingMode
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import VectorStoreError
 from directory_indexer.lazy import lazily
@@ -22,7 +22,7 @@ with lazily:
     from directory_indexer.heaps import loading
     from directory_indexer.indexing.indexer import Indexer
     from directory_indexer.indexing.migration import Migration, prepare_migration
-    from directory_indexer.indexing.options import IndexPolicy
+    from directory_indexer.indexing.options import IndexPolicy, ServiceChecks
     from directory_indexer.indexing.recogniser import Recogniser
     from directory_indexer.indexing.services import check_services
     from directory_indexer.indexing.vectorizer import Vectorizer
@@ -142,7 +142,7 @@ class App:
             recogniser=lambda: self.recogniser,
             policy=policy,
             lock_path=self._lock_path,
-            check_services=lambda: check_services(self.embedders, self.vectorizer),
+            checks=ServiceChecks(lambda: check_services(self.embedders, self.vectorizer), self._check_reading),
         )
 
     @cached_property
@@ -196,6 +196,10 @@ class App:
             from_server=from_server,
             lock_path=self._lock_path,
         )
+
+    def _check_reading(self) -> None:
+        if self._config.ocr.engine in READING_SERVICES:  # else what reads pages is not loaded before there are any
+            self.page_reading.check()
 
     def close(self) -> None:
         """Give back files, connections and memory."""

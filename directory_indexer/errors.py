@@ -7,10 +7,12 @@ DirIndexError                     70  a bug, when nothing more precise is raised
 │   └── ConsentNeededError         2  the run would redo or take much, and was not told that it may
 ├── NotIndexedError                1  the file or directory is not in the index
 ├── UnavailableError               3  something that is needed cannot be used now
+│   ├── BusyError                  3  more waits already than can be answered in time; asking again later helps
 │   ├── ProviderError              3  a service that embeds or reads pages is away, refuses, or answers nonsense
 │   │   └── TextsRefusedError      3  it refuses some of the texts, and gave vectors for the others
 │   ├── StoreError                 3  SQLite or the vector store cannot be read or written
 │   │   ├── CorruptIndexError      3  the database is damaged and has to be built again
+│   │   ├── PageCacheError         3  what OCR has read cannot be kept; pages wait
 │   │   ├── VectorStoreError       3  the vectors cannot be reached, read or written; words still answer
 │   │   │   └── VectorsLostError   3  they are damaged or not there, and must be made again from the texts
 │   │   └── GenerationGoneError    3  vectors were replaced meanwhile; asking the newer index again succeeds
@@ -93,6 +95,10 @@ class UnavailableError(DirIndexError):
     exit_code = ExitCode.UNAVAILABLE
 
 
+class BusyError(UnavailableError):
+    """More waits already than can be answered in time."""
+
+
 class ProviderError(UnavailableError):
     """A service that embeds or reads pages is away, refuses, or answers nonsense."""
 
@@ -112,6 +118,10 @@ class StoreError(UnavailableError):
 
 class CorruptIndexError(StoreError):
     """The database is damaged and has to be built again."""
+
+
+class PageCacheError(StoreError):
+    """What OCR has read cannot be kept; pages wait, and all else goes on."""
 
 
 class VectorStoreError(StoreError):

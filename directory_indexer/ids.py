@@ -1,5 +1,6 @@
 """Ids and hashes: derived from what they stand for, never drawn."""
 
+import base64
 from collections.abc import Iterator
 from typing import BinaryIO, NewType
 
@@ -41,6 +42,12 @@ def hash_of(file: BinaryIO) -> ContentHash:
     """Hash what a file holds from where it stands, as `content_hash` does."""
     *_, of_all = (content_hash(b""), *hashes_of(file))
     return of_all
+
+
+def document_id(path: FilePath) -> str:
+    """Derive the id by which programs name an indexed file: the first 15 bytes of the hash of its path, in base 32."""
+    digest = blake3.blake3(path.encode("utf-8", "surrogatepass")).digest(length=15)
+    return base64.b32encode(digest).decode().lower()
 
 
 def new_chunk_id(path: FilePath, of_content: ContentHash, ordinal: int) -> ChunkId:

@@ -7,19 +7,20 @@ the database loses nothing but the time to read the pages again.
 from __future__ import annotations
 
 import contextlib
-import json
+import errno
 import os
 import sqlite3
+import stat
 import time
-import zlib
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from directory_indexer.errors import StoreError
+from directory_indexer.errors import PageCacheError
+from directory_indexer.packed_pages import packed, unpacked
 from directory_indexer.paths import well_formed
-from directory_indexer.scans import Box, Line, PageKey, PageProblem, Recognition, Word
+from directory_indexer.scans import PageKey, PageProblem, Recognition
 
 MAX_ATTEMPTS = 3
 """So often a page is tried that no engine can read, unless the engine says that it never will."""
@@ -29,6 +30,13 @@ KEPT_DAYS = 30
 
 _DAY_SECONDS = 86_400
 _SECONDS = 30.0
+_SCHEMA_VERSION = 1
+_DAMAGE = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH})
+"""Also what SQLite says of tables that lack a column."""
+
+_NO_FILE = frozenset({errno.ELOOP, errno.EISDIR, errno.ENXIO})
+_REMOVE = "remove it; what it holds is read again"
+_MAKE_WRITABLE = "make it writable, or free some disk space; pages wait until then"
 _TABLES = """
 CREATE TABLE IF NOT EXISTS pages (
     id       INTEGER PRIMARY KEY,
@@ -63,15 +71,32 @@ class PageCache(NamedTuple):
         for content, problem, attempts in rows:
             if content is None:
                 return PageProblem(problem, is_final=attempts >= MAX_ATTEMPTS)
-            with contextlib.suppress(ValueError, TypeError, zlib.error):  # what is damaged is read again
-                return _recognition(content)
+            with contextlib.suppress(ValueError):  # what is damaged is read again
+                return unpacked(content)
         return None
 
+    def done(self) -> set[PageKey]:
+        """Name the pages that were read or given up; `get` tells which of them are whole."""
+        of_done = "content IS NOT NULL OR attempts >= ?"
+        return {PageKey(key) for (key,) in self._rows(f"SELECT key FROM pages WHERE {of_done}", MAX_ATTEMPTS)}  # noqa: S608
+
+    def require_writable(self) -> None:
+        """Find out whether pages can be kept, before any is read.
+
+        Raises:
+            PageCacheError: they cannot.
+        """
+        self._write(lambda connection: connection.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}"))
+
     def put(self, key: PageKey, found: Recognition | PageProblem, *, recipe: str) -> None:
-        """Keep what reading a page came to, in a transaction of its own; a problem counts as one more attempt."""
+        """Keep what reading a page came to, in a transaction of its own; a problem counts as one more attempt.
+
+        Raises:
+            PageCacheError: it cannot be kept.
+        """
         content, problem, attempts = None, "", 0
         if isinstance(found, Recognition):
-            content = _packed(found)
+            content = packed(found)
         else:
             problem, attempts = found.message, MAX_ATTEMPTS if found.is_final else 1
         self._write(
@@ -85,7 +110,11 @@ class PageCache(NamedTuple):
         )
 
     def take_problems_of_others(self, recipe: str) -> list[PageKey]:
-        """Take out what engines could not read that are not used any more, and name the pages."""
+        """Take out what engines could not read that are not used any more, and name the pages.
+
+        Raises:
+            PageCacheError: they cannot be taken out.
+        """
         of_others = "content IS NULL AND recipe <> ?"
         keys = [key for (key,) in self._rows(f"SELECT key FROM pages WHERE {of_others}", recipe)]  # noqa: S608
         if keys:
@@ -93,22 +122,37 @@ class PageCache(NamedTuple):
         return keys
 
     def keep_only(self, used: Iterable[PageKey]) -> None:
-        """Take all other pages out; what they held is overwritten."""
+        """Take all other pages out; what they held is overwritten.
+
+        Raises:
+            PageCacheError: they cannot be taken out.
+        """
         gone = {key for (key,) in self._rows("SELECT DISTINCT key FROM pages")} - set(used)
         if gone:
             keys = [(key,) for key in gone]
             self._write(lambda connection: connection.executemany("DELETE FROM pages WHERE key = ?", keys))
 
     def prune(self, used: Iterable[PageKey], *, max_bytes: int) -> None:
-        """Note which pages documents have; others go after a while, or at once as far as the cache is too large."""
+        """Note which pages documents have; others go after a while, or at once as far as the cache is too large.
+
+        Raises:
+            PageCacheError: it cannot be written.
+        """
         if self.path.exists():
             self._write(partial(_prune, used=set(used), max_bytes=max_bytes))
 
     def clear(self) -> CacheSummary:
-        """Take all pages out, and tell how many those were."""
+        """Take all pages out, and tell how many those were.
+
+        Raises:
+            PageCacheError: they cannot be taken out.
+        """
         summary = self.summary()
-        for end in ("", "-wal", "-shm"):
-            self.path.with_name(self.path.name + end).unlink(missing_ok=True)
+        try:
+            for end in ("", "-wal", "-shm"):
+                self.path.with_name(self.path.name + end).unlink(missing_ok=True)
+        except OSError as error:
+            raise PageCacheError(f"'{self.path}' cannot be removed: {error.strerror}", hint=_REMOVE) from error
         return summary
 
     def summary(self) -> CacheSummary:
@@ -118,36 +162,55 @@ class PageCache(NamedTuple):
 
     def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """Ask the database if there is one; what cannot be read is as good as nothing, for it can be made again."""
-        with contextlib.suppress(sqlite3.DatabaseError):
+        with contextlib.suppress(sqlite3.DatabaseError, OSError):
+            if not stat.S_ISREG(self.path.lstat().st_mode):
+                return []
             address = f"{self.path.absolute().as_uri()}?mode=ro"
             with contextlib.closing(sqlite3.connect(address, uri=True, timeout=_SECONDS)) as connection:
                 return connection.execute(query, values).fetchall()
         return []
 
     def _write(self, work: Callable[[sqlite3.Connection], object]) -> None:
-        """Do something in a transaction; a database that is damaged is made anew.
+        """Do something in a transaction; a database that is damaged, or has other tables, is made anew.
 
         Raises:
-            StoreError: it cannot be written.
+            PageCacheError: it cannot be written.
         """
         for _ in range(2):
             try:
-                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+                self._require_file()
                 with contextlib.closing(sqlite3.connect(self.path, timeout=_SECONDS)) as connection:
                     connection.executescript(f"PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON; {_TABLES}")
                     with connection:
+                        connection.execute("BEGIN IMMEDIATE")
                         work(connection)
-            except (OSError, sqlite3.OperationalError) as error:
-                raise StoreError(f"'{self.path}' cannot be written: {error}") from error
-            except sqlite3.DatabaseError:
+            except OSError as error:
+                hint = _REMOVE if error.errno in _NO_FILE else _MAKE_WRITABLE
+                raise PageCacheError(f"'{self.path}' cannot be written: {error.strerror}", hint=hint) from error
+            except sqlite3.DatabaseError as error:
+                if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF not in _DAMAGE:
+                    raise PageCacheError(f"'{self.path}' cannot be written: {error}", hint=_MAKE_WRITABLE) from error
                 self.clear()
             else:
                 return
-        raise StoreError(f"'{self.path}' is damaged", hint="remove it; what it holds is read again")
+        raise PageCacheError(f"'{self.path}' is damaged", hint=_REMOVE)
+
+    def _require_file(self) -> None:
+        """Make the file if there is none, for nobody but the user; refuse a link, or anything else that is no file."""
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        opened = os.open(self.path, flags, 0o600)
+        try:
+            is_file = stat.S_ISREG(os.fstat(opened).st_mode)
+        finally:
+            os.close(opened)
+        if not is_file:
+            raise PageCacheError(f"'{self.path}' is not a file", hint=_REMOVE)
 
 
 def _prune(connection: sqlite3.Connection, *, used: set[PageKey], max_bytes: int) -> None:
     today = _today()
+    # A clock that was ahead has left days that are still to come.
+    connection.execute("UPDATE pages SET used_on = ?1 WHERE used_on > ?1", (today,))
     connection.executemany(
         "UPDATE pages SET used_on = ? WHERE key = ? AND used_on < ?", [(today, key, today) for key in used]
     )
@@ -160,23 +223,6 @@ def _prune(connection: sqlite3.Connection, *, used: set[PageKey], max_bytes: int
                 break
             connection.execute("DELETE FROM pages WHERE id = ?", (id_,))
             n_bytes -= size or 0
-
-
-def _packed(found: Recognition) -> bytes:
-    lines = [[line.block, [[*word[:2], *(word.box or ())] for word in line.words]] for line in found.lines]
-    return zlib.compress(
-        json.dumps([found.engine, found.dpi, found.turn, lines], ensure_ascii=False).encode("utf-8", "replace")
-    )
-
-
-def _recognition(content: bytes) -> Recognition:
-    engine, dpi, turn, lines = json.loads(zlib.decompress(content))
-    return Recognition(engine, tuple(Line(tuple(map(_word, words)), block) for block, words in lines), dpi, turn)
-
-
-def _word(values: list[object]) -> Word:
-    text, confidence, *box = values
-    return Word(text, confidence, Box._make(box) if box else None)  # type: ignore[arg-type]
 
 
 def _today() -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from directory_indexer.config import LoadedConfig
 from directory_indexer.config.extractors import ExtractorConfig
-from directory_indexer.config.settings import Config, EmbeddingConfig, IndexingConfig, OcrConfig
+from directory_indexer.config.settings import READING_SERVICES, Config, EmbeddingConfig, IndexingConfig, OcrConfig
 from directory_indexer.embedders.building import Access, planned_space
 from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.errors import ConfigError
@@ -108,22 +108,14 @@ def ocr_settings(ocr: OcrConfig) -> OcrSettings:
 
 
 def _service(ocr: OcrConfig) -> service.Access | None:
-    """Tell how to reach the service that reads pages, if one is configured.
-
-    Raises:
-        ConfigError: its address or its key is missing.
-    """
-    if ocr.engine not in {"gemini", "azure"}:
+    """Tell how to reach the service that reads pages, if one is configured; what is missing is empty."""
+    if ocr.engine not in READING_SERVICES:
         return None
     configured = ocr.gemini if ocr.engine == "gemini" else ocr.azure
-    if not configured.endpoint:
-        raise ConfigError(f"ocr.{ocr.engine}.endpoint: is missing; it is the address of your resource")
-    if configured.api_key is None:
-        raise ConfigError(f"ocr.{ocr.engine}: needs api_key_file, or api_key")
     return service.Access(
-        endpoint=configured.endpoint,
+        endpoint=configured.endpoint or "",
         model=configured.model,
-        api_key=configured.api_key.get_secret_value(),
+        api_key=configured.api_key.get_secret_value() if configured.api_key else "",
         concurrency=configured.concurrency,
         seconds=float(configured.timeout_seconds),
     )

@@ -22,6 +22,7 @@ from directory_indexer.extractors.pdf.raster import Raster
 from directory_indexer.files import stamped
 from directory_indexer.ocr.choosing import OcrSettings, PageReading
 from directory_indexer.ocr.pages import read_page
+from directory_indexer.ocr.reader import judged
 from directory_indexer.ocr.requests import PageOutcome, PageRequest
 from directory_indexer.ocr.tables import lines_of
 from directory_indexer.parsing.policy import ParsePolicy
@@ -31,14 +32,20 @@ from directory_indexer.scans import PageProblem, Recognition, Scan
 
 @dataclass
 class FakeEngine:
-    """Reads what is written on a page, and notes it; pages with the words in `broken` it cannot read."""
+    """Reads what is written on a page, and notes it; pages with the words in `broken` it cannot read.
+
+    While it `is_gone` it reads none.
+    """
 
     recipe: str = "fake 1"
     name = "a fake"
     read: list[str] = field(default_factory=list)
     broken: set[str] = field(default_factory=set)
+    is_gone: bool = False
 
     def recognise(self, page: Raster) -> Recognition:
+        if self.is_gone:
+            raise ExtractionError("the engine is gone")
         written = written_on(page.width, page.height, page.samples)
         if written is None or written.turn:
             return Recognition(self.recipe, (), page.dpi)
@@ -83,7 +90,7 @@ class FakeReader:
             if must_stop():
                 return
             self.before(request)
-            yield read_page(request, engine=self.engine, policy=self.policy)
+            yield judged(read_page(request, engine=self.engine, policy=self.policy))
 
 
 class FakeReading(PageReading):

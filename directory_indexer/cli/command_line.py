@@ -22,6 +22,7 @@ with lazily:
         forget,
         get,
         index,
+        key,
         migrate,
         search,
         serve,
@@ -41,6 +42,7 @@ _COMMANDS: Mapping[str, Any] = {
     "migrate": migrate,
     "doctor": doctor,
     "serve": serve,
+    "key": key,
     "config": config,
 }
 

@@ -28,3 +28,4 @@ def show_result(
         output.lines(answers.search_lines(result, paths=output.paths, view=view, explain=explain))
     else:
         output.data(answers.search_rows(result, view=view, explain=explain))
+    output.notes(answers.closing_notes(result))

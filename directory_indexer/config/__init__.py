@@ -222,7 +222,8 @@ def _unencrypted(config: Config) -> Iterator[str]:
     for name in ("gemini", "azure"):
         service = getattr(config.ocr, name)
         if service.api_key and _is_open(service.endpoint):
-            yield f"ocr.{name}.api_key is sent unencrypted to {service.endpoint}; use https://"
+            address = service.endpoint.partition("?")[0]  # some keep the key behind it
+            yield f"ocr.{name}.api_key is sent unencrypted to {address}; use https://"
 
 
 def _is_open(endpoint: str | None) -> bool:

@@ -239,6 +239,10 @@ class AzureConfig(NamedTuple):
     timeout_seconds: int = _key(WholeNumber(at_least=1, at_most=3600), "longest wait for one answer", default=120)
 
 
+READING_SERVICES = frozenset({"gemini", "azure"})
+"""The engines that are services on the network."""
+
+
 class OcrConfig(NamedTuple):
     """What reads pages that are pictures of text."""
 
@@ -294,6 +298,11 @@ class ServingConfig(NamedTuple):
         default=(),
     )
     fetch_urls: bool = _key(Flag(), "let them have documents on the web converted, of public addresses", default=False)
+    requests_per_second: int = _key(
+        WholeNumber(at_least=1, at_most=100_000),
+        "so often each key may ask over HTTP, and twice as often at once",
+        default=100,
+    )
     embedding_ms: int = _key(
         _MILLISECONDS, "so long one search may embed passages that wait for it, in milliseconds; 0: never", default=150
     )

@@ -15,7 +15,7 @@ from directory_indexer.credentials.names import Naming
 from directory_indexer.credentials.shapes import Shape, bare, shape_of
 from directory_indexer.credentials.spans import SecretSpan, line_start
 from directory_indexer.credentials.strength import is_phrase, is_placeholder
-from directory_indexer.credentials.wordings import Mention, mentions
+from directory_indexer.credentials.wordings import EXAMPLE, MARKS, Mention, mentions
 
 _EXPLAINING_KINDS: Final = frozenset(
     "asciidoc bibtex epub fictionbook html latex man markdown notebook restructuredtext svg textile typst wiki".split()
@@ -23,10 +23,10 @@ _EXPLAINING_KINDS: Final = frozenset(
 """Kinds of texts in which people explain passwords more often than they tell each other one."""
 
 
-def announced_spans(text: str, lowered: str, kind: str) -> Iterator[SecretSpan]:
+def announced_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -> Iterator[SecretSpan]:
     """Find the passwords that words for them announce; `lowered` is the text in lower case."""
-    is_note, size, read_until = kind not in _EXPLAINING_KINDS, len(text), 0
-    for mention, following in pairwise((*_plain(text, lowered), Mention(size, size, is_vague=True))):
+    is_note, size, read_until = kind not in _EXPLAINING_KINDS or _GREETING.match(text) is not None, len(text), 0
+    for mention, following in pairwise((*_plain(text, lowered, marks), Mention(size, size, is_vague=True))):
         # What lies between two mentions is read once, however many there are.
         line = _REST.match(text, mention.end, max(following.start, mention.end))
         if line is None:
@@ -42,10 +42,10 @@ def announced_spans(text: str, lowered: str, kind: str) -> Iterator[SecretSpan]:
                 yield from _listed(entries, is_note=is_note)
 
 
-def _plain(text: str, lowered: str) -> Iterator[Mention]:
+def _plain(text: str, lowered: str, marks: frozenset[str]) -> Iterator[Mention]:
     """Leave out what only a login or a network is called on a line that speaks of its password before."""
     last = Mention(0, 0, is_vague=True)
-    for mention in sorted(mentions(text, lowered)):
+    for mention in sorted(mentions(text, lowered, marks)):
         gap = text[last.end : mention.start] if mention.start - last.end < _NEAR else "\n"
         if not mention.is_vague or last.is_vague or "\n" in gap:
             yield mention
@@ -55,10 +55,18 @@ def _plain(text: str, lowered: str) -> Iterator[Mention]:
 def message_spans(text: str) -> Iterator[SecretSpan]:
     """Find the passwords that messages tell which a program wrote as JSON, one behind the other."""
     lowered = text.lower() if text.isascii() else text.replace("\u0130", "I").lower()
-    yield from announced_spans(text, lowered, "log" if _CONVERSATION.search(text) else "html")
-    for mention in mentions(text, lowered):
+    marks = frozenset(mark for mark in MARKS if mark in lowered)
+    yield from announced_spans(text, lowered, marks, "log" if _CONVERSATION.search(text) else "html")
+    for mention in mentions(text, lowered, marks):
         if not mention.is_vague and (reply := _REPLY.match(text, mention.end)):
             yield from _alone(reply, Shape.CHOSEN)
+
+
+def row_message_spans(text: str) -> Iterator[SecretSpan]:
+    """Find the passwords that messages tell which a program wrote as rows, under heads that say so."""
+    if _MESSAGE_HEADS.match(text):
+        lowered = text.replace("\u0130", "I").lower()
+        yield from announced_spans(text, lowered, frozenset(mark for mark in MARKS if mark in lowered), "log")
 
 
 def _told(text: str, mention: Mention, line: re.Match[str], *, is_note: bool) -> Iterator[SecretSpan]:
@@ -71,7 +79,8 @@ def _told(text: str, mention: Mention, line: re.Match[str], *, is_note: bool) ->
     shapes = [shape_of(text[start:end]) for start, end in spans]
     given_away = Shape.HARD if Shape.RANDOM in shapes else Shape.RANDOM
     for (start, end), shape in zip(spans, shapes, strict=True):
-        if shape and shape >= min(given_away, _needed(text[mention.end : start], mention, is_note=is_note)):
+        gap = text[mention.end : start]
+        if shape >= min(given_away, _needed(gap, mention, is_note=is_note)) and not EXAMPLE.search(gap):
             yield SecretSpan(start, end, Naming.PASSWORD.value)
 
 
@@ -100,15 +109,23 @@ def _beside_user(text: str, mention: Mention, rest: re.Match[str]) -> Iterator[S
 def _below(text: str, announcing: re.Match[str], needed: Shape) -> Iterator[SecretSpan]:
     """Find a word that is all of one of the next lines, or all that the next messages say."""
     at, is_announced = announcing.end(), _ANNOUNCES.fullmatch(announcing[0]) is not None
+    is_asked = _SPOKEN.match(text, line_start(text, announcing.start(), _MAX_ENTRY)) is not None
+    spans: list[SecretSpan] = []
     for _ in range(_LINES_BELOW):
         line = _LINE_BELOW.match(text, at)
         if line is None:
             return
         at = line.end()
-        message = _ALONE.fullmatch(text, *line.span(1))
-        if message is None or not (is_announced or message["dated"]):
-            continue
-        if spans := [*_alone(message, needed)]:
+        if message := _ALONE.fullmatch(text, *line.span(1)):
+            is_answer = message["speaker"] and is_asked
+            if is_announced or message["dated"] or is_answer:
+                spans = [*_alone(message, needed if is_announced or message["dated"] else Shape.HARD)]
+        elif is_asked and _ANSWER.fullmatch(text, *line.span(1)):
+            words = (_span(word) for word in _WORD.finditer(text, *line.span(1)))
+            spans = [
+                SecretSpan(*word, Naming.PASSWORD.value) for word in words if shape_of(text[slice(*word)]) >= Shape.HARD
+            ]
+        if spans:
             yield from spans
             return
 
@@ -124,6 +141,7 @@ def _is_heading(text: str, mention: Mention, rest: re.Match[str]) -> bool:
     before = text[line_start(text, mention.start, _MAX_HEADING) : mention.start]
     return (
         len(before) < _MAX_HEADING
+        and _RULES.search(rest[0]) is None
         and _BEFORE_HEADING.fullmatch(before) is not None
         and _AFTER_HEADING.fullmatch(rest[0]) is not None
     )
@@ -182,19 +200,44 @@ _TELLS: Final = LazyPattern(
     r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af\uff1a\uff1d ]{1,16}"
 )
 _ANNOUNCES: Final = LazyPattern(r"[^\n:?]{0,80}[:?\uff1a\uff1f][ \t*_]{0,4}\r?|[ \t*_#=-]{0,4}\r?")
+_LEAD: Final = (
+    r"(?:(?i:ok|sure|klar)[ ,]{1,2})?"
+    r"(?:(?i:it'?s|it is|try|use|here(?: it is| you go)?|es ist|ist|c'est|es|è)[ :,]{1,3})?"
+)
+_SPOKEN: Final = LazyPattern(
+    r"[ \t>*_-]{0,8}(?:[\[<(]?\d[\d./:,\- ]{3,24}(?:[AaPp][Mm])?[\])]?[ ]?(?:-[ ])?)?"
+    r"(?:<[^<>\n]{1,40}>|[^\W\d][^\n:]{0,40}(?::\d\d\)?)?:)[ ]"
+)
+"""How a message of a conversation begins: its date, and who writes."""
+_ANSWER: Final = LazyPattern(rf"{_SPOKEN.pattern}[^\n]{{6,60}}")
 _ALONE: Final = LazyPattern(
     r"[\s>*_-]{0,12}(?P<dated>[\[<(]?[\d./:,\- ]{4,24}(?:[ ]?[AaPp][Mm])?[\])]?[ ]?(?:-[ ])?)?"
-    r"(?:(?:<[^<>\n]{1,40}>|[^\n:]{1,40}:)(?=[ ]))?"
-    rf"[\s*_]{{0,4}}(?P<word>{_LETTER}{{6,120}}+)[\s*_]{{0,4}}"
+    r"(?P<speaker>(?:<[^<>\n]{1,40}>|[^\n:]{1,40}(?::\d\d\)?)?:)(?=[ ]))?"
+    rf"[\s*_]{{0,4}}{_LEAD}(?P<word>{_LETTER}{{6,120}}+)[\s*_]{{0,4}}"
 )
 """A line, or a message behind its date and its author, that consists of one word."""
-_CONVERSATION: Final = LazyPattern(r"\"(?:messages|user|from|sender|author|sender_name|username)\"[ ]?:")
+_GREETING: Final = LazyPattern(
+    r"(?i)\s{0,20}(?:hi|hello|hey|dear|hallo|liebe[rs]?|sehr geehrte[rs]?|guten (?:tag|morgen)|moin|bonjour|salut|"
+    r"ch[eè]re?|hola|estimad[oa]s?|ciao|gentile|beste|hej|cześć|dzień dobry|olá|car[oa])(?![\w-])[^\n.!?:;]{0,40}[,!]"
+)
+"""How letters begin, also those that are written as a page."""
+_MESSAGE_HEADS: Final = LazyPattern(
+    r"(?i)\ufeff?(?=[^\n]{0,300}?\b(?:texts?|messages?|body|content|nachricht(?:en)?|mensaje|sms)\b)"
+    r"[^\n]{0,300}?\b(?:date|datum|fecha|time|timestamp|from|sender|number|address|phone|contact|author|user)"
+)
+_CONVERSATION: Final = LazyPattern(
+    r"\"(?:messages|user|from|sender|author|sender_name|username)\"[ ]?:|<(?:sms|mms|message|msg)[ ]"
+)
 _REPLY: Final = LazyPattern(
     r"[^\"\\\n]{0,100}\"[^\[\]]{0,300}?\"(?:text|content|body|message|msg)\"\s{0,2}:\s{0,2}"
-    rf"\"(?P<word>{_LETTER}{{6,120}}+)\""
+    rf"\"{_LEAD}(?P<word>{_LETTER}{{6,120}}+)\""
 )
 _MAX_HEADING: Final = 50
 _BEFORE_HEADING: Final = LazyPattern(r"[\s#*=_>-]{0,12}(?:[^\W\d_][\w&+-]{0,20}[ ]){0,3}[\w-]{0,20}")
+_RULES: Final = LazyPattern(
+    r"(?i)polic|rule|requirement|guideline|recommend|richtlinie|regel|vorgabe|consigne|norma|reglas"
+)
+"""What a heading says that texts about passwords have, and lists of them have not."""
 _AFTER_HEADING: Final = LazyPattern(r"(?:[ ][^\n@<>]{1,40}|[\w-]{0,12})?[ ]?[:\uff1a]?[ \t\r*_#=-]{0,8}")
 _MAX_LISTED: Final = 60
 _MAX_ENTRY: Final = 120

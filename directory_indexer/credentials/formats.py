@@ -3,43 +3,42 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from itertools import chain
+from collections.abc import Iterator
 from typing import Final
 
 from directory_indexer.credentials.commands import command_spans, is_argument
+from directory_indexer.credentials.hashes import HASH_RULES
 from directory_indexer.credentials.lazy_pattern import LazyPattern
+from directory_indexer.credentials.marks import Rule
 from directory_indexer.credentials.names import Naming, naming_of
 from directory_indexer.credentials.spans import SecretSpan
 from directory_indexer.credentials.strength import is_password, is_placeholder, is_strong
 from directory_indexer.credentials.tables import USER
+from directory_indexer.credentials.vaults import NOTE, is_note_column
 
 _PASSWORD: Final = Naming.PASSWORD.value
 
 
-def format_spans(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Find secrets by the forms around them; `lowered` is the text in lower case."""
-    for find in _FINDERS:
-        yield from find(text)
-    if found := _MANIFEST.search(text):
-        yield from _manifest_spans(text, found.start())
-    if "phrase" in lowered or "nemonic" in lowered:
-        yield from _phrase_spans(text)
-    if "identified" in lowered:
-        yield from _identified_spans(text, lowered)
+def format_spans(text: str, marks: frozenset[str]) -> Iterator[SecretSpan]:
+    """Find secrets by the forms around them."""
+    yield from _export_spans(text)
+    yield from _cookie_spans(text)
+    for rule in _RULES:
+        if not marks.isdisjoint(rule.marks):
+            yield from rule.find(text)
 
 
-def _identified_spans(text: str, lowered: str) -> Iterator[SecretSpan]:
+def _identified_spans(text: str) -> Iterator[SecretSpan]:
     """Find the passwords of accounts of databases."""
-    at = lowered.find("identified")
-    while at >= 0:
-        if found := _IDENTIFIED.match(text, at):
+    for word in _IDENTIFYING.finditer(text):
+        if found := _IDENTIFIED.match(text, word.start()):
             value = found[1].lstrip("*")
             if not is_placeholder(value) and (not value.isalpha() or is_argument(value)):
                 yield SecretSpan(*found.span(1), _PASSWORD)
-        elif _ACCOUNT.search(text, max(at - _MAX_ACCOUNT, 0), at) and (bare := _IDENTIFIED_BARE.match(text, at)):
+            continue
+        bare = _IDENTIFIED_BARE.match(text, word.start())
+        if bare and _ACCOUNT.search(text, max(word.start() - _MAX_ACCOUNT, 0), word.start()):
             yield from _argument_spans(bare)
-        at = lowered.find("identified", at + 1)
 
 
 def _argument_spans(found: re.Match[str]) -> Iterator[SecretSpan]:
@@ -66,15 +65,10 @@ def _is_url_password(password: str) -> bool:
     return is_password(password) or is_strong(password) or (len(password) >= _MIN_URL_PASSWORD and password.isalpha())
 
 
-def _hash_spans(text: str) -> Iterator[SecretSpan]:
-    for found in chain.from_iterable(pattern.finditer(text) for pattern in _HASH):
-        if len(set(found[0])) >= _MIN_CHARACTERS and not is_placeholder(found[0]):
-            yield SecretSpan(*found.span(), "password hash")
-
-
-def _manifest_spans(text: str, at: int) -> Iterator[SecretSpan]:
+def _manifest_spans(text: str) -> Iterator[SecretSpan]:
     """Find the values of Kubernetes secrets; their names stay."""
-    start = text.rfind("\n---", 0, at) + 1
+    first = _MANIFEST.search(text)
+    start = text.rfind("\n---", 0, first.start()) + 1 if first else len(text)
     while start < len(text):
         end = text.find("\n---", start + 1)
         end = len(text) if end < 0 else end
@@ -117,10 +111,14 @@ def _export_spans(text: str) -> Iterator[SecretSpan]:
     if not secret_columns or len(columns) == len(secret_columns):
         return
     is_login = any(USER.search(column) for at, column in enumerate(columns) if at not in secret_columns)
+    is_vault = is_login and Naming.PASSWORD in secret_columns.values()
+    notes = {at for at, column in enumerate(columns) if is_vault and is_note_column(column)}
     at = 0
     for found in _FIELDS[delimiter].finditer(text, end + 1):
         if at in secret_columns and _is_field(found[1].strip('"'), secret_columns[at], is_login=is_login):
             yield SecretSpan(*found.span(1), secret_columns[at].value)
+        elif (at in notes or (notes and at >= len(columns))) and found[1].strip('"'):
+            yield SecretSpan(*found.span(1), NOTE)
         at = 0 if found[2] == "\n" else at + 1
 
 
@@ -155,49 +153,18 @@ def _cookie_spans(text: str) -> Iterator[SecretSpan]:
 
 _MAX_ACCOUNT: Final = 100
 _MAX_HEADER: Final = 2_000
-_MIN_CHARACTERS: Final = 8
 _MIN_ENTRY: Final = 4
 _MAX_SHOWN: Final = 40
 _MIN_URL_PASSWORD: Final = 9
 
 _URL: Final = LazyPattern(
-    r"://(?P<user>[^\s/:@\"'<>`?#]{0,128}+)(?::(?P<password>[^\s/@\"'<>`]{3,256}+))?@[\w\[({$<%-]",
-    marks=("://",),
+    r"://(?P<user>[^\s/:@\"'<>`?#]{0,128}+)(?::(?P<password>[^\s/@\"'<>`]{3,256}+))?@[\w\[({$<%-]"
 )
 _URL_WORD: Final = LazyPattern(
     r"(?:my|db|the|some|user|root|admin|a)?[-_]?(?:pass(?:word|wd)?|pwd|pw|secret|user|token|credential)s?\d?|"
     r"x-oauth-basic|oauth2?|postgres|mysql|guest|admin|root|port|\d{1,5}|password\d?"
 )
-_HASH: Final = (
-    LazyPattern(
-        r"\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{53}"
-        r"|(?:apr1|1|5|6|sha1|7|md5)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,64}+\$[./A-Za-z0-9]{22,100}+"
-        r"|(?:y|gy)\$[./A-Za-z0-9]{1,10}\$[./A-Za-z0-9]{1,90}+\$[./A-Za-z0-9]{22,100}+"
-        r"|[PH]\$[./A-Za-z0-9]{31}(?![./A-Za-z0-9])"
-        r"|argon2(?:id|i|d)\$v=\d{1,3}\$[\w=,]{5,60}+\$[A-Za-z0-9+/]{8,100}+\$[A-Za-z0-9+/]{16,200}+"
-        r"|(?<=sha256\$)\d{1,8}\$[\w+/=]{4,64}+\$[\w+/=]{20,120}+)",
-        marks=(
-            "$P$",
-            "$H$",
-            "$2",
-            "$apr1$",
-            "$1$",
-            "$5$",
-            "$6$",
-            "$sha1$",
-            "$7$",
-            "$md5$",
-            "$y$",
-            "$gy$",
-            "$argon2",
-            "sha256$",
-        ),
-    ),
-    LazyPattern(
-        r"\{(?:(?:S?SHA(?:256|512)?|S?MD5|CRYPT)\}[A-Za-z0-9+/$.]{13,120}+={0,2}|(?:PLAIN|CLEAR(?:TEXT)?)\}[^\s:]{8,128}+)",
-        marks=("{S", "{M", "{C", "{PLAIN}"),
-    ),
-)
+_IDENTIFYING: Final = LazyPattern("(?i)identified")
 _IDENTIFIED: Final = LazyPattern(
     r"(?i)identified\s{1,4}(?:with\s{1,4}[\w'\"]{1,40}\s{1,4})?(?:by|as)\s{1,4}(?:password\s{1,4})?['\"]([^'\"\n]{4,200}+)['\"]"
 )
@@ -205,7 +172,7 @@ _IDENTIFIED: Final = LazyPattern(
 _IDENTIFIED_BARE: Final = LazyPattern(r"(?i)identified\s{1,4}by\s{1,4}([^\s\"';(]{4,200}+)")
 _ACCOUNT: Final = LazyPattern(r"(?i)(?:user|role|connect\s{1,4}to)\s{1,4}[\w.\"`'@%-]{1,80}\s{1,4}\Z")
 
-_MANIFEST: Final = LazyPattern(r"kind\\?[\"']?[ \t]{0,8}:[ \t]{0,8}\\?[\"']?Secret\b(?![\w-])", marks=("Secret",))
+_MANIFEST: Final = LazyPattern(r"kind\\?[\"']?[ \t]{0,8}:[ \t]{0,8}\\?[\"']?Secret\b(?![\w-])")
 _MANIFEST_DATA: Final = LazyPattern(r"(?:^|[\s{,])\\?[\"']?(?:stringData|data)\\?[\"']?[ \t]{0,8}:[ \t]*")
 _MANIFEST_BLOCK: Final = LazyPattern(r"(?:#[^\n]{0,500}+)?(?:\n(?:[ \t]+[^\n]*|[ \t]*)){1,2000}+")
 _MANIFEST_OBJECT: Final = LazyPattern(r"\{[^{}]{0,100000}+\}")
@@ -229,20 +196,21 @@ _MIN_SEED_WORDS: Final = 10
 _SEED: Final = LazyPattern(
     r"(?i:seed|mnemonic|recovery)(?i:[ _-]?(?:phrase|words|seed)){0,2}[\"']?(?:,? [\w ,'()-]{1,60})?"
     r"\s{0,3}(?:[:=]|is)\s{0,3}[\"']?"
-    r"((?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b",
-    marks=("eed", "EED", "nemonic", "NEMONIC", "ecovery", "ECOVERY"),
+    r"((?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b"
 )
-_DATA_CENTRE: Final = LazyPattern(r"-us(?<=[0-9a-f]{32}-us)[0-9]{1,2}(?![\w-])", marks=("-us",))
+_DATA_CENTRE: Final = LazyPattern(r"-us(?<=[0-9a-f]{32}-us)[0-9]{1,2}(?![\w-])")
 _COOKIES: Final = LazyPattern(r"\ufeff?\s{0,20}# (?:Netscape )?HTTP Cookie File", marks=("HTTP Cookie File",))
 _COOKIE: Final = LazyPattern(
     r"^(?:#HttpOnly_)?[^\s#][^\t\n]{0,255}+\t(?:TRUE|FALSE)\t[^\t\n]{0,1000}+\t(?:TRUE|FALSE)\t\d{1,20}\t[^\t\n]{0,500}+\t([^\t\n]{4,8000}+)$",
     re.MULTILINE,
 )
-_FINDERS: Final[tuple[Callable[[str], Iterator[SecretSpan]], ...]] = (
-    _url_spans,
-    _hash_spans,
-    command_spans,
-    _export_spans,
-    _cookie_spans,
-    _service_spans,
+_RULES: Final = (
+    Rule(("://",), _url_spans),
+    *HASH_RULES,
+    Rule((" -u", " -p", " -a", " -w", " -b", " -k"), command_spans),
+    Rule(("-us",), _service_spans),
+    Rule(("secret",), _manifest_spans),
+    Rule(("phrase", "nemonic"), _phrase_spans),
+    Rule(("identified",), _identified_spans),
 )
+MARKS: Final = tuple(mark for rule in _RULES for mark in rule.marks)

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from directory_indexer.credentials.lazy_pattern import LazyPattern
+from directory_indexer.credentials.marks import Rule
 from directory_indexer.credentials.names import Naming
 from directory_indexer.credentials.shapes import Shape, bare, shape_of
 from directory_indexer.credentials.spans import SecretSpan, line_start
 
 
-def login_pair_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the password in `ann@example.org / …`, in `root / …`, and in the line below an address or a user."""
-    is_list = _TITLE.match(text) is not None
-    for pattern, (before, usually_needed) in _PAIRS.items():
-        needed = Shape.CHOSEN if is_list and before in (None, _LABELLED) else usually_needed
-        for found in pattern.finditer(text):
+class _Pair(NamedTuple):
+    """Where a password stands, what must stand before it, and what it must look like."""
+
+    pattern: LazyPattern
+    before: LazyPattern | None
+    needed: Shape
+
+    def find(self, text: str) -> Iterator[SecretSpan]:
+        """Find the passwords in such places."""
+        may_be_easy = self.before in (None, _LABELLED) and _TITLE.match(text) is not None
+        needed = Shape.CHOSEN if may_be_easy else self.needed
+        for found in self.pattern.finditer(text):
             first, last = bare(found["word"])
             if shape_of(found["word"][first:last]) < needed:
                 continue
-            start = found.start("word")
-            if before is None or before.search(text, line_start(text, found.start(), _MAX_BEFORE), found.start()):
+            start, line = found.start("word"), line_start(text, found.start(), _MAX_BEFORE)
+            if self.before is None or self.before.search(text, line, found.start()):
                 yield SecretSpan(start + first, start + last, Naming.PASSWORD.value)
 
 
@@ -40,24 +47,30 @@ _TITLE: Final = LazyPattern(
     r"wachtwoord|accounts|accès|mots de passe|contraseñas|senhas|hasła|hesla|lösenord|adgangskoder|salasanat|parole)"
 )
 """How the first line of a list of logins reads."""
+_BEHIND_ADDRESS: Final = LazyPattern(
+    rf"{_ADDRESS}[\"'`*]{{0,2}}"
+    rf"(?:[ \t]{{1,2}}[/|\u2013\u2014-][ \t]{{1,2}}|[:;,]|[ \t]{{1,4}}|[ \t\r]{{0,4}}\n[ \t]{{0,8}}){_WORD}"
+)
+_BEHIND_HOST: Final = LazyPattern(
+    rf"ssh[ ](?:-\w[ ]\S{{1,60}}[ ]){{0,4}}[\w.-]{{1,40}}@[\w.-]{{1,80}}[ \t]{{1,4}}[(\[#/|-]{{1,2}}[ ]?{_WORD}"
+)
 _PAIRS: Final = {
-    LazyPattern(
-        rf"{_ADDRESS}[\"'`*]{{0,2}}"
-        rf"(?:[ \t]{{1,2}}[/|\u2013\u2014-][ \t]{{1,2}}|[:;,]|[ \t]{{1,4}}|[ \t\r]{{0,4}}\n[ \t]{{0,8}}){_WORD}"
-    ): (None, Shape.HARD),
-    LazyPattern(rf"{_ADDRESS}:{_WORD}"): (LazyPattern(r"(?:\A|\n)?[\w.+-]{1,64}\Z"), Shape.CHOSEN),
-    LazyPattern(rf"[ ]/[ ][\"'`]?{_WORD}"): (_USER, Shape.CHOSEN),
-    LazyPattern(rf"[ ](?:/)[ ][\"'`]?{_WORD}"): (_LABELLED, Shape.HARD),
-    LazyPattern(rf"[ ]-[ ][\"'`]?{_WORD}"): (_LABELLED, Shape.HARD),
-    LazyPattern(rf"[ ]--[ ][\"'`]?{_WORD}"): (_LABELLED, Shape.HARD),
-    LazyPattern(rf"\nroot:{_WORD}"): (None, Shape.CHOSEN),
-    LazyPattern(rf"\nadmin:{_WORD}"): (None, Shape.CHOSEN),
-    LazyPattern(rf"\np:[ ]{_WORD}"): (LazyPattern(r"(?i)\n?u(?:ser|sr)?:[ ][^\n]{1,64}\Z"), Shape.CHOSEN),
-    LazyPattern(
-        rf"ssh[ ](?:-\w[ ]\S{{1,60}}[ ]){{0,4}}[\w.-]{{1,40}}@[\w.-]{{1,80}}[ \t]{{1,4}}[(\[#/|-]{{1,2}}[ ]?{_WORD}"
-    ): (
-        None,
-        Shape.HARD,
+    "@": (
+        _Pair(_BEHIND_ADDRESS, None, Shape.HARD),
+        _Pair(LazyPattern(rf"{_ADDRESS}:{_WORD}"), LazyPattern(r"(?:\A|\n)?[\w.+-]{1,64}\Z"), Shape.CHOSEN),
     ),
+    " / ": (
+        _Pair(LazyPattern(rf"[ ]/[ ][\"'`]?{_WORD}"), _USER, Shape.CHOSEN),
+        _Pair(LazyPattern(rf"[ ]/[ ][\"'`]?{_WORD}"), _LABELLED, Shape.HARD),
+    ),
+    " - ": (_Pair(LazyPattern(rf"[ ]-[ ][\"'`]?{_WORD}"), _LABELLED, Shape.HARD),),
+    " -- ": (_Pair(LazyPattern(rf"[ ]--[ ][\"'`]?{_WORD}"), _LABELLED, Shape.HARD),),
+    "\nroot:": (_Pair(LazyPattern(rf"\nroot:{_WORD}"), None, Shape.CHOSEN),),
+    "\nadmin:": (_Pair(LazyPattern(rf"\nadmin:{_WORD}"), None, Shape.CHOSEN),),
+    "\np: ": (
+        _Pair(LazyPattern(rf"\np:[ ]{_WORD}"), LazyPattern(r"(?i)\n?u(?:ser|sr)?:[ ][^\n]{1,64}\Z"), Shape.CHOSEN),
+    ),
+    "ssh ": (_Pair(_BEHIND_HOST, None, Shape.HARD),),
 }
-"""Where such passwords stand, what must stand before, and what they must look like."""
+"""By the mark that a text with such a place has."""
+LOGIN_PAIR_RULES: Final = tuple(Rule((mark,), pair.find) for mark, pairs in _PAIRS.items() for pair in pairs)

@@ -29,9 +29,9 @@ PROSE_KINDS: Final = frozenset(
 """Kinds of files that people write or speak, scan or photograph."""
 
 
-def named_spans(text: str, lowered: str, kind: str) -> Iterator[SecretSpan]:
+def named_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -> Iterator[SecretSpan]:
     """Find the values that stand behind names of secrets; `lowered` is the text in lower case."""
-    for stem in chain(_STEMS, _foreign_stems(lowered, kind)):
+    for stem in _stems(marks, kind):
         end = masked_end = n_nested = 0
         for at in stem.finditer(lowered):
             # A hostile text is a name in the value of a name in the value of a name.
@@ -44,10 +44,11 @@ def named_spans(text: str, lowered: str, kind: str) -> Iterator[SecretSpan]:
                 yield span
 
 
-def _foreign_stems(lowered: str, kind: str) -> Iterator[LazyPattern]:
-    """Choose the words of other languages that are in a text; source code is mostly in English."""
+def _stems(marks: frozenset[str], kind: str) -> Iterator[LazyPattern]:
+    """Choose the names that are in a text, those of other languages too; source code is mostly in English."""
+    yield from (stem for words, stem in _STEMS.items() if not marks.isdisjoint(words))
     if not kind or kind in PROSE_KINDS or kind in SETTINGS_KINDS:
-        yield from (stem for word, stem in _FOREIGN_STEMS.items() if word in lowered)
+        yield from (stem for word, stem in _FOREIGN_STEMS.items() if word in marks)
 
 
 def _span(text: str, found: re.Match[str], kind: str) -> SecretSpan | None:
@@ -62,6 +63,7 @@ def _span(text: str, found: re.Match[str], kind: str) -> SecretSpan | None:
         return None
     if group == "bare":
         end = _end_of_bare(text, name_start, found, kind)
+        end -= 2 if text.startswith("]]>", end - 2) else 0
     value = text[start : min(end, start + _MAX_JUDGED)]
     if not _is_basic(text[max(start - 7, 0) : start], value) and not _is_secret(found, naming, value, kind):
         return None
@@ -80,8 +82,10 @@ def _name_start(text: str, at: int) -> int:
 
 def _is_name_alone(text: str, name_start: int, found: re.Match[str], kind: str) -> bool:
     """Tell whether a name that only blanks separate from its value is an option or a directive, and not a word."""
+    if _LOOKUP.search(text, max(name_start - _MAX_LOOKUP, 0), name_start):
+        return False
     if found["blank"] is None:
-        if found["tag"] is not None and not text.startswith(("</", "]]>"), found.end()):
+        if found["tag"] is not None and not _TAG_END.match(text, found.end() - 2):
             return False
         return found["said"] is None or kind in PROSE_KINDS or "|" not in found["said"]
     before = text[line_start(text, name_start, _MAX_LINE) : name_start]
@@ -194,6 +198,10 @@ _DIRECTIVE: Final = LazyPattern(
     r"^[ \t]*(?:(?:#|//|;)[ \t]{1,4}|\$\{)?$",
     re.IGNORECASE,
 )
+_MAX_LOOKUP: Final = 40
+_LOOKUP: Final = LazyPattern(r"(?:lookup|query|\bq)\([ ]?[\"'](?:[\w.]{1,20}\.)?\Z")
+"""What Ansible calls a plugin with, by its name."""
+_TAG_END: Final = LazyPattern(r"..?(?:</|]]>)|]]>", re.DOTALL)
 _BEFORE_QUOTED: Final = LazyPattern(r"(?i)pass(?:word|wort|phrase)?|kennwort|contraseña")
 _EXPRESSION: Final = LazyPattern(r"[(\[{]|\w\.[A-Za-z_]|->|::|^\$|^[A-Za-z_]+\d?$")
 _HARD_PASSWORD: Final = LazyPattern(
@@ -223,8 +231,8 @@ _VALUE_MAY_FOLLOW: Final = r"""(?=
       | [ ][\w:]{1,20}="
       | \}? [ \t]{1,40} (?:--plaintext[ ])? (?:["'`]|\S{0,64}?\d)
     ))"""
-_STEMS: Final = tuple(
-    LazyPattern(stem + _VALUE_MAY_FOLLOW, re.VERBOSE, marks=marks)
+_STEMS: Final = {
+    marks: LazyPattern(stem + _VALUE_MAY_FOLLOW, re.VERBOSE)
     for marks, stem in (
         (("token", "key", "psk"), r"k(?:(?<=tok)en|ey|(?<=psk))"),
         (("pass",), "pass"),
@@ -233,13 +241,16 @@ _STEMS: Final = tuple(
         (("auth",), "auth"),
         (("salt",), "salt"),
         (("totp",), "totp"),
+        (("pepper",), "pepper"),
+        (("erlang",), "cookie(?<=erlangcookie)|cookie(?<=erlang.cookie)"),
         (("_pat",), r"_pat(?![a-z0-9_])"),
     )
-)
+}
 """What each such name contains, in lower case; the engine looks for the letters before the first bracket."""
 _FOREIGN_STEMS: Final = {
     word: LazyPattern(word + _VALUE_MAY_FOLLOW, re.VERBOSE) for word in ("kennwort", "contrase", "пароль", "pin")
 }
+MARKS: Final = (*chain.from_iterable(_STEMS), *_FOREIGN_STEMS)
 
 _VALUE: Final = LazyPattern(
     r"""

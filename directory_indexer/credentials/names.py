@@ -26,7 +26,7 @@ def naming_of(name: str) -> Naming | None:
     is_hash = False
     while len(words) > 1 and (words[-1] in _QUALIFIERS or words[-1] in _HASHES or words[-1].isdigit()):
         is_hash |= words.pop() in _HASHES
-    if not words or not _PUBLIC.isdisjoint(words):
+    if not words or not _PUBLIC.isdisjoint(words) or words == _BASELINE:
         return None
     last = words[-1]
     if last in _PASSWORDS or last.endswith(("password", "passwd", "passphrase", "passwort", "pwd")):
@@ -50,6 +50,12 @@ def is_open(name: str) -> bool:
     return any(word in _OPEN or word.rstrip("s") in _OPEN or word.endswith(_OPEN_ENDS) for word in words)
 
 
+def is_vague(name: str) -> bool:
+    """Tell whether a name says no more than that what follows is data."""
+    words = {word.lower() for word in _WORD.findall(name)}
+    return sum(map(len, words)) < _MIN_OPEN or (not words.isdisjoint(_DATA) and words.isdisjoint(_OPEN - _DATA))
+
+
 _MIN_OPEN: Final = 3
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zß-ɏ]+|[^\W\d_A-Za-zß-ɏ]+|\d+")
 _QUALIFIERS: Final = frozenset(
@@ -58,6 +64,9 @@ _QUALIFIERS: Final = frozenset(
 )
 _HASHES: Final = frozenset("hash sha hex digest".split())
 _PUBLIC: Final = frozenset("public existing csrf xsrf pub".split())
+_BASELINE: Final = ["hashed", "secret"]
+"""What detect-secrets lists, so that it is not found again."""
+_DATA: Final = frozenset("data encoded payload blob content text message msg body base buffer raw value input".split())
 _OPEN: Final = frozenset(
     "public publishable pub mac site csrf xsrf id uuid guid urn oid uid gid hash sha md digest checksum sum crc etag "
     "integrity fingerprint thumbprint signature sig signed nonce iv commit revision rev version build tag label "
@@ -98,9 +107,19 @@ _PASSWORDS: Final = frozenset(
 )
 _TOKENS: Final = frozenset(
     "pin secret token credential credentials creds authorization auth salt apikeys secrets totp authkey sharedkey "
-    "masterkey appkey encryptionkey licensekey".split()
+    "masterkey appkey encryptionkey licensekey pepper erlangcookie".split()
 )
-_TOKEN_ENDS: Final = ("secret", "token", "apikey", "secretkey", "accesskey", "privatekey", "authkey", "accountkey")
+_TOKEN_ENDS: Final = (
+    "secret",
+    "token",
+    "apikey",
+    "secretkey",
+    "accesskey",
+    "privatekey",
+    "authkey",
+    "accountkey",
+    "pepper",
+)
 _KEYS: Final = frozenset(("key", "keys", "pat"))
 _KINDS_OF_KEYS: Final = frozenset(
     "api secret access private preshared shared auth account master signing sign signature encryption encrypt crypt "

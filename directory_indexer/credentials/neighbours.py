@@ -6,15 +6,16 @@ Each rule reads only texts that hold the word which it is about.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final
 
-from directory_indexer.credentials.announced import announced_spans, message_spans
+from directory_indexer.credentials.announced import announced_spans, message_spans, row_message_spans
 from directory_indexer.credentials.commands import login_option_spans, pgpass_spans, piped_spans, shell_spans
 from directory_indexer.credentials.key_blocks import PRIVATE_KEY, published_key_spans, signing_key_spans
 from directory_indexer.credentials.lazy_pattern import LazyPattern
-from directory_indexer.credentials.logins import login_pair_spans
+from directory_indexer.credentials.logins import LOGIN_PAIR_RULES
+from directory_indexer.credentials.marks import Rule
 from directory_indexer.credentials.named_values import PROSE_KINDS, SETTINGS_KINDS
 from directory_indexer.credentials.names import Naming
 from directory_indexer.credentials.positional import COMMAND_WORDS, positional_spans
@@ -37,25 +38,24 @@ from directory_indexer.credentials.systems import (
     router_spans,
     section_key_spans,
     section_login_spans,
+    section_secret_spans,
     serialized_spans,
     value_first_spans,
 )
 from directory_indexer.credentials.tables import ruled_table_spans, sheet_spans
+from directory_indexer.credentials.vaults import vault_element_spans, vault_object_spans
 
 
-def neighbour_spans(text: str, lowered: str, kind: str) -> Iterator[SecretSpan]:
+def neighbour_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -> Iterator[SecretSpan]:
     """Find secrets by their neighbours; `lowered` is the text in lower case."""
     if not kind or kind in PROSE_KINDS:
-        yield from sentence_spans(text, lowered)
-        yield from announced_spans(text, lowered, kind)
+        yield from sentence_spans(text, lowered, marks)
+        yield from announced_spans(text, lowered, marks, kind)
+    if kind == "csv":
+        yield from row_message_spans(text)
     for rule in _RULES_OF.get(kind, ()):
-        if any(word in lowered for word in rule.words):
+        if not marks.isdisjoint(rule.marks):
             yield from rule.find(text)
-
-
-class _Rule(NamedTuple):
-    words: tuple[str, ...]
-    find: Callable[[str], Iterator[SecretSpan]]
 
 
 def _encoded_key_spans(text: str) -> Iterator[SecretSpan]:
@@ -89,9 +89,10 @@ def _opening_spans(text: str) -> Iterator[SecretSpan]:
 
 def _address_spans(text: str) -> Iterator[SecretSpan]:
     """Find the password in an address without a scheme: `ann:…@host:5432`."""
-    for found in _ADDRESS.finditer(text):
-        if shape_of(found[1]) >= Shape.HARD:
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+    for host in _HOST.finditer(text):
+        login = _LOGIN_BEFORE.search(text, max(host.start() - _MAX_LOGIN, 0), host.start())
+        if login and shape_of(login[1]) >= Shape.HARD:
+            yield SecretSpan(*login.span(1), Naming.PASSWORD.value)
 
 
 def _connect_spans(text: str) -> Iterator[SecretSpan]:
@@ -169,9 +170,9 @@ _OPENINGS: Final = tuple(
     )
     for n_before in (1, 2, 3)
 )
-_ADDRESS: Final = LazyPattern(
-    r"[\s\"'=][\w.-]{1,40}+:([^\s:@/\"']{6,64}+)@(?:(?:tcp|unix)\()?[A-Za-z][\w.-]{0,80}+:\d{2,5}(?!\d)"
-)
+_HOST: Final = LazyPattern(r"@(?:(?:tcp|unix)\()?[A-Za-z][\w.-]{0,80}+:\d{2,5}(?!\d)")
+_MAX_LOGIN: Final = 106
+_LOGIN_BEFORE: Final = LazyPattern(r"[\s\"'=][\w.-]{1,40}+:([^\s:@/\"']{6,64}+)\Z")
 _ENCODED: Final = LazyPattern(r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{66,40000}+={0,2}")  # -----BEGIN
 _CHANGED: Final = LazyPattern(
     r"(?:^|(?<=[\s\"']))[\w.-]{1,40}+:([^\s\"'|:]{4,128}+)[\"']?\s{0,4}\|\s{0,4}(?:sudo\s{1,4})?chpasswd", 8
@@ -186,45 +187,52 @@ _HEADER: Final = LazyPattern(
 _PAIR: Final = LazyPattern(r"=([^\s;=,]{12,4000}+)(?==|;|\s|\Z|[\"'\\])")
 _COOKIE_VALUE: Final = LazyPattern(r"\"value\"\s{0,4}:\s{0,4}\"([^\"\\\n]{12,4096}+)\"")
 _RULES: Final = (
-    _Rule(("ls0tls1crudjti",), _encoded_key_spans),
-    _Rule(("chpasswd",), _changed_password_spans),
-    _Rule(("freerdp",), _remote_desktop_spans),
-    _Rule((":::",), _account_spans),
-    _Rule(("cookie",), _cookie_spans),
-    _Rule(('"httponly"', '"cookies"'), _cookie_object_spans),
-    _Rule((".login(",), _login_spans),
-    _Rule(("config wifi-iface",), router_spans),
-    _Rule(("-|", "- |"), ruled_table_spans),
-    _Rule(("-stdin", "sudo -s"), piped_spans),
-    _Rule(("-user", "net use"), login_option_spans),
-    _Rule(("untrusted comment",), signing_key_spans),
-    _Rule(("prv", "nsec1", "ed25519-v3:", "asana"), published_key_spans),
-    _Rule(("@",), oracle_spans),
-    _Rule(("@",), _address_spans),
-    _Rule(DEVICE_WORDS, device_spans),
-    _Rule(("chpasswd", "d-i ", "<keymaterial>"), installer_spans),
-    _Rule((" on >",), access_list_spans),
-    _Rule(('send "', "send -- ", "sendline"), dialogue_spans),
-    _Rule(("pin", "puk"), pin_spans),
-    _Rule(("geheimzahl", "tresor", "zahlenschlo"), safe_spans),
-    _Rule(("code", "código", "codice", "combination"), entry_code_spans),
-    _Rule(WALLET_WORDS, phrase_spans),
-    _Rule(("recovery", "bitlocker", "wiederherstellung"), disk_key_spans),
-    _Rule(("convertto-",), shell_spans),
-    _Rule(COMMAND_WORDS, positional_spans),
-    _Rule((":5432:", ":5433:", ":6432:", ":*:"), pgpass_spans),
+    Rule(("ls0tls1crudjti",), _encoded_key_spans),
+    Rule(("chpasswd",), _changed_password_spans),
+    Rule(("freerdp",), _remote_desktop_spans),
+    Rule((":::",), _account_spans),
+    Rule(("cookie",), _cookie_spans),
+    Rule(('"httponly"', '"cookies"'), _cookie_object_spans),
+    Rule((".login(",), _login_spans),
+    Rule(("config wifi-iface",), router_spans),
+    Rule(("-|", "- |"), ruled_table_spans),
+    Rule(("-stdin", "sudo -s"), piped_spans),
+    Rule(("-user", "net use"), login_option_spans),
+    Rule(("untrusted comment",), signing_key_spans),
+    Rule(("prv", "nsec1", "ed25519-v3:", "asana"), published_key_spans),
+    Rule(("@",), oracle_spans),
+    Rule(("@",), _address_spans),
+    Rule(DEVICE_WORDS, device_spans),
+    Rule(("chpasswd", "d-i ", "<keymaterial>"), installer_spans),
+    Rule((" on >",), access_list_spans),
+    Rule(
+        ("secret:", "secrets:", "credentials:", "secretenv:", "secretdata:", "secret.", "secrets."),
+        section_secret_spans,
+    ),
+    Rule(('send "', "send -- ", "sendline"), dialogue_spans),
+    Rule(("pin", "puk"), pin_spans),
+    Rule(("geheimzahl", "tresor", "zahlenschlo"), safe_spans),
+    Rule(("code", "código", "codice", "combination", " pin "), entry_code_spans),
+    Rule(WALLET_WORDS, phrase_spans),
+    Rule(("recovery", "bitlocker", "wiederherstellung"), disk_key_spans),
+    Rule(("convertto-",), shell_spans),
+    Rule(COMMAND_WORDS, positional_spans),
+    Rule((":5432:", ":5433:", ":6432:", ":*:"), pgpass_spans),
 )
 _SETTINGS_RULES: Final = (
-    _Rule(("jwt", "encryption", "signing", "crypto", "bearer", "hmac"), section_key_spans),
-    _Rule(("key",), byte_key_spans),
-    _Rule(LOGIN_SECTIONS, section_login_spans),
-    _Rule(('"value"',), value_first_spans),
-    _Rule(('"text"', '"body"', '"content"', '"message"', '"messages"', '"notes"', '"note"'), message_spans),
+    Rule(("jwt", "encryption", "signing", "crypto", "bearer", "hmac", "auth", "gossip"), section_key_spans),
+    Rule(("key",), byte_key_spans),
+    Rule(LOGIN_SECTIONS, section_login_spans),
+    Rule(('"value"',), value_first_spans),
+    Rule(('"text"', '"body"', '"content"', '"message"', '"messages"', '"notes"', '"note"'), message_spans),
+    Rule(("<sms", "<mms", "<message ", "<msg "), message_spans),
+    Rule(('"notes', '"note"', '"notetext"', '"securenote"'), vault_object_spans),
+    Rule(("<key>notes</key>", "protectinmemory", "<notes>", "<note>"), vault_element_spans),
 )
 _PROSE_RULES: Final = (
-    _Rule(("@", " / ", " - ", " -- ", "\np:", "\nroot:", "\nadmin:"), login_pair_spans),
-    _Rule((" | ",), sheet_spans),
-    _Rule(
+    *LOGIN_PAIR_RULES,
+    Rule((" | ",), sheet_spans),
+    Rule(
         (
             *("recovery code", "backup code", "scratch code", "rungscode", "notfallcode", "einmalcode"),
             *("de secours", "codes de récup", "código", "codici di", "herstelcode"),
@@ -232,41 +240,41 @@ _PROSE_RULES: Final = (
         recovery_code_spans,
     ),
 )
-"""Words, one of which must be in the text, and what finds secrets beside them."""
-_RULES_OF: Final[dict[str, tuple[_Rule, ...]]] = {
+_RULES_OF: Final[dict[str, tuple[Rule, ...]]] = {
     **dict.fromkeys(
         (*PROSE_KINDS, *SETTINGS_KINDS, *"bash batch csv dockerfile fish make powershell".split(), ""), _RULES
     ),
     **dict.fromkeys(SETTINGS_KINDS, (*_RULES, *_SETTINGS_RULES)),
     **dict.fromkeys((*PROSE_KINDS, ""), (*_RULES, *_PROSE_RULES)),
     "sql": (
-        _Rule(("insert",), insert_spans),
-        _Rule(('";s:',), serialized_spans),
-        _Rule((" from stdin",), copy_spans),
-        _Rule(("@",), oracle_spans),
+        Rule(("insert",), insert_spans),
+        Rule(('";s:',), serialized_spans),
+        Rule((" from stdin",), copy_spans),
+        Rule(("@",), oracle_spans),
     ),
     **dict.fromkeys(
-        ("java", "kotlin", "scala"), (_Rule(("getconnection(",), _connect_spans), _Rule((":thin:",), oracle_spans))
+        ("java", "kotlin", "scala"), (Rule(("getconnection(",), _connect_spans), Rule((":thin:",), oracle_spans))
     ),
     **dict.fromkeys(
         ("javascript", "typescript"),
-        (_Rule(("accounts:",), _wallet_spans), _Rule(("infura.io", "alchemy.com"), _node_spans)),
+        (Rule(("accounts:",), _wallet_spans), Rule(("infura.io", "alchemy.com"), _node_spans)),
     ),
-    "csharp": (_Rule(("networkcredential(",), _credential_spans),),
-    "go": (_Rule(("plainauth(",), _connect_spans),),
-    "perl": (_Rule(("dbi->connect",), _connect_spans),),
+    "csharp": (Rule(("networkcredential(",), _credential_spans),),
+    "go": (Rule(("plainauth(",), _connect_spans),),
+    "perl": (Rule(("dbi->connect",), _connect_spans),),
     "php": (
-        _Rule(("crypt",), section_key_spans),
-        _Rule(("mysql", "new pdo(", "ldap_bind"), _connect_spans),
+        Rule(("crypt",), section_key_spans),
+        Rule(("mysql", "new pdo(", "ldap_bind"), _connect_spans),
     ),
     "python": (
-        _Rule((".login(", "auth=", "auth = ("), _login_spans),
-        _Rule((".connect(", "connection("), _opening_spans),
+        Rule((".login(", "auth=", "auth = ("), _login_spans),
+        Rule((".connect(", "connection("), _opening_spans),
     ),
-    "tcl": (_Rule(('send "', "send -- "), dialogue_spans),),
+    "tcl": (Rule(('send "', "send -- "), dialogue_spans),),
     **dict.fromkeys(
         ("cpp", "arduino", "matlab", "lua"),
-        (_Rule((".connect(", ":connect(", ".begin(", "database("), _opening_spans),),
+        (Rule((".connect(", ":connect(", ".begin(", "database("), _opening_spans),),
     ),
 }
-"""By kind of file; source code has few, for looking for a word costs 2 % of the time that all the others take."""
+"""By kind of file."""
+MARKS: Final = tuple(mark for rules in _RULES_OF.values() for rule in rules for mark in rule.marks)

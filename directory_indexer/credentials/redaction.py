@@ -12,9 +12,12 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
+from directory_indexer.credentials import formats, named_values, neighbours, sentences, wordings
 from directory_indexer.credentials.formats import format_spans
 from directory_indexer.credentials.key_blocks import key_spans
+from directory_indexer.credentials.known_answers import is_known_answer
 from directory_indexer.credentials.lists import listed_spans
+from directory_indexer.credentials.marks import MarkTable
 from directory_indexer.credentials.named_values import PROSE_KINDS, named_spans
 from directory_indexer.credentials.neighbours import neighbour_spans
 from directory_indexer.credentials.spans import SecretSpan, masked, merged
@@ -36,12 +39,13 @@ class Redaction(NamedTuple):
 def secret_spans(text: str, kind: str = "") -> list[SecretSpan]:
     """Find the secrets in a text, sorted and apart; the kind of file tells how a name and a value stand together."""
     lowered = _lower(text)
+    marks = _MARKS.marks_of(lowered)
     found = chain(
-        *(key_spans(text), token_spans(text), format_spans(text, lowered)),
-        *(neighbour_spans(text, lowered, kind), named_spans(text, lowered, kind)),
+        *(key_spans(text), token_spans(text), format_spans(text, marks)),
+        *(neighbour_spans(text, lowered, marks, kind), named_spans(text, lowered, marks, kind)),
         unnamed_spans(text, kind),
     )
-    spans = merged(found)
+    spans = [span for span in merged(found) if not is_known_answer(text, span)]
     if not spans:
         return spans
     listed = listed_spans(text, spans) if not kind or kind in PROSE_KINDS else ()
@@ -142,6 +146,7 @@ def _kind_of_all(text: str, spans: Sequence[SecretSpan]) -> str | None:
     return sizes.most_common(1)[0][0]
 
 
+_MARKS: Final = MarkTable((*formats.MARKS, *sentences.MARKS, *wordings.MARKS, *neighbours.MARKS, *named_values.MARKS))
 _KIND_OF_OTHERS: Final = "text"
 """What a file counts as that the configuration has read: nothing is known of its kind."""
 

@@ -106,7 +106,7 @@ _LONG_STAND_IN: Final = LazyPattern(
 _WORD: Final = LazyPattern(
     r"(?:(?:new|old|user|confirm|repeat|current|my|the|invalid|wrong|bad|good|correct|default|root|admin|db|database)"
     r"[-_ ]?)?(?:pass(?:word|wd|phrase)?|pwd|pw|secret|token|key|credentials?)[-_]?\d?|"
-    r"null|none|nil|true|false|test\d{0,3}|testing|string|required|optional|unset|empty|default|disabled|enabled|basic|"
+    r"null|none|nil|true|false|test\d{0,8}!?|testing|string|required|optional|unset|empty|default|disabled|enabled|basic|"
     r"bearer|md5|scram-sha-256|sha256|sha-256|sha512|base64|aes-?\d{3}(?:-[a-z]{3})?|hs256|rs256|es256|ed25519|utf-?8|"
     r"rsa-?\d{3,4}|base32|hmac-?sha\d{1,3}|x509|oauth2|openid|saml2|passw0rd|p@ssw0rd_placeholder"
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final
 
@@ -34,8 +34,13 @@ LOGIN_SECTIONS: Final = ("[admins]", "[users]", "[passwords]", "[credentials]", 
 
 def insert_spans(text: str) -> Iterator[SecretSpan]:
     """Find passwords and keys in rows that a statement of SQL inserts, by the names of their columns."""
+    columns_of: dict[str, list[str]] = {}
+    for table in _CREATE_TABLE.finditer(text):
+        names = (_COLUMN_NAME.match(column[0]) for column in _COLUMN.finditer(table[2]))
+        columns_of[_bare(table[1])] = [name[1] for name in names if name]
     for insert in _INSERT.finditer(text):
-        columns = [naming_of(column.strip(" \t\r\n\"'`[]")) for column in insert[1].split(",")]
+        names_here = insert[2].split(",") if insert[2] else columns_of.get(_bare(insert[1]), ())
+        columns = _namings(names_here)
         end = insert.end() if any(columns) else len(text)
         while row := _ROW.match(text, end):
             for field, naming in zip(_FIELD.finditer(text, *row.span(1)), columns, strict=False):
@@ -50,7 +55,7 @@ def copy_spans(text: str) -> Iterator[SecretSpan]:
     for copy in _COPY.finditer(text):
         if copy.start() < end:  # in a row of another
             continue
-        columns = [naming_of(column.strip(' \t"')) for column in copy[1].split(",")]
+        columns = _namings(copy[1].split(","))
         end = copy.end()
         while any(columns) and (row := _COPY_ROW.match(text, end)):
             at = row.start(1)
@@ -134,6 +139,17 @@ def section_key_spans(text: str) -> Iterator[SecretSpan]:
             yield SecretSpan(*found.span(1), Naming.TOKEN.value)
 
 
+def section_secret_spans(text: str) -> Iterator[SecretSpan]:
+    """Find random values of any name in a section of secrets: `secrets: {hmac: …}`, `--set secrets.hmac=…`."""
+    for section in _SECRETS.finditer(text):
+        for found in _SECRET_OF.finditer(text, *section.span(2)):
+            if is_strong(found[1]):
+                yield SecretSpan(*found.span(1), Naming.TOKEN.value)
+    for found in _SECRET_PATH.finditer(text):
+        if is_strong(found[1]):
+            yield SecretSpan(*found.span(1), Naming.TOKEN.value)
+
+
 def byte_key_spans(text: str) -> Iterator[SecretSpan]:
     """Find keys that are lists of bytes: `network_key: [86, 85, …]`."""
     for found in _BYTES.finditer(text):
@@ -156,6 +172,22 @@ def router_spans(text: str) -> Iterator[SecretSpan]:
             yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
 
 
+def _namings(columns: Iterable[str]) -> list[Naming | None]:
+    """Tell what columns hold; a hash is one of a password where another column holds a secret."""
+    names = [column.strip(" \t\r\n\"'`[]") for column in columns]
+    namings = [naming_of(name) for name in names]
+    if not any(namings):
+        return namings
+    return [
+        naming or (Naming.TOKEN if _HASH.fullmatch(name) else None) for name, naming in zip(names, namings, strict=True)
+    ]
+
+
+def _bare(table: str) -> str:
+    """Take the name of a table without its schema and its quotes."""
+    return table.rpartition(".")[2].strip('"`[]').lower()
+
+
 def _is_chosen(value: str) -> bool:
     return is_password(value) or is_strong(value) or is_phrase(value)
 
@@ -171,7 +203,16 @@ _ROUTER_KEY: Final = LazyPattern(
 _MAX_LOGIN: Final = 130
 _MAX_SECTION: Final = 210
 _INSERT: Final = LazyPattern(
-    r"(?i)insert\s{1,8}(?:ignore\s{1,8})?into\s{1,8}[\w.\"`\[\]]{1,128}+\s{0,8}\(([^()]{1,4000}+)\)\s{0,8}values\s{0,8}"
+    r"(?i)insert\s{1,8}(?:ignore\s{1,8})?(?:into\s{1,8})?([\w.\"`\[\]]{1,128}+)\s{0,8}(?:\(([^()]{1,4000}+)\)\s{0,8})?values\s{0,8}"
+)
+_HASH: Final = LazyPattern(r"(?i)(?:pw|user|login)?_?(?:hash|digest|verifier)")
+_CREATE_TABLE: Final = LazyPattern(
+    r"(?i)create\s{1,8}(?:temporary\s{1,8})?table\s{1,8}(?:if\s{1,8}not\s{1,8}exists\s{1,8})?([\w.\"`\[\]]{1,128}+)\s{0,8}"
+    r"\(((?:[^()']|'[^']{0,400}'|\((?:[^()']|'[^']{0,400}'|\([^()]{0,200}\)){0,2000}+\)){0,8000}+)\)"
+)
+_COLUMN: Final = LazyPattern(r"(?:[^,()']|'[^']*+'|\((?:[^()']|'[^']*+'|\([^()]*+\))*+\))++")
+_COLUMN_NAME: Final = LazyPattern(
+    r"(?i)\s*(?!(?:primary|unique|constraint|index|foreign|fulltext|spatial|check|exclude|key\s)\b)[\"`\[]?(\w{1,128})"
 )
 _ROW: Final = LazyPattern(r"[\s,]{0,80}+\(((?:[^()']|'(?:[^'\\]|\\.|''){0,20000}+'|\([^()']{0,200}+\)){0,4000}+)\)")
 _FIELD: Final = LazyPattern(r"\s*+(?:[NE]?'((?:[^'\\]|\\.|'')*+)'|(?:[^,'(]|\([^()]*+\))*+)\s*+(?:,|\Z)")
@@ -231,7 +272,14 @@ _BYTES: Final = LazyPattern(
     r"((?:(?:0x)?[\da-fA-F]{1,3}\s{0,4},\s{0,12}){15,63}(?:0x)?[\da-fA-F]{1,3})\s{0,12}\]"
 )
 _KEY: Final = LazyPattern(r"ey(?<=[kK]ey)[\"']?[ \t]{0,4}(?::|=>)[ \t]{0,4}[\"']?([\w+/=.-]{20,512}+)")
+_SECRETS: Final = LazyPattern(
+    r"(?m)^([ \t]{0,24})(?:secrets?|credentials|secretEnv|secretData|extraSecrets?):[ \t]*+\r?\n"
+    r"((?:(?!\1\S)[^\n]{0,600}+(?:\n|\Z)){1,200}?)(?=\1\S|\Z)"
+)
+_SECRET_OF: Final = LazyPattern(r"(?m)^[ \t]{1,40}[\"']?[\w.-]{1,80}[\"']?:[ \t]{1,8}[\"']?([^\s\"',#]{16,512}+)")
+_SECRET_PATH: Final = LazyPattern(r"(?<![\w-])secrets?\.[\w.-]{1,80}=[\"']?([^\s\"',]{16,512}+)")
 _SECTION: Final = LazyPattern(
-    r"(?i)(?<![\w-])[\"']?(?:jwt|jwtsettings|jwtoptions|encryption|signing|crypto|bearer|hmac|crypt)[\"']?[ \t]{0,4}"
+    r"(?i)(?<![\w-])[\"']?(?:jwt|jwtsettings|jwtoptions|(?:\w{1,20}[_-]?)?encryption|signing|crypto|bearer|hmac|crypt|auth|gossip)"
+    r"[\"']?[ \t]{0,4}"
     r"(?::|=>)\s{0,8}[{\[]?[^{}\[\]]{0,200}\Z"
 )

@@ -7,13 +7,15 @@ different values of a text stand behind numbers what it is about.
 from __future__ import annotations
 
 import re
+import string
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
+from directory_indexer.credentials.key_uses import is_key_in_code
 from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.named_values import PROSE_KINDS, SETTINGS_KINDS
-from directory_indexer.credentials.names import Naming, is_open
+from directory_indexer.credentials.names import Naming, is_open, is_vague
 from directory_indexer.credentials.randomness import is_random
 from directory_indexer.credentials.spans import SecretSpan, line_start
 
@@ -26,11 +28,12 @@ def unnamed_spans(text: str, kind: str) -> Iterator[SecretSpan]:
     if kind in _UNREAD_KINDS:
         return
     values: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for pattern in _patterns(kind):
-        for found in pattern.finditer(text):
-            name = _name_of(text, found, kind)
-            if name and not is_open(name) and is_random(found[1]):
-                values[name][found[1]].append(found.start(1))
+    for found in _candidates(text, kind):
+        name = _name_of(text, found, kind)
+        if name and not is_open(name) and is_random(found[1]):
+            values[name][found[1]].append(found.start(1))
+        elif is_vague(name) and kind not in PROSE_KINDS and is_key_in_code(text, found) and is_random(found[1]):
+            yield SecretSpan(*found.span(1), Naming.TOKEN.value)
     for places in values.values():
         if len(places) <= _MAX_VALUES:
             yield from (
@@ -38,12 +41,27 @@ def unnamed_spans(text: str, kind: str) -> Iterator[SecretSpan]:
             )
 
 
-def _patterns(kind: str) -> Iterator[LazyPattern]:
-    yield _DOUBLE_QUOTED
+def _candidates(text: str, kind: str) -> Iterator[re.Match[str]]:
+    yield from _DOUBLE_QUOTED.finditer(text)
     if kind not in _CHARACTER_KINDS:
-        yield _SINGLE_QUOTED
+        yield from _SINGLE_QUOTED.finditer(text)
     if not kind or kind in PROSE_KINDS or kind in _BARE_KINDS:
-        yield _BARE
+        yield from _bare(text)
+
+
+def _bare(text: str) -> Iterator[re.Match[str]]:
+    """Find values without quotes; a digit before a letter is rarer than a blank, where each word begins."""
+    end = 0
+    for digit in _DIGIT_BEFORE_LETTER.finditer(text):
+        at = digit.start()
+        if at < end:
+            continue
+        lowest = max(at - _MAX_VALUE - 1, end)
+        start = lowest + len(text[lowest:at].rstrip(_CHARACTERS))
+        found = _BARE.match(text, start - 1) if start > lowest else None
+        end = found.end() if found else digit.end()
+        if found:
+            yield found
 
 
 def _name_of(text: str, found: re.Match[str], kind: str) -> str:
@@ -66,6 +84,9 @@ _CHARACTER_KINDS: Final = frozenset("c cpp csharp go java json jsonl kotlin rust
 """Kinds of files in which single quotes are around no more than a character."""
 _MAX_VALUES: Final = 3
 _MAX_BEFORE: Final = 100
+_MAX_VALUE: Final = 128
+_CHARACTERS: Final = f"{string.ascii_letters}{string.digits}_+/~-"
+_DIGIT_BEFORE_LETTER: Final = LazyPattern(r"[0-9][A-Za-z+/]")
 _VALUE: Final = (
     r"(?=(?:[A-Za-z_+/~-]{0,127}+\d++[_~-]){0,4}+[A-Za-z_+/~-]{0,127}+\d++[A-Za-z+/])(?![\da-f-]{16,128}+\b)"
     r"([A-Za-z\d_+/~-]{16,128}+={0,2})"

@@ -92,13 +92,18 @@ class Files(Reading):
         query = f"SELECT f.id, f.path, f.directory_id FROM files f WHERE {condition}"  # noqa: S608 - made of constants
         return list(map(FoundFile._make, self._connection.execute(query, arguments)))
 
-    def in_order(self, wanted: FileFilter) -> Iterator[IndexedFile]:
-        """Give the files that a filter lets through one after the other, sorted by path."""
+    def paths(self) -> Iterator[FilePath]:
+        """Give the paths of all files with text, in no order."""
+        rows = self._connection.execute("SELECT path FROM files WHERE hash IS NOT NULL")
+        return (FilePath(path) for (path,) in rows)
+
+    def in_order(self, wanted: FileFilter, *, after: FilePath | None = None) -> Iterator[IndexedFile]:
+        """Give the files that a filter lets through one after the other, sorted by path; those after a path alone."""
         condition, arguments = condition_of(wanted)
         columns = (*IndexedFile._fields[:-1], *FileFacts._fields)
         rows = self._connection.execute(
-            f"SELECT {', '.join(columns)} FROM files f WHERE {condition} ORDER BY path",  # noqa: S608
-            arguments,
+            f"SELECT {', '.join(columns)} FROM files f WHERE {condition} AND path > ? ORDER BY path",  # noqa: S608
+            [*arguments, after or ""],
         )
         n_own = len(columns) - len(FileFacts._fields)
         return (IndexedFile._make((*row[:n_own], FileFacts._make(row[n_own:]))) for row in rows)

@@ -45,12 +45,15 @@ class Scans(Reading):
         return ScanCounts(*row)
 
     def waiting(self) -> list[WaitingPage]:
-        """List the pages that are to be read: of documents before those of pictures, the newest first."""
+        """List the pages that are to be read: of documents before those of pictures, of the newest files first.
+
+        Members of a container come in the order in which it holds them.
+        """
         rows = self._connection.execute(
             f"""SELECT f.path, d.path, d.size, d.mtime_ns, d.changed_ns, d.inode, f.directory_id, s.page, s.key
                 FROM scans s INDEXED BY scans_that_wait
                 JOIN files f ON f.id = s.file_id JOIN files d ON d.id = coalesce(f.container_id, f.id)
-                WHERE {_WAITS} ORDER BY f.path LIKE '%.pdf' DESC, f.mtime_ns DESC, f.id, s.page""",  # noqa: S608
+                WHERE {_WAITS} ORDER BY f.path LIKE '%.pdf' DESC, d.mtime_ns DESC, d.id, f.id, s.page""",  # noqa: S608
         )
         return [
             WaitingPage(FilePath(path), SourceFile(*on_disk), directory_id, page, PageKey(key))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import time
@@ -33,6 +34,7 @@ _BM25 = f"bm25(chunks_fts, {', '.join(map(str, FTS_WEIGHTS))})"
 
 
 _GOOD_PART = 0.1
+_AFTER_ALL_LETTERS = chr(0x10FFFF)
 
 
 class Words(Reading):
@@ -86,6 +88,15 @@ class Words(Reading):
         few = sum(n for _, n in rows) * _GOOD_PART
         return tuple(language for language, n in rows if n >= few)
 
+    def known(self, terms: Sequence[str]) -> set[str]:
+        """Tell which of these words occur, which takes less time than to count them."""
+        rows = self._connection.execute(
+            """SELECT value FROM json_each(?) WHERE EXISTS
+               (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH '"' || value || '"')""",
+            (json.dumps(list(terms)),),
+        )
+        return {term for (term,) in rows}
+
     def counts(self, terms: Sequence[str]) -> dict[str, int]:
         """Tell in how many chunks each of these words occurs; words that do not occur are left out."""
         rows = self._connection.execute(
@@ -98,9 +109,25 @@ class Words(Reading):
         """Give words that begin with `prefix`, in their order, with the number of chunks they occur in."""
         rows = self._connection.execute(
             "SELECT term, doc FROM chunks_vocab WHERE term >= ? AND term < ? LIMIT ?",
-            (prefix, prefix + chr(0x10FFFF), limit),
+            (prefix, prefix + _AFTER_ALL_LETTERS, limit),
         )
         return [(term, n_documents) for term, n_documents in rows]
+
+    def beginning_with(
+        self, prefixes: Sequence[str], *, letters: tuple[int, int], holding: Sequence[str] = (), limit: int
+    ) -> list[tuple[str, int]]:
+        """Give words that begin with any of these and have so many letters, with the number of chunks they occur in.
+
+        Where `holding` is given, each word has one of its parts.
+        """
+        parts = " OR ".join("instr(v.term, ?)" for _ in holding) or "TRUE"
+        rows = self._connection.execute(
+            f"""SELECT v.term, v.doc FROM json_each(?) AS prefix CROSS JOIN chunks_vocab AS v
+                WHERE v.term >= prefix.value AND v.term < prefix.value || ? AND length(v.term) BETWEEN ? AND ?
+                AND ({parts}) LIMIT ?""",  # noqa: S608 - made of constants
+            (json.dumps(list(prefixes)), _AFTER_ALL_LETTERS, *letters, *holding, limit),
+        )
+        return rows.fetchall()
 
     def ending_with(self, suffix: str, *, limit: int) -> list[tuple[str, int]]:
         """Give words that end with `suffix`, with the number of chunks they occur in; reads the whole vocabulary."""

@@ -16,7 +16,7 @@ from directory_indexer.errors import ConsentNeededError, ProviderError, RootUnav
 from directory_indexer.files import FileFailure, Stage
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.adoption import Adoption
-from directory_indexer.indexing.options import IndexOptions, IndexPolicy
+from directory_indexer.indexing.options import IndexOptions, IndexPolicy, ServiceChecks
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.planning import Plans, WalkStoppedError
 from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
@@ -44,6 +44,7 @@ BYTES_PER_TOKEN = 4
 _GIB = 1 << 30
 _DISK_SHARE = 0.8
 _REMOVE_BATCH = 200
+_NO_CHECKS = ServiceChecks()
 
 
 class _Start(NamedTuple):
@@ -67,10 +68,10 @@ class Indexer:
         recogniser: Callable[[], Recogniser],
         policy: IndexPolicy,
         lock_path: Path,
-        check_services: Callable[[], None] = lambda: None,
+        checks: ServiceChecks = _NO_CHECKS,
     ) -> None:
         self._docstore = docstore
-        self._check_services = check_services
+        self._checks = checks
         self._vectorizer = vectorizer
         self._recogniser = recogniser
         self._policy = policy
@@ -164,10 +165,10 @@ class Indexer:
                     transaction.directories.remove(tracked[root])
             self._vectorizer.merger.forget_gone()
             self._vectorizer.drop_makeshifts()
-            self._recogniser().forget_unused()
             with self._docstore.transaction() as transaction:
                 transaction.runs.forget_details()
             self._docstore.upkeep.compact()
+            self._recogniser().forget_unused()  # last, for if that fails, nothing else is left
         return sum(file.hash is not None for file in known.values())
 
     def _update(self, updater: Updater, run: Run, roots: Sequence[FilePath], options: IndexOptions) -> None:
@@ -182,7 +183,7 @@ class Indexer:
                 updater.report = updater.report.plus(unavailable_roots=(root,), failures=(failure,))
                 run.fail(error.message)
         _require_space(plans, self._docstore.path.parent, has_consent=options.has_consent)
-        run.notice = self._services_notice(plans)
+        run.notice = self._services_notice(plans, options)
         directories = [(self._track(plan.directory), plan) for plan in plans]
         updater.update_words(directories)
         if self._policy.embedding is not EmbeddingMode.OFF:
@@ -205,14 +206,13 @@ class Indexer:
             with self._docstore.transaction() as transaction:
                 has_more = transaction.chunks.pack_texts(_PACK_BATCH)
 
-    def _services_notice(self, plans: Sequence[Plan]) -> str:
-        """Ask for provider and vector store before hours of work, of which the words can be had without them."""
-        try:
-            if any(plan.requests for plan in plans) or self._vectorizer.merger.state().n_waiting:
-                self._check_services()
-        except (ProviderError, VectorStoreError) as error:
-            return f"{explained(error)}; indexing words meanwhile"
-        return ""
+    def _services_notice(self, plans: Sequence[Plan], options: IndexOptions) -> str:
+        """Ask for services and vector store before hours of work, of which the words can be had without them."""
+        if not any(plan.requests for plan in plans) and not self._vectorizer.merger.state().n_waiting:
+            return ""
+        checks = self._checks if options.most_pages != 0 else (self._checks.for_vectors,)
+        troubles = [trouble for check in checks if (trouble := _trouble_of(check))]
+        return f"{'; '.join(troubles)}; indexing words meanwhile" if troubles else ""
 
     def _start(self) -> _Start:
         with self._docstore.snapshot() as snapshot:
@@ -251,6 +251,14 @@ class Indexer:
     def _tracked(self) -> dict[FilePath, int]:
         with self._docstore.snapshot() as snapshot:
             return snapshot.directories.all()
+
+
+def _trouble_of(check: Callable[[], None]) -> str:
+    try:
+        check()
+    except (ProviderError, VectorStoreError) as error:
+        return explained(error)
+    return ""
 
 
 def _n_text_bytes(plan: Plan) -> int:

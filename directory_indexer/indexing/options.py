@@ -27,6 +27,20 @@ class IndexPolicy(NamedTuple):
     embedding: EmbeddingMode = EmbeddingMode.COMPLETE
 
 
+def _no_check() -> None:
+    """Find nothing missing."""
+
+
+class ServiceChecks(NamedTuple):
+    """What finds out, before hours of work, whether a run has the services that it needs.
+
+    Each raises a `ProviderError` or a `VectorStoreError` where it has not.
+    """
+
+    for_vectors: Callable[[], None] = _no_check
+    for_pages: Callable[[], None] = _no_check
+
+
 class IndexOptions(NamedTuple):
     """How one run behaves; `has_consent` lets it redo what another model or version made, and fill the disk.
 

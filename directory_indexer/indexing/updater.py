@@ -14,7 +14,7 @@ from directory_indexer.config.settings import EmbeddingMode
 from directory_indexer.docstore.file_rows import Place
 from directory_indexer.docstore.runs import Phase, RunProgress
 from directory_indexer.docstore.store import DocStore
-from directory_indexer.errors import DirIndexError, ProviderError, VectorStoreError
+from directory_indexer.errors import DirIndexError, PageCacheError, ProviderError, VectorStoreError
 from directory_indexer.files import FileFailure, SkipReason
 from directory_indexer.indexing.batch import Batch
 from directory_indexer.indexing.planner import Plan
@@ -86,7 +86,7 @@ class Updater:
         n_read_ahead = 0
         if counts.n_waiting and not self._run.must_stop:
             self._attempt(partial(self._recognise, recogniser, most_pages))
-            recogniser.prune()
+            self._attempt(recogniser.prune)
             counts, n_read_ahead = recogniser.counts(), recogniser.n_read_ahead()
         n_waiting = counts.n_waiting - n_read_ahead
         self.report = self.report.plus(n_pages_waiting=n_waiting, n_pages_unreadable=counts.n_failed)
@@ -116,10 +116,10 @@ class Updater:
         self.report = self.report.plus(n_pending=state.n_waiting - state.n_refused)
 
     def _attempt(self, work: Callable[[], None]) -> None:
-        """Do what needs a service; if that fails, what was done before it did is kept, and the rest waits."""
+        """Do what needs a service or a store of its own; if that fails, what was done is kept, and the rest waits."""
         try:
             work()
-        except (ProviderError, VectorStoreError) as error:
+        except (ProviderError, VectorStoreError, PageCacheError) as error:
             if not self.report.unavailable:
                 self.report = self.report._replace(unavailable=explained(error))
                 self._run.fail(self.report.unavailable)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from directory_indexer.errors import ExtractionError, ProviderError
 from directory_indexer.extractors.external.processes import program_of
 from directory_indexer.lazy import lazily
-from directory_indexer.ocr.engine import LocalEngine
+from directory_indexer.ocr.engine import LocalEngine, PageEstimate, RemoteEngine
 from directory_indexer.ocr.service import Access
 from directory_indexer.parsing.policy import ParsePolicy
 
@@ -19,6 +19,8 @@ with lazily:
     from directory_indexer.ocr.reader import LocalReader, PageReader
     from directory_indexer.ocr.service_reader import ServiceReader
     from directory_indexer.ocr.tesseract import Tesseract, installed_tesseract
+
+Answer = TypeVar("Answer")
 
 OFF: Final = "off"
 AUTO: Final = "auto"
@@ -68,9 +70,19 @@ class PageReading:
         if settings.engine == OFF:
             return None
         if settings.service is not None:
-            return f"{settings.engine}: {settings.service.model} at {settings.service.endpoint}"
+            place = _with_service(settings.engine, settings.service, _place)
+            return f"{settings.engine}: {settings.service.model} of {place}"
         engine = _engine(settings)
         return engine.name if engine else None
+
+    def check(self) -> None:
+        """Find out whether the service that is configured has all that it needs; it is not asked.
+
+        Raises:
+            ProviderError: its address or its key is missing, or cannot be meant.
+        """
+        if self._settings.service is not None:
+            _with_service(self._settings.engine, self._settings.service, _place)
 
     def advice(self) -> str:
         """Say what is to be done so that pages are read; empty where nothing is missing."""
@@ -79,23 +91,43 @@ class PageReading:
             return "ocr.engine is off"
         if settings.engine == AUTO and not any(is_there(settings) for is_there in _IS_THERE.values()):
             return f"nothing is installed that reads them: {_INSTALL[AUTO]}"
+        try:
+            self.check()
+        except ProviderError as error:
+            return f"{error.message}: {error.hint}"
         return ""
 
     def cost(self, n_pages: int) -> str:
         """Say about what the configured service will count for so many pages; empty for an engine on this machine.
 
-        Raises:
-            ProviderError: the address or the key of the service cannot be meant.
+        Of a service that lacks something, say that.
         """
         service = self._settings.service
         if service is None:
             return ""
-        engine = build_remote_engine(self._settings.engine, service)
-        estimate = engine.estimate()
-        engine.close()
+        try:
+            estimate = _with_service(self._settings.engine, service, _estimate)
+        except ProviderError as error:
+            return f"{error.message}: {error.hint}"
         tokens = estimate.n_input_tokens * n_pages, estimate.n_output_tokens * n_pages
         counted = f", about {tokens[0]:,} tokens sent and {tokens[1]:,} received" if any(tokens) else ""
         return f"{service.model} counts {n_pages:,} {'page' if n_pages == 1 else 'pages'}{counted}"
+
+
+def _with_service(name: str, access: Access, ask: Callable[[RemoteEngine], Answer]) -> Answer:
+    engine = build_remote_engine(name, access)
+    try:
+        return ask(engine)
+    finally:
+        engine.close()
+
+
+def _place(engine: RemoteEngine) -> str:
+    return engine.place
+
+
+def _estimate(engine: RemoteEngine) -> PageEstimate:
+    return engine.estimate()
 
 
 def _engine(settings: OcrSettings) -> LocalEngine | None:

@@ -58,6 +58,10 @@ class RemoteEngine(Protocol):
         """Name the service, its model and version, and the version of what it is told."""
 
     @property
+    def place(self) -> str:
+        """Name the service and its address, for messages."""
+
+    @property
     def concurrency(self) -> int:
         """How many pages it is best given at a time."""
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Protocol
 
+from directory_indexer.errors import ProviderError
 from directory_indexer.lazy import lazily
 from directory_indexer.ocr.engine import LocalEngine
 from directory_indexer.ocr.requests import PageOutcome, PageRequest
@@ -33,7 +34,7 @@ class PageReader(Protocol):
         """Read pages, and yield what each comes to as it is done; `must_stop` ends it early.
 
         Raises:
-            ProviderError: the service that reads them cannot be used now.
+            ProviderError: what reads them cannot be used now.
             UnavailableError: no worker process can be started.
         """
 
@@ -59,17 +60,29 @@ class LocalReader:
         """Read pages, and yield what each comes to as it is done; `must_stop` ends it early.
 
         Raises:
+            ProviderError: the engine reads no page, not even an empty one.
             UnavailableError: no worker process can be started.
         """
         function = partial(_in_worker, engine=self._engine, policy=self._policy)
         tasks = (Task((request,), (PAGE_LIMITS,)) for request in requests)
         for request, result in run_tasks(function, tasks, n_workers=self._policy.n_workers, must_stop=must_stop):
             if isinstance(result, PageOutcome) and result.key == request.key:
-                yield result
+                yield judged(result)
             else:
                 message = result.message if isinstance(result, WorkerFailure) else "was answered with something else"
                 is_final = isinstance(result, WorkerFailure) and result.is_proven
                 yield PageOutcome(request.key, PageProblem(message, is_final=is_final))
+
+
+def judged(outcome: PageOutcome) -> PageOutcome:
+    """Give what a page came to, unless the engine is at fault.
+
+    Raises:
+        ProviderError: it is.
+    """
+    if outcome.fault:
+        raise ProviderError(f"no page can be read, not even an empty one: {outcome.fault}", hint=_MEND)
+    return outcome
 
 
 def _in_worker(request: PageRequest, *, engine: LocalEngine, policy: ParsePolicy) -> PageOutcome:
@@ -77,5 +90,6 @@ def _in_worker(request: PageRequest, *, engine: LocalEngine, policy: ParsePolicy
     return read_page(request, engine=engine, policy=policy)
 
 
+_MEND = "run dirindex doctor, which names the engine, and mend that; pages wait until then"
 PAGE_LIMITS = Limits(seconds=300.0, memory_bytes=3 << 30, clock_seconds=600.0)
 """Five minutes are a hundred times what a page takes; one of 20 million pixels took 1.5 GB with the largest engine."""

@@ -34,6 +34,11 @@ class RemoteReader:
         return self._service.recipe
 
     @property
+    def place(self) -> str:
+        """Name the service and its address, for messages."""
+        return self._service.calls.place
+
+    @property
     def usage(self) -> ReadingUsage:
         """What it has read so far."""
         return self._usage

@@ -22,12 +22,13 @@ class PageRequest(NamedTuple):
 class PageOutcome(NamedTuple):
     """What reading a page came to; None where the page is not there any more as it was.
 
-    `refusal` is why the service that is configured did not read it.
+    `refusal` is why the service that is configured did not read it, `fault` why no page is to be had of an engine.
     """
 
     key: PageKey
     found: Recognition | PageProblem | None
     refusal: str = ""
+    fault: str = ""
 
 
 class DrawnPage(NamedTuple):

@@ -173,13 +173,14 @@ def _address(endpoint: str, profile: Profile) -> httpx.URL:
     except (httpx.InvalidURL, ValueError):
         address = httpx.URL("")
     if address.scheme not in {"http", "https"} or not address.host:
-        hint = f"set {profile.section}.endpoint"
+        hint = f"set {profile.section}.endpoint to the address of the service"
         raise ProviderError(f"{profile.name} needs an address of http or https", hint=hint)
     return address.copy_with(username=None, password=None, query=None, fragment=None)
 
 
 def _checked(key: str, profile: Profile) -> str:
-    if key and key.isascii() and key.isprintable():
+    # A space at its end is no header, which the library says with the key in its message.
+    if key and key.isascii() and key.isprintable() and " " not in key:
         return key
     hint = f"set {profile.section}.api_key_file to a file that holds nothing but the key"
     raise ProviderError(f"{profile.name} needs a key, of letters, digits and signs alone", hint=hint)

@@ -5,11 +5,11 @@ What the service refuses is read by the engine on this machine, if there is one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 
-from directory_indexer.errors import ExtractionError
+from directory_indexer.errors import ExtractionError, ProviderError
 from directory_indexer.extractors.pdf.raster import EncodedPage
 from directory_indexer.lazy import lazily
 from directory_indexer.ocr.building import build_remote_engine
@@ -68,20 +68,26 @@ class ServiceReader:
         """
         self._must_stop = must_stop
         refused: dict[PageRequest, str] = {}
+        trouble: ProviderError | None = None
         try:
-            yield from self._read(requests, must_stop, refused)
+            trouble = yield from self._read(requests, must_stop, refused)
         finally:
             self._engine.close()
         yield from self._read_refused(refused, must_stop)
+        if trouble is not None:
+            raise trouble
 
     def _read(
         self, requests: Iterable[PageRequest], must_stop: Callable[[], bool], refused: dict[PageRequest, str]
-    ) -> Iterator[PageOutcome]:
+    ) -> Generator[PageOutcome, None, ProviderError | None]:
+        """Read until the service fails, which is told in the end, with all that it has answered before: it was paid."""
         drawn = self._drawn(requests, must_stop)
         in_hand: dict[Future[Recognition], PageRequest] = {}
+        trouble: ProviderError | None = None
         with ThreadPoolExecutor(self._engine.concurrency, thread_name_prefix="ocr") as threads:
             is_more = True
-            while (is_more or in_hand) and not must_stop():
+            while is_more or in_hand:
+                is_more = is_more and trouble is None and not must_stop()
                 while is_more and len(in_hand) < self._engine.concurrency:
                     request, page = next(drawn, (None, None))
                     if request is None:
@@ -97,6 +103,9 @@ class ServiceReader:
                         yield PageOutcome(request.key, future.result())
                     except ExtractionError as error:
                         refused[request] = error.message
+                    except ProviderError as error:
+                        trouble = trouble or error
+        return None if must_stop() else trouble
 
     def _drawn(
         self, requests: Iterable[PageRequest], must_stop: Callable[[], bool]

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from directory_indexer.errors import ExtractionError
 from directory_indexer.extractors.external.processes import ProgramLimits, program_of, run_limited
 from directory_indexer.extractors.pdf.raster import Raster
+from directory_indexer.isolation import NEUTRAL_DIRECTORY
 from directory_indexer.lazy import lazily
 from directory_indexer.ocr.tables import lines_of
 from directory_indexer.scans import Line, Recognition
@@ -23,11 +24,15 @@ with lazily:
 
 
 class Installed(NamedTuple):
-    """What is installed of Tesseract: its command, its version, and the languages that it has data for."""
+    """What is installed of Tesseract: its command, its version, and the languages that it has data for.
+
+    `data` is where those lie, if the environment says so; nothing else of that is handed on.
+    """
 
     command: str
     version: str
     languages: tuple[str, ...]
+    data: str = ""
 
 
 def installed_tesseract(command: str) -> Installed | None:
@@ -39,12 +44,16 @@ def installed_tesseract(command: str) -> Installed | None:
     path = program_of(command)
     if not os.path.isfile(path):
         return None
-    said = _said(path, "--version")
+    data = os.environ.get(_DATA_PLACE, "")
+    data = data if os.path.isabs(data) else ""
+    said = _said(path, "--version", data)
     found = re.search(r"tesseract v?(\d[\w.]*)", said)
     if not found:
         raise ExtractionError(f"{path} does not say that it is Tesseract")
-    languages = [line for line in _said(path, "--list-langs").splitlines()[1:] if re.fullmatch(r"[\w/-]{2,40}", line)]
-    return Installed(path, found[1], tuple(languages))
+    languages = [
+        line for line in _said(path, "--list-langs", data).splitlines()[1:] if re.fullmatch(r"[\w/-]{2,40}", line)
+    ]
+    return Installed(path, found[1], tuple(languages), data)
 
 
 class Tesseract:
@@ -117,7 +126,7 @@ class Tesseract:
                     source=source,
                     output=output,
                     limits=ProgramLimits(self._seconds, _MAX_BYTES),
-                    environment=_ONE_THREAD,
+                    environment={**_ONE_THREAD, **_place_of(self._installed.data)},
                 )
                 output.seek(0)
                 return output.read(_MAX_BYTES)
@@ -129,14 +138,24 @@ class Tesseract:
         return known if known in self._installed.languages else ""
 
 
-def _said(path: str, option: str) -> str:
+def _said(path: str, option: str, data: str) -> str:
     try:
         done = subprocess.run(  # noqa: S603 - found where the person who runs dirindex does
-            [path, option], capture_output=True, timeout=_SECONDS_TO_ANSWER, check=True, stdin=subprocess.DEVNULL
+            [path, option],
+            capture_output=True,
+            timeout=_SECONDS_TO_ANSWER,
+            check=True,
+            stdin=subprocess.DEVNULL,
+            cwd=NEUTRAL_DIRECTORY,
+            env={"PATH": os.defpath, "LC_ALL": "C.UTF-8", **_place_of(data)},
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise ExtractionError(f"{path} cannot be run: {type(error).__name__}") from error
     return (done.stdout + done.stderr).decode("utf-8", "replace")
+
+
+def _place_of(data: str) -> dict[str, str]:
+    return {_DATA_PLACE: data} if data else {}
 
 
 def _first_language(installed: Sequence[str]) -> str:
@@ -153,6 +172,7 @@ _LAYOUT_DATA: Final = "osd"
 """What `--list-langs` has among the languages, and is none: data about how a page stands."""
 
 _SECONDS_TO_ANSWER: Final = 20
+_DATA_PLACE: Final = "TESSDATA_PREFIX"
 _USUAL_DPI: Final = 200
 _MAX_BYTES: Final = 16_000_000
 _ONE_THREAD: Final = {"OMP_THREAD_LIMIT": "1"}

@@ -15,7 +15,7 @@ from itertools import takewhile
 from typing import BinaryIO, NamedTuple, TypeAlias
 
 from directory_indexer.errors import ExtractionError, SkipFileError
-from directory_indexer.extractors.budget import MAX_BYTES, MAX_DEPTH, MAX_MEMBERS, Budget
+from directory_indexer.extractors.budget import MAX_DEPTH, Budget
 from directory_indexer.extractors.document import FileFacts, Metadata
 from directory_indexer.extractors.formats import FORMATS
 from directory_indexer.extractors.members import Contents, Member
@@ -23,6 +23,7 @@ from directory_indexer.extractors.recognition import format_of
 from directory_indexer.extractors.registry import extract_as_text, require_text
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, storable
 from directory_indexer.ids import ContentHash, content_hash, hashes_of
+from directory_indexer.parsing.contents import budget_of
 from directory_indexer.parsing.correspondence import NO_MAIL, Mail
 from directory_indexer.parsing.member_paths import MemberPaths, name_of
 from directory_indexer.parsing.one_file import outcome_of, parse_content, read_file, where
@@ -35,11 +36,6 @@ from directory_indexer.paths import FilePath, members_directory, prefix_of
 from directory_indexer.walker.ignore import Precedence, rules_for_members
 
 _HEAD_BYTES = 1 << 16
-_BYTES_PER_BYTE = 4
-"""Of a large file, so many times its size may be unpacked; of a small one, what the budget gives to all."""
-
-_BYTES_PER_MEMBER = 1_000
-
 _NO_HASH = ContentHash(b"")
 """Stands for the hash of a container until it has been read to its end."""
 
@@ -116,13 +112,7 @@ class _Container:
         self._opened = opened
         self._policy = policy
         self._parts = parts
-        size = opened.found.source.size
-        self._budget = Budget(
-            n_bytes=MAX_BYTES + _BYTES_PER_BYTE * size,
-            n_members=MAX_MEMBERS + size // _BYTES_PER_MEMBER,
-            member_bytes=policy.max_file_size,
-            recognised=policy.recognised,
-        )
+        self._budget = budget_of(opened.found.source.size, policy)
         self._known = dict(request.known_members)
         self._known_paths = sorted(self._known)
         self._paths = MemberPaths()

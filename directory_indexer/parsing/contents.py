@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import os
-from typing import BinaryIO
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, Final
 
 from directory_indexer.errors import ExtractionError
-from directory_indexer.extractors.budget import MAX_DEPTH, Budget
-from directory_indexer.extractors.members import read_whole
+from directory_indexer.extractors.budget import MAX_BYTES, MAX_DEPTH, MAX_MEMBERS, Budget
+from directory_indexer.extractors.members import Member, read_whole
 from directory_indexer.extractors.recognition import format_of
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, source_file
 from directory_indexer.parsing.member_paths import MemberPaths, name_of
@@ -32,7 +33,7 @@ def content_of(
     on_disk = _file_of(path)
     if on_disk != path:
         with open_large(source_file(on_disk), follow_symlinks=follow_links) as large:
-            return _member(large.file, on_disk, path, policy, budget)
+            return Members(large.file, on_disk, policy, lambda: budget).content(path)
     found = read(source_file(path), max_file_size=policy.max_file_size, follow_symlinks=follow_links)
     if isinstance(found, SkippedFile) and found.reason is SkipReason.TOO_LARGE:
         with open_large(source_file(path), follow_symlinks=follow_links) as large:
@@ -54,23 +55,71 @@ def _file_of(path: FilePath) -> FilePath:
     return outer if os.path.isfile(os_path(outer)) else path
 
 
-def _member(file: BinaryIO, container: FilePath, path: FilePath, policy: ParsePolicy, budget: Budget) -> bytes:
-    head = file.read(_HEAD_BYTES)
-    file.seek(0)
-    kind, found = format_of(container, head, policy.added)
-    opened = found.open
-    if opened is None or budget.depth > MAX_DEPTH:
-        raise ExtractionError(f"{display(container)} holds no files")
-    paths = MemberPaths()
-    directory = paths.within(container)
-    for member in opened(file, kind, budget).members:
-        at = paths.path_of(name_of(member, container, policy), directory)
-        if at != path and not path.startswith(prefix_of(paths.within(at))):
-            continue
-        if member.problem is not None:
-            raise member.problem
-        if at == path:
-            return member.content
-        budget.depth += 1
-        return _member(io.BytesIO(member.content), at, path, policy, budget)
-    raise ExtractionError(f"{display(container)} has no such file")
+class Members:
+    """The members of a container on disk; who asks for them in their order has each of them unpacked once.
+
+    The stream of a container cannot go back: for one that lies before the last, it begins anew.
+    """
+
+    def __init__(self, file: BinaryIO, container: FilePath, policy: ParsePolicy, budget: Callable[[], Budget]) -> None:
+        self._file = file
+        self._container = container
+        self._policy = policy
+        self._budget = budget
+        self._wanted = container
+        self._ahead: Iterator[tuple[FilePath, Member]] = iter(())
+
+    def content(self, path: FilePath) -> bytes:
+        """Give the bytes of a member, at any depth.
+
+        Raises:
+            SkipFileError: it is left out, or the budget is spent before it is met.
+            ExtractionError: a container on the way is damaged, or has no such member.
+        """
+        self._wanted = path
+        for members in (self._ahead, self._from_the_start()):
+            self._ahead = members
+            for at, member in members:
+                if at == path:
+                    if member.problem is not None:
+                        raise member.problem
+                    return member.content
+        raise ExtractionError(f"{display(self._container)} has no such file")
+
+    def _from_the_start(self) -> Iterator[tuple[FilePath, Member]]:
+        self._file.seek(0)
+        yield from self._within(self._file, self._container, MemberPaths(), self._budget())
+
+    def _within(
+        self, file: BinaryIO, container: FilePath, paths: MemberPaths, budget: Budget
+    ) -> Iterator[tuple[FilePath, Member]]:
+        """Give the members of a container, and those of members in which the wanted one lies."""
+        head = file.read(_HEAD_BYTES)
+        file.seek(0)
+        kind, found = format_of(container, head, self._policy.added)
+        if found.open is None or budget.depth > MAX_DEPTH:
+            raise ExtractionError(f"{display(container)} holds no files")
+        directory = paths.within(container)
+        for member in found.open(file, kind, budget).members:
+            at = paths.path_of(name_of(member, container, self._policy), directory)
+            yield at, member
+            if self._wanted.startswith(prefix_of(paths.within(at))):
+                budget.depth += 1
+                yield from self._within(io.BytesIO(member.content), at, paths, budget)
+                budget.depth -= 1
+
+
+def budget_of(size: int, policy: ParsePolicy) -> Budget:
+    """Tell what reading the members of a container of so many bytes may cost."""
+    return Budget(
+        n_bytes=MAX_BYTES + _BYTES_PER_BYTE * size,
+        n_members=MAX_MEMBERS + size // _BYTES_PER_MEMBER,
+        member_bytes=policy.max_file_size,
+        recognised=policy.recognised,
+    )
+
+
+_BYTES_PER_BYTE: Final = 4
+"""Of a large file, so many times its size may be unpacked; of a small one, what the budget gives to all."""
+
+_BYTES_PER_MEMBER: Final = 1_000

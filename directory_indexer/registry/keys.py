@@ -23,6 +23,9 @@ from directory_indexer.registry.store import Registry
 PREFIX = "dirindex_"
 """What every key begins with, so that programs that look for secrets know one."""
 
+DEFAULT_COLLECTION = "default"
+"""What the index is called that the data directory holds by itself."""
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _KNOWN = "keys"
 _INSERT = """

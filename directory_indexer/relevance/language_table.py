@@ -10,10 +10,13 @@ import json
 import math
 import os
 import re
+import struct
+import sys
 import unicodedata
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import chain
 from typing import Final, NamedTuple, cast
 
 
@@ -38,7 +41,7 @@ def _prose(text: str) -> Iterator[str]:
     n_characters = 0
     for line in text.split("\n"):
         part = line[: _SAMPLE_CHARACTERS - n_characters]
-        is_sentence = part.count(" ") >= _FEW_BLANKS or re.search(_WITHOUT_BLANKS, part)
+        is_sentence = part.count(" ") >= _FEW_BLANKS or (not part.isascii() and re.search(_WITHOUT_BLANKS, part))
         if is_sentence and len(re.findall(_SIGN, part)) <= _FEW_SIGNS * len(part):
             yield part + "\n"
             n_characters += len(part)
@@ -57,17 +60,18 @@ def guess_language(text: str) -> Guess:
     """Tell which language a text is most probably in; a text without any known sequence is in none."""
     table = _table()
     written = unicodedata.normalize("NFC", text.lower() if text.isupper() else text).encode("utf-8", "replace")
-    counts = _counts(written, table.rows)
+    counts = Counter(_rows_of(written))
+    counts.pop(None, None)
     if not counts:
         return Guess("", 0.0)
+    rows_by_count: dict[int, list[int]] = defaultdict(list)
+    for row, count in counts.items():
+        rows_by_count[count].append(cast("int", row))
     # One number holds the sums of all languages side by side, so that a row is added at once.
-    total = sum(_lanes_of(row) * _WEIGHTS[min(count, _MOST)] for row, count in counts.items())
-    lanes = total.to_bytes(_LANE_BYTES * len(table.languages) + _LANE_BYTES, "little")
-    sums = [
-        (int.from_bytes(lanes[start : start + _LANE_BYTES], "little"), language)
-        for start, language in zip(range(0, len(lanes), _LANE_BYTES), table.languages, strict=False)
-    ]
-    (best, language), (second, _) = sorted(sums, reverse=True)[:2]
+    total = sum(sum(map(_lanes_of, rows)) * _WEIGHTS[min(count, _MOST)] for count, rows in rows_by_count.items())
+    n_languages = len(table.languages)
+    sums = struct.unpack(f"<{n_languages}I", total.to_bytes(_LANE_BYTES * n_languages, "little"))
+    (best, language), (second, _) = sorted(zip(sums, table.languages, strict=True), reverse=True)[:2]
     return Guess(language, (best - second) / len(written))
 
 
@@ -98,19 +102,26 @@ def _table() -> _Table:
     )
 
 
-def _counts(written: bytes, rows: dict[bytes, int]) -> Counter[int]:
-    """Count, for each byte, the longest known sequence that ends with it: one of 4, of 3 or of 2 bytes."""
-    row_of = rows.get
-    # A loop over lengths would take twice as long, and this is done for every file of prose.
-    ends = range(2, len(written) + 1)
-    found = [row_of(written[max(end - 4, 0) : end]) for end in ends]
-    found = [
-        row_of(written[max(end - 3, 0) : end]) if row is None else row for end, row in zip(ends, found, strict=True)
-    ]
-    found = [row_of(written[end - 2 : end]) if row is None else row for end, row in zip(ends, found, strict=True)]
-    counts = Counter(found)
-    counts.pop(None, None)
-    return cast("Counter[int]", counts)
+def _rows_of(written: bytes) -> Iterable[int | None]:
+    """Give, for each byte, the row of the longest known sequence that ends with it: one of 4, of 3 or of 2 bytes."""
+    # Four bytes are one number, and all numbers that begin a multiple of four behind the same byte are read at once.
+    padded = memoryview(bytes(_LONGEST - 2) + written)
+    ends = (start + (len(padded) - start) // _LONGEST * _LONGEST for start in range(_LONGEST))
+    numbers = chain.from_iterable(padded[start:end].cast("I").tolist() for start, end in enumerate(ends))
+    return map(_row_of_number.__getitem__, numbers)
+
+
+class _RowOfNumber(dict[int, "int | None"]):
+    """The rows of the sequences met, by the number of their last four bytes; forgotten when there are too many."""
+
+    def __missing__(self, number: int) -> int | None:
+        if len(self) >= _MAX_CACHED:
+            self.clear()
+        last, rows = number.to_bytes(_LONGEST, sys.byteorder), _table().rows
+        row = rows.get(last)
+        if row is None:
+            row = rows.get(last[1:], rows.get(last[2:]))
+        return self.setdefault(number, row)
 
 
 @cache
@@ -124,6 +135,9 @@ def _lanes_of(row: int) -> int:
 
 _PATH: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "models", "languages", "table.bin")
 _LANE_BYTES: Final = 4
+_LONGEST: Final = 4
+"""How many bytes the longest sequences have."""
+_MAX_CACHED: Final = 1 << 15
 _MOST: Final = 255
 _WEIGHTS: Final = tuple(round(16 * math.log1p(count)) for count in range(_MOST + 1))
 """A sequence that comes again says less, as of py3langid."""
@@ -140,3 +154,4 @@ _OBVIOUS: Final = 8.0
 _FEW_SIGNS: Final = 0.08
 _SIGN: Final = r"[0-9#$%&*+/<=>@\[\\\]^_`{|}~]"
 """What code, tables and addresses have more of than prose."""
+_row_of_number: Final = _RowOfNumber()

@@ -1,60 +1,26 @@
-"""A query in the words of one index: what stands for each word, how telling it is, and what SQLite is asked.
-
-The index keeps words as they are written. Endings are dealt with here, for the language of the query: words of the
-index with the same stem stand for each other, and where they make up most of what begins alike, one prefix asks for
-all of them, so that bm25() weighs them as the one word they are.
-"""
+"""A query in the words of one index: what stands for each word, how telling it is, and what SQLite is asked."""
 
 from __future__ import annotations
 
 import math
-import os.path
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import accumulate
-from typing import Final, NamedTuple, Protocol
-
-import Stemmer
+from typing import Final, NamedTuple
 
 from directory_indexer.relevance.analyzer import name_parts, query_words, transliterated
-from directory_indexer.relevance.languages import NAMES, is_filler
+from directory_indexer.relevance.forms import (
+    Term,
+    Vocabulary,
+    Wanted,
+    exact,
+    languages_of,
+    phrase_of,
+    with_variants,
+)
+from directory_indexer.relevance.languages import is_filler
 from directory_indexer.relevance.query import Query, QueryWord, WordKind
-
-
-class Vocabulary(Protocol):
-    """What the full-text index knows about its words."""
-
-    @property
-    def n_chunks(self) -> int:
-        """How many chunks the index holds."""
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """In which languages, by their tags, a good part of the documents is written."""
-
-    def counts(self, terms: Sequence[str]) -> dict[str, int]:
-        """In how many chunks each of these words occurs; words that do not occur are left out."""
-
-    def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
-        """Give words of the index that begin so, in their order, with the number of chunks they occur in."""
-
-    def ending_with(self, suffix: str, *, limit: int) -> list[tuple[str, int]]:
-        """Give words of the index that end so, with the number of chunks they occur in."""
-
-
-class Term(NamedTuple):
-    """One word that is looked for.
-
-    `forms` are the words of the index that stand for it, `rows` those that follow each other to stand for it.
-    `n_chunks` is about the number of chunks that hold any of the forms.
-    """
-
-    typed: str
-    forms: frozenset[str]
-    n_chunks: int
-    rows: tuple[tuple[str, ...], ...] = ()
 
 
 class MatchPlan(NamedTuple):
@@ -85,7 +51,7 @@ class MatchPlan(NamedTuple):
 def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     """Turn a query into an expression over the words that the index has."""
     telling = [word for word in query.words if not _is_filler(word, query.language)] or list(query.words)
-    languages = _languages(query, vocabulary)
+    languages = languages_of(query, vocabulary)
     planned = [one for word in telling for one in _planned(word, languages, vocabulary)]
     terms = {one.term.typed: one.term for one in planned}
     required, forbidden = _required(query), _forbidden(query)
@@ -94,27 +60,14 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     return MatchPlan(query, expression, narrow, tuple(terms.values()), vocabulary.n_chunks, required, forbidden)
 
 
-class _Planned(NamedTuple):
-    term: Term
-    phrases: tuple[str, ...]
-
-
-def _languages(query: Query, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """Name the languages whose endings count: a few words are taken for English that may be of another language."""
-    if query.language != _TAKEN_FOR:
-        return (query.language,)
-    others = (NAMES[code] for code in vocabulary.languages if code in NAMES)
-    return tuple(dict.fromkeys((_TAKEN_FOR, *others)))
-
-
-def _planned(word: QueryWord, languages: tuple[str, ...], vocabulary: Vocabulary) -> Iterator[_Planned]:
+def _planned(word: QueryWord, languages: tuple[str, ...], vocabulary: Vocabulary) -> Iterator[Wanted]:
     if word.kind is WordKind.WILDCARD:
         yield _wildcard(word, vocabulary)
         return
     bare = _SIGNS_AROUND.sub("", word.text)
     humps = name_parts(bare) if bare.isascii() and bare.isalnum() else ()
     singles = [
-        _with_variants(token, languages, vocabulary)
+        with_variants(token, languages, vocabulary)
         for token in dict.fromkeys((*word.tokens, *humps))
         if not is_filler(token, languages[0])
     ]
@@ -124,50 +77,20 @@ def _planned(word: QueryWord, languages: tuple[str, ...], vocabulary: Vocabulary
         yield _in_a_row(word, parts, singles, vocabulary)
     spelled = transliterated(bare.casefold())
     if spelled != bare.casefold():
-        yield from (_exact(token, vocabulary) for token in query_words(spelled))
+        yield from (exact(token, vocabulary) for token in query_words(spelled))
 
 
-def _with_variants(token: str, languages: tuple[str, ...], vocabulary: Vocabulary) -> _Planned:
-    stems = [_stem(token, language) for language in languages]
-    prefix = os.path.commonprefix((*(stem.rstrip("iy") for stem in stems), token))
-    if len(prefix) < _SHORTEST or not token.isalpha():
-        return _exact(token, vocabulary)
-    similar = vocabulary.starting_with(prefix, limit=_MOST_SIMILAR)
-    counts = {form: n for form, n in similar if form == token or _is_form(form, stems, languages)}
-    if set(counts) <= {token}:
-        is_all = len(similar) < _MOST_SIMILAR
-        return _alone(token, counts.get(token, 0)) if is_all else _exact(token, vocabulary)
-    n_chunks = sum(counts.values())
-    forms = frozenset(counts) | {token}
-    common = os.path.commonprefix(tuple(forms))
-    beside = sum(n for form, n in similar if form.startswith(common))
-    if len(common) >= _SHORTEST and beside <= _MOST_BESIDE * n_chunks:
-        phrases: tuple[str, ...] = (f'"{common}" *',)
-    else:
-        by_count = sorted(forms, key=lambda form: (-counts.get(form, 0), form))[:_MOST_FORMS]
-        phrases = tuple(_phrase((form,)) for form in by_count)
-    return _Planned(Term(token, forms, n_chunks), phrases)
-
-
-def _exact(token: str, vocabulary: Vocabulary) -> _Planned:
-    return _alone(token, vocabulary.counts((token,)).get(token, 0))
-
-
-def _alone(token: str, n_chunks: int) -> _Planned:
-    return _Planned(Term(token, frozenset((token,)), n_chunks), (_phrase((token,)),))
-
-
-def _in_a_row(word: QueryWord, parts: tuple[str, ...], singles: Sequence[_Planned], vocabulary: Vocabulary) -> _Planned:
+def _in_a_row(word: QueryWord, parts: tuple[str, ...], singles: Sequence[Wanted], vocabulary: Vocabulary) -> Wanted:
     """Ask for the parts of a name next to each other or written as one, which is at most as common as each of them."""
     joined = "".join(parts) if word.text.isascii() else parts[0]
     n_joined = vocabulary.counts((joined,)).get(joined, 0)
     n_chunks = min((one.term.n_chunks for one in singles if one.term.typed in parts), default=n_joined)
     forms = frozenset((joined,)) if word.text.isascii() else frozenset[str]()
-    phrases = (_phrase(parts), *map(_phrase, ((form,) for form in forms)))
-    return _Planned(Term(word.text, forms, max(n_chunks, n_joined if forms else 0), (parts,)), phrases)
+    phrases = (phrase_of(parts), *map(phrase_of, ((form,) for form in forms)))
+    return Wanted(Term(word.text, forms, max(n_chunks, n_joined if forms else 0), (parts,)), phrases)
 
 
-def _wildcard(word: QueryWord, vocabulary: Vocabulary) -> _Planned:
+def _wildcard(word: QueryWord, vocabulary: Vocabulary) -> Wanted:
     parts = ["".join(query_words(part)) for part in word.text.split("*")]
     found = vocabulary.starting_with(parts[0], limit=_MOST_SIMILAR) if parts[0] else []
     if not parts[0]:
@@ -175,8 +98,8 @@ def _wildcard(word: QueryWord, vocabulary: Vocabulary) -> _Planned:
         found += vocabulary.starting_with(word.tokens[0], limit=_MOST_SIMILAR)
     counts = {form: n for form, n in found if has_in_order(form, parts)}
     common = sorted(counts, key=lambda form: (-counts[form], form))[:_MOST_WILD]
-    phrases = (f'"{parts[0]}" *',) if parts[0] and not any(parts[1:]) else tuple(_phrase((form,)) for form in common)
-    return _Planned(Term(word.text, frozenset(counts), sum(counts.values())), phrases)
+    phrases = (f'"{parts[0]}" *',) if parts[0] and not any(parts[1:]) else tuple(phrase_of((form,)) for form in common)
+    return Wanted(Term(word.text, frozenset(counts), sum(counts.values())), phrases)
 
 
 def has_in_order(form: str, parts: Sequence[str]) -> bool:
@@ -194,15 +117,15 @@ def has_in_order(form: str, parts: Sequence[str]) -> bool:
 
 
 def _required(query: Query) -> tuple[str, ...]:
-    phrases = [_phrase(word.tokens) for word in query.words if word.kind is WordKind.PHRASE]
+    phrases = [phrase_of(word.tokens) for word in query.words if word.kind is WordKind.PHRASE]
     return (*phrases, *_headings(query.required.headings))
 
 
 def _forbidden(query: Query) -> tuple[str, ...]:
-    return (*(_phrase(word.tokens) for word in query.excluded), *_headings(query.forbidden.headings))
+    return (*(phrase_of(word.tokens) for word in query.excluded), *_headings(query.forbidden.headings))
 
 
-def _expression(required: Sequence[str], forbidden: Sequence[str], planned: Sequence[_Planned]) -> str | None:
+def _expression(required: Sequence[str], forbidden: Sequence[str], planned: Sequence[Wanted]) -> str | None:
     any_word = _any_of(planned)
     clauses = [*required, any_word] if any_word else list(required)
     if not clauses or (planned and not any_word):
@@ -211,7 +134,7 @@ def _expression(required: Sequence[str], forbidden: Sequence[str], planned: Sequ
     return f"({wanted}) NOT ({' OR '.join(forbidden)})" if forbidden else wanted
 
 
-def _narrow(planned: Sequence[_Planned]) -> str | None:
+def _narrow(planned: Sequence[Wanted]) -> str | None:
     """Ask for the rarest words, as many as tell enough chunks apart.
 
     They stand twice in the expression, and so weigh twice in bm25(), but nothing else makes SQLite weigh words that it
@@ -226,44 +149,21 @@ def _narrow(planned: Sequence[_Planned]) -> str | None:
     return f"({_any_of(rarest[:most])}) AND ({_any_of(planned)})"
 
 
-def _any_of(planned: Sequence[_Planned]) -> str:
+def _any_of(planned: Sequence[Wanted]) -> str:
     return " OR ".join(dict.fromkeys(phrase for one in planned for phrase in one.phrases))
 
 
 def _headings(texts: Sequence[str]) -> list[str]:
-    return [f"heading : {_phrase(tuple(found))}" for text in texts if (found := query_words(text))]
-
-
-def _phrase(tokens: tuple[str, ...]) -> str:
-    return f'"{" ".join(tokens)}"'
-
-
-def _is_form(word: str, stems: Sequence[str], languages: Sequence[str]) -> bool:
-    return any(_stem(word, language) == stem for stem, language in zip(stems, languages, strict=True))
+    return [f"heading : {phrase_of(tuple(found))}" for text in texts if (found := query_words(text))]
 
 
 def _is_filler(word: QueryWord, language: str) -> bool:
     return word.kind is WordKind.PLAIN and is_filler(word.tokens[0], language)
 
 
-@lru_cache(maxsize=1 << 14)
-def _stem(word: str, language: str) -> str:
-    stemmer = _stemmer(language)
-    return str(stemmer.stemWord(word)) if stemmer else word
-
-
-@lru_cache(maxsize=8)
-def _stemmer(language: str) -> Stemmer.Stemmer | None:
-    return Stemmer.Stemmer(language, 0) if language in Stemmer.algorithms() else None
-
-
-_TAKEN_FOR: Final = "english"
 _ENOUGH: Final = 200
 _MANY: Final = 1000
-_SHORTEST: Final = 2
 _MOST_SIMILAR: Final = 2000
-_MOST_FORMS: Final = 12
 _MOST_WILD: Final = 100
 _LONGEST_ROW: Final = 8
-_MOST_BESIDE: Final = 4
 _SIGNS_AROUND: Final = re.compile(r"^\W+|\W+$")

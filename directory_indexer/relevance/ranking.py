@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, takewhile
 from typing import Final, NamedTuple
 
 from directory_indexer.ids import ChunkId
@@ -75,6 +75,12 @@ def worth_showing(ranking: Ranking) -> tuple[Ranked, ...]:
     return tuple(one for one in ranking.hits if one.score >= _LEAST_SHOWN or one.explanation.keyword_score is not None)
 
 
+def good_ones(hits: Sequence[Ranked], *, by_words_alone: bool) -> tuple[Ranked, ...]:
+    """Leave out hits that are much weaker than the best; scores by words alone fall faster."""
+    least = (_GOOD_BY_WORDS if by_words_alone else _GOOD) * hits[0].score if hits else 0.0
+    return tuple(takewhile(lambda one: one.score >= least, hits))
+
+
 def _one_file_after_another(judged: Sequence[Judged]) -> list[tuple[float, Judged]]:
     """Let every further passage of a file stand back, the more so the more files there are to choose from."""
     step = _FURTHER * len({one.candidate.path for one in judged}) / len(judged)
@@ -105,6 +111,10 @@ _MOST_BACK: Final = 3
 _TOP: Final = 3
 _LEAST_SHOWN: Final = 0.005
 """What scores less reads 0.00, and is no hit where nothing better was found."""
+
+_GOOD: Final = 0.5
+_GOOD_BY_WORDS: Final = 0.3
+"""So much of the best score a hit needs: docs/ranking.md says what other shares give and cost."""
 
 _WEAK: Final = 0.3
 """What separates questions to a corpus from questions to another: see docs/ranking.md for alarms and misses.

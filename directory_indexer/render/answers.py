@@ -73,10 +73,16 @@ def search_rows(result: SearchResult, *, view: View = View.EXCERPTS, explain: bo
 
 def search_notes(result: SearchResult) -> tuple[str, ...]:
     """Say what a reader must know to trust an answer; for the error output."""
+    notes = (*result.degraded, *(one.note for one in result.corrections))
     if not result.hits:
-        return (*result.degraded, "nothing found")
+        return (*notes, "nothing found")
     weak = ("nothing matches well; this is the nearest there is",) if result.is_weak else ()
-    return (*result.degraded, *weak, *_freshness_notes(result.hits))
+    return (*notes, *weak, *_freshness_notes(result.hits))
+
+
+def closing_notes(result: SearchResult) -> tuple[str, ...]:
+    """Say what could be asked for beside the hits that were shown; for the error output."""
+    return ("hits that are much weaker than the best are left out; --all shows them",) if result.has_weaker else ()
 
 
 def _freshness_notes(hits: Sequence[Hit]) -> Iterator[str]:

@@ -22,12 +22,14 @@ with lazily:
     from directory_indexer.indexing.planner import Plan
     from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport, MigrationReport
     from directory_indexer.paths import FilePath
+    from directory_indexer.registry.keys import Key
     from directory_indexer.searching.answers import SearchRequest, SearchResult
     from directory_indexer.searching.texts import FileText
     from directory_indexer.status import StatusReport
     from directory_indexer.wire.cursors import Position
     from directory_indexer.wire.documents import converted, text_answer
     from directory_indexer.wire.hits import facets_answer, passage_of, search_answer
+    from directory_indexer.wire.keys import KeyList, key_facts
     from directory_indexer.wire.reports import (
         ForgetAnswer,
         config_answer,
@@ -113,6 +115,16 @@ def convert_json(source: str, text: str, *, file: FilePath | None) -> str:
 def forget_json(path: str, *, n_files: int) -> str:
     """Write what was forgotten."""
     return _text(ForgetAnswer(path, n_files))
+
+
+def key_json(key: Key, *, secret: str | None = None) -> str:
+    """Write what is known of a key; and the key itself, when it is made."""
+    return _text(key_facts(key, secret=secret))
+
+
+def keys_json(keys: Sequence[Key]) -> str:
+    """Write what is known of all keys."""
+    return _text(KeyList(tuple(map(key_facts, keys))))
 
 
 def endpoint_json(endpoint: str | None) -> str:

@@ -1,7 +1,7 @@
 """What is looked for, and what is found."""
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.extractors.document import FileFacts, Metadata
@@ -9,7 +9,10 @@ from directory_indexer.files import SourceFile
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.evidence import Excerpt, Explanation
+from directory_indexer.relevance.spelling import Correction
 from directory_indexer.scans import ScannedPassage
+
+EXCERPT_CHARS: Final = 600
 
 
 class OnDisk(StrEnum):
@@ -32,7 +35,8 @@ class SearchRequest(NamedTuple):
 
     `scope` holds directories or files, of which a hit must lie in one; `globs` and `kinds` likewise, where given.
     `since` and `until` are in seconds since the epoch, `metadata` names with what their values must hold. So many
-    `embedding_seconds` may be spent on passages that wait for their vectors.
+    `embedding_seconds` may be spent on passages that wait for their vectors. With `only_good`, hits that are much
+    weaker than the best are left out.
     """
 
     query: str
@@ -44,6 +48,8 @@ class SearchRequest(NamedTuple):
     since: float | None = None
     until: float | None = None
     metadata: tuple[tuple[str, str], ...] = ()
+    only_good: bool = False
+    excerpt_chars: int = EXCERPT_CHARS
     embedding_seconds: float = 0.0
 
     @property
@@ -80,7 +86,8 @@ class SearchResult(NamedTuple):
     """An answer: the hits, best first, and what a reader must know to trust them.
 
     `summary` sums up what it was drawn from, and `state` names that moment. `degraded` holds sentences on what could
-    not be used; `is_weak` says that nothing good was found.
+    not be used; `is_weak` says that nothing good was found, `has_weaker` that `only_good` left hits out.
+    `corrections` are words that were looked for in place of typing errors.
     """
 
     request: SearchRequest
@@ -88,5 +95,7 @@ class SearchResult(NamedTuple):
     degraded: tuple[str, ...] = ()
     is_truncated: bool = False
     is_weak: bool = False
+    has_weaker: bool = False
+    corrections: tuple[Correction, ...] = ()
     summary: IndexSummary = IndexSummary()
     state: str = ""

@@ -23,7 +23,8 @@ from directory_indexer.relevance.evidence import Explanation
 from directory_indexer.relevance.excerpts import excerpt
 from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import Query, parse_query
-from directory_indexer.relevance.ranking import Ranked, rank, worth_showing
+from directory_indexer.relevance.ranking import Ranked, good_ones, rank, worth_showing
+from directory_indexer.relevance.spelling import respelled
 from directory_indexer.scans import NoPages, RecognisedPages
 from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, SearchResult
 from directory_indexer.searching.background import BackgroundTask
@@ -38,7 +39,6 @@ with lazily:
     from directory_indexer.searching.nearest import Nearest
 
 
-EXCERPT_CHARS = 600
 MAX_FACET_VALUES = 20
 
 _DEEPEST = 1000
@@ -116,7 +116,10 @@ class Searcher:
         scope = resolve_scope(snapshot, request, query)
         chunks = snapshot.chunks.of_newest_files(scope.file_ids_json, limit=request.limit)
         plan = plan_match(query, snapshot.words)
-        hits = (_hit(chunk, Ranked(chunk.chunk_id, 1.0, Explanation()), plan) for chunk in chunks)
+        hits = (
+            _hit(chunk, Ranked(chunk.chunk_id, 1.0, Explanation()), plan, excerpt_chars=request.excerpt_chars)
+            for chunk in chunks
+        )
         return SearchResult(
             request=request,
             hits=with_documents(snapshot, hits, self._recognised),
@@ -132,6 +135,7 @@ class Searcher:
         require_types(request.kinds)
         if query.has_only_filters or (not query.text.strip() and request.has_filters):
             return self._newest(snapshot, request, query)
+        query, corrections = respelled(query, snapshot.words)
         by_meaning = mode is not SearchMode.KEYWORD and query.meaning
         embedding = (
             BackgroundTask(partial(self._embed, snapshot.vector_sets.answering().space, query.meaning))
@@ -153,8 +157,10 @@ class Searcher:
                 break
             depth *= 2
         self._keep(*inquiry.made())
-        shown = worth_showing(ranking)
-        hits = (_hit(chunks[ranked.chunk_id], ranked, plan) for ranked in shown)
+        worthy = worth_showing(ranking)
+        is_by_words = mode is SearchMode.KEYWORD
+        shown = good_ones(worthy, by_words_alone=is_by_words) if request.only_good else worthy
+        hits = (_hit(chunks[one.chunk_id], one, plan, excerpt_chars=request.excerpt_chars) for one in shown)
         unread = () if shown and not ranking.is_weak else unread_scans(snapshot)
         return SearchResult(
             request=request,
@@ -164,6 +170,8 @@ class Searcher:
             state=snapshot.overview.state_name(),
             is_truncated=len(shown) >= request.limit,
             is_weak=ranking.is_weak,
+            has_weaker=len(shown) < len(worthy),
+            corrections=corrections,
         )
 
     def _embed(self, space: EmbeddingSpace | None, text: str) -> Meaning:
@@ -210,7 +218,7 @@ def _candidate(stored: IndexedChunk, lists: Lists, band: int) -> Candidate:
     )
 
 
-def _hit(stored: IndexedChunk, ranked: Ranked, plan: MatchPlan) -> Hit:
+def _hit(stored: IndexedChunk, ranked: Ranked, plan: MatchPlan, *, excerpt_chars: int) -> Hit:
     chunk = stored.chunk
     return Hit(
         path=stored.path,
@@ -223,7 +231,7 @@ def _hit(stored: IndexedChunk, ranked: Ranked, plan: MatchPlan) -> Hit:
         page=chunk.page,
         heading=chunk.heading,
         text=chunk.text,
-        excerpt=excerpt(chunk.text, plan, start_line=chunk.start_line, max_chars=EXCERPT_CHARS),
+        excerpt=excerpt(chunk.text, plan, start_line=chunk.start_line, max_chars=excerpt_chars),
         n_more_in_file=ranked.n_more_in_file,
         explanation=ranked.explanation,
         start_char=chunk.start_char,

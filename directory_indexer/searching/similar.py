@@ -21,11 +21,10 @@ from directory_indexer.paths import FilePath, display
 from directory_indexer.relevance.evidence import Excerpt, Explanation
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.scans import NoPages
-from directory_indexer.searching.answers import Hit, SearchRequest, SearchResult
+from directory_indexer.searching.answers import EXCERPT_CHARS, Hit, SearchRequest, SearchResult
 from directory_indexer.searching.hits import with_documents
 from directory_indexer.searching.readiness import coverage, require_comparable, require_indexed
 from directory_indexer.searching.scope import resolve_scope
-from directory_indexer.searching.searcher import EXCERPT_CHARS
 from directory_indexer.vectorstore import VectorHit
 
 with lazily:

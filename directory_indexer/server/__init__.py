@@ -1,4 +1,4 @@
-"""`dirindex serve`: the index over MCP.
+"""`dirindex serve`: the index over MCP, and over HTTP as an API, too.
 
 Importing the SDK takes more than a second of processor time, so nothing of it is imported before a server runs.
 """
@@ -18,16 +18,19 @@ from directory_indexer.embedders import Embedder
 from directory_indexer.isolation import isolated_command
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
-from directory_indexer.server.access import Access
+from directory_indexer.server.gate.access import Access
 from directory_indexer.server.startup import Greeter, importing
 
 with lazily:
     from directory_indexer.app import App
     from directory_indexer.config import LoadedConfig
-    from directory_indexer.server.http import run_http
+    from directory_indexer.registry.keys import Keys
+    from directory_indexer.server.gate.logs import LogFormat, start_logging
+    from directory_indexer.server.http import HttpParts, run_http
     from directory_indexer.server.jobs import IndexJobs
     from directory_indexer.server.model import BackgroundModel
     from directory_indexer.server.protocol import make_server
+    from directory_indexer.server.running import Desk
     from directory_indexer.server.stdio import run_stdio
     from directory_indexer.server.tools import Tools
     from directory_indexer.server.watching import DirectoryWatch
@@ -50,36 +53,40 @@ class ServeOptions:
 def serve_stdio(app: App, options: ServeOptions) -> NoReturn:
     """Serve one client on standard input and output until it goes away."""
     parent = os.getppid()  # it may be gone before the server runs
-    _prepare(options)
+    _prepare()
+    level = logging.INFO if options.verbose else logging.WARNING
+    logging.basicConfig(level=level, stream=sys.stderr, format="dirindex serve: %(message)s")
     greeter = Greeter()
     greeter.start()
 
     with importing():
         parts = _parts(app, options)
-        server = make_server(parts.tools, parts.model)
+        server = make_server(parts.desk, parts.model)
     greeter.stop()
     run_stdio(server, greeter, parent=parent, close=parts.close)
 
 
-def serve_http(app: App, options: ServeOptions, access: Access) -> NoReturn:
+def serve_http(app: App, options: ServeOptions, access: Access, log_format: LogFormat) -> NoReturn:
     """Serve any number of clients over HTTP until a signal ends it.
 
     Raises:
         UsageError: others could read the index without a token.
         UnavailableError: the address is taken.
     """
-    access.require_safe()
-    _prepare(options)
+    access.require_safe(has_keys=bool(Keys(app.registry).all()))
+    _prepare()
+    start_logging(log_format, verbose=options.verbose)
 
     with importing():
         parts = _parts(app, options)
-        server = make_server(parts.tools, parts.model)
-    run_http(server, access, close=parts.close)
+        server = make_server(parts.desk, parts.model)
+        answering = HttpParts(app, parts.desk, parts.model)
+    run_http(server, answering, access, close=parts.close)
 
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    tools: Tools
+    desk: Desk
     model: BackgroundModel
     jobs: IndexJobs
     watch: DirectoryWatch | None
@@ -90,11 +97,9 @@ class _Parts:
         self.jobs.close()
 
 
-def _prepare(options: ServeOptions) -> None:
+def _prepare() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _leave)
-    level = logging.INFO if options.verbose else logging.WARNING
-    logging.basicConfig(level=level, stream=sys.stderr, format="dirindex serve: %(message)s")
     # A search has work in three threads at once; at every turn one of them may wait so long for the interpreter.
     sys.setswitchinterval(_TURN_SECONDS)
 
@@ -113,7 +118,7 @@ def _parts(app: App, options: ServeOptions) -> _Parts:
         is_locked=app.status.is_locked,
     )
     tools = Tools(app=app, model=model, jobs=jobs, allowed=options.allowed)
-    return _Parts(tools, model, jobs, _watch(app, jobs) if options.watch else None)
+    return _Parts(Desk(tools), model, jobs, _watch(app, jobs) if options.watch else None)
 
 
 def _warm(app: App) -> Embedder:

@@ -25,6 +25,7 @@ _LONGEST_CURSOR = 2000
 _LONGEST_PATH = 4096
 _LAST_LINE = 2**31
 _MOST_SHOWN = 80
+_LONG = "maxLength"
 
 
 class ArgumentError(UsageError):
@@ -63,7 +64,7 @@ _Count = Field(ge=1, le=50)
 
 Cursor = Annotated[
     str,
-    "next_cursor of the answer before; all other arguments as before.",
+    "next_cursor of the answer before; all else as before.",
     Field(max_length=_LONGEST_CURSOR),
 ]
 MaxTokens = Annotated[
@@ -72,42 +73,63 @@ MaxTokens = Annotated[
     Field(ge=Budgets.LEAST, le=Budgets.MOST),
 ]
 IndexedFile = Annotated[str, "An indexed file, as search gives its path.", _FilePath]
+Query = Annotated[
+    str,
+    'What to look for: a question, a description or words. "quoted phrase", -without, path:, type: and heading: '
+    "narrow it.",
+    Field(min_length=1, max_length=2000),
+]
+Below = Annotated[str, "Only below this directory, or in this file. Empty: everywhere.", _Path]
+Types = Annotated[
+    Texts, 'Only files of these kinds, such as "python", "markdown", "pdf" or "code".', Field(max_length=20)
+]
+Globs = Annotated[
+    Texts,
+    'Only files whose path matches one of these patterns, as in .gitignore: "*.md", "src/**".',
+    Field(max_length=20),
+]
+Author = Annotated[str, "Only documents by this author."]
+InLanguage = Annotated[str, 'Only prose in this language: "en".']
+Tag = Annotated[str, "Only documents with this tag."]
+Sender = Annotated[str, "Only mail from this person, and what was attached to it."]
+Recipient = Annotated[str, "Likewise, to this person."]
+Subject = Annotated[str, "Only with this in the subject."]
+Created = Annotated[str, 'Only documents created in: "2026", "2026-01".']
+Since = Annotated[str, 'Only files dated since: "7d", "2026-01-31".']
+Until = Annotated[str, "Only files dated until then."]
+WithFacets = Annotated[bool, "Count types, years, authors … of the files, in place of hits."]
+Mode = Annotated[
+    SearchMode,
+    "hybrid: by words and by meaning, the best choice; keyword: only words and identifiers; semantic: only "
+    "by meaning.",
+]
+IndexPath = Annotated[
+    str,
+    "Directory to bring up to date, or to add where the operator of this server allows it. Empty: all of them.",
+    _Path,
+]
 
 
 class SearchArguments(NamedTuple):
     """The arguments of `search`."""
 
-    query: Annotated[
-        str,
-        'What to look for: a question, a description or words. "quoted phrase", -without, path:, type: and heading: '
-        "narrow it.",
-        Field(min_length=1, max_length=2000),
-    ]
-    path: Annotated[str, "Only below this directory, or in this file. Empty: everywhere.", _Path] = ""
-    types: Annotated[
-        Texts, 'Only files of these kinds, such as "python", "markdown", "pdf" or "code".', Field(max_length=20)
-    ] = ()
-    globs: Annotated[
-        Texts,
-        'Only files whose path matches one of these patterns, as in .gitignore: "*.md", "src/**".',
-        Field(max_length=20),
-    ] = ()
-    author: Annotated[str, "Only documents by this author."] = ""
-    language: Annotated[str, 'Only prose in this language: "en".'] = ""
-    tag: Annotated[str, "Only documents with this tag."] = ""
-    sender: Annotated[str, "Only mail from this person, and what was attached to it."] = ""
-    recipient: Annotated[str, "Likewise, to this person."] = ""
-    subject: Annotated[str, "Only with this in the subject."] = ""
-    created: Annotated[str, 'Only documents created in: "2026", "2026-01".'] = ""
-    since: Annotated[str, 'Only files dated since: "7d", "2026-01-31".'] = ""
-    until: Annotated[str, "Only files dated until then."] = ""
-    facets: Annotated[bool, "Count types, years, authors … of the files, in place of hits."] = False
-    mode: Annotated[
-        SearchMode,
-        "hybrid: by words and by meaning, the best choice; keyword: only exact words and identifiers; semantic: only "
-        "by meaning.",
-    ] = SearchMode.HYBRID
+    query: Query
+    path: Below = ""
+    types: Types = ()
+    globs: Globs = ()
+    author: Author = ""
+    language: InLanguage = ""
+    tag: Tag = ""
+    sender: Sender = ""
+    recipient: Recipient = ""
+    subject: Subject = ""
+    created: Created = ""
+    since: Since = ""
+    until: Until = ""
+    facets: WithFacets = False
+    mode: Mode = SearchMode.HYBRID
     limit: Annotated[Number, "Most passages to return.", _Count] = 10
+    all: Annotated[bool, "Also what is much weaker than the best."] = False
     max_tokens: MaxTokens = Budgets.SEARCH
     cursor: Cursor = ""
 
@@ -154,11 +176,7 @@ class ConvertArguments(NamedTuple):
 class IndexArguments(NamedTuple):
     """The arguments of `index`."""
 
-    path: Annotated[
-        str,
-        "Directory to bring up to date, or to add where the operator of this server allows it. Empty: all of them.",
-        _Path,
-    ] = ""
+    path: IndexPath = ""
     action: Annotated[
         IndexAction,
         "start: start a run, or join the one that goes on; cancel: stop it, at the end of the batch in hand.",
@@ -191,7 +209,7 @@ def arguments_of(record: type, given: Mapping[str, object]) -> Any:
     except ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
         raise ArgumentError(
-            f"'{name}' is {_quoted(values[name])}{_size(values[name])}; it must be {_expected(known[name])}"
+            f"'{name}' is {_quoted(values[name])}{_size(values[name])}; it must be {expected(known[name])}"
         ) from error
 
 
@@ -200,19 +218,17 @@ def _reader(record: type) -> TypeAdapter[Any]:
     return TypeAdapter(record)
 
 
-def _expected(schema: JsonObject) -> str:
-    """Say in words what a schema allows."""
+def expected(schema: JsonObject) -> str:
+    """Say in words what the schema of an argument allows."""
     if "enum" in schema:
         return f"one of {', '.join(schema['enum'])}"
     match schema["type"]:
         case "array":
             return f"a list of at most {schema['maxItems']} texts"
         case "string":
-            return (
-                "a text"
-                if "maxLength" not in schema
-                else f"a text of {schema.get('minLength', 0)} to {schema['maxLength']} characters"
-            )
+            form = f" of the form {schema['pattern']}" if "pattern" in schema else ""
+            length = f" of {schema.get('minLength', 0)} to {schema['maxLength']} characters" if _LONG in schema else ""
+            return f"a text{length}{form}"
         case "integer":
             return f"an integer from {schema['minimum']} to {schema['maximum']}"
         case _:

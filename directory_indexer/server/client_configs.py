@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from directory_indexer.errors import UsageError
-from directory_indexer.server.access import Access
+from directory_indexer.server.gate.access import Access
 
 _NAME = "dirindex"
 _TOKEN = "Bearer TOKEN"  # noqa: S105 - a place-holder: a token is never printed
@@ -73,7 +73,7 @@ def url_of(access: Access) -> str:
     if access.address.port == 0:
         raise UsageError("port 0 stands for another port at each start", hint="name the port: --http 127.0.0.1:8765")
     if access.token or not access.needs_token:
-        access.require_safe()
+        access.require_safe(has_keys=False)
     is_everywhere = access.address.host in {"0.0.0.0", "::"}  # noqa: S104 - compared with, not listened on
     host = access.names[0] if is_everywhere else access.address.host_in_url
     return f"http://{host}:{access.address.port}/mcp"

@@ -33,7 +33,7 @@ def to_index(name: str, *, tracked: Sequence[FilePath], allowed: Sequence[FilePa
         if any(lies_in(path, root) for root in allowed):
             return (path,)
     places = ", ".join(map(display, dict.fromkeys([*tracked, *allowed]))) or "none"
-    raise UsageError(f"'{name}' may not be indexed over MCP; allowed are: {places}", hint=_OPERATOR)
+    raise UsageError(f"'{name}' may not be indexed from here; allowed are: {places}", hint=_OPERATOR)
 
 
 def _meant(name: str, roots: Iterable[FilePath]) -> list[FilePath]:

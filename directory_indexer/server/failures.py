@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from directory_indexer.errors import (
+    BusyError,
     CorruptIndexError,
     DirIndexError,
     IndexMismatchError,
@@ -32,6 +33,7 @@ _NEXT_CALLS: tuple[tuple[type[DirIndexError], str], ...] = (
         NotIndexedError,
         "call server_info to see what is indexed and what may be, search to find files, or index to add or refresh.",
     ),
+    (BusyError, "repeat the call in a second."),
     (NoRunError, "call server_info to see how the last one ended, or index without action to start one."),
     (UsageError, "correct this and call the same tool again."),
     (ProviderError, 'call search with mode="keyword", or again in a few seconds.'),

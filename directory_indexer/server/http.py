@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP, for several clients at once."""
+"""MCP over streamable HTTP and the API beside it, for several clients at once."""
 
 from __future__ import annotations
 
@@ -6,28 +6,43 @@ import contextlib
 import logging
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import NoReturn
 
 import anyio
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.requests import ClientDisconnect
 
-from directory_indexer import __version__
 from directory_indexer.lazy import lazily
-from directory_indexer.server.access import Access, listening_socket
-from directory_indexer.server.draining import Drain
+from directory_indexer.registry.keys import DEFAULT_COLLECTION, Keys, Right
+from directory_indexer.server.api.application import Application
+from directory_indexer.server.api.catalogue import OPERATIONS
+from directory_indexer.server.api.documents import DocumentIds
+from directory_indexer.server.api.operations import Method, Services
+from directory_indexer.server.api.pages import pages
+from directory_indexer.server.api.runs import IndexRuns
+from directory_indexer.server.api.surface import NOWHERE, Surface
 from directory_indexer.server.ending import end, stop_at_a_signal
-from directory_indexer.server.patience import PatientConnection
-from directory_indexer.server.sessions import SessionRoom
+from directory_indexer.server.gate.access import Access, listening_socket
+from directory_indexer.server.gate.callers import Callers
+from directory_indexer.server.gate.draining import Drain
+from directory_indexer.server.gate.guard import Gate, Rules
+from directory_indexer.server.gate.metrics import Metrics
+from directory_indexer.server.gate.patience import PatientConnection
+from directory_indexer.server.gate.rates import Buckets, Rate
+from directory_indexer.server.gate.sessions import SessionRoom
+from directory_indexer.server.gate.visits import Place, visit_of
 
 with lazily:
     from mcp.server.lowlevel import Server
     from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from directory_indexer.app import App
+    from directory_indexer.server.model import BackgroundModel
+    from directory_indexer.server.running import Desk
 
 
 LONGEST_REQUEST_BYTES = 1_048_576
@@ -36,38 +51,95 @@ _MOST_CONNECTIONS = 500
 _IDLE_SECONDS = 1800
 _POLL_SECONDS = 0.01
 _DRAIN_SECONDS = 5
-_PATH = "/mcp"
-_HEALTH_PATH = "/health"
+_MCP = Place("/mcp", Right.READ, LONGEST_REQUEST_BYTES, collection=DEFAULT_COLLECTION)
+_MCP_PATHS = (_MCP.template, f"{_MCP.template}/")
 
 
-def run_http(server: Server[None], access: Access, *, close: Callable[[], None]) -> NoReturn:
+def run_http(server: Server[None], parts: HttpParts, access: Access, *, close: Callable[[], None]) -> NoReturn:
     """Serve until a signal ends it; `close` is called then, before the requests in flight are answered."""
     listening = listening_socket(access.address)
-    end(anyio.run(_serve, server, access, listening, close))
+    end(anyio.run(_serve, server, parts, access, listening, close))
 
 
-def make_http_app(server: Server[None], access: Access, *, port: int) -> ASGIApp:
-    """Build the application: the protocol behind the checks, and a health page before them."""
+@dataclass(frozen=True, slots=True)
+class HttpParts:
+    """What answers over HTTP, beside the protocol server."""
+
+    app: App
+    desk: Desk
+    model: BackgroundModel
+
+
+def make_http_app(server: Server[None], parts: HttpParts, access: Access, *, port: int) -> tuple[Gate, Drain]:
+    """Build the application: MCP and the API side by side, behind one gate; and what lets it end."""
+    surface, metrics = Surface(OPERATIONS), Metrics()
+    metrics.add_gauges({"calls_waiting": ("Calls that wait for their turn.", lambda: parts.desk.n_waiting)})
+    services = Services(
+        app=parts.app,
+        desk=parts.desk,
+        model=parts.model,
+        runs=IndexRuns(parts.app, parts.desk.tools),
+        document_ids=DocumentIds(),
+        metrics=metrics,
+        is_ending=lambda: drain.is_ending,
+        pages=pages(OPERATIONS),
+    )
+    drain = Drain(_Crossing(_protocol_app(server, access), Application(surface, services)), passes=_passes)
+    keys, often = Keys(parts.app.registry), parts.app.loaded.config.serving.requests_per_second
+    rules = Rules(
+        place_of=lambda path, method: _MCP if path in _MCP_PATHS else surface.place_of(path, method) or NOWHERE,
+        callers=Callers(keys.all, token=access.token, needs_key=access.needs_token),
+        buckets=Buckets(Rate(often, 2 * often), clock=time.monotonic),
+        answers_to=lambda host: access.answers_to(host, port),
+        trusts=lambda origin: access.trusts(origin, port),
+        metrics=metrics,
+    )
+    return Gate(drain, rules, clock=time.monotonic), drain
+
+
+def _protocol_app(server: Server[None], access: Access) -> ASGIApp:
     app = server.streamable_http_app(
-        streamable_http_path=_PATH,
+        streamable_http_path=_MCP.template,
         max_request_body_size=LONGEST_REQUEST_BYTES,
         session_idle_timeout=_IDLE_SECONDS,
         max_sessions=_MOST_SESSIONS + _MOST_CONNECTIONS,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the gate checks that
         host=access.address.host,
-        custom_starlette_routes=[Route(_HEALTH_PATH, _health)],
     )
-    app.router.redirect_slashes = False  # it would send clients to the address that they claim to have called
-    return _Gate(SessionRoom(app, most=_MOST_SESSIONS), access, port=port)
+    return SessionRoom(app, most=_MOST_SESSIONS)
 
 
-async def _serve(server: Server[None], access: Access, listening: socket.socket, close: Callable[[], None]) -> int:
+def _passes(scope: Scope) -> bool:
+    """Tell what neither waits for the end of a server nor keeps it from ending: probes, and streams of MCP."""
+    place = visit_of(scope).place
+    return place.is_probe or (place is _MCP and scope["method"] == Method.GET)
+
+
+class _Crossing:
+    """Where MCP and the API part."""
+
+    def __init__(self, protocol: ASGIApp, api: ASGIApp) -> None:
+        self._protocol = protocol
+        self._api = api
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._protocol(scope, receive, send)
+        elif visit_of(scope).place is _MCP:
+            await self._protocol({**scope, "path": _MCP.template, "raw_path": _MCP.template.encode()}, receive, send)
+        else:
+            await self._api(scope, receive, send)
+
+
+async def _serve(
+    server: Server[None], parts: HttpParts, access: Access, listening: socket.socket, close: Callable[[], None]
+) -> int:
     port = listening.getsockname()[1]
-    drain = Drain(make_http_app(server, access, port=port))
+    gate, drain = make_http_app(server, parts, access, port=port)
     for name in ("mcp.server.streamable_http", "uvicorn.error"):
         logging.getLogger(name).addFilter(_NoDisconnects())
     config = uvicorn.Config(
-        drain,
+        gate,
         # By h11: the other parser, taken where it is installed, leaves white space at the end of header values.
         http=PatientConnection,
         ws="none",
@@ -96,7 +168,7 @@ async def _serve(server: Server[None], access: Access, listening: socket.socket,
     async def announce() -> None:
         while not web.started:  # noqa: ASYNC110 - it has no event for that
             await anyio.sleep(_POLL_SECONDS)
-        sys.stderr.write(f"dirindex serves MCP on http://{access.address.host_in_url}:{port}{_PATH}\n")
+        sys.stderr.write(f"dirindex serves MCP on http://{access.address.host_in_url}:{port}{_MCP.template}\n")
         sys.stderr.flush()
 
     async with anyio.create_task_group() as tasks:
@@ -120,39 +192,3 @@ class _WebServer(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
-
-
-class _Gate:
-    """Let nobody through who calls another server or does not know the token, except to the health page."""
-
-    def __init__(self, app: ASGIApp, access: Access, *, port: int) -> None:
-        self._app = app
-        self._access = access
-        self._port = port
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] != _HEALTH_PATH:
-            refusal = self._refusal(Headers(scope=scope))
-            if refusal is not None:
-                await refusal(scope, receive, send)
-                return
-            if scope["path"] == f"{_PATH}/":
-                scope = {**scope, "path": _PATH, "raw_path": _PATH.encode()}
-        await self._app(scope, receive, send)
-
-    def _refusal(self, headers: Headers) -> Response | None:
-        if not self._access.answers_to(headers.get("host", ""), self._port):
-            return _refused(421, "this server does not go by that name (--allow-host NAME makes it)")
-        if not self._access.trusts(headers.get("origin", ""), self._port):
-            return _refused(403, "pages of that origin may not call this server")
-        if not self._access.admits(headers.get("authorization", "")):
-            return _refused(401, "a bearer token is needed", **{"WWW-Authenticate": 'Bearer realm="dirindex"'})
-        return None
-
-
-def _refused(status: int, error: str, **headers: str) -> Response:
-    return JSONResponse({"error": error}, status, headers=headers)
-
-
-async def _health(_: Request) -> JSONResponse:
-    return JSONResponse({"status": "ok", "name": "dirindex", "version": __version__})

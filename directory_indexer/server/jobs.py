@@ -56,6 +56,11 @@ class Job:
     started_at: float = field(default_factory=time.time)
     ended_at: float = 0.0
 
+    @property
+    def id(self) -> str:
+        """Its name, which it has before the run has begun that it is."""
+        return f"index-{self.process.pid}-{int(self.started_at)}"
+
     def wait(self) -> None:
         """Wait for its process, and note when it ended."""
         self.process.wait()
@@ -129,6 +134,11 @@ class IndexJobs:
                 self._note_end(job, result)
             return result
         return job.result
+
+    def gives_way(self, job: Job) -> bool:
+        """Tell whether a run that is started now need not wait until this one has ended."""
+        run = next((one for one in self._runs(_MOST_RUNS) if job.is_of(one)), None)
+        return run is not None and run.progress.phase.gives_way
 
     def current(self) -> Run | None:
         """Tell how the run that goes on, or else the last one, stands."""

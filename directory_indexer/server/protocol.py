@@ -35,6 +35,7 @@ from mcp.types import (
 
 from directory_indexer import __version__
 from directory_indexer.errors import DirIndexError
+from directory_indexer.lazy import lazily
 from directory_indexer.server.arguments import ArgumentError, ContentArguments, arguments_of
 from directory_indexer.server.budget import Budgets
 from directory_indexer.server.catalogue import TOOLS, ToolEntry
@@ -45,9 +46,12 @@ from directory_indexer.server.model import BackgroundModel, ModelState
 from directory_indexer.server.places import URI_PREFIX, name_in_uri
 from directory_indexer.server.running import Desk, Progress
 from directory_indexer.server.schemas import object_for_models, schema_of
-from directory_indexer.server.tools import Answer, Tools
+from directory_indexer.server.tools import Answer
 from directory_indexer.wire.documents import TextAnswer
 from directory_indexer.wire.objects import JsonObject
+
+with lazily:
+    from directory_indexer.server.gate import visits
 
 _WARM_UP_SECONDS = 0.05
 """So long after the first answer the model begins to load: the answer is on its way by then."""
@@ -57,9 +61,9 @@ _ENTRIES = {entry.name: entry for entry in TOOLS}
 _log = logging.getLogger("dirindex.serve")
 
 
-def make_server(tools: Tools, model: BackgroundModel) -> Server[None]:
+def make_server(desk: Desk, model: BackgroundModel) -> Server[None]:
     """Build the server that every transport runs."""
-    session = _Session(tools, model)
+    session = _Session(desk, model)
     server = Server(
         NAME,
         version=__version__,
@@ -76,6 +80,7 @@ def make_server(tools: Tools, model: BackgroundModel) -> Server[None]:
         on_completion=session.complete,
     )
     server.middleware.append(session.warm_up)
+    server.middleware.append(_with_request_id)
     return server
 
 
@@ -87,8 +92,8 @@ async def _lifespan(_: object) -> AsyncIterator[None]:
 class _Session:
     """The handlers."""
 
-    def __init__(self, tools: Tools, model: BackgroundModel) -> None:
-        self._desk = Desk(tools)
+    def __init__(self, desk: Desk, model: BackgroundModel) -> None:
+        self._desk = desk
         self._model = model
 
     async def warm_up(self, ctx: ServerRequestContext[Any, Any], call_next: Callable[..., Any]) -> Any:
@@ -104,6 +109,8 @@ class _Session:
         entry = _ENTRIES.get(params.name)
         if entry is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool '{params.name}'; tools are {', '.join(_ENTRIES)}")
+        if not entry.is_read_only and not _may_write(ctx):
+            return _failed(f"{entry.name} needs a key with the right to write. Next: search what is indexed.")
         try:
             call = arguments_of(entry.arguments, params.arguments or {})
             answer = await entry.run(self._desk, call, _progress(ctx))
@@ -179,6 +186,21 @@ def _listed(entry: ToolEntry) -> Tool:
             open_world_hint=False,
         ),
     )
+
+
+async def _with_request_id(ctx: ServerRequestContext[Any, Any], call_next: Callable[..., Any]) -> Any:
+    """Have what is logged about a call name the request that brought it, not the one that opened its session."""
+    if ctx.request is None:  # on standard input
+        return await call_next(ctx)
+    token = visits.request_id.set(visits.visit_of(ctx.request.scope).request_id)
+    try:
+        return await call_next(ctx)
+    finally:
+        visits.request_id.reset(token)
+
+
+def _may_write(ctx: ServerRequestContext[Any, Any]) -> bool:
+    return ctx.request is None or visits.visit_of(ctx.request.scope).may_write()
 
 
 def _resource_link(link: Link) -> ResourceLink:

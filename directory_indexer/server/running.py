@@ -9,6 +9,7 @@ import anyio
 import anyio.to_thread
 
 from directory_indexer.docstore.runs import RunRecord
+from directory_indexer.errors import BusyError
 from directory_indexer.server.arguments import IndexAction, IndexArguments
 from directory_indexer.server.jobs import Job
 from directory_indexer.server.run_results import percent
@@ -16,6 +17,9 @@ from directory_indexer.server.tools import Answer, Tools, index_answer, is_ended
 
 _POLL_SECONDS = 0.25
 _N_SLOW, _N_QUICK = 8, 16
+_MOST_WAITING = 100
+"""So many searches take about two seconds: who comes then is told so at once, and not after a long while."""
+
 _Value = TypeVar("_Value")
 
 Progress: TypeAlias = Callable[[float, str], Awaitable[None]]
@@ -30,13 +34,32 @@ class Desk:
         self._slow = anyio.CapacityLimiter(_N_SLOW)
         self._quick = anyio.CapacityLimiter(_N_QUICK)
 
+    @property
+    def n_waiting(self) -> int:
+        """Count what waits for its turn."""
+        return self._slow.statistics().tasks_waiting + self._quick.statistics().tasks_waiting
+
     async def slowly(self, work: Callable[[], _Value]) -> _Value:
-        """Do what may take seconds."""
-        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._slow)
+        """Do what may take seconds.
+
+        Raises:
+            BusyError: too much waits already.
+        """
+        return await _in_turn(work, self._slow)
 
     async def quickly(self, work: Callable[[], _Value]) -> _Value:
-        """Do what takes milliseconds."""
-        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._quick)
+        """Do what takes milliseconds.
+
+        Raises:
+            BusyError: too much waits already.
+        """
+        return await _in_turn(work, self._quick)
+
+
+async def _in_turn(work: Callable[[], _Value], limiter: anyio.CapacityLimiter) -> _Value:
+    if limiter.statistics().tasks_waiting >= _MOST_WAITING:
+        raise BusyError("the server has as much to do as it can take")
+    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
 
 
 ToolRun: TypeAlias = Callable[[Desk, Any, Progress], Awaitable[Answer]]

@@ -11,7 +11,7 @@ import types
 import typing
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from directory_indexer.wire.fields import Only
 from directory_indexer.wire.objects import JsonObject
@@ -19,12 +19,14 @@ from directory_indexer.wire.objects import JsonObject
 _NAMES: dict[object, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 _PLAIN = frozenset({str, int, float, bool})
 _LIMITS = {
-    "string": {"min_length": "minLength", "max_length": "maxLength"},
+    "string": {"min_length": "minLength", "max_length": "maxLength", "pattern": "pattern"},
     "array": {"min_length": "minItems", "max_length": "maxItems"},
     "integer": {"ge": "minimum", "le": "maximum"},
 }
-_MISSING = object()
-_UNSAID = (_MISSING, None, (), "")
+MISSING: Final = object()
+"""The default of a field that has none."""
+
+_UNSAID = (MISSING, None, (), "")
 
 
 class Field(NamedTuple):
@@ -40,7 +42,7 @@ class Field(NamedTuple):
     @property
     def is_required(self) -> bool:
         """Tell that the field is always there."""
-        return self.default is _MISSING and not _is_optional(self.type)
+        return self.default is MISSING and not _is_optional(self.type)
 
 
 @functools.cache
@@ -48,7 +50,7 @@ def fields_of(record: type) -> tuple[Field, ...]:
     """Give the fields of a record as they are described."""
     hints = typing.get_type_hints(record, include_extras=True)
     defaults: Mapping[str, object] = record._field_defaults  # type: ignore[attr-defined]
-    return tuple(_field(name, hints[name], defaults.get(name, _MISSING)) for name in record._fields)  # type: ignore[attr-defined]
+    return tuple(_field(name, hints[name], defaults.get(name, MISSING)) for name in record._fields)  # type: ignore[attr-defined]
 
 
 @functools.cache
@@ -74,6 +76,11 @@ def object_for_models(value: object) -> Any:
     return str(value)
 
 
+def plain_type(hint: Any) -> Any:
+    """Give a type without what is annotated to it."""
+    return typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Annotated else hint
+
+
 @functools.cache
 def _for_models(record: type) -> tuple[Field, ...]:
     return tuple(field for field in fields_of(record) if field.only is not Only.PROGRAMS)
@@ -91,7 +98,7 @@ def _schema_of_field(field: Field) -> JsonObject:
     schema = _schema_of_type(field.type)
     for limit in field.limits:
         known = _LIMITS.get(schema["type"], {})
-        schema |= {name: getattr(limit, of) for of, name in known.items() if hasattr(limit, of)}
+        schema |= {name: value for of, name in known.items() if (value := getattr(limit, of, None)) is not None}
     if field.description:
         schema["description"] = field.description
     if field.default not in _UNSAID:

@@ -39,7 +39,7 @@ from directory_indexer.server.places import indexed_lines, scope_of
 from directory_indexer.server.run_results import ENDED, covers
 from directory_indexer.server.schemas import object_for_models
 from directory_indexer.server.wording import info_text, run_text
-from directory_indexer.wire.cursors import position_of
+from directory_indexer.wire.cursors import Position, position_of
 from directory_indexer.wire.documents import ConvertedText, TextAnswer
 from directory_indexer.wire.hits import SearchAnswer, index_state
 from directory_indexer.wire.runs import Run
@@ -62,6 +62,9 @@ _STILL_LOADING = (
     "answered by keywords alone: the embedding model is still being loaded; repeat the call in a few "
     "seconds to search by meaning, too"
 )
+EXCERPT_CHARS = 800
+"""More than a person skims: an assistant asks less often for the text around an excerpt."""
+
 _FETCH_URLS = "the operator of this server allows it with serving.fetch_urls in its configuration"
 _MOST_COMPLETIONS = 100
 _POLL_SECONDS = 0.05
@@ -87,9 +90,29 @@ class Tools:
 
     def search(self, call: SearchArguments) -> Answer:
         """Find passages, or count the files to find them in."""
+        if call.facets:
+            counted = self.facets(call)
+            return Answer(search_text(counted), counted)
+        return _found(*self.find(call))
+
+    def facets(self, call: SearchArguments) -> SearchAnswer:
+        """Count the files that a search would look into."""
+        request, position = self._question(call)
+        page = Page(position, call.max_tokens, self._app.status.summary())
+        return counting_answer(request, self._app.searcher.facets(request), page)
+
+    def find(self, call: SearchArguments) -> tuple[SearchResult, Page]:
+        """Find passages, those of the pages before left out."""
+        request, position = self._question(call)
+        mode, notes = self._mode(call.mode)
+        found = self._app.searcher.search(request._replace(mode=mode))
+        result = position.rest(found._replace(degraded=(*notes, *found.degraded)), limit=call.limit)
+        return result, Page(position, call.max_tokens, self._app.status.checked(result.summary))
+
+    def _question(self, call: SearchArguments) -> tuple[SearchRequest, Position]:
         with self._app.docstore.snapshot() as snapshot:
             scope = scope_of(snapshot, call.path)
-        position = position_of(call.cursor, question=call._replace(cursor="", limit=0, max_tokens=0))
+        position = position_of(call.cursor, question=call._replace(cursor="", limit=0, max_tokens=0, all=False))
         request = SearchRequest(
             query=call.query,
             mode=call.mode,
@@ -100,16 +123,11 @@ class Tools:
             since=since_moment(call.since, name="since"),
             until=until_moment(call.until, name="until"),
             metadata=_conditions(call),
+            only_good=not call.all,
+            excerpt_chars=EXCERPT_CHARS,
             embedding_seconds=self._app.loaded.config.serving.embedding_ms / 1000,
         )
-        if call.facets:
-            page = Page(position, call.max_tokens, self._app.status.summary())
-            counted = counting_answer(request, self._app.searcher.facets(request), page)
-            return Answer(search_text(counted), counted)
-        mode, notes = self._mode(call.mode)
-        found = self._app.searcher.search(request._replace(mode=mode))
-        result = position.rest(found._replace(degraded=(*notes, *found.degraded)), limit=call.limit)
-        return _found(result, Page(position, call.max_tokens, self._app.status.checked(result.summary)))
+        return request, position
 
     def similar_files(self, call: SimilarArguments) -> Answer:
         """Find files like an indexed one."""

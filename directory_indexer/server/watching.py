@@ -22,6 +22,7 @@ with lazily:
 
 _TAKE_OVER_SECONDS = 5.0
 _LOOK_SECONDS = 2.0
+_POLL_SECONDS = 0.1
 _log = logging.getLogger("dirindex.serve")
 
 
@@ -86,7 +87,9 @@ class DirectoryWatch:
         """Index what changed in a run of its own, for one that goes on may have passed the change already."""
         job = self._jobs.update(tuple(roots))
         job.is_told = True
-        job.process.wait()
+        # While it embeds, what changes next need not wait for it.
+        while job.process.poll() is None and not self._jobs.gives_way(job) and not self._stopped.is_set():
+            self._stopped.wait(_POLL_SECONDS)
 
     def _is_outdated(self, roots: list[FilePath]) -> bool:
         now = time.monotonic()

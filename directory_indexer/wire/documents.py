@@ -47,6 +47,8 @@ class TextAnswer(NamedTuple):
     truncated: Truncated
     next_start_line: Annotated[int | None, "Read on from this line."]
     next_chunks: Annotated[str | None, "Read on with these passages of a very long line."]
+    doc_id: Annotated[str | None, "Its id in the API; there alone.", Only.PROGRAMS] = None
+    filename: Annotated[str | None, "Name of the file; in the API alone.", Only.PROGRAMS] = None
     on_disk: OnDisk = None
     shortened: Annotated[bool | None, "True when a passage was cut to fit max_tokens.", Only.MODELS] = None
 

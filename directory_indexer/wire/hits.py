@@ -19,6 +19,7 @@ with lazily:
 
 
 _SCORE_DIGITS = 3
+_WEAKER_LEFT_OUT = "hits that are much weaker than the best are left out; `all` gives them"
 
 
 class IndexState(NamedTuple):
@@ -84,8 +85,18 @@ class Passage(NamedTuple):
     scan: Annotated[ScannedPlace | None, "Of a scanned page."] = None
     text: Annotated[str | None, "The whole passage; with `--full`.", Only.PROGRAMS] = None
     explanation: Annotated[Explanation | None, "Why it stands where it does; with `--explain`.", Only.PROGRAMS] = None
+    doc_id: Annotated[str | None, "Its id in the API; there alone.", Only.PROGRAMS] = None
+    filename: Annotated[str | None, "Name of the file; in the API alone.", Only.PROGRAMS] = None
     on_disk: OnDisk = None
     shortened: Annotated[bool | None, "True when the excerpt was cut to fit max_tokens.", Only.MODELS] = None
+
+
+class PlainHit(NamedTuple):
+    """A hit by the names that most systems know."""
+
+    text: Annotated[str, "The excerpt, or the whole passage if that was asked for."]
+    score: Annotated[float, "0 to 1, comparable from query to query."]
+    metadata: Annotated[Mapping[str, str], "Where it stands: doc_id, filename, path, kind, title, page, lines."]
 
 
 class SearchAnswer(NamedTuple):
@@ -98,11 +109,22 @@ class SearchAnswer(NamedTuple):
     next_cursor: Annotated[str | None, "Repeat the search with it to get more."]
     index: Annotated[IndexState, "What the answer was drawn from."]  # type: ignore[assignment]  # not the method of tuples
     weak: Annotated[bool, "True when nothing matches well: hits are only the nearest."] = False
-    notes: Annotated[tuple[str, ...], "What could not be used or is not complete yet."] = ()
+    weaker_left_out: Annotated[
+        bool, "True when hits that are much weaker than the best were left out; `--all` shows them.", Only.PROGRAMS
+    ] = False
+    notes: Annotated[tuple[str, ...], "What to know to trust the answer."] = ()
+    corrections: Annotated[
+        Mapping[str, str] | None,
+        "Words that no file has, each with the word that was searched for instead.",
+        Only.PROGRAMS,
+    ] = None
     files: Annotated[int | None, "With facets: files that the filters leave."] = None
     facets: Annotated[
         Mapping[str, Mapping[str, int]] | None,
         "With facets, in place of hits: files by type, directory, year …",
+    ] = None
+    results: Annotated[
+        tuple[PlainHit, ...] | None, "The hits once more, by plain names; in the API alone.", Only.PROGRAMS
     ] = None
     left_out: Annotated[int | None, "Hits that did not fit into max_tokens.", Only.MODELS] = None
 
@@ -173,8 +195,15 @@ def search_answer(
         next_cursor=next_cursor,
         index=index_state(index),
         weak=result.is_weak,
-        notes=result.degraded,
+        weaker_left_out=result.has_weaker,
+        corrections={one.typed: one.searched for one in result.corrections} or None,
+        notes=_notes(result),
     )
+
+
+def _notes(result: SearchResult) -> tuple[str, ...]:
+    corrections = (one.note for one in result.corrections)
+    return (*corrections, *result.degraded, *([_WEAKER_LEFT_OUT] if result.has_weaker else []))
 
 
 def facets_answer(request: SearchRequest, facets: Facets, *, index: IndexSummary) -> SearchAnswer:

@@ -56,11 +56,14 @@ class IndexedCorpus:
     def measure(self, question: Question, mode: SearchMode) -> dict[str, float]:
         """Ask a question and measure the answer; times are in milliseconds, of the clock and of the processor."""
         times = self.measure_first_hits(question, mode)
+        shown = self._ask(question.text, mode, limit=10, only_good=True)
         result = self._ask(question.text, mode, limit=_DEEP)
         files = [self._name(hit.path) for hit in result.hits]
         measures = of_files(list(dict.fromkeys(files)), question.grades) | of_hits(files, question.grades)
         if question.spans:
-            measures |= of_spans(self._spans(result), question.spans)
+            measures |= of_spans(self._spans(shown), question.spans)
+        measures["shown R@10"] = of_files([self._name(hit.path) for hit in shown.hits], question.grades)["R@10"]
+        measures["shown"] = float(len(shown.hits))
         return measures | {"missed": float(result.is_weak)} | {name: times[name] for name in ("ms", "CPU ms")}
 
     def measure_first_hits(self, question: Question, mode: SearchMode) -> dict[str, float]:
@@ -75,8 +78,9 @@ class IndexedCorpus:
         """Tell whether the searcher claims to have found something good."""
         return not self._ask(text, mode, limit=10).is_weak
 
-    def _ask(self, text: str, mode: SearchMode, *, limit: int) -> SearchResult:
-        return self._app.searcher.search(SearchRequest(text, mode=mode, limit=limit, embedding_seconds=self._seconds))
+    def _ask(self, text: str, mode: SearchMode, *, limit: int, only_good: bool = False) -> SearchResult:
+        request = SearchRequest(text, mode=mode, limit=limit, only_good=only_good, embedding_seconds=self._seconds)
+        return self._app.searcher.search(request)
 
     def _spans(self, result: SearchResult) -> Sequence[Span]:
         with self._app.docstore.snapshot() as snapshot:

@@ -67,6 +67,34 @@ def test_a_word_that_is_nowhere_has_no_hits_that_score_nothing(indexed: Shell) -
     assert "nothing matches well" in ended.stderr
 
 
+def test_a_typing_error_is_corrected_and_told(indexed: Shell) -> None:
+    done = indexed.run("search", "rotaet the signing keys", "--mode", "keyword")
+    assert "ops/keys.md" in done.stdout
+    assert 'searched for rotate instead of rotaet; write "rotaet" to search for that' in done.stderr
+    answer = indexed.json("search", "rotaet the signing keys", "--mode", "keyword")
+    assert answer["corrections"] == {"rotaet": "rotate"}
+    assert answer["notes"] == ['searched for rotate instead of rotaet; write "rotaet" to search for that']
+    quoted = indexed.json("search", '"rotaet"', "--mode", "keyword", expect=1)
+    assert (quoted["hits"], "corrections" in quoted) == ([], False)
+
+
+def test_an_answer_ends_where_hits_are_much_weaker_unless_all_are_asked_for(shell: Shell) -> None:
+    shell.write("best.md", "Rotate the signing keys every ninety days.\n")
+    for number in range(4):
+        shell.write(f"rest{number}.md", f"Number {number} of the piano has keys of ivory, and strings of steel.\n")
+    shell.run("index", shell.docs, "--quiet")
+    words = ("search", "rotate signing keys", "--mode", "keyword")
+    answer, whole = shell.json(*words), shell.json(*words, "--all")
+    least = answer["hits"][0]["score"] * 0.3
+    assert [hit["path"] for hit in answer["hits"]] == [hit["path"] for hit in whole["hits"] if hit["score"] >= least]
+    assert (len(answer["hits"]), len(whole["hits"])) == (1, 5)
+    assert (answer["weaker_left_out"], answer["truncated"]) == (True, False)
+    assert (whole["weaker_left_out"], len(shell.json(*words, "--all", "--limit", "3")["hits"])) == (False, 3)
+    told = "hits that are much weaker than the best are left out; --all shows them"
+    assert told in shell.run(*words).stderr
+    assert told not in shell.run(*words, "--all").stderr
+
+
 def test_an_option_before_the_command_is_told_where_it_belongs(indexed: Shell) -> None:
     answer = json.loads(indexed.run("--json", "search", "carrots", expect=2).stdout)
     assert answer["hint"] == "options belong behind it: dirindex search … --json"

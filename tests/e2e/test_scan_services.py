@@ -63,3 +63,49 @@ def test_a_wrong_key_leaves_the_pages_waiting_and_is_told_without_the_key(tmp_pa
         report = indexed(tmp_path, server, "gemini", key="wrong-key-0123456789", tesseract="/nowhere/tesseract")
     assert (report["pages"], report["pages_waiting"], report["code"]) == (0, 2, 3)
     assert "check the key" in report["provider_error"]
+
+
+@pytest.mark.parametrize(
+    ("name", "service", "said"),
+    [
+        ("gemini", {}, "Gemini needs a key"),
+        ("azure", {"api_key": KEY}, "Azure Document Intelligence needs an address"),
+        ("azure", {"endpoint": "https://my-resource.cognitiveservices.azure.com"}, "Intelligence needs a key"),
+    ],
+)
+def test_what_a_service_lacks_is_told_before_anything_is_read(
+    tmp_path: Path, name: str, service: dict[str, str], said: str
+) -> None:
+    config = {"ocr": {"engine": name, "tesseract": "/nowhere/tesseract", name: service}}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/letter.pdf").write_bytes(scan("Dear Jane, the first page."))
+    (tmp_path / "docs/note.md").write_text("A note on airships.\n")
+    options = ["--config", str(tmp_path / "config.json"), "--data-dir", str(tmp_path / "data")]
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([DIRINDEX, *words, *options], capture_output=True, text=True, check=False)
+
+    first = run("index", str(tmp_path / "docs"))
+
+    assert first.returncode == 3
+    lines = first.stderr.splitlines()
+    told = min(number for number, line in enumerate(lines) if said in line and "indexing words meanwhile" in line)
+    assert f"set ocr.{name}." in lines[told]
+    assert all("reading: 100 %" not in line for line in lines[:told])
+    assert "airships" in run("search", "airships").stdout
+    status, doctor, dry = run("status"), run("doctor"), run("index", "--dry-run")
+    assert [said in one.stdout for one in (status, doctor, dry)] == [True, True, True]
+    assert (status.returncode, doctor.returncode, dry.returncode) == (0, 3, 0)
+    assert run("index", "--no-ocr").returncode == 0
+    assert run("forget", str(tmp_path / "docs")).returncode == 0
+    assert KEY not in "".join(one.stdout + one.stderr for one in (first, status, doctor, dry))
+
+
+def test_a_key_in_an_address_is_not_shown(tmp_path: Path) -> None:
+    service = {"endpoint": "https://example.org/ocr?key=a-key-in-an-address", "api_key": KEY}
+    (tmp_path / "config.json").write_text(json.dumps({"ocr": {"engine": "gemini", "gemini": service}}))
+    options = ["--config", str(tmp_path / "config.json"), "--data-dir", str(tmp_path / "data")]
+    doctor = subprocess.run([DIRINDEX, "doctor", *options], capture_output=True, text=True, check=False)
+    assert "gemini-3.5-flash-lite of Gemini at https://example.org" in doctor.stdout
+    assert "a-key-in-an-address" not in doctor.stdout + doctor.stderr

@@ -189,6 +189,24 @@ def test_a_crash_or_a_refusal_of_the_command_costs_a_page(place: Place) -> None:
     assert place.json("search", "zeppelin", "--mode", "keyword")["hits"][0]["scan"]["engine"] == "tesseract 5.4.0 (eng)"
 
 
+def test_a_command_that_is_removed_amid_a_run_is_told_and_its_pages_wait(place: Place) -> None:
+    place.write("letter.pdf", scan(*(f"Page number {number} of the letter." for number in range(8))))
+    place.configure(languages=["eng"])
+    place.standin.tell(on={"number 3 ": "wait go"})
+    run = place.start("index", place.docs)
+    until(lambda: list(place.standin.place.glob("came *")), run)
+    elsewhere = place.standin.command.rename(place.standin.place / "elsewhere")
+    (place.standin.place / "go").touch()
+
+    assert run.wait() == 3
+    elsewhere.rename(place.standin.command)
+
+    with contextlib.closing(sqlite3.connect(place.data_dir / "pages.db")) as connection:
+        assert connection.execute("SELECT count(*) FROM pages WHERE problem <> ''").fetchone() == (0,)
+    assert place.json("index")["pages_waiting"] == 0
+    assert place.n_read == 8
+
+
 def test_pages_wait_where_nothing_is_to_read_them(place: Place) -> None:
     place.write("letter.pdf", document("The minutes of the meeting.", picture(LETTER)))
     place.configure(tesseract="no-such-tesseract")

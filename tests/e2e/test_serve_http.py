@@ -1,25 +1,21 @@
 """`dirindex serve --http`: who is let in, what is refused, and the protocol over it."""
 
-# ruff: noqa: S310 - the URLs are those of servers that the tests started
-
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
 from mcp import Client
 from serving import DIRINDEX
+from web_servers import MCP_HEADERS, WebServer
 
 from directory_indexer.lock import try_lock
 
@@ -28,38 +24,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TOKEN = "a-token-of-a-test-0123456789"  # noqa: S105 - of a test
-_LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 _INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
     "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
 }
-_HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-
-
-class WebServer:
-    """A server process and its URL."""
-
-    def __init__(self, data_dir: Path, *options: str, **environ: str) -> None:
-        command: list[str | Path] = [DIRINDEX, "serve", "--http", "127.0.0.1:0", "--data-dir", data_dir, *options]
-        self.process = subprocess.Popen(command, env={**os.environ, **environ}, stderr=subprocess.PIPE, text=True)
-        assert self.process.stderr is not None
-        found = re.search(r"http://\S+", self.process.stderr.readline())
-        assert found
-        self.url = found[0]
-
-    def post(self, body: object = _LIST, **headers: str) -> tuple[int, str]:
-        content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        given = {name.replace("_", "-"): value for name, value in headers.items()}
-        return _answer(urllib.request.Request(self.url, content, {**_HEADERS, **given}))
-
-    def stop(self) -> int:
-        self.process.terminate()
-        code = self.process.wait(timeout=30)
-        assert self.process.stderr is not None
-        self.process.stderr.close()
-        return code
 
 
 @pytest.fixture(scope="module")
@@ -124,12 +94,10 @@ def test_names_are_compared_without_regard_to_case(server: WebServer) -> None:
 
 
 def test_nobody_is_sent_to_an_address_that_the_request_names(server: WebServer) -> None:
-    with_slash = f"{server.url}/"
-    content = json.dumps(_INITIALIZE).encode()
     elsewhere = {"Host": "evil.example", "X-Forwarded-Proto": "https"}
-    assert _answer(urllib.request.Request(with_slash, content, _HEADERS | elsewhere))[0] == 421
-    assert _answer(urllib.request.Request(with_slash, content, _HEADERS))[0] == 200
-    assert _answer(urllib.request.Request(server.url.removesuffix("mcp") + "health/"))[0] == 404
+    assert server.ask("POST", "/mcp/", _INITIALIZE, headers=MCP_HEADERS | elsewhere).status == 421
+    assert server.ask("POST", "/mcp/", _INITIALIZE, headers=MCP_HEADERS).status == 200
+    assert server.ask("GET", "/health/").status == 404
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "https://127.0.0.1", "null", "file://"])
@@ -147,9 +115,7 @@ def test_a_form_of_a_web_page_is_refused(server: WebServer) -> None:
 
 @pytest.mark.parametrize("given", ["", "Bearer", "Bearer wrong", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", TOKEN])
 def test_nobody_gets_in_without_the_token(guarded: WebServer, given: str) -> None:
-    status, text = guarded.post(Authorization=given)
-    assert status == 401
-    assert "token" in text
+    assert guarded.post(Authorization=given)[0] == 401
 
 
 def test_the_token_lets_in(guarded: WebServer) -> None:
@@ -158,9 +124,9 @@ def test_the_token_lets_in(guarded: WebServer) -> None:
 
 
 def test_the_health_page_needs_no_token_and_tells_nothing_of_the_index(guarded: WebServer) -> None:
-    status, text = _answer(urllib.request.Request(guarded.url.removesuffix("/mcp") + "/health"))
-    assert status == 200
-    assert set(json.loads(text)) == {"status", "name", "version"}
+    answer = guarded.ask("GET", "/health")
+    assert answer.status == 200
+    assert set(answer.json) == {"status", "name", "version"}
 
 
 def test_other_machines_are_not_served_without_a_token(data_dir: Path) -> None:
@@ -244,7 +210,7 @@ def test_connections_that_stay_in_the_middle_of_a_request_keep_nobody_out(guarde
             connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
             with contextlib.suppress(OSError):
                 connection.sendall(sent)
-        assert _answer(urllib.request.Request(guarded.url.removesuffix("/mcp") + "/health"))[0] == 200
+        assert guarded.ask("GET", "/health").status == 200
         assert guarded.post(Authorization=f"Bearer {TOKEN}", MCP_Protocol_Version="2026-07-28")[0] != 503
 
 
@@ -287,15 +253,6 @@ def test_a_call_in_flight_is_answered_when_a_signal_ends_the_server(data_dir: Pa
         assert server.stop() == 128 + signal.SIGTERM
 
 
-def _answer(request: urllib.request.Request) -> tuple[int, str]:
-    try:
-        with urllib.request.urlopen(request, timeout=30) as response:
-            return response.status, response.read().decode()
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read().decode()
-
-
 _WITH_TOKEN = f"POST /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}"
 
 
@@ -320,7 +277,7 @@ def test_a_body_that_is_not_what_it_calls_itself_leaves_no_traceback(data_dir: P
             connection.sendall(sent.encode())
             while connection.recv(65_536):
                 pass
-    assert _answer(urllib.request.Request(f"http://{host}/health"))[0] == 200
+    assert server.ask("GET", "/health").status == 200
     server.process.terminate()
     _, said = server.process.communicate(timeout=30)
     assert "Traceback" not in said

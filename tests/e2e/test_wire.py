@@ -83,12 +83,19 @@ def assert_same(shown: object, whole: object) -> None:
         assert shown == whole
 
 
+def _without_excerpts(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    """Leave out what is longer for an assistant."""
+    return [{name: value for name, value in hit.items() if not name.startswith("excerpt")} for hit in answer["hits"]]
+
+
 def test_hits_are_the_same_in_json_and_over_mcp(shell: Shell, client: RawClient) -> None:
     words = "who rotates the signing keys on duty"
     over_mcp = structure_of(client, "search", query=words, mode="keyword", max_tokens=5000)
     in_json = shell.json("search", words, "--mode", "keyword", "--limit", "10")
     assert over_mcp["hits"]
-    assert_same(over_mcp, in_json)
+    assert_same(over_mcp | {"hits": _without_excerpts(over_mcp)}, in_json)
+    assert all(len(hit["excerpt"]) <= 600 for hit in in_json["hits"])
+    assert any(600 < len(hit["excerpt"]) <= 800 for hit in over_mcp["hits"])
     hit = next(hit for hit in over_mcp["hits"] if hit["excerpt_start_line"] != hit["start_line"])
     assert hit["start_line"] < hit["excerpt_start_line"]
     assert {"title", "metadata", "score", "path"} <= set(hit)
@@ -101,6 +108,17 @@ def test_a_page_that_is_cut_off_says_so_in_the_same_way(shell: Shell, client: Ra
     assert over_mcp["next_cursor"]
     second = shell.json("search", "carrots", "--mode", "keyword", "--limit", "1", "--cursor", in_json["next_cursor"])
     assert [hit["path"] for hit in second["hits"]] != [hit["path"] for hit in in_json["hits"]]
+
+
+def test_what_was_corrected_and_what_was_left_out_is_in_notes(shell: Shell, client: RawClient) -> None:
+    words = "who rotates the sigming keys on duty"
+    answer = structure_of(client, "search", query=words, mode="keyword")
+    whole = structure_of(client, "search", query=words, mode="keyword", all=True, limit=50)
+    in_json = shell.json("search", words, "--mode", "keyword", "--all", "--limit", "50")
+    assert answer["notes"][0] == 'searched for signing instead of sigming; write "sigming" to search for that'
+    assert answer["notes"][0] in text_of(client.call("search", query=words, mode="keyword"))
+    assert "much weaker" in answer["notes"][-1]
+    assert len(answer["hits"]) < len(whole["hits"]) == len(in_json["hits"])
 
 
 def test_what_could_not_be_used_is_in_notes(tmp_path: Path) -> None:

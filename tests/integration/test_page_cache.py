@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import stat
 import threading
+import zlib
 from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.errors import StoreError
+from directory_indexer.errors import PageCacheError, StoreError
 from directory_indexer.page_cache import KEPT_DAYS, MAX_ATTEMPTS, PageCache
 from directory_indexer.scans import Box, Line, PageKey, PageProblem, Recognition, Word
 
@@ -196,14 +198,86 @@ def test_a_cache_that_is_damaged_inside_is_made_anew(cache: PageCache) -> None:
     assert isinstance(cache.get(ONE), Recognition)
 
 
-@pytest.mark.parametrize("content", [b"", b"nothing", b"\x78\x9c\x03\x00\x00\x00\x00\x01"])
-def test_a_page_that_is_damaged_is_read_again(cache: PageCache, content: bytes) -> None:
+def made_up(*values: object) -> bytes:
+    return zlib.compress(json.dumps(values).encode())
+
+
+def bomb() -> bytes:
+    packing = zlib.compressobj()
+    return b"".join(packing.compress(b" " * 1_000_000) for _ in range(65)) + packing.flush()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"nothing",
+        b"\x78\x9c\x03\x00\x00\x00\x00\x01",
+        "text",
+        5,
+        made_up("engine", 200, 0, [[0, [["word", 90, float("nan"), 2, 3, 4]]]]),
+        made_up("engine", 200, 0, [[0, [["word", 90, 1, 2, 3, 10**9]]]]),
+        made_up("engine", 200, 0, [[0, [[7, 90]]]]),
+        made_up("engine", 200, 0, [[0, [["word", "sure"]]]]),
+        made_up("engine", 200, 0, [[0, [["word"]]]]),
+        made_up("engine", 200, 45, []),
+        made_up(None, 200, 0, []),
+        made_up("engine", 200, 0, None),
+        zlib.compress(b"[" * 200_000),
+        bomb(),
+    ],
+)
+def test_a_page_that_is_damaged_is_read_again(cache: PageCache, content: object) -> None:
     cache.put(ONE, page("zeppelin"), recipe=RECIPE)
     with sqlite3.connect(cache.path) as connection:
         connection.execute("UPDATE pages SET content = ?", (content,))
     assert cache.get(ONE) is None
     cache.put(ONE, page("zeppelin"), recipe=RECIPE)
     assert isinstance(cache.get(ONE), Recognition)
+
+
+def test_the_cache_of_another_program_is_made_anew(cache: PageCache) -> None:
+    with sqlite3.connect(cache.path) as connection:
+        connection.execute("CREATE TABLE pages (number, text)")
+
+    assert cache.get(ONE) is None
+    cache.put(ONE, page("zeppelin"), recipe=RECIPE)
+    assert isinstance(cache.get(ONE), Recognition)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and pipes of POSIX")
+@pytest.mark.parametrize("kind", ["link to nothing", "link to a file", "pipe", "directory"])
+def test_what_is_no_file_is_neither_read_nor_written(cache: PageCache, kind: str) -> None:
+    elsewhere = cache.path.with_name("elsewhere")
+    match kind:
+        case "pipe":
+            os.mkfifo(cache.path)
+        case "directory":
+            cache.path.mkdir()
+        case _:
+            cache.path.symlink_to(elsewhere)
+    if kind == "link to a file":
+        PageCache(elsewhere).put(ONE, page("zeppelin"), recipe=RECIPE)
+    before = elsewhere.read_bytes() if elsewhere.exists() else None
+
+    assert (cache.get(ONE), cache.summary()) == (None, (0, 0))
+    with pytest.raises(PageCacheError) as raised:
+        cache.require_writable()
+    with pytest.raises(PageCacheError):
+        cache.put(TWO, page("zeppelin"), recipe=RECIPE)
+    assert raised.value.hint == "remove it; what it holds is read again"
+    assert before == (elsewhere.read_bytes() if elsewhere.exists() else None)
+
+
+def test_pages_of_days_that_are_still_to_come_grow_old_from_today(cache: PageCache) -> None:
+    cache.put(ONE, page("zeppelin"), recipe=RECIPE)
+    age(cache, ONE, -4_000)
+    cache.prune([], max_bytes=1 << 30)
+    age(cache, ONE, KEPT_DAYS + 1)
+
+    cache.prune([], max_bytes=1 << 30)
+
+    assert kept(cache) == set()
 
 
 def test_where_nothing_can_be_written_is_said(tmp_path: Path) -> None:

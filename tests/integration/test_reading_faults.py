@@ -477,7 +477,7 @@ def test_an_address_that_is_none_is_said_before_anything_is_sent(server: Reading
         server.engine("azure", endpoint=endpoint or " ")
 
 
-@pytest.mark.parametrize("key", ["", "two\nlines", "schlüssel"])
+@pytest.mark.parametrize("key", ["", "two\nlines", "schlüssel", "key-and-space ", " space-and-key", "two keys"])
 def test_a_key_that_is_none_is_said_before_anything_is_sent(server: ReadingServer, key: str) -> None:
     with pytest.raises(ProviderError, match="needs a key") as caught:
         server.engine("gemini", key=key)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import zipfile
 from collections import Counter
 from email.message import EmailMessage
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from archives import zipped
@@ -162,6 +164,17 @@ def test_of_a_long_document_pages_are_found_before_all_are_read(index: Index, en
     assert Counter(engine.read).most_common(1)[0][1] == 1
 
 
+def test_a_document_that_has_one_page_many_times_is_read_again_once(index: Index, engine: FakeEngine) -> None:
+    index.write_bytes("copies.pdf", scan(*[LETTER] * 90))
+
+    report = index.run()
+
+    assert engine.read == [LETTER]
+    with index.docstore.snapshot() as snapshot:
+        n_chunks = snapshot.chunks.count()
+    assert (report.n_pages, report.n_chunks) == (90, n_chunks)
+
+
 def test_pages_that_are_too_many_for_a_run_wait_for_the_next_one(index: Index, engine: FakeEngine) -> None:
     for number in range(4):
         index.write_bytes(f"{number}.png", picture(f"Letter number {number}").png())
@@ -280,6 +293,38 @@ def test_scans_are_read_wherever_they_lie(index: Index, engine: FakeEngine) -> N
     assert (before.n_pages, len(engine.read)) == (0, 6)
 
 
+def test_of_a_container_each_scan_is_unpacked_once(
+    index: Index, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"Letter number {number}" for number in range(12)]
+    inner = zipped({f"inner{number}.png": picture(text).png() for number, text in enumerate(texts[6:])})
+    outer = {f"{9 - number}.png": picture(text).png() for number, text in enumerate(texts[:6])}
+    index.write_bytes("a.zip", zipped({**outer, "inner.zip": inner}))
+    opened: list[str] = []
+    open_member = zipfile.ZipFile.open
+
+    def noted(archive: zipfile.ZipFile, member: zipfile.ZipInfo, *more: Any) -> Any:
+        opened.append(member.filename)
+        return open_member(archive, member, *more)
+
+    monkeypatch.setattr(zipfile.ZipFile, "open", noted)
+    report = index.run()
+
+    assert (report.n_pages, engine.read) == (12, texts)
+    assert Counter(opened).most_common(1)[0][1] == 1
+    assert len(opened) == 13
+
+
+def test_a_scan_deep_in_a_large_archive_is_read(index: Index, engine: FakeEngine) -> None:
+    filling = (hashlib.shake_256(b"noise").digest(20_000) * 500)[:9_999_000]
+    before = {f"{number:02}": filling for number in range(26)}
+    index.write_bytes("a.zip", zipped({**before, "z": picture(LETTER).png()}))
+
+    report = index.run()
+
+    assert (engine.read, report.n_pages_waiting) == ([LETTER], 0)
+
+
 def test_a_document_that_changes_while_its_pages_are_read_is_read_by_the_next_run(
     index: Index, engine: FakeEngine
 ) -> None:
@@ -329,6 +374,22 @@ def test_a_page_that_no_engine_can_read_is_tried_three_times(index: Index, engin
     assert (path, one.page, one.problem) == (str(index.root / "a.pdf"), 2, "the engine gives up")
 
 
+def test_an_engine_that_is_gone_costs_no_page_an_attempt(index: Index, engine: FakeEngine) -> None:
+    for number in range(4):
+        index.write_bytes(f"{number}.png", picture(f"Letter number {number}").png())
+    index.write("note.md", "A note on airships.\n")
+    before_page(index, 2, lambda: setattr(engine, "is_gone", True))
+
+    reports = [index.run() for _ in range(4)]
+
+    assert [(one.n_pages, one.n_pages_waiting) for one in reports] == [(1, 3), (0, 3), (0, 3), (0, 3)]
+    assert {one.exit_code for one in reports} == {ExitCode.UNAVAILABLE}
+    assert "not even an empty one: the engine is gone" in (reports[0].unavailable or "")
+    assert reports[0].n_embedded > 0
+    engine.is_gone = False
+    assert (index.run().n_pages, counts(index)) == (3, ScanCounts(0, 4, 0))
+
+
 def test_another_version_of_the_engine_tries_again(index: Index, engine: FakeEngine) -> None:
     engine.broken = {"zeppelin"}
     index.write_bytes("a.png", picture(LETTER).png())
@@ -341,6 +402,21 @@ def test_another_version_of_the_engine_tries_again(index: Index, engine: FakeEng
 
     assert (report.n_pages, report.n_pages_unreadable, counts(index)) == (1, 0, ScanCounts(0, 1, 0))
     assert words(index, "zeppelin") == ["a.png"]
+
+
+def test_no_page_is_read_where_none_can_be_kept(index: Index, engine: FakeEngine) -> None:
+    index.write_bytes("a.pdf", document("The minutes of the meeting.", picture(LETTER)))
+    cache = index.app.policies.page_cache
+    cache.path.parent.mkdir(exist_ok=True)
+    cache.path.mkdir()
+
+    report = index.run()
+
+    assert (engine.read, report.n_pages_waiting, report.exit_code) == ([], 1, ExitCode.UNAVAILABLE)
+    assert "pages.db' cannot be written" in (report.unavailable or "")
+    assert report.n_embedded > 0
+    cache.path.rmdir()
+    assert (index.run().n_pages, engine.read) == (1, [LETTER])
 
 
 def test_what_is_forgotten_leaves_the_pages_too(index: Index) -> None:

@@ -55,7 +55,8 @@ def test_a_write_that_fails_is_undone(registry: Registry) -> None:
             connection.execute("DELETE FROM keys")
             raise KeyError
 
-    pytest.raises(KeyError, fail)
+    with pytest.raises(KeyError):
+        fail()
     assert [key.name for key in keys.all()] == ["ann"]
 
 

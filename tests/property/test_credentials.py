@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from directory_indexer.credentials.formats import format_spans
+from directory_indexer.credentials.hashes import HASH_RULES
+from directory_indexer.credentials.marks import MarkTable
 from directory_indexer.credentials.redaction import redact, redact_document, secret_spans
 from directory_indexer.credentials.spans import line_start
 from directory_indexer.credentials.tokens import token_spans
@@ -52,6 +54,27 @@ def test_masking_a_real_file_twice_is_masking_it_once(text: str) -> None:
 
     assert len(redacted) == len(text)
     assert redact(redacted)[0] == redacted
+
+
+MARKS = ("pass", "password", "word", " - ", "密码", "é", "://", '"notes"', "sshpass")
+
+
+@given(st.lists(st.sampled_from([*MARKS, "\ud800", "\udcff", "pas", "x", "\n"]), max_size=30).map("".join))
+def test_the_marks_of_a_text_are_those_that_are_in_it(text: str) -> None:
+    assert MarkTable(MARKS).marks_of(text) == {mark for mark in MARKS if mark in text}
+
+
+@pytest.mark.parametrize("n_before", range((1 << 16) - 10, (1 << 16) + 3))
+def test_a_mark_is_found_wherever_a_long_text_is_divided(n_before: int) -> None:
+    assert MarkTable(MARKS).marks_of("-" * n_before + "password") == {"pass", "password", "word"}
+
+
+def test_each_form_of_a_hash_is_found_in_texts_with_its_marks_alone() -> None:
+    table = MarkTable(mark for rule in HASH_RULES for mark in rule.marks)
+    found = [(rule, table.marks_of(text.lower())) for text in SAMPLES for rule in HASH_RULES if [*rule.find(text)]]
+
+    assert {rule for rule, _ in found} == set(HASH_RULES)
+    assert [rule.marks for rule, marks in found if marks.isdisjoint(rule.marks)] == []
 
 
 @given(st.lists(TEXTS, max_size=4), TEXTS)
@@ -131,7 +154,7 @@ def test_a_token_in_a_token_is_no_token_of_its_own(piece: str) -> None:
 def test_a_section_of_a_manifest_in_another_is_read_once() -> None:
     text = "kind: Secret\n" + "  data:\n  k: abcd\n" * 500
 
-    assert len(list(format_spans(text, text))) == 500
+    assert len(list(format_spans(text, frozenset({"secret"})))) == 500
 
 
 @given(st.text("ab\n", max_size=30), st.integers(0, 30), st.integers(0, 40))

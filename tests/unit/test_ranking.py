@@ -9,7 +9,7 @@ from directory_indexer.paths import FilePath
 from directory_indexer.relevance.candidates import EMBEDDED_MODEL, OTHER_MODEL, Candidate
 from directory_indexer.relevance.matchplan import plan_match
 from directory_indexer.relevance.query import parse_query
-from directory_indexer.relevance.ranking import rank, worth_showing
+from directory_indexer.relevance.ranking import good_ones, rank, worth_showing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,6 +104,15 @@ def test_a_good_answer_is_shown_to_its_end() -> None:
     assert not ranking.is_weak
     assert ranking.hits[-1].score < 0.005
     assert worth_showing(ranking) == ranking.hits
+
+
+def test_an_answer_ends_at_a_share_of_its_best_score() -> None:
+    candidates = [candidate(str(n), f"rotate the signing keys {'of it ' * n}", meaning=0.7 - n / 10) for n in range(6)]
+    hits = rank(PLAN, candidates, limit=6, model=EMBEDDED_MODEL).hits
+    shown = good_ones(hits, by_words_alone=False)
+    assert shown == tuple(hit for hit in hits if hit.score >= hits[0].score / 2)
+    assert 1 < len(shown) < len(good_ones(hits, by_words_alone=True)) < len(hits)
+    assert good_ones((), by_words_alone=False) == ()
 
 
 def test_words_alone_make_an_order() -> None:

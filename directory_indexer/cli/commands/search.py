@@ -78,6 +78,9 @@ def search(
     facets: Annotated[
         bool, typer.Option("--facets", help="Count types, years, authors … of the files to search in; no hits.")
     ] = False,
+    show_all: Annotated[
+        bool, typer.Option("--all", "-a", help="Also hits that are much weaker than the best.")
+    ] = False,
     files: Annotated[bool, typer.Option("--files", "-l", help="One line a file.")] = False,
     full: Annotated[bool, typer.Option("--full", help="The whole chunk, not an excerpt.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say why each hit stands where it does.")] = False,
@@ -113,6 +116,7 @@ def search(
         since=since_moment(since, name="--since"),
         until=until_moment(until, name="--until"),
         metadata=metadata_conditions(conditions, names={name: f"--{name}" for name in conditions}),
+        only_good=not show_all,
     )
     view = View.FILES if files else View.FULL if full else View.EXCERPTS
     app = open_existing_app(config, data_dir, output)

@@ -7,7 +7,7 @@ import shlex
 import socket
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -20,12 +20,15 @@ from directory_indexer.paths import FilePath, display, exact_text, os_path, reso
 
 with lazily:
     from directory_indexer.server import ServeOptions, serve_http, serve_stdio
-    from directory_indexer.server.access import TOKEN_VARIABLE, Access, names_of, parse_address, read_token
     from directory_indexer.server.client_configs import client_named, launch_of, place, snippet, url_of
+    from directory_indexer.server.gate.access import TOKEN_VARIABLE, Access, names_of, parse_address, read_token
+    from directory_indexer.server.gate.logs import LogFormat
 
 _CONFIG, _DATA_DIR = "DIRINDEX_CONFIG", "DIRINDEX_DATA_DIR"
 
 cli = new_command_line()
+
+_LogFormat = Literal["text", "json"]
 
 
 @cli.command()
@@ -41,7 +44,7 @@ def serve(
     token_file: Annotated[
         Path | None,
         typer.Option(
-            "--token-file", metavar="FILE", parser=given_path, help="Bearer token that HTTP clients must give."
+            "--token-file", metavar="FILE", parser=given_path, help="Bearer token with all rights for HTTP clients."
         ),
     ] = None,
     no_token: Annotated[
@@ -50,6 +53,9 @@ def serve(
     allow_host: Annotated[
         list[str] | None, typer.Option("--allow-host", metavar="NAME", help="Name that HTTP clients may call it by.")
     ] = None,
+    log_format: Annotated[
+        _LogFormat, typer.Option("--log-format", help="How the log of an HTTP server is written.")
+    ] = "text",
     watch: Annotated[bool, typer.Option("--watch", help="Keep the tracked directories fresh meanwhile.")] = False,
     print_config: Annotated[
         str | None,
@@ -60,7 +66,7 @@ def serve(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no notes.")] = False,
     verbose: Verbose = False,
 ) -> None:
-    """Serve the index to assistants over MCP, on standard input and output or over HTTP."""
+    """Serve the index to assistants over MCP, on standard input and output, or over HTTP together with an API."""
     output = Output(quiet=quiet, verbose=verbose, as_json=False)
     allowed = tuple(resolved_path(one) for one in directories or ())
     access = None if http is None else _access(http, allow_host or (), token_file, needs_token=not no_token)
@@ -74,7 +80,7 @@ def serve(
     options = ServeOptions(tuple(dict.fromkeys([*allowed, *configured])), watch=watches, verbose=verbose)
     if access is None:
         serve_stdio(app, options)
-    serve_http(app, options, access)
+    serve_http(app, options, access, LogFormat(log_format))
 
 
 def _access(http: str, allow_host: Sequence[str], token_file: Path | None, *, needs_token: bool) -> Access:
@@ -107,7 +113,7 @@ def _print_config(
     output.data(snippet(client, launch_of(arguments, url=url_of(access), has_token=access.needs_token)))
     launch = launch_of([*arguments, *_http_options(access)])
     output.notes([f"this goes into {place(client)}"])
-    output.notes(["put the token in the place of TOKEN"] if access.needs_token else [])
+    output.notes(["put the token, or a key, in the place of TOKEN"] if access.needs_token else [])
     output.notes([f"the server has to run: {shlex.join([launch.command, *launch.arguments])}", *_left_out()])
 
 

@@ -68,7 +68,11 @@ def run_limited(
 
 def program_of(name: str) -> str:
     """Find a program where the person who runs dirindex does, and never in a directory that is indexed; "" for none."""
-    return name if os.path.isabs(name) else shutil.which(name, path=_absolute(os.environ.get("PATH", ""))) or ""
+    if os.path.isabs(name):
+        return name
+    if os.path.basename(name) != name:  # which would lead from the working directory on
+        return ""
+    return shutil.which(name, path=_absolute(os.environ.get("PATH", ""))) or ""
 
 
 def _absolute(path: str) -> str:

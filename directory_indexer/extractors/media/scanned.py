@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from directory_indexer.extractors.document import Document
-from directory_indexer.extractors.media.sizes import Size, sizes_of
+from directory_indexer.extractors.media.sizes import MAX_PAGES, Size, sizes_of
 from directory_indexer.extractors.pdf.documents import document_of
 from directory_indexer.extractors.pdf.pages import Page
 from directory_indexer.extractors.pdf.recognised import rows_of
@@ -23,6 +23,9 @@ def with_text(said: Document, content: bytes, recognised: RecognisedPages) -> Do
         if not _is_large(size):
             continue
         key = key_of_picture(of_content, number)
+        if number > MAX_PAGES:
+            scans.append(Scan(number, key, problem=f"only the first {MAX_PAGES:,} pages of a picture's file are read"))
+            break
         found = recognised.get(key)
         scan = scan_of(number, key, found)
         scans.append(scan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
@@ -15,12 +16,12 @@ class Size(NamedTuple):
 
 
 def sizes_of(content: bytes, kind: str) -> list[Size]:
-    """Give the size of each page of a picture's file; none where the file does not say, or is damaged."""
+    """Give the size of each page of a picture's file as far as it says, up to where it is damaged."""
     read = _READERS.get(kind)
-    try:
-        return list(read(content)) if read else []
-    except (struct.error, IndexError):
-        return []
+    sizes: list[Size] = []
+    with contextlib.suppress(struct.error, IndexError):
+        sizes.extend(read(content) if read else ())
+    return sizes
 
 
 def _of_png(content: bytes) -> Iterator[Size]:
@@ -55,7 +56,7 @@ def _of_tiff(content: bytes) -> Iterator[Size]:
     order = "<" if content.startswith(b"II") else ">"
     (at,) = struct.unpack_from(f"{order}I", content, 4)
     met = {0}  # stands for the end
-    while at not in met and len(met) <= _MOST_PAGES:
+    while at not in met and len(met) <= MAX_PAGES + 1:
         met.add(at)
         (n_entries,) = struct.unpack_from(f"{order}H", content, at)
         read = range(min(n_entries, _MOST_ENTRIES))
@@ -75,7 +76,9 @@ _STARTS_OF_FRAME: Final = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
 _VP8_SIZE: Final = 0x3FFF
 _TIFF_SIZE: Final = (256, 257)
 _SHORT: Final = 3
-_MOST_PAGES: Final = 1_000
+MAX_PAGES: Final = 1_000
+"""A TIFF may have as many as fit into its file; of one that has more, one more is named, and none behind that."""
+
 _MOST_ENTRIES: Final = 200
 """The directories of pages in a TIFF may overlap, each with 65,535 entries; those of the size are among the first."""
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import struct
+from typing import TYPE_CHECKING
 
 import pytest
 from scanned_pages import blank, tiff
 
+from directory_indexer.extractors.budget import Budget
+from directory_indexer.extractors.media.images import extract_image
 from directory_indexer.extractors.media.sizes import Size, sizes_of
+
+if TYPE_CHECKING:
+    from directory_indexer.scans import PageKey
 
 PNG = blank(30, 20).png()
 JPEG = blank(30, 20).jpeg()
@@ -64,6 +70,30 @@ def test_what_is_cut_off_or_no_picture_has_no_size(kind: str, content: bytes) ->
 def test_a_tiff_whose_pages_form_a_loop_has_each_once() -> None:
     loop = b"II*\0" + struct.pack("<I", 8) + directory(width=30, height=20, next_at=8)
     assert sizes_of(loop, "tiff") == [(30, 20)]
+
+
+def test_a_tiff_that_is_damaged_has_the_pages_before_the_damage() -> None:
+    first = directory(width=30, height=20, next_at=1 << 30)
+    assert sizes_of(b"II*\0" + struct.pack("<I", 8) + first, "tiff") == [(30, 20)]
+
+
+def test_of_a_tiff_with_too_many_pages_it_is_said_that_they_are_not_read() -> None:
+    one = directory(width=400, height=300, next_at=0)
+    pages = (directory(width=400, height=300, next_at=8 + len(one) * number) for number in range(1, 1_300))
+    content = b"II*\0" + struct.pack("<I", 8) + b"".join(pages) + one
+
+    scans = extract_image(content, "tiff", Budget(recognised=NothingRead())).scans
+
+    assert [one.page for one in scans] == list(range(1, 1_002))
+    assert {one.problem for one in scans[:-1]} == {""}
+    assert scans[-1].problem == "only the first 1,000 pages of a picture's file are read"
+
+
+class NothingRead:
+    """No page was read before."""
+
+    def get(self, _: PageKey) -> None:
+        """Give nothing."""
 
 
 def test_a_tiff_without_a_size_has_pages_without_pixels() -> None:

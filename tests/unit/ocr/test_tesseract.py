@@ -41,12 +41,43 @@ def raster(shown: Picture, dpi: int = 200) -> Raster:
 
 def test_what_is_installed_is_asked_of_the_command(standin: Standin) -> None:
     standin.tell(version="5.5.1", languages=["deu", "eng", "script/Latin"])
-    assert installed(standin)[1:] == ("5.5.1", ("deu", "eng", "script/Latin"))
+    assert installed(standin)[1:3] == ("5.5.1", ("deu", "eng", "script/Latin"))
 
 
 def test_a_command_that_is_not_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert installed_tesseract("tesseract") is None
+
+
+@pytest.mark.parametrize("name", ["./tesseract", "tesseract-5/tesseract"])
+def test_a_command_of_the_working_directory_is_none(
+    standin: Standin, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(standin.place.parent if "-5" in name else standin.place)
+    monkeypatch.setenv("PATH", f".{os.pathsep}tesseract-5{os.pathsep}")
+    assert os.path.isfile(name)
+    assert installed_tesseract(name) is None
+    assert installed_tesseract("tesseract") is None
+
+
+def test_the_command_hears_of_no_key_and_of_the_place_of_its_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command, heard = tmp_path / "tesseract", tmp_path / "heard"
+    command.write_text(f'#!/bin/sh\n(pwd; env) >> "{heard}"\necho "tesseract 5.3.0"\n')
+    command.chmod(0o700)
+    monkeypatch.setenv("GEMINI_API_KEY", "a-key-of-a-service")
+    monkeypatch.setenv("TESSDATA_PREFIX", "/usr/share/data-of-tesseract")
+    monkeypatch.chdir(tmp_path)
+
+    found = installed_tesseract(str(command))
+    assert found is not None
+    Tesseract(found).recognise(raster(blank()))
+
+    lines = heard.read_text().splitlines()
+    assert lines.count("TESSDATA_PREFIX=/usr/share/data-of-tesseract") == 3
+    assert str(tmp_path) not in lines
+    assert not any("a-key-of-a-service" in line for line in lines)
 
 
 def test_another_command_of_that_name_is_refused(standin: Standin) -> None:

@@ -9,7 +9,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from directory_indexer.server.patience import PatientConnection
+from directory_indexer.server.gate.patience import PatientConnection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from directory_indexer.server.sessions import SessionRoom
+from directory_indexer.server.gate.sessions import SessionRoom
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send

@@ -6,39 +6,42 @@ error of its own.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import anyio
-from starlette.responses import JSONResponse
 
 from directory_indexer.lazy import lazily
+from directory_indexer.server.gate.problems import CLOSING
 
 with lazily:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
-_RETRY_SECONDS = 5
-
-
 class Drain:
-    """Answer requests until it is time to end; streams that a client only listens to (GET) are not waited for."""
+    """Answer requests until it is time to end, but for those that neither wait nor are waited for.
 
-    def __init__(self, app: ASGIApp) -> None:
+    Those are streams that a client only listens to, and questions whether the server is there.
+    """
+
+    def __init__(self, app: ASGIApp, *, passes: Callable[[Scope], bool]) -> None:
         self._app = app
+        self._passes = passes
         self._in_flight: set[anyio.CancelScope] = set()
-        self._is_ending = False
+        self.is_ending = False
         self._is_empty = anyio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it (503) when the server ends before it is answered."""
-        if scope["type"] != "http" or scope["method"] == "GET":
+        if scope["type"] != "http" or self._passes(scope):
             await self._app(scope, receive, send)
-        elif self._is_ending:
-            await _refuse(scope, receive, send)
+        elif self.is_ending:
+            await _refuse(send)
         else:
             await self._answer(scope, receive, send)
 
     async def answer_all(self, *, within: float) -> None:
         """Take no more requests, and return when those in flight are answered: after so many seconds with a refusal."""
-        self._is_ending = True
+        self.is_ending = True
         if not self._in_flight:
             return
         with anyio.move_on_after(within):
@@ -63,13 +66,14 @@ class Drain:
             with request:
                 await self._app(scope, receive, noting)
             if request.cancelled_caught and not has_begun:
-                await _refuse(scope, receive, send)
+                await _refuse(send)
         finally:
             self._in_flight.discard(request)
-            if self._is_ending and not self._in_flight:
+            if self.is_ending and not self._in_flight:
                 self._is_empty.set()
 
 
-async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
-    headers = {"Retry-After": str(_RETRY_SECONDS), "Connection": "close"}
-    await JSONResponse({"error": "this server is ending"}, 503, headers=headers)(scope, receive, send)
+async def _refuse(send: Send) -> None:
+    headers = [*CLOSING.headers(), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": CLOSING.status, "headers": headers})
+    await send({"type": "http.response.body", "body": CLOSING.body()})

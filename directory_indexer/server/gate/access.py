@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import ipaddress
 import os
 import re
@@ -16,6 +15,7 @@ from directory_indexer.errors import UnavailableError, UsageError
 
 TOKEN_VARIABLE = "DIRINDEX_TOKEN"  # noqa: S105 - the name of a variable
 SHORTEST_TOKEN = 16
+_HOW_TO_LOCK = f"make a key with: dirindex key new NAME; or give --token-file FILE or set {TOKEN_VARIABLE}"
 _ADDRESS = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]]+)):(?P<port>\d{1,5})")
 _LAST_PORT = 65_535
 _HTTP_PORT = 80
@@ -52,27 +52,32 @@ class Access:
     token: str = ""
     needs_token: bool = True
 
-    def require_safe(self) -> None:
+    def require_safe(self, *, has_keys: bool) -> None:
         """Refuse to let others read the index: the network, or without a word from the user all who use this machine.
 
         Raises:
-            UsageError: there is no token where one is needed, or one where none is wanted.
+            UsageError: there is neither a token nor a key where one is needed, or one where none is wanted.
         """
         if self.token and not self.needs_token:
             raise UsageError(
                 "there is a token, and --no-token", hint=f"leave out one; a token may be in {TOKEN_VARIABLE}"
             )
-        if self.token:
+        if has_keys and not self.needs_token:
+            raise UsageError(
+                "there are keys, and --no-token would let everybody do everything",
+                hint="leave it out; dirindex key list shows the keys",
+            )
+        if self.token or has_keys:
             return
         if not self.address.is_loopback:
             raise UsageError(
-                f"{self.address.host} can be reached from other machines, and there is no token",
-                hint=f"give --token-file FILE or set {TOKEN_VARIABLE}, or listen on 127.0.0.1",
+                f"{self.address.host} can be reached from other machines, and there is no token and no key",
+                hint=f"{_HOW_TO_LOCK}; or listen on 127.0.0.1",
             )
         if self.needs_token:
             raise UsageError(
-                "every user of this machine could read the index, for there is no token",
-                hint=f"give --token-file FILE or set {TOKEN_VARIABLE}; or --no-token, where everybody may",
+                "every user of this machine could read the index, for there is no token and no key",
+                hint=f"{_HOW_TO_LOCK}; or --no-token, where everybody may",
             )
 
     def allowed_hosts(self, port: int) -> list[str]:
@@ -94,12 +99,6 @@ class Access:
     def trusts(self, origin: str, port: int) -> bool:
         """Tell whether an Origin header names this server, if there is one."""
         return not origin or origin.lower() in self.allowed_origins(port)
-
-    def admits(self, authorization: str) -> bool:
-        """Tell whether an Authorization header holds the token; how long that takes tells nothing about it."""
-        scheme, _, given = authorization.partition(" ")
-        is_right = hmac.compare_digest(given.strip().encode("utf-8", "replace"), self.token.encode())
-        return not self.token or (scheme.lower() == "bearer" and is_right)
 
 
 def parse_address(text: str) -> HttpAddress:

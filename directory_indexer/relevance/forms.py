@@ -1,0 +1,126 @@
+"""The forms in which an index has a word of a query: words with the same stem stand for each other.
+
+The index keeps words as they are written, so endings are dealt with here, for the languages of query and documents.
+Where the forms make up most of what begins alike, one prefix asks for all of them, so that bm25() weighs them as the
+one word they are.
+"""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple, Protocol
+
+import Stemmer
+
+from directory_indexer.relevance.languages import NAMES
+from directory_indexer.relevance.query import Query
+
+
+class Vocabulary(Protocol):
+    """What the full-text index knows about its words."""
+
+    @property
+    def n_chunks(self) -> int:
+        """How many chunks the index holds."""
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """In which languages, by their tags, a good part of the documents is written."""
+
+    def counts(self, terms: Sequence[str]) -> dict[str, int]:
+        """In how many chunks each of these words occurs; words that do not occur are left out."""
+
+    def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
+        """Give words of the index that begin so, in their order, with the number of chunks they occur in."""
+
+    def ending_with(self, suffix: str, *, limit: int) -> list[tuple[str, int]]:
+        """Give words of the index that end so, with the number of chunks they occur in."""
+
+
+class Term(NamedTuple):
+    """One word that is looked for.
+
+    `forms` are the words of the index that stand for it, `rows` those that follow each other to stand for it.
+    `n_chunks` is about the number of chunks that hold any of the forms.
+    """
+
+    typed: str
+    forms: frozenset[str]
+    n_chunks: int
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+class Wanted(NamedTuple):
+    """A term, and the FTS5 phrases that ask for it."""
+
+    term: Term
+    phrases: tuple[str, ...]
+
+
+def languages_of(query: Query, vocabulary: Vocabulary) -> tuple[str, ...]:
+    """Name the languages whose endings count: a few words are taken for English that may be of another language."""
+    if query.language != _TAKEN_FOR:
+        return (query.language,)
+    others = (NAMES[code] for code in vocabulary.languages if code in NAMES)
+    return tuple(dict.fromkeys((_TAKEN_FOR, *others)))
+
+
+def with_variants(token: str, languages: tuple[str, ...], vocabulary: Vocabulary) -> Wanted:
+    """Ask for a word in all the forms that the index has, with endings of these languages."""
+    stems = [_stem(token, language) for language in languages]
+    prefix = os.path.commonprefix((*(stem.rstrip("iy") for stem in stems), token))
+    if len(prefix) < _SHORTEST or not token.isalpha():
+        return exact(token, vocabulary)
+    similar = vocabulary.starting_with(prefix, limit=_MOST_SIMILAR)
+    counts = {form: n for form, n in similar if form == token or _is_form(form, stems, languages)}
+    if set(counts) <= {token}:
+        is_all = len(similar) < _MOST_SIMILAR
+        return _alone(token, counts.get(token, 0)) if is_all else exact(token, vocabulary)
+    n_chunks = sum(counts.values())
+    forms = frozenset(counts) | {token}
+    common = os.path.commonprefix(tuple(forms))
+    beside = sum(n for form, n in similar if form.startswith(common))
+    if len(common) >= _SHORTEST and beside <= _MOST_BESIDE * n_chunks:
+        phrases: tuple[str, ...] = (f'"{common}" *',)
+    else:
+        by_count = sorted(forms, key=lambda form: (-counts.get(form, 0), form))[:_MOST_FORMS]
+        phrases = tuple(phrase_of((form,)) for form in by_count)
+    return Wanted(Term(token, forms, n_chunks), phrases)
+
+
+def exact(token: str, vocabulary: Vocabulary) -> Wanted:
+    """Ask for a word in this form alone."""
+    return _alone(token, vocabulary.counts((token,)).get(token, 0))
+
+
+def _alone(token: str, n_chunks: int) -> Wanted:
+    return Wanted(Term(token, frozenset((token,)), n_chunks), (phrase_of((token,)),))
+
+
+def phrase_of(tokens: tuple[str, ...]) -> str:
+    """Write words that follow each other for FTS5."""
+    return f'"{" ".join(tokens)}"'
+
+
+def _is_form(word: str, stems: Sequence[str], languages: Sequence[str]) -> bool:
+    return any(_stem(word, language) == stem for stem, language in zip(stems, languages, strict=True))
+
+
+@lru_cache(maxsize=1 << 14)
+def _stem(word: str, language: str) -> str:
+    stemmer = _stemmer(language)
+    return str(stemmer.stemWord(word)) if stemmer else word
+
+
+@lru_cache(maxsize=8)
+def _stemmer(language: str) -> Stemmer.Stemmer | None:
+    return Stemmer.Stemmer(language, 0) if language in Stemmer.algorithms() else None
+
+
+_TAKEN_FOR: Final = "english"
+_SHORTEST: Final = 2
+_MOST_SIMILAR: Final = 2000
+_MOST_FORMS: Final = 12
+_MOST_BESIDE: Final = 4

@@ -1,0 +1,1 @@
+"""REST: the index for programs that speak plain HTTP, from the same records as MCP."""

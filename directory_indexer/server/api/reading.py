@@ -1,0 +1,126 @@
+"""From a request to the arguments of an operation; what the schema does not allow is refused, nothing is guessed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+from directory_indexer.errors import UsageError
+from directory_indexer.server.api.operations import Operation
+from directory_indexer.server.arguments import ArgumentError, arguments_of, expected
+from directory_indexer.server.gate.problems import Problem
+from directory_indexer.server.schemas import schema_of
+from directory_indexer.wire.objects import JsonObject
+
+NO_JSON = Problem(400, "invalid_json", "the body is no JSON object")
+NOT_JSON = Problem(415, "unsupported_media_type", "the body must be application/json")
+
+_INTEGER = re.compile("-?[0-9]{1,18}")
+
+
+class RefusedError(Exception):
+    """A request that cannot be read, and what is answered to it."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.error)
+        self.problem = problem
+
+
+def body_of(content: bytes, *, media_type: str) -> JsonObject:
+    """Read a body; none at all counts as an empty object.
+
+    Raises:
+        RefusedError: it is no JSON, or nested too deep to be any.
+    """
+    if not content:
+        return {}
+    if media_type.partition(";")[0].strip().lower() != "application/json":
+        raise RefusedError(NOT_JSON)
+    try:
+        body = json.loads(content, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(NO_JSON) from error
+    if not isinstance(body, dict):
+        raise RefusedError(NO_JSON)
+    return body
+
+
+def call_of(operation: Operation, given: Mapping[str, object]) -> Any:
+    """Read the arguments of an operation from what path and body say.
+
+    Raises:
+        UsageError: an argument is unknown, missing, of another type or out of its limits.
+    """
+    known: JsonObject = schema_of(operation.arguments)["properties"]
+    for name, value in given.items():
+        if name in known and not _fits(known[name], value):
+            raise ArgumentError(f"'{name}' must be {expected(known[name])}")
+    return arguments_of(operation.arguments, given)
+
+
+def arguments_in_query(operation: Operation, pairs: Sequence[tuple[str, str]]) -> JsonObject:
+    """Read the arguments that a query string gives; a list is given by several of one name.
+
+    Raises:
+        UsageError: an argument is given twice that is no list.
+    """
+    known: JsonObject = schema_of(operation.arguments)["properties"]
+    values: dict[str, Any] = {}
+    for name, text in pairs:
+        kind = known.get(name, {}).get("type", "string")
+        if kind == "array":
+            values.setdefault(name, []).append(text)
+        elif name in values:
+            raise UsageError(f"'{name}' is given twice")
+        else:
+            values[name] = _READERS.get(kind, str)(text)
+    return values
+
+
+def _fits(schema: JsonObject, value: object) -> bool:
+    """Tell whether a value is what a flat schema describes."""
+    match schema["type"]:
+        case "string":
+            return isinstance(value, str) and _has_form(schema, value)
+        case "boolean":
+            return isinstance(value, bool)
+        case "integer":
+            is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+            return is_whole and not isinstance(value, bool) and _is_within(schema, value)
+        case "array":
+            return (
+                isinstance(value, list)
+                and len(value) <= schema.get("maxItems", len(value))
+                and all(_fits(schema["items"], one) for one in value)
+            )
+    return False
+
+
+def _has_form(schema: JsonObject, text: str) -> bool:
+    return (
+        schema.get("minLength", 0) <= len(text) <= schema.get("maxLength", len(text))
+        and ("enum" not in schema or text in schema["enum"])
+        and ("pattern" not in schema or bool(re.fullmatch(schema["pattern"], text)))
+    )
+
+
+def _is_within(schema: JsonObject, number: Any) -> bool:
+    return bool(schema.get("minimum", number) <= number <= schema.get("maximum", number))
+
+
+def _integer(text: str) -> object:
+    return int(text) if _INTEGER.fullmatch(text) else text
+
+
+def _truth(text: str) -> object:
+    return {"true": True, "false": False}.get(text, text)
+
+
+_READERS: dict[str, Callable[[str], object]] = {"integer": _integer, "boolean": _truth}
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    """Take no NaN and no Infinity, which are no JSON."""
+    raise ValueError(name)

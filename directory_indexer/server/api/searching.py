@@ -1,0 +1,56 @@
+"""`/api/v1/search`: hits as `--json` gives them, and as systems name them that only know text, score and metadata."""
+
+from __future__ import annotations
+
+import os
+
+from directory_indexer.errors import UsageError
+from directory_indexer.searching.answers import Hit
+from directory_indexer.server.api.arguments import DEFAULT_HITS, SearchCall
+from directory_indexer.server.api.operations import Services
+from directory_indexer.server.arguments import SearchArguments
+from directory_indexer.wire.hits import Passage, PlainHit, SearchAnswer, passage_of, search_answer
+
+
+def search(services: Services, call: SearchCall) -> SearchAnswer:
+    """Find passages, or count the files to find them in.
+
+    Raises:
+        UsageError: `limit` and `top_k` say two things.
+    """
+    tools = services.desk.tools
+    asked = _asked(call)
+    if call.facets:
+        return tools.facets(asked)
+    result, page = tools.find(asked)
+    passages = tuple(_passage(services, hit, call) for hit in result.hits)
+    cursor = page.position.cursor_after(result.hits, state=result.state) if result.is_truncated else None
+    answer = search_answer(result, index=page.index, hits=passages, next_cursor=cursor)
+    return answer._replace(results=tuple(map(_plain, passages)))
+
+
+def _asked(call: SearchCall) -> SearchArguments:
+    if call.limit and call.top_k and call.limit != call.top_k:
+        raise UsageError(f"limit is {call.limit} and top_k is {call.top_k}", hint="they are one: give either")
+    shared = {name: value for name, value in call._asdict().items() if name in SearchArguments._fields}
+    return SearchArguments(**{**shared, "limit": call.limit or call.top_k or DEFAULT_HITS})
+
+
+def _passage(services: Services, hit: Hit, call: SearchCall) -> Passage:
+    passage = passage_of(hit, full=call.full, explain=call.explain)
+    return passage._replace(doc_id=services.document_ids.of(hit.path), filename=os.path.basename(hit.path))
+
+
+def _plain(passage: Passage) -> PlainHit:
+    facts = {
+        "doc_id": passage.doc_id,
+        "filename": passage.filename,
+        "path": passage.path,
+        "kind": passage.kind,
+        "title": passage.title,
+        "page": passage.page,
+        "start_line": passage.start_line,
+        "end_line": passage.end_line,
+    }
+    known = {name: str(value) for name, value in facts.items() if value is not None}
+    return PlainHit(passage.text or passage.excerpt, passage.score, known)

@@ -1,0 +1,56 @@
+"""What those ask who watch a server: whether it lives, whether it is ready, and how it fares."""
+
+from __future__ import annotations
+
+import anyio
+import anyio.to_thread
+
+from directory_indexer import __version__
+from directory_indexer.errors import DirIndexError
+from directory_indexer.server.api.operations import Answer, Content, OperationRun, Services
+from directory_indexer.server.api.reading import RefusedError
+from directory_indexer.server.gate.metrics import CONTENT_TYPE
+from directory_indexer.server.gate.problems import CLOSING, Problem
+from directory_indexer.server.identity import NAME
+from directory_indexer.server.model import ModelState
+from directory_indexer.wire.service import Health, Readiness
+
+_LOADING = Problem(503, "not_ready", "the model is being loaded; words answer already", retry_seconds=2)
+_UNREADABLE = Problem(503, "not_ready", "the index cannot be opened; the log of the server says why", retry_seconds=5)
+
+
+def health(_: Services, __: object) -> Health:
+    """Say that the server is there."""
+    return Health("ok", NAME, __version__)
+
+
+async def ready(services: Services, _: object) -> Readiness:
+    """Say whether questions are answered as they should be; the first who asks has the model loaded.
+
+    Raises:
+        RefusedError: not yet, or not any more.
+    """
+    if services.is_ending():
+        raise RefusedError(CLOSING)
+    try:
+        await anyio.to_thread.run_sync(services.open_stores)
+    except DirIndexError as error:
+        raise RefusedError(_UNREADABLE) from error
+    services.model.start()
+    if services.model.state is ModelState.LOADING:
+        raise RefusedError(_LOADING)
+    return Readiness("ready", services.model.state)
+
+
+def metrics(services: Services, _: object) -> Content:
+    """Write what was counted."""
+    return Content(services.metrics.text().encode(), CONTENT_TYPE)
+
+
+def page(path: str) -> OperationRun:
+    """Give what is the same for everybody."""
+
+    async def run(services: Services, _: object) -> Answer:
+        return services.pages[path]
+
+    return run

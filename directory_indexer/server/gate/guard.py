@@ -1,0 +1,201 @@
+"""The gate: one way in for MCP and REST alike.
+
+In this order, and each before more is done than needed: by which name the server was called and from which web page,
+whose key it is, what that allows, how often it asks, and whether there is room. How long a client may take to send its
+request is checked before any of it (`patience`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from starlette.requests import ClientDisconnect
+
+from directory_indexer.errors import StoreError
+from directory_indexer.lazy import lazily
+from directory_indexer.registry.keys import Key, Right
+from directory_indexer.server.gate import problems
+from directory_indexer.server.gate.callers import Callers
+from directory_indexer.server.gate.logs import log_request
+from directory_indexer.server.gate.metrics import Metrics
+from directory_indexer.server.gate.problems import Problem
+from directory_indexer.server.gate.rates import Buckets
+from directory_indexer.server.gate.visits import Place, Visit, id_of_request, request_id
+
+with lazily:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+MOST_IN_HAND = 300
+"""Below the number of connections, so that it is the gate that says it."""
+
+_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"))
+
+_GONE = 499
+"""What servers note of clients that went away in the middle of their request."""
+
+_log = logging.getLogger("dirindex.serve")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the gate goes by."""
+
+    place_of: Callable[[str, str], Place]
+    """What a path and a method stand for."""
+
+    callers: Callers
+    buckets: Buckets
+    answers_to: Callable[[str], bool]
+    """Tells whether a Host header names this server."""
+
+    trusts: Callable[[str], bool]
+    """Tells whether pages of an origin may ask."""
+
+    metrics: Metrics = field(default_factory=Metrics)
+
+
+class Gate:
+    """Let through to `app` what may pass, and answer the rest; whatever happens, in one form and with an id."""
+
+    def __init__(self, app: ASGIApp, rules: Rules, *, clock: Callable[[], float]) -> None:
+        self._app = app
+        self._rules = rules
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        given = _header(scope, b"x-request-id")
+        visit = Visit(id_of_request(given), self._rules.place_of(scope["path"], scope["method"]))
+        token = request_id.set(visit.request_id)
+        exchange = _Exchange(visit, receive, send)
+        metrics, began = self._rules.metrics, self._clock()
+        metrics.n_in_hand += 1
+        try:
+            await self._answer(scope, exchange)
+        finally:
+            metrics.n_in_hand -= 1
+            seconds = self._clock() - began
+            method = scope["method"] if scope["method"] in _METHODS else "OTHER"
+            metrics.count(visit, method=method, seconds=seconds)
+            log_request(visit, method=method, seconds=seconds)
+            request_id.reset(token)
+
+    async def _answer(self, scope: Scope, exchange: _Exchange) -> None:
+        visit = exchange.visit
+        try:
+            exchange.refusal = self._refusal(scope, visit)
+            if exchange.refusal is None:
+                visit.enter(scope)
+                await self._app(scope, exchange.receive, exchange.send)
+        except ClientDisconnect:  # there is nobody to answer, unless it was the gate that went away
+            visit.status = visit.status or _GONE
+        except Exception:
+            if exchange.refusal is None:
+                _log.exception("a request failed because of a bug")
+                exchange.refusal = problems.BUG
+            if exchange.has_begun:
+                raise
+        if exchange.refusal is not None and not exchange.has_begun:
+            await exchange.refuse(exchange.refusal)
+
+    def _refusal(self, scope: Scope, visit: Visit) -> Problem | None:
+        place = visit.place
+        if place.is_probe:
+            return None
+        return self._misdirection(scope) or self._too_long(scope, place) or self._unfit_key(scope, visit)
+
+    def _misdirection(self, scope: Scope) -> Problem | None:
+        if not self._rules.answers_to(_header(scope, b"host")):
+            return problems.MISDIRECTED
+        return None if self._rules.trusts(_header(scope, b"origin")) else problems.FOREIGN_ORIGIN
+
+    @staticmethod
+    def _too_long(scope: Scope, place: Place) -> Problem | None:
+        length = _header(scope, b"content-length")
+        is_too_long = length.isdigit() and int(length) > place.longest_body
+        return problems.too_large(place.longest_body) if is_too_long else None
+
+    def _unfit_key(self, scope: Scope, visit: Visit) -> Problem | None:
+        if visit.place.needs is None:
+            return None
+        try:
+            visit.key = self._rules.callers.caller(scope["headers"])
+        except StoreError:
+            _log.exception("the keys cannot be read")
+            return problems.KEYS_UNREADABLE
+        return problems.NO_KEY if visit.key is None else self._excess(visit.key, visit.place)
+
+    def _excess(self, key: Key, place: Place) -> Problem | None:
+        """Tell what a key asks for that it may not have, or not now."""
+        if place.needs is not None and not key.may(place.needs):
+            return problems.no_right(key.name, place.needs)
+        if place.collection is not None and not key.reaches(place.collection):
+            return problems.no_collection(place.collection)
+        if seconds := self._rules.buckets.take(key.digest):
+            return problems.TOO_OFTEN._replace(retry_seconds=seconds)
+        is_full = self._rules.metrics.n_in_hand > MOST_IN_HAND and place.needs is not Right.METRICS
+        return problems.BUSY if is_full else None
+
+
+class _Exchange:
+    """A request and its answer as they go by: both are counted, and an answer gets what all answers have."""
+
+    def __init__(self, visit: Visit, receive: Receive, send: Send) -> None:
+        self.visit = visit
+        self.refusal: Problem | None = None
+        self.has_begun = False
+        self._receive = receive
+        self._send = send
+
+    async def receive(self) -> Message:
+        """Take a piece of the request; one that has become too large ends here, whatever it said of its length."""
+        if self.refusal is not None:
+            return {"type": "http.disconnect"}
+        message = await self._receive()
+        self.visit.bytes_in += len(message.get("body", b""))
+        longest = self.visit.place.longest_body
+        if self.visit.bytes_in > longest:
+            self.refusal = problems.too_large(longest)
+            return {"type": "http.disconnect"}
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Pass on a piece of the answer, unless another one was decided upon before it began."""
+        if self.refusal is not None and not self.has_begun:
+            return
+        if message["type"] == "http.response.start":
+            self.has_begun = True
+            self.visit.status = message["status"]
+            message = {**message, "headers": [*message["headers"], *self._headers(message["headers"])]}
+        self.visit.bytes_out += len(message.get("body", b""))
+        await self._send(message)
+
+    async def refuse(self, problem: Problem) -> None:
+        """Answer with a problem."""
+        self.visit.refusal = problem.error
+        self.refusal = None
+        body = problem.body()
+        headers = [*problem.headers(), (b"content-length", str(len(body)).encode())]
+        await self.send({"type": "http.response.start", "status": problem.status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": body})
+
+    def _headers(self, given: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        names = {name.lower() for name, _ in given}
+        added = [
+            (b"x-request-id", self.visit.request_id.encode()),
+            (b"x-content-type-options", b"nosniff"),
+            (b"cache-control", b"no-store"),
+        ]
+        return [header for header in added if header[0] not in names]
+
+
+def _header(scope: Scope, wanted: bytes) -> str:
+    """Give a header that may be there once; several of them are as good as a wrong one."""
+    values = [value.decode("latin-1") for name, value in scope["headers"] if name == wanted]
+    return "\0".join(values)

@@ -1,0 +1,86 @@
+"""What a server writes into its log, as lines for people or as JSON for programs.
+
+No query, no path and no text of a file gets there: of what this program logs, JSON has the sentence without what was
+put into it; of what others log, where that was; of an exception its type and the lines that it went through.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+import traceback
+from enum import StrEnum
+from types import TracebackType
+from typing import Final
+
+from directory_indexer.server.gate.visits import Visit, request_id
+
+REQUESTS: Final = logging.getLogger("dirindex.serve.requests")
+_OWN = "dirindex"
+_FACTS = "facts"
+
+
+class LogFormat(StrEnum):
+    """How the log is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def start_logging(log_format: LogFormat, *, verbose: bool) -> None:
+    """Write the log to standard error; requests are in it as JSON, or as text if more is to be shown."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter(log_format))
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
+    if log_format is LogFormat.JSON:
+        REQUESTS.setLevel(logging.INFO)
+
+
+def formatter(log_format: LogFormat) -> logging.Formatter:
+    """Give what writes a record of the log."""
+    return _Json() if log_format is LogFormat.JSON else _Text()
+
+
+def log_request(visit: Visit, *, method: str, seconds: float) -> None:
+    """Write what became of a request."""
+    facts = {
+        "method": method,
+        "route": visit.place.template,
+        "status": visit.status,
+        "ms": round(seconds * 1000, 2),
+        "bytes_in": visit.bytes_in,
+        "bytes_out": visit.bytes_out,
+        "key": visit.key.name if visit.key else "",
+        **({"refusal": visit.refusal} if visit.refusal else {}),
+    }
+    REQUESTS.info("request", extra={_FACTS: facts})
+
+
+class _Text(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        facts = getattr(record, _FACTS, {})
+        told = " ".join([record.getMessage(), *(f"{name}={value}" for name, value in facts.items())])
+        about = f" [{request_id.get()}]" if request_id.get() else ""
+        exception = f"\n{self.formatException(record.exc_info)}" if record.exc_info else ""
+        return f"dirindex serve{about}: {told}{exception}"
+
+
+class _Json(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        is_own = record.name.partition(".")[0] == _OWN
+        line: dict[str, object] = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03}Z",
+            "level": record.levelname.lower(),
+            "event": str(record.msg) if is_own else f"{record.name} at {record.module}:{record.lineno}",
+            **({"request_id": request_id.get()} if request_id.get() else {}),
+            **getattr(record, _FACTS, {}),
+        }
+        if record.exc_info and record.exc_info[0]:
+            line |= {"exception": record.exc_info[0].__qualname__, "raised_at": _places(record.exc_info[2])}
+        return json.dumps(line, separators=(",", ":"))
+
+
+def _places(frames: TracebackType | None) -> list[str]:
+    return [f"{frame.f_globals.get('__name__')}:{line}" for frame, line in traceback.walk_tb(frames)]

@@ -1,0 +1,77 @@
+"""Refusals and failures as clients see them: one shape, whatever the reason."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from directory_indexer.server.gate.visits import request_id
+from directory_indexer.wire.errors import HttpError
+from directory_indexer.wire.objects import object_of, timestamp
+
+
+class Problem(NamedTuple):
+    """Why a request is not answered as it was meant; `error` is a name for programs, `detail` a sentence for people.
+
+    `retry_seconds` tells when it is worth another attempt, `allowed` which methods a path is asked by.
+    """
+
+    status: int
+    error: str
+    detail: str
+    retry_seconds: int | None = None
+    allowed: str = ""
+
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        """Give the headers of its answer."""
+        headers = [(b"content-type", b"application/json")]
+        if self.retry_seconds is not None:
+            headers.append((b"retry-after", str(self.retry_seconds).encode()))
+        if self.allowed:
+            headers.append((b"allow", self.allowed.encode()))
+        if self.status == 401:  # noqa: PLR2004 - the one that asks for a key
+            headers.append((b"www-authenticate", b'Bearer realm="dirindex"'))
+        return headers
+
+    def body(self) -> bytes:
+        """Write the body of its answer."""
+        error = HttpError(self.error, self.detail, self.status, timestamp(time.time()) or "", request_id.get())
+        return json.dumps(object_of(error)).encode()
+
+
+def too_large(most: int) -> Problem:
+    """Refuse a body."""
+    return Problem(413, "too_large", f"the body has more than {most:,} bytes")
+
+
+MISDIRECTED = Problem(421, "misdirected", "the Host header names none of the names of this server")
+FOREIGN_ORIGIN = Problem(403, "foreign_origin", "web pages of another origin may not ask")
+NO_KEY = Problem(401, "unauthorized", "give a key that is valid: Authorization: Bearer KEY")
+TOO_OFTEN = Problem(429, "too_many_requests", "this key asks too often")
+BUSY = Problem(503, "busy", "the server has as much to do as it can take", retry_seconds=1)
+KEYS_UNREADABLE = Problem(503, "unavailable", "the keys cannot be read now; the log of the server says why", 2)
+CLOSING = Problem(503, "closing", "the server is about to end", retry_seconds=5)
+BUG = Problem(500, "internal", "a bug: the log of the server has more under the id of this request")
+
+
+def no_such_path() -> Problem:
+    """Say that a path stands for nothing."""
+    return Problem(404, "not_found", "there is nothing at this path; /openapi.json tells what there is")
+
+
+def no_such_method(methods: Sequence[str]) -> Problem:
+    """Say that a path is not asked in this way."""
+    allowed = ", ".join(sorted(methods))
+    return Problem(405, "method_not_allowed", f"this path is asked by {allowed}", allowed=allowed)
+
+
+def no_collection(name: str) -> Problem:
+    """Say that a collection is not there: to a key that it is not for, it seems as if it was not."""
+    return Problem(404, "not_found", f"there is no collection '{name}'")
+
+
+def no_right(name: str, needed: str) -> Problem:
+    """Refuse what a key does not allow."""
+    return Problem(403, "forbidden", f"the key '{name}' does not have the right '{needed}'")

@@ -1,0 +1,15 @@
+"""Why a request over HTTP failed."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+
+class HttpError(NamedTuple):
+    """Why a request was not answered as it was meant."""
+
+    error: Annotated[str, "A name for the reason, the same from release to release."]
+    detail: Annotated[str, "What happened and what to do, for people."]
+    status_code: Annotated[int, "The status of the answer."]
+    timestamp: Annotated[str, "When, in UTC."]
+    request_id: Annotated[str, "The id of the request, as in the header X-Request-Id and in the log of the server."]

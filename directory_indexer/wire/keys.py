@@ -1,0 +1,43 @@
+"""Keys of those who may use a server."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, NamedTuple
+
+from directory_indexer.lazy import lazily
+from directory_indexer.wire.objects import timestamp
+
+with lazily:
+    from directory_indexer.registry.keys import Key
+
+
+class KeyFacts(NamedTuple):
+    """What is known of a key."""
+
+    name: Annotated[str, "What it is called."]
+    right: Annotated[str, "read, write, admin or metrics."]
+    collections: Annotated[tuple[str, ...] | None, "The collections that it is good for; null: all of them."]
+    created_at: Annotated[str | None, "When it was made, in UTC."]
+    expires_at: Annotated[str | None, "When its time is over, in UTC; null: never."]
+    expired: Annotated[bool, "Whether its time is over."]
+    key: Annotated[str | None, "The key itself, when it is made."] = None
+
+
+class KeyList(NamedTuple):
+    """All keys."""
+
+    keys: Annotated[tuple[KeyFacts, ...], "The keys, by their names."]
+
+
+def key_facts(key: Key, *, secret: str | None = None) -> KeyFacts:
+    """Describe a key."""
+    return KeyFacts(
+        name=key.name,
+        right=key.right,
+        collections=None if key.collections is None else tuple(sorted(key.collections)),
+        created_at=timestamp(key.created_at),
+        expires_at=timestamp(key.expires_at),
+        expired=key.is_expired(time.time()),
+        key=secret,
+    )

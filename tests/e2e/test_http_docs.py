@@ -1,0 +1,68 @@
+"""What docs/http.md tells people to type works, and what it says of errors is all of them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import pytest
+from serving import DIRINDEX
+from web_servers import WebServer, new_key
+
+from directory_indexer.server.api import failures, reading, runs, service
+from directory_indexer.server.gate import problems
+from directory_indexer.server.gate.problems import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs/http.md").read_text(encoding="utf-8")
+_ADDRESS = "http://127.0.0.1:8765"
+_PRELUDE = 'set -euo pipefail; curl() { command curl --fail-with-body --noproxy "*" "$@"; }\n'
+
+
+def _commands() -> Iterator[str]:
+    for block in re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL):
+        for command in re.findall(r"^\$ (.*?(?<!\\))\n", block, re.DOTALL | re.MULTILINE):
+            if not command.startswith("dirindex serve"):
+                yield command
+
+
+@pytest.mark.skipif(sys.platform == "win32" or not shutil.which("curl"), reason="there is no curl")
+def test_the_examples_work(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/keys.md").write_text("How we rotate the keys: every month.\n")
+    data_dir = tmp_path / "data"
+    subprocess.run([DIRINDEX, "index", tmp_path / "docs", "-q", "--data-dir", data_dir], check=True, timeout=100)
+    new_key(data_dir, "another")
+    environ = {**os.environ, "DIRINDEX_DATA_DIR": str(data_dir), "PATH": f"{DIRINDEX.parent}:{os.environ['PATH']}"}
+    commands = list(_commands())
+    assert len(commands) > 8
+    with WebServer(data_dir) as server:
+        script = _PRELUDE + "\n".join(commands).replace(_ADDRESS, server.root)
+        done = subprocess.run(["bash", "-c", script], env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "every month" in done.stdout
+    assert '"state":"completed"' in done.stdout
+
+
+def _problems(module: ModuleType) -> Iterator[Problem]:
+    for value in vars(module).values():
+        if isinstance(value, Problem):
+            yield value
+
+
+def test_every_error_is_told() -> None:
+    table = PAGE[PAGE.index("| status | `error` |") :]
+    told = {(int(line[2:5]), name) for line in table.splitlines() if re.match(r"\| \d", line)
+            for name in re.findall(r"`(\w+)`", line)}  # fmt: skip
+    found = {problem for module in (failures, problems, reading, runs, service) for problem in _problems(module)}
+    found |= {problem for _, problem in failures.PROBLEMS}
+    found |= {problems.too_large(1), problems.no_right("a", "b"), problems.no_such_path(), problems.no_such_method([])}
+    assert {(problem.status, problem.error) for problem in found} <= told

@@ -1,0 +1,134 @@
+"""What a request to the API may say: exactly what its schema allows."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from directory_indexer.errors import UsageError
+from directory_indexer.searching.answers import SearchMode
+from directory_indexer.server.api.catalogue import OPERATIONS
+from directory_indexer.server.api.reading import RefusedError, arguments_in_query, body_of, call_of
+
+if TYPE_CHECKING:
+    from directory_indexer.server.api.operations import Operation
+
+
+def _operation(name: str) -> Operation:
+    return next(one for one in OPERATIONS if one.name == name)
+
+
+SEARCH, DOCUMENTS, DOCUMENT = map(_operation, ("search", "listDocuments", "getDocument"))
+DOC_ID = "n754elrxpvcpiuozjdmrtazj"
+
+
+@pytest.mark.parametrize(
+    ("content", "media_type", "status"),
+    [
+        (b"{", "application/json", 400),
+        (b"[]", "application/json", 400),
+        (b"null", "application/json", 400),
+        (b"1", "application/json", 400),
+        (b'{"query": NaN}', "application/json", 400),
+        (b'{"limit": 1' + b"0" * 5000 + b"}", "application/json", 400),
+        (b"\xff\xfe", "application/json", 400),
+        (b'{"query": ' + b"[" * 10_000 + b"]" * 10_000 + b"}", "application/json", 400),
+        (b'{"a":' * 10_000 + b"1" + b"}" * 10_000, "application/json", 400),
+        (b"{}", "", 415),
+        (b"{}", "text/plain", 415),
+        (b"query=x", "application/x-www-form-urlencoded", 415),
+        (b"{}", "application/jsonx", 415),
+    ],
+)
+def test_what_is_no_json_object_is_refused(content: bytes, media_type: str, status: int) -> None:
+    with pytest.raises(RefusedError) as refused:
+        body_of(content, media_type=media_type)
+    assert refused.value.problem.status == status
+
+
+@pytest.mark.parametrize("media_type", ["application/json", "Application/JSON; charset=utf-8"])
+def test_a_json_object_is_read(media_type: str) -> None:
+    assert body_of(b'{"query": "a"}', media_type=media_type) == {"query": "a"}
+    assert body_of(b"", media_type="") == {}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"query": None},
+        {"query": ""},
+        {"query": "x" * 2001},
+        {"query": 1},
+        {"query": ["x"]},
+        {"query": "x", "limit": 0},
+        {"query": "x", "limit": 51},
+        {"query": "x", "limit": "5"},
+        {"query": "x", "limit": True},
+        {"query": "x", "limit": 1.5},
+        {"query": "x", "limit": None},
+        {"query": "x", "types": "python"},
+        {"query": "x", "types": ["python", 1]},
+        {"query": "x", "types": ["python"] * 21},
+        {"query": "x", "mode": "best"},
+        {"query": "x", "facets": "true"},
+        {"query": "x", "facets": 1},
+        {"query": "x", "max_tokens": 500},
+        {"query": "x", "Limit": 5},
+    ],
+)
+def test_what_the_schema_does_not_allow_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        call_of(SEARCH, given)
+
+
+def test_what_the_schema_allows_is_read() -> None:
+    call = call_of(SEARCH, {"query": "x", "limit": 5.0, "types": ["python"], "mode": "keyword", "facets": False})
+    assert (call.limit, call.types, call.mode, call.facets) == (5, ("python",), SearchMode.KEYWORD, False)
+
+
+@pytest.mark.parametrize("lines", ["", "3", "3-", "3-7", "999999999-999999999"])
+def test_a_range_is_read(lines: str) -> None:
+    assert call_of(DOCUMENT, {"doc_id": DOC_ID, "lines": lines}).lines == lines
+
+
+@pytest.mark.parametrize(
+    "lines", ["0", "-3", "3-0", "a", "3 - 7", "3-7-9", "1000000000", "3\n", "\N{ARABIC-INDIC DIGIT THREE}"]
+)
+def test_what_is_no_range_is_refused(lines: str) -> None:
+    with pytest.raises(UsageError, match="'lines' must be"):
+        call_of(DOCUMENT, {"doc_id": DOC_ID, "lines": lines})
+
+
+@pytest.mark.parametrize("doc_id", ["", "x", DOC_ID.upper(), f"{DOC_ID}\n", f"{DOC_ID}a", "../" * 8])
+def test_what_is_no_id_is_refused(doc_id: str) -> None:
+    with pytest.raises(UsageError, match="'doc_id' must be"):
+        call_of(DOCUMENT, {"doc_id": doc_id})
+
+
+def test_a_query_string_is_read_by_the_schema() -> None:
+    given = arguments_in_query(DOCUMENTS, [("limit", "7"), ("path", "7")])
+    assert given == {"limit": 7, "path": "7"}
+    assert arguments_in_query(SEARCH, [("facets", "true"), ("types", "a"), ("types", "b")]) == {
+        "facets": True,
+        "types": ["a", "b"],
+    }
+
+
+@pytest.mark.parametrize("text", ["", " 7", "7.0", "1e1", "0x7", "\N{ARABIC-INDIC DIGIT SEVEN}", "9" * 5000])
+def test_a_number_in_a_query_string_is_written_in_one_way(text: str) -> None:
+    with pytest.raises(UsageError, match="'limit' must be"):
+        call_of(DOCUMENTS, arguments_in_query(DOCUMENTS, [("limit", text)]))
+
+
+def test_an_argument_that_is_given_twice_is_refused() -> None:
+    with pytest.raises(UsageError, match="twice"):
+        arguments_in_query(DOCUMENTS, [("limit", "7"), ("limit", "8")])
+
+
+def test_errors_do_not_repeat_what_is_too_long() -> None:
+    with pytest.raises(UsageError) as error:
+        call_of(SEARCH, {"query": "x", "y" * 10_000: 1})
+    assert len(json.dumps(str(error.value))) < 1000

@@ -1,0 +1,382 @@
+"""The gate: who passes, who does not, and that every answer has the same form."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import anyio
+import pytest
+from starlette.requests import ClientDisconnect
+
+from directory_indexer.registry.keys import Key, Right, digest_of
+from directory_indexer.server.gate.access import Access, HttpAddress
+from directory_indexer.server.gate.callers import Callers
+from directory_indexer.server.gate.guard import MOST_IN_HAND, Gate, Rules
+from directory_indexer.server.gate.logs import LogFormat, formatter
+from directory_indexer.server.gate.metrics import Metrics
+from directory_indexer.server.gate.rates import Buckets, Rate
+from directory_indexer.server.gate.visits import Place, request_id, visit_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from starlette.types import Message, Receive, Scope, Send
+
+TOKEN = "the-token-of-the-operator"  # noqa: S105 - of a test
+SECRET = "dirindex_0123456789abcdefghij"  # noqa: S105 - of a test
+SECRET_WORDS = "carrots in the garden of Anna"  # noqa: S105 - that must not get into a log
+PORT = 8765
+_HOST = f"127.0.0.1:{PORT}"
+_LONGEST = 1000
+
+_KEYS = (
+    Key("ann", digest_of(SECRET), Right.READ),
+    Key("late", digest_of(f"{SECRET}-late"), Right.ADMIN, expires_at=1.0),
+    Key("writer", digest_of(f"{SECRET}-writer"), Right.WRITE),
+    Key("watcher", digest_of(f"{SECRET}-watcher"), Right.METRICS),
+    Key("guest", digest_of(f"{SECRET}-guest"), Right.WRITE, collections=frozenset({"papers"})),
+)
+_PLACES = {
+    "/read": Place("/read", Right.READ, _LONGEST, collection="default"),
+    "/write": Place("/write", Right.WRITE, _LONGEST, collection="default"),
+    "/admin": Place("/admin", Right.ADMIN, _LONGEST),
+    "/metrics": Place("/metrics", Right.METRICS, _LONGEST),
+    "/open": Place("/open", None, _LONGEST),
+    "/probe": Place("/probe", None, _LONGEST, is_probe=True),
+}
+_NOWHERE = Place("other", Right.READ, _LONGEST)
+
+
+class Answer(NamedTuple):
+    """What came through the gate."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def error(self) -> str:
+        return str(json.loads(self.body)["error"])
+
+
+class Application:
+    """Reads what it is sent, and answers with as much."""
+
+    def __init__(self, work: Callable[[], object] = lambda: None) -> None:
+        self.keys: list[str] = []
+        self._work = work
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        key = visit_of(scope).key
+        self.keys.append(key.name if key else "")
+        n_bytes, is_going_on = 0, True
+        while is_going_on:
+            message = await receive()
+            n_bytes += len(message.get("body", b""))
+            is_going_on = message.get("more_body", False)
+        self._work()
+        body = str(n_bytes).encode()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"x-own", b"1")]})
+        await send({"type": "http.response.body", "body": body})
+
+
+class World:
+    """A gate before an application, and requests to it."""
+
+    def __init__(self, app: Any = None, *, rate: Rate | None = None, needs_key: bool = True) -> None:
+        self.now = 0.0
+        self.app = app or Application()
+        self.metrics = Metrics()
+        access = Access(HttpAddress("127.0.0.1", PORT))
+        rules = Rules(
+            place_of=lambda path, _: _PLACES.get(path, _NOWHERE),
+            callers=Callers(lambda: _KEYS, token=TOKEN, needs_key=needs_key),
+            buckets=Buckets(rate or Rate(100, 200), clock=lambda: self.now),
+            answers_to=lambda host: access.answers_to(host, PORT),
+            trusts=lambda origin: access.trusts(origin, PORT),
+            metrics=self.metrics,
+        )
+        self.gate = Gate(self.app, rules, clock=lambda: self.now)
+
+    def ask(self, path: str = "/read", *, key: str = SECRET, method: str = "POST", **given: Any) -> Answer:
+        headers = [(b"host", given.get("host", _HOST).encode())]
+        headers += [(b"authorization", f"Bearer {key}".encode())] if key else []
+        headers += [(name.encode(), value.encode("latin-1")) for name, value in given.get("headers", ())]
+        pieces = iter(given.get("body", [b""]))
+        sent: list[Message] = []
+
+        async def receive() -> Message:
+            piece = next(pieces, None)
+            if piece is None:
+                return {"type": "http.disconnect"}
+            return {"type": "http.request", "body": piece, "more_body": piece != b""}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        scope = {"type": "http", "method": method, "path": path, "headers": headers}
+        anyio.run(self.gate, scope, receive, send)
+        start = sent[0]
+        names = {name.decode(): value.decode() for name, value in start["headers"]}
+        return Answer(start["status"], names, b"".join(message["body"] for message in sent[1:]))
+
+
+@pytest.fixture
+def log() -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    written = io.StringIO()
+    handler = logging.StreamHandler(written)
+    handler.setFormatter(formatter(LogFormat.JSON))
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    yield lambda: [json.loads(line) for line in written.getvalue().splitlines()]
+    root.setLevel(level)
+    root.removeHandler(handler)
+
+
+@pytest.mark.parametrize("path", ["/read", "/write", "/admin", "/metrics", "/nowhere", "/mcp", "/../read", ""])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [],
+        [("authorization", "")],
+        [("authorization", "Bearer")],
+        [("authorization", "Bearer ")],
+        [("authorization", f"Bearer {SECRET[:-1]}")],
+        [("authorization", f"Bearer {SECRET}x")],
+        [("authorization", f"Bearer {SECRET[:8]}")],
+        [("authorization", f"Basic {TOKEN}")],
+        [("authorization", f"Bearer: {TOKEN}")],
+        [("authorization", TOKEN)],
+        [("authorization", f"Bearer {TOKEN}"), ("authorization", f"Bearer {TOKEN}")],
+        [("authorization", f"Bearer {TOKEN}, Bearer {TOKEN}")],
+        [("authorization", "Bearer ünïcödé")],
+        [("authorization", f"Bearer {SECRET}-late")],
+        [("authorization", f"Bearer {SECRET}-revoked")],
+        [("authorization", "Bearer " + "x" * 60_000)],
+    ],
+)
+def test_nobody_passes_without_a_key_that_is_valid(path: str, headers: list[tuple[str, str]]) -> None:
+    world = World()
+    answer = world.ask(path, key="", headers=headers)
+    assert (answer.status, answer.error) == (401, "unauthorized")
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert world.app.keys == []
+
+
+@pytest.mark.parametrize("given", [f"bearer {SECRET}", f"BEARER {SECRET}", f"Bearer  {SECRET} "])
+def test_a_key_that_is_valid_passes_however_it_is_written(given: str) -> None:
+    world = World()
+    assert world.ask(key="", headers=[("authorization", given)]).status == 200
+    assert world.app.keys == ["ann"]
+
+
+@pytest.mark.parametrize(
+    ("key", "passes"),
+    [
+        (SECRET, {"/read", "/open", "/probe", "/nowhere"}),
+        (f"{SECRET}-writer", {"/read", "/write", "/open", "/probe", "/nowhere"}),
+        (f"{SECRET}-watcher", {"/metrics", "/open", "/probe"}),
+        (TOKEN, {"/read", "/write", "/admin", "/metrics", "/open", "/probe", "/nowhere"}),
+    ],
+)
+def test_a_key_passes_where_its_right_reaches(key: str, passes: set[str]) -> None:
+    world = World()
+    answers = {path: world.ask(path, key=key) for path in (*_PLACES, "/nowhere")}
+    assert {path for path, answer in answers.items() if answer.status == 200} == passes
+    assert {answer.error for path, answer in answers.items() if path not in passes} <= {"forbidden"}
+
+
+def test_a_collection_that_a_key_is_not_for_seems_not_to_be_there() -> None:
+    answer = World().ask("/read", key=f"{SECRET}-guest")
+    assert (answer.status, answer.error) == (404, "not_found")
+
+
+def test_everybody_may_do_everything_where_no_key_is_wanted() -> None:
+    world = World(needs_key=False)
+    assert {world.ask(path, key="").status for path in _PLACES} == {200}
+
+
+@pytest.mark.parametrize(
+    "host", ["", "evil.example", "evil.example:8765", "127.0.0.1", "127.0.0.1:1", "127.0.0.1.evil.example:8765", "null"]
+)
+def test_a_host_that_is_not_ours_is_refused_but_to_probes(host: str) -> None:
+    world = World()
+    assert {world.ask(path, host=host).status for path in _PLACES if path != "/probe"} == {421}
+    assert world.ask("/probe", host=host, key="").status == 200
+
+
+def test_two_hosts_are_none() -> None:
+    assert World().ask(headers=[("host", _HOST)]).status == 421
+
+
+@pytest.mark.parametrize("host", [_HOST, "localhost:8765", "LOCALHOST:8765", "[::1]:8765"])
+def test_a_host_that_is_ours_passes(host: str) -> None:
+    assert World().ask(host=host).status == 200
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("null", 403),
+        ("file://", 403),
+        ("http://evil.example", 403),
+        ("https://127.0.0.1", 403),
+        (f"ftp://{_HOST}", 403),
+        (f"http://{_HOST}.evil.example", 403),
+        (f"http://{_HOST}", 200),
+        ("http://localhost:8765", 200),
+    ],
+)
+def test_a_page_of_another_origin_may_not_ask_even_with_a_key(origin: str, status: int) -> None:
+    world = World()
+    assert world.ask(headers=[("origin", origin)]).status == status
+    assert world.ask("/open", key="", headers=[("origin", origin)]).status == status
+
+
+def test_two_origins_are_one_too_many() -> None:
+    origins = [("origin", f"http://{_HOST}"), ("origin", f"http://{_HOST}")]
+    assert World().ask(headers=origins).status == 403
+
+
+def test_a_body_that_says_that_it_is_too_long_is_not_read() -> None:
+    world = World()
+    answer = world.ask(headers=[("content-length", str(_LONGEST + 1))])
+    assert (answer.status, answer.error) == (413, "too_large")
+    assert world.app.keys == []
+
+
+@pytest.mark.parametrize("said", [[], [("content-length", "1")]])
+def test_a_body_that_is_longer_than_it_says_is_left(said: list[tuple[str, str]]) -> None:
+    answer = World().ask(headers=said, body=[b"x" * _LONGEST, b"x", b"x" * 10**6, b""])
+    assert (answer.status, answer.error) == (413, "too_large")
+
+
+def test_a_body_of_the_greatest_length_passes() -> None:
+    assert World().ask(body=[b"x" * _LONGEST, b""]).body == str(_LONGEST).encode()
+
+
+def test_a_bug_is_told_as_one_without_its_words(log: Callable[[], list[dict[str, Any]]]) -> None:
+    def fail() -> None:
+        raise ValueError(SECRET_WORDS)
+
+    answer = World(Application(fail)).ask()
+    assert (answer.status, answer.error) == (500, "internal")
+    assert SECRET_WORDS not in answer.body.decode()
+    bug, request = log()
+    assert (bug["exception"], bug["request_id"]) == ("ValueError", answer.headers["x-request-id"])
+    assert any(place.startswith("test_gate:") or ".test_gate:" in place for place in bug["raised_at"])
+    assert (request["status"], request["request_id"]) == (500, bug["request_id"])
+    assert SECRET_WORDS not in json.dumps([bug, request])
+
+
+def test_a_client_that_goes_away_is_no_bug(log: Callable[[], list[dict[str, Any]]]) -> None:
+    def leave() -> None:
+        raise ClientDisconnect
+
+    world = World(Application(leave))
+    with pytest.raises(IndexError):  # nothing was sent
+        world.ask()
+    assert [(line["event"], line["status"]) for line in log()] == [("request", 499)]
+
+
+def test_every_refusal_has_the_same_form() -> None:
+    world = World()
+    answers = [world.ask(key=""), world.ask(host="evil.example"), world.ask("/admin"), world.ask("/read", body=[b""])]
+    for answer in answers[:-1]:
+        said = json.loads(answer.body)
+        assert list(said) == ["error", "detail", "status_code", "timestamp", "request_id"]
+        assert said["status_code"] == answer.status
+        assert said["request_id"] == answer.headers["x-request-id"]
+        assert answer.headers["content-type"] == "application/json"
+        time.strptime(said["timestamp"], "%Y-%m-%dT%H:%M:%SZ")
+
+
+def test_a_request_keeps_the_id_that_it_came_with() -> None:
+    seen: list[str] = []
+    world = World(Application(lambda: seen.append(request_id.get())))
+    assert world.ask(headers=[("x-request-id", "mine-1.a_B")]).headers["x-request-id"] == "mine-1.a_B"
+    assert seen == ["mine-1.a_B"]
+    assert request_id.get() == ""
+
+
+@pytest.mark.parametrize("given", ["", "a b", "x" * 65, '"', "a\nb", "é", "${jndi:ldap://x}"])
+def test_an_id_that_cannot_stand_in_a_log_is_replaced(given: str) -> None:
+    world = World()
+    first, second = (world.ask(headers=[("x-request-id", given)]).headers["x-request-id"] for _ in range(2))
+    assert given not in {first, second}
+    assert first != second
+
+
+def test_two_ids_are_none() -> None:
+    answer = World().ask(headers=[("x-request-id", "one"), ("x-request-id", "two")])
+    assert answer.headers["x-request-id"] not in {"one", "two"}
+
+
+def test_every_answer_is_kept_by_nobody_and_taken_for_what_it_says() -> None:
+    headers = World().ask().headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["cache-control"] == "no-store"
+    assert headers["x-own"] == "1"
+
+
+def test_who_asks_too_often_is_told_when_to_come_back_and_others_are_not_held_up() -> None:
+    world = World(rate=Rate(a_second=0.5, at_once=3))
+    assert [world.ask().status for _ in range(4)] == [200, 200, 200, 429]
+    refused = world.ask()
+    assert (refused.error, refused.headers["retry-after"]) == ("too_many_requests", "2")
+    assert world.ask(key=TOKEN).status == 200
+    world.now += 2
+    assert [world.ask().status for _ in range(2)] == [200, 429]
+
+
+def test_a_full_server_says_so_at_once_but_to_those_who_watch_it() -> None:
+    world = World()
+    world.metrics.n_in_hand = MOST_IN_HAND
+    answer = world.ask()
+    assert (answer.status, answer.error, answer.headers["retry-after"]) == (503, "busy", "1")
+    assert world.ask("/probe", key="").status == 200
+    assert world.ask("/metrics", key=TOKEN).status == 200
+    world.metrics.n_in_hand = 0
+    assert world.ask().status == 200
+
+
+def test_the_log_tells_what_became_of_a_request_and_nothing_that_was_in_it(
+    log: Callable[[], list[dict[str, Any]]],
+) -> None:
+    world = World(Application(lambda: logging.getLogger("dirindex.serve").warning("%s is odd", SECRET_WORDS)))
+    world.ask(body=[SECRET_WORDS.encode(), b""])
+    world.ask(f"/{SECRET_WORDS}", key="")
+    other = logging.getLogger("some.library")
+    other.warning(f"no idea what {SECRET_WORDS} is")
+    told, answered, refused, elsewhere = log()
+    assert told["event"] == "%s is odd"
+    assert told["request_id"] == answered["request_id"]
+    assert answered["route"] == "/read"
+    assert (answered["key"], answered["status"], answered["bytes_in"]) == ("ann", 200, len(SECRET_WORDS))
+    assert (refused["route"], refused["key"], refused["refusal"]) == ("other", "", "unauthorized")
+    assert elsewhere["event"].startswith("some.library at ")
+    assert SECRET_WORDS not in json.dumps([told, answered, refused, elsewhere])
+    assert SECRET not in json.dumps([told, answered, refused, elsewhere])
+
+
+def test_metrics_count_by_route_and_never_by_path() -> None:
+    world = World()
+    world.ask()
+    world.ask(f"/{SECRET_WORDS}")
+    world.ask(key="")
+    world.ask(method="BREW")
+    text = world.metrics.text()
+    assert 'dirindex_requests_total{method="POST",route="/read",status="200"} 1' in text
+    assert 'dirindex_requests_total{method="POST",route="other",status="200"} 1' in text
+    assert 'dirindex_requests_total{method="OTHER",route="/read",status="200"} 1' in text
+    assert 'dirindex_refusals_total{reason="unauthorized"} 1' in text
+    assert 'dirindex_request_seconds_bucket{route="/read",le="+Inf"} 3' in text
+    assert "dirindex_requests_in_hand 0" in text
+    assert SECRET_WORDS not in text
+    assert "BREW" not in text

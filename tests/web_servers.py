@@ -1,0 +1,109 @@
+"""A `dirindex serve --http` process, and what it answers to plain requests."""
+
+# ruff: noqa: S310 - the URLs are those of servers that the tests started
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import urllib.error
+import urllib.parse
+import urllib.request
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from serving import DIRINDEX
+
+if TYPE_CHECKING:
+    from email.message import Message
+    from pathlib import Path
+
+MCP_HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+_LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+
+
+class WebAnswer(NamedTuple):
+    """What a server answered."""
+
+    status: int
+    text: str
+    headers: Message
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+
+class WebServer:
+    """A server process and the URL of its MCP endpoint."""
+
+    def __init__(self, data_dir: Path, *options: str, **environ: str) -> None:
+        command: list[str | Path] = [DIRINDEX, "serve", "--http", "127.0.0.1:0", "--data-dir", data_dir, *options]
+        self.process = subprocess.Popen(command, env={**os.environ, **environ}, stderr=subprocess.PIPE, text=True)
+        assert self.process.stderr is not None
+        found = re.search(r"http://\S+", self.process.stderr.readline())
+        assert found
+        self.url = found[0]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def root(self) -> str:
+        return self.url.removesuffix("/mcp")
+
+    @property
+    def port(self) -> int:
+        return urllib.parse.urlsplit(self.url).port or 80
+
+    def post(self, body: object = _LIST, **headers: str) -> tuple[int, str]:
+        """Send a message of MCP."""
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        answer = _answer(urllib.request.Request(self.url, content, {**MCP_HEADERS, **given}))
+        return answer.status, answer.text
+
+    def ask(
+        self, method: str, path: str, body: object = None, *, key: str = "", headers: dict[str, str] | None = None
+    ) -> WebAnswer:
+        """Ask the API."""
+        content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        given = {"Authorization": f"Bearer {key}"} if key else {}
+        given |= {"Content-Type": "application/json"} if body is not None else {}
+        request = urllib.request.Request(f"{self.root}{path}", content, {**given, **(headers or {})}, method=method)
+        return _answer(request)
+
+    def search(self, query: str, *, key: str = "", **arguments: object) -> WebAnswer:
+        return self.ask("POST", "/api/v1/search", {"query": query, "mode": "keyword", **arguments}, key=key)
+
+    def stop(self) -> int:
+        """End the server as a service manager does."""
+        self.process.terminate()
+        code = self.process.wait(timeout=30)
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+        return code
+
+    def log(self) -> str:
+        """End the server, and give what it logged."""
+        self.process.terminate()
+        _, said = self.process.communicate(timeout=30)
+        return str(said)
+
+
+def new_key(data_dir: Path, name: str, *options: str) -> str:
+    command: list[str | Path] = [DIRINDEX, "key", "new", name, *options, "--data-dir", data_dir]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
+
+
+def _answer(request: urllib.request.Request) -> WebAnswer:
+    try:
+        with urllib.request.urlopen(request, timeout=60) as response:
+            return WebAnswer(response.status, response.read().decode(), response.headers)
+    except urllib.error.HTTPError as error:
+        with error:
+            return WebAnswer(error.code, error.read().decode(), error.headers)
