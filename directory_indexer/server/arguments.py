@@ -100,8 +100,7 @@ Until = Annotated[str, "Only files dated until then."]
 WithFacets = Annotated[bool, "Count types, years, authors … of the files, in place of hits."]
 Mode = Annotated[
     SearchMode,
-    "hybrid: by words and by meaning, the best choice; keyword: only words and identifiers; semantic: only "
-    "by meaning.",
+    "hybrid: by words and by meaning, the best choice; keyword: only words and identifiers; semantic: only by meaning.",
 ]
 IndexPath = Annotated[
     str,
