@@ -100,8 +100,8 @@ def test_a_run_writes_between_two_batches_of_another(embedding: Index, *, wait: 
     second, of_second = in_a_thread(second_and_look)
     assert is_waiting.wait(30)
     gate.may_go_on.set()
-    second.join(30)
-    first.join(30)
+    for thread in (second, first):
+        thread.join(30)
 
     [report, other] = [*of_first, *of_second]
     assert (report.outcome, other.outcome) == (Outcome.COMPLETED, Outcome.COMPLETED)  # type: ignore[attr-defined]
@@ -111,7 +111,6 @@ def test_a_run_writes_between_two_batches_of_another(embedding: Index, *, wait: 
     assert gate.embedded.index("soup\nBoil the carrots.\n") < 12, "what is new does not wait for what is old"
     assert during == [(Outcome.COMPLETED, None)]
     with embedding.docstore.snapshot() as snapshot:
-        assert snapshot.embedding_queue.count() == 0
         assert [run.outcome for run in snapshot.runs.latest(2)] == [Outcome.COMPLETED] * 2
     assert embedding.names("carrots")[0].endswith("soup.md")
     embedding.close()
