@@ -36,6 +36,11 @@ def has_latin_letters(language: str) -> bool:
     return language not in _OTHER_SCRIPTS
 
 
+def is_another_language(code: str, *, than: str) -> bool:
+    """Tell whether the first part of a BCP 47 tag names another language than that of a query; both must be known."""
+    return code in NAMES_OF_ALL and than in NAMES_OF_ALL.values() and NAMES_OF_ALL[code] != than
+
+
 def is_filler(word: str, language: str) -> bool:
     """Tell whether a word of a language says nothing about what a text is about."""
     return word in _FILLERS.get(language, ())
@@ -65,6 +70,9 @@ CODES: Final = {
 """The languages whose function words are known, and the first parts of their BCP 47 tags."""
 
 NAMES: Final = {code: language for language, code in CODES.items()}
+
+NAMES_OF_ALL: Final = {**NAMES, "ja": "japanese", "zh": "chinese", "ko": "korean", "th": "thai", "vi": "vietnamese"}
+"""With those that are known by their letters alone."""
 
 
 def _lists(listed: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:

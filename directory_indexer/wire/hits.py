@@ -72,7 +72,7 @@ class Passage(NamedTuple):
     excerpt_end_line: Annotated[int, "Last line of the excerpt.", Only.PROGRAMS]
     kind: Annotated[str, "Language or format of the file."]
     title: Title
-    language: Language
+    language: Annotated[Language, Only.PROGRAMS]
     metadata: Metadata
     chunk: Annotated[int, "Number of the passage in its file."]
     chunk_id: Annotated[str, "Stays the same while the file does.", Only.PROGRAMS]
@@ -81,18 +81,22 @@ class Passage(NamedTuple):
         "First and following character of each matching word in the excerpt, in Unicode code points from 0.",
         Only.PROGRAMS,
     ]
-    more_in_file: Annotated[int, "Further passages of the same file that match."] = 0
+    more_in_file: Annotated[int, "Further matches in the same file."] = 0
     scan: Annotated[ScannedPlace | None, "Of a scanned page."] = None
-    collection: Annotated[str | None, "The collection that it lies in, if not the default one was searched."] = None
-    doc_id: Annotated[str | None, "Its id: of a document that was sent, and in the API."] = None
-    filename: Annotated[
-        str | None, "What the sender of the document calls it; in the API of other files their name."
+    collection: Annotated[
+        str | None, "The collection that it lies in, if not the default one was searched.", Only.PROGRAMS
     ] = None
-    url: Annotated[str | None, "Where the document was fetched."] = None
+    doc_id: Annotated[
+        str | None, "Of a document that was sent, and of every file in the API: its id.", Only.PROGRAMS
+    ] = None
+    filename: Annotated[
+        str | None, "What its sender calls the document; in the API, name of the file.", Only.PROGRAMS
+    ] = None
+    url: Annotated[str | None, "Where the document was fetched.", Only.PROGRAMS] = None
     text: Annotated[str | None, "The whole passage; with `--full`.", Only.PROGRAMS] = None
     explanation: Annotated[Explanation | None, "Why it stands where it does; with `--explain`.", Only.PROGRAMS] = None
     on_disk: OnDisk = None
-    shortened: Annotated[bool | None, "True when the excerpt was cut to fit max_tokens.", Only.MODELS] = None
+    shortened: Annotated[bool | None, "The excerpt was cut to fit max_tokens.", Only.MODELS] = None
 
 
 class PlainHit(NamedTuple):
@@ -107,16 +111,16 @@ class SearchAnswer(NamedTuple):
     """What a search found."""
 
     query: Annotated[str, "What was looked for.", Only.PROGRAMS]
-    mode: Annotated[str, "How it was searched: hybrid, keyword or semantic."]
+    mode: Annotated[str, "How it was searched: hybrid, keyword or semantic.", Only.PROGRAMS]
     hits: Annotated[tuple[Passage, ...], "What was found, best first."]
     truncated: Annotated[bool, "Whether there may be more; see next_cursor."]
     next_cursor: Annotated[str | None, "Repeat the search with it to get more."]
     index: Annotated[IndexState, "What the answer was drawn from."]  # type: ignore[assignment]  # not the method of tuples
-    weak: Annotated[bool, "True when nothing matches well: hits are only the nearest."] = False
+    weak: Annotated[bool, "Nothing matches well: hits are only the nearest."] = False
     weaker_left_out: Annotated[
         bool, "True when hits that are much weaker than the best were left out; `--all` shows them.", Only.PROGRAMS
     ] = False
-    notes: Annotated[tuple[str, ...], "What to know to trust the answer."] = ()
+    notes: Annotated[tuple[str, ...], "What to know about the answer."] = ()
     corrections: Annotated[
         Mapping[str, str] | None,
         "Words that no file has, each with the word that was searched for instead.",
