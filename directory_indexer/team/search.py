@@ -14,7 +14,8 @@ from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.errors import NotIndexedError
 from directory_indexer.lazy import lazily
 from directory_indexer.searching.answers import Hit, SearchRequest, SearchResult, SentPlace
-from directory_indexer.team.collections import Collections, OpenCollection
+from directory_indexer.team.collections import Collections
+from directory_indexer.team.opened import OpenCollection
 
 with lazily:
     from directory_indexer.registry.documents import State
