@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
+from directory_indexer.config.collections import DEFAULT
+from directory_indexer.errors import ConflictError
 from directory_indexer.registry.store import Registry
 
 
@@ -86,6 +88,7 @@ class Progress(NamedTuple):
 
 
 _COLUMNS: Final = ", ".join(StoredDocument._fields)
+_LEAVING: Final = "SELECT is_leaving FROM collections WHERE name = ?"
 _MARKS: Final = ", ".join("?" * len(StoredDocument._fields))
 
 
@@ -126,8 +129,17 @@ class Documents:
 
     @contextlib.contextmanager
     def replacing(self, doc_id: str) -> Iterator[Replacement]:
-        """Let nobody else change anything, while a document takes the place of what is there of it."""
+        """Let nobody else change anything, while a document takes the place of what is there of it.
+
+        Raises:
+            ConflictError: the collection is being deleted.
+        """
         with self._registry.writing() as connection:
+            row = connection.execute(_LEAVING, (self._collection,)).fetchone()
+            if self._collection != DEFAULT and (row is None or row[0]):
+                raise ConflictError(
+                    f"the collection '{self._collection}' is being deleted", hint="send it to another collection"
+                )
             yield Replacement(connection, self._collection, doc_id)
 
     def note(self, progress: Sequence[Progress]) -> None:

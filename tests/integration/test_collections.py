@@ -98,6 +98,15 @@ def test_a_deletion_that_was_cut_off_is_completed_later(team: Team) -> None:
     team.collections.create("birds")
 
 
+def test_nothing_can_be_sent_to_a_collection_that_is_being_deleted(team: Team) -> None:
+    team.collections.create("birds")
+    with team.collections.using("birds") as opened:
+        team.collections.delete("birds")
+        with pytest.raises(ConflictError), opened.documents.replacing("a" * 24):
+            pass
+    assert places(team) == []
+
+
 def test_one_model_serves_all(team: Team) -> None:
     loaded = []
     build = team.app.embedders._build  # noqa: SLF001 - to count what is loaded
