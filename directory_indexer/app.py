@@ -5,13 +5,16 @@ Every part is a cached property, so whoever wants another one, as tests do, assi
 
 from __future__ import annotations
 
+import contextlib
 from functools import cached_property
 
 from directory_indexer.config import LoadedConfig
+from directory_indexer.config.collections import registry_path
 from directory_indexer.config.settings import READING_SERVICES, EmbeddingMode
 from directory_indexer.docstore.store import DocStore
-from directory_indexer.errors import VectorStoreError
+from directory_indexer.errors import VectorsLostError, VectorStoreError
 from directory_indexer.lazy import lazily
+from directory_indexer.vectorstore import VectorPlace
 
 with lazily:
     from directory_indexer.converting.converter import Converter
@@ -22,6 +25,7 @@ with lazily:
     from directory_indexer.heaps import loading
     from directory_indexer.indexing.indexer import Indexer
     from directory_indexer.indexing.migration import Migration, prepare_migration
+    from directory_indexer.indexing.named_files import NamedFiles
     from directory_indexer.indexing.options import IndexPolicy, ServiceChecks
     from directory_indexer.indexing.recogniser import Recogniser
     from directory_indexer.indexing.services import check_services
@@ -42,7 +46,7 @@ class App:
     def __init__(self, loaded: LoadedConfig) -> None:
         self.loaded = loaded
         self._config = loaded.config
-        self._lock_path = self._config.storage.sqlite_path.with_name("write.lock")
+        self.lock_path = self._config.storage.sqlite_path.with_name("write.lock")
 
     @cached_property
     def policies(self) -> Policies:
@@ -57,7 +61,7 @@ class App:
     @cached_property
     def registry(self) -> Registry:
         """What is known of those who use a server."""
-        return Registry(self.loaded.data_dir / "team" / "team.db")
+        return Registry(registry_path(self.loaded.data_dir))
 
     @cached_property
     def embedders(self) -> Embedders:
@@ -129,20 +133,35 @@ class App:
     @cached_property
     def indexer(self) -> Indexer:
         """Run index runs."""
-        policy = IndexPolicy(
+        return Indexer(
+            docstore=self.docstore,
+            vectorizer=self.vectorizer,
+            recogniser=lambda: self.recogniser,
+            policy=self._index_policy,
+            lock_path=self.lock_path,
+            checks=ServiceChecks(lambda: check_services(self.embedders, self.vectorizer), self._check_reading),
+        )
+
+    @cached_property
+    def sent_files(self) -> NamedFiles:
+        """Index the documents that were sent."""
+        return NamedFiles(
+            self.policies.descriptions.directory,
+            docstore=self.docstore,
+            vectorizer=self.vectorizer,
+            recogniser=lambda: self.recogniser,
+            policy=self._index_policy,
+            lock_path=self.lock_path,
+        )
+
+    @property
+    def _index_policy(self) -> IndexPolicy:
+        return IndexPolicy(
             self.policies.walk,
             lambda: self.policies.parse,
             self.policies.fingerprint,
             batch_files=self._config.monitoring.batch_size,
             embedding=EmbeddingMode(self._config.indexing.embedding),
-        )
-        return Indexer(
-            docstore=self.docstore,
-            vectorizer=self.vectorizer,
-            recogniser=lambda: self.recogniser,
-            policy=policy,
-            lock_path=self._lock_path,
-            checks=ServiceChecks(lambda: check_services(self.embedders, self.vectorizer), self._check_reading),
         )
 
     @cached_property
@@ -152,7 +171,7 @@ class App:
             lambda: self.docstore,
             configured=self.embedders.configured,
             vector_bytes=self.vectorstores.on_disk.size_bytes,
-            lock_path=self._lock_path,
+            lock_path=self.lock_path,
             ocr_advice=lambda: self.page_reading.advice(),  # noqa: PLW0108 - only where pages wait
         )
 
@@ -174,7 +193,7 @@ class App:
             docstore=lambda: self.docstore,
             vectorstores=self.vectorstores,
             vectorizer=lambda: self.vectorizer,
-            lock_path=self._lock_path,
+            lock_path=self.lock_path,
             services=lambda: (
                 provider_finding(self.embedders.current),
                 ocr_finding(self.page_reading, self.policies.page_cache),
@@ -194,12 +213,25 @@ class App:
             self.vectorstores,
             to_server=to_server,
             from_server=from_server,
-            lock_path=self._lock_path,
+            lock_path=self.lock_path,
         )
 
     def _check_reading(self) -> None:
         if self._config.ocr.engine in READING_SERVICES:  # else what reads pages is not loaded before there are any
             self.page_reading.check()
+
+    def clear_vectors(self) -> None:
+        """Remove the vectors of this index from a Qdrant server, which keeps those of others beside them.
+
+        Raises:
+            VectorStoreError: the server cannot be reached.
+        """
+        if self.vectorstores.place is VectorPlace.SERVER:
+            with self.docstore.snapshot() as snapshot:
+                sets = (snapshot.vector_sets.current(), snapshot.vector_sets.former(), snapshot.vector_sets.left())
+            with contextlib.suppress(VectorsLostError):
+                for vector_set in filter(None, sets):
+                    self.vectorstores.of(vector_set).clear()
 
     def close(self) -> None:
         """Give back files, connections and memory."""

@@ -4,7 +4,9 @@ DirIndexError                     70  a bug, when nothing more precise is raised
 ├── UsageError                     2  the request cannot be meant: a bad argument, a path that is not there
 │   ├── ConfigError                2  the configuration has mistakes, all of them listed
 │   ├── OverlapError               2  a directory lies inside or around a tracked one
-│   └── ConsentNeededError         2  the run would redo or take much, and was not told that it may
+│   ├── ConsentNeededError         2  the run would redo or take much, and was not told that it may
+│   ├── ContentRefusedError        2  what was sent is a secret, holds one, is empty, too large or unreadable
+│   └── ConflictError              2  it is there already, or is being deleted
 ├── NotIndexedError                1  the file or directory is not in the index
 ├── UnavailableError               3  something that is needed cannot be used now
 │   ├── BusyError                  3  more waits already than can be answered in time; asking again later helps
@@ -28,7 +30,7 @@ DirIndexError                     70  a bug, when nothing more precise is raised
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import ClassVar
 
 from directory_indexer.lazy import lazily
@@ -81,6 +83,27 @@ class OverlapError(UsageError):
 
 class ConsentNeededError(UsageError):
     """The run would redo or take much, and was not told that it may."""
+
+
+class RefusalReason(StrEnum):
+    """Why the content of a document is not taken."""
+
+    SECRET = "secret"  # noqa: S105 - the name of a reason, not a password
+    EMPTY = "empty"
+    TOO_LARGE = "too large"
+    UNREADABLE = "unreadable"
+
+
+class ContentRefusedError(UsageError):
+    """What was sent is not taken, for a reason with a name; nothing is changed by it."""
+
+    def __init__(self, reason: RefusalReason, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.reason = reason
+
+
+class ConflictError(UsageError):
+    """What is to be made is there already, or what is to be changed is being deleted."""
 
 
 class NotIndexedError(DirIndexError):

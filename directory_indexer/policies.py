@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from directory_indexer.config import LoadedConfig
+from directory_indexer.config.collections import documents_directory, registry_path, team_directory
 from directory_indexer.config.extractors import ExtractorConfig
 from directory_indexer.config.settings import READING_SERVICES, Config, EmbeddingConfig, IndexingConfig, OcrConfig
 from directory_indexer.embedders.building import Access, planned_space
@@ -28,6 +29,7 @@ with lazily:
     from directory_indexer.ocr.choosing import OcrSettings
     from directory_indexer.page_cache import PageCache
     from directory_indexer.parsing.policy import ParsePolicy
+    from directory_indexer.registry.descriptions import StoredDescriptions
     from directory_indexer.relevance import analyzer
     from directory_indexer.walker.policy import WalkPolicy
 
@@ -53,7 +55,8 @@ class Policies:
     @cached_property
     def parse(self) -> ParsePolicy:
         """How files become chunks."""
-        return parse_policy(self._config.indexing, self.page_cache if self._config.ocr.engine != "off" else None)
+        policy = parse_policy(self._config.indexing, self.page_cache if self._config.ocr.engine != "off" else None)
+        return policy._replace(descriptions=self.descriptions)
 
     @cached_property
     def ocr(self) -> OcrSettings:
@@ -64,6 +67,13 @@ class Policies:
     def page_cache(self) -> PageCache:
         """Where that is kept which was read on pages."""
         return PageCache(self._config.storage.sqlite_path.with_name(PAGES_NAME))
+
+    @cached_property
+    def descriptions(self) -> StoredDescriptions:
+        """What is said of documents by whoever sent them."""
+        loaded = self._loaded
+        documents = file_path(os.path.realpath(documents_directory(loaded.data_dir, loaded.collection)))
+        return StoredDescriptions(str(registry_path(loaded.data_dir)), loaded.collection, documents)
 
     @cached_property
     def space(self) -> EmbeddingSpace:
@@ -93,6 +103,8 @@ def walk_policy(loaded: LoadedConfig) -> WalkPolicy:
         max_file_size=indexing.max_file_size,
         streamed=_streamed(),
         own=_own_paths(loaded),
+        reserved=file_path(os.path.realpath(team_directory(loaded.data_dir))),
+        documents=file_path(os.path.realpath(documents_directory(loaded.data_dir, loaded.collection))),
     )
 
 
@@ -214,11 +226,12 @@ def _own_paths(loaded: LoadedConfig) -> tuple[FilePath, ...]:
     storage, database = loaded.config.storage, loaded.config.storage.sqlite_path
     beside = [database.with_name(database.name + end) for end in ("", "-wal", "-shm", ".schema-lock")]
     pages = [database.with_name(f"{PAGES_NAME}{end}") for end in ("", "-wal", "-shm")]
-    locks = [database.with_name(name) for name in ("write.lock", "watch.lock")]
+    locks = [database.with_name(name) for name in ("write.lock", "write.lock-wanted", "write.lock-owed", "watch.lock")]
     ocr = loaded.config.ocr
     keys = [storage.qdrant.api_key_file, loaded.config.embedding.api_key_file]
     keys += [ocr.gemini.api_key_file, ocr.azure.api_key_file]
-    own: list[Path | None] = [loaded.data_dir, loaded.data_dir / "dirindex.log", storage.qdrant.path, loaded.file]
+    own: list[Path | None] = [loaded.data_dir, team_directory(loaded.data_dir), loaded.data_dir / "dirindex.log"]
+    own += [storage.qdrant.path, loaded.file]
     return tuple(
         dict.fromkeys(file_path(os.path.realpath(path)) for path in [*own, *keys, *beside, *pages, *locks] if path)
     )

@@ -11,7 +11,7 @@ from directory_indexer.docstore.runs import RunRecord
 from directory_indexer.docstore.scans import ScanCounts
 from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
-from directory_indexer.embedders.model_files import TOKENS_A_SECOND
+from directory_indexer.embedders.models import advice, embedded_model
 from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.errors import NotIndexedError
 from directory_indexer.files import FileFailure, SkippedFile
@@ -40,7 +40,8 @@ class WaitingVectors(NamedTuple):
 class StatusReport(NamedTuple):
     """The whole index at a glance. While vectors are made anew in `next_space`, those in `space` answer.
 
-    `ocr_advice` says what keeps scanned pages from being read, if anything does.
+    `ocr_advice` says what keeps scanned pages from being read, and `model_advice` what keeps the configured model from
+    being loaded, if anything does.
     """
 
     directories: tuple[DirectoryStatus, ...]
@@ -55,6 +56,7 @@ class StatusReport(NamedTuple):
     scans: ScanCounts = ScanCounts()
     unreadable: tuple[tuple[FilePath, Scan], ...] = ()
     ocr_advice: str = ""
+    model_advice: str = ""
     waiting: WaitingVectors = WaitingVectors()
 
 
@@ -97,6 +99,7 @@ class Status:
                 ocr_advice=self._ocr_advice() if scans.n_waiting else "",
                 waiting=self._waiting(snapshot),
                 space=answering or (self._configured if snapshot.meta.get("fingerprint") else None),
+                model_advice=advice(self._configured),
                 next_space=self._configured if snapshot.vector_sets.is_switching else None,
                 n_database_bytes=docstore.size_bytes(),
                 n_vector_bytes=self._vector_bytes(),
@@ -131,9 +134,15 @@ class Status:
         if not n_chunks:
             return WaitingVectors()
         n_tokens = snapshot.embedding_queue.count_tokens(waiting_only=True)
-        pace = TOKENS_A_SECOND * (os.cpu_count() or 1) if self._configured.provider == "embedded" else None
+        pace = self._pace()
         is_covered = snapshot.static_vectors.model() is not None
         return WaitingVectors(n_chunks, n_tokens, is_covered, n_tokens / pace if pace else None)
+
+    def _pace(self) -> int | None:
+        """Tell how many tokens of chunks this machine embeds in a second; None where a service does that."""
+        if self._configured.provider != "embedded":
+            return None
+        return embedded_model(self._configured.model).tokens_a_second * (os.cpu_count() or 1)
 
     def _going_on(self, runs: tuple[RunRecord, ...]) -> RunRecord | None:
         return runs[0] if runs and runs[0].outcome is None and is_locked(self._lock_path) else None

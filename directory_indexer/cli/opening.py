@@ -12,24 +12,30 @@ from directory_indexer.lazy import lazily
 with lazily:
     from directory_indexer.app import App
     from directory_indexer.config import load_config
+    from directory_indexer.team.collections import Collections
 
 
-def open_existing_app(config: Path | None, data_dir: Path | None, output: Output) -> App:
+def open_existing_app(config: Path | None, data_dir: Path | None, output: Output, collection: str = "") -> App:
     """Open an index for a command that must not make one.
 
     Raises:
         NotIndexedError: there is none.
     """
-    app = open_app(config, data_dir, output)
+    app = open_app(config, data_dir, output, collection)
     _require_index(app.loaded.config.storage.sqlite_path)
     return app
 
 
-def open_app(config: Path | None, data_dir: Path | None, output: Output) -> App:
-    """Open the index, which need not be there yet."""
+def open_app(config: Path | None, data_dir: Path | None, output: Output, collection: str = "") -> App:
+    """Open the index of a collection, which need not be there yet; with no name, that of the default one.
+
+    Raises:
+        NotIndexedError: there is no such collection.
+    """
     loaded = load_config(file=config, data_dir=data_dir, environ=os.environ)
     output.notes(loaded.warnings)
-    return App(loaded)
+    app = App(loaded)
+    return Collections(app).app_of(collection) if collection else app
 
 
 def _require_index(database: Path) -> None:

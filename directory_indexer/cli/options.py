@@ -41,6 +41,13 @@ DataDir = Annotated[
         "--data-dir", metavar="DIR", parser=given_path, help="Keep the index in DIR, not in ~/.directory-indexer."
     ),
 ]
+InCollection = Annotated[
+    str, typer.Option("--collection", metavar="NAME", help="In this collection, not in the default one.")
+]
+InCollections = Annotated[
+    list[str] | None,
+    typer.Option("--collection", metavar="NAME", help="In this collection; of several, the best hits of all."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no notes.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show more.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]

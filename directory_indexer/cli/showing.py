@@ -6,7 +6,7 @@ from directory_indexer.cli.output import Output
 from directory_indexer.lazy import lazily
 
 with lazily:
-    from directory_indexer.app import App
+    from directory_indexer.docstore.summaries import IndexSummary
     from directory_indexer.render import answers, json_pages
     from directory_indexer.render.answers import View
     from directory_indexer.searching.answers import SearchResult
@@ -14,11 +14,10 @@ with lazily:
 
 
 def show_result(
-    app: App, result: SearchResult, output: Output, *, view: View, explain: bool, position: Position
+    result: SearchResult, output: Output, *, index: IndexSummary, view: View, explain: bool, position: Position
 ) -> None:
     """Show what a search found, after the notes that say how far to trust it."""
     if output.as_json:
-        index = app.status.checked(result.summary)
         is_full = view is View.FULL
         output.data(json_pages.search_json(result, index=index, position=position, full=is_full, explain=explain))
         return

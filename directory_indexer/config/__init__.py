@@ -41,7 +41,7 @@ class LoadedConfig(NamedTuple):
     """The checked configuration, and how it came about.
 
     `file` is the file that was read, if there was one. `settings` holds every key for showing: paths are text, and
-    the key of a service is asterisks.
+    the key of a service is asterisks. `collection` is the one whose index the configuration names.
     """
 
     config: Config
@@ -49,6 +49,7 @@ class LoadedConfig(NamedTuple):
     file: Path | None
     settings: tuple[Setting[object], ...]
     warnings: tuple[str, ...]
+    collection: str = "default"
 
 
 def load_config(*, file: Path | None, data_dir: Path | None, environ: Mapping[str, str]) -> LoadedConfig:

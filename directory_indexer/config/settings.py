@@ -59,8 +59,11 @@ class ProviderDefaults(NamedTuple):
     endpoint: str | None
 
 
+EMBEDDED_MODELS: Final = ("all-MiniLM-L6-v2", "multilingual-e5-small")
+"""What embeds without a service; all but the first are packages of their own."""
+
 PROVIDERS = {
-    "embedded": ProviderDefaults("all-MiniLM-L6-v2", None),
+    "embedded": ProviderDefaults(EMBEDDED_MODELS[0], None),
     "ollama": ProviderDefaults("nomic-embed-text", "http://localhost:11434"),
     "openai": ProviderDefaults("text-embedding-3-small", "https://api.openai.com/v1"),
 }
@@ -134,10 +137,13 @@ class EmbeddingConfig(NamedTuple):
 
     provider: str = _key(
         OneOf(*PROVIDERS),
-        "embedded (nothing to install), ollama, or openai (any compatible endpoint)",
+        "embedded (in the process), ollama, or openai (any compatible endpoint)",
         default="embedded",
     )
-    model: str = _key(Text(".+", otherwise="must not be empty"), "model of the provider; null: its usual one")
+    model: str = _key(
+        Text(".+", otherwise="must not be empty"),
+        "model of the provider; null: its usual one; multilingual-e5-small comes with dirindex-multilingual",
+    )
     endpoint: str | None = _key(_ENDPOINT, "URL of the provider; null: its usual one")
     api_key: SecretText | None = _key(Secret(or_null=True), "key of the provider")
     api_key_file: Path | None = _key(
@@ -340,9 +346,10 @@ def contradictions(values: Mapping[str, object]) -> Iterator[tuple[str, Mistake]
     chunk_size, overlap = values["indexing.chunk_size"], values["indexing.overlap"]
     if isinstance(chunk_size, int) and isinstance(overlap, int) and overlap >= chunk_size:
         yield "indexing.overlap", Mistake(f"must be smaller than chunk_size ({chunk_size})", overlap)
-    offered, model = PROVIDERS["embedded"].model, values["embedding.model"]
-    if values["embedding.provider"] == "embedded" and model not in {None, offered}:
-        yield "embedding.model", Mistake(f"must be '{offered}' with provider 'embedded'", model)
+    model = values["embedding.model"]
+    if values["embedding.provider"] == "embedded" and model not in {None, *EMBEDDED_MODELS}:
+        offered = " or ".join(f"'{name}'" for name in EMBEDDED_MODELS)
+        yield "embedding.model", Mistake(f"must be {offered} with provider 'embedded'", model)
     if isinstance(extractors := values["indexing.extractors"], tuple):
         yield from (("indexing.extractors", mistake) for mistake in mistakes_in(extractors))
 

@@ -25,7 +25,9 @@ MAX_SECONDS: Final = 60.0
 MAX_REDIRECTIONS: Final = 5
 
 _REDIRECTIONS: Final = frozenset({301, 302, 303, 307, 308})
+_NOT_MODIFIED: Final = 304
 _ERRORS: Final = 400
+_CHECK: Final = "check the address"
 _SCHEMES: Final = frozenset({"http", "https"})
 _NAMES: Final = {"text/html": ".html", "application/xhtml+xml": ".html", "text/markdown": ".md", "text/plain": ".txt"}
 _HEADERS: Final = ((b"accept", b"*/*"), (b"accept-encoding", b"gzip"), (b"user-agent", b"dirindex"))
@@ -33,11 +35,29 @@ _PIECE_BYTES: Final = 1 << 20
 
 
 class Fetched(NamedTuple):
-    """A document from the web, and the name of a file that fits it."""
+    """A document from the web, and the name of a file that fits it.
+
+    `etag` and `last_modified` are what its server knows this state of it by.
+    """
 
     url: str
     name: str
     content: bytes
+    media_type: str = ""
+    etag: str = ""
+    last_modified: str = ""
+
+
+class Validators(NamedTuple):
+    """What a server knows a state of a document by; empty where it does not say."""
+
+    etag: str = ""
+    last_modified: str = ""
+
+    def headers(self) -> tuple[tuple[bytes, bytes], ...]:
+        """Ask for the document only if it is another one now."""
+        asked = ((b"if-none-match", self.etag), (b"if-modified-since", self.last_modified))
+        return tuple((name, value.encode("latin-1", "replace")) for name, value in asked if value)
 
 
 class _Response(NamedTuple):
@@ -54,15 +74,44 @@ def fetch(url: str, *, allow_private: bool = False, look_up: Lookup = addresses_
         UsageError: the address is none of http or https, or leads into a private network.
         UnavailableError: the server cannot be reached, answers with an error, or sends too much or too slowly.
     """
+    fetched = fetch_changed(url, Validators(), allow_private=allow_private, look_up=look_up)
+    if fetched is None:
+        raise UnavailableError(f"{url}: the server says that nothing has changed, and was not asked", hint=_CHECK)
+    return fetched
+
+
+def fetch_changed(
+    url: str, known: Validators, *, allow_private: bool = False, look_up: Lookup = addresses_of
+) -> Fetched | None:
+    """Fetch a document, unless it is still the one that is known.
+
+    Raises:
+        UsageError: the address is none of http or https, or leads into a private network.
+        UnavailableError: the server cannot be reached, answers with an error, or sends too much or too slowly.
+    """
     network = Network(deadline=time.monotonic() + MAX_SECONDS, allow_private=allow_private, look_up=look_up)
     address = _address(url)
     with httpcore.ConnectionPool(network_backend=network) as connections:
         for _ in range(MAX_REDIRECTIONS + 1):
-            response = _asked(address, connections)
+            response = _asked(address, connections, known)
+            if response.status == _NOT_MODIFIED:
+                return None
             if response.status not in _REDIRECTIONS:
-                return Fetched(str(address), _name_of(address, response.headers), response.content)
+                return _fetched(address, response)
             address = _address(response.headers.get("location", ""), address)
-    raise UnavailableError(f"{url}: more than {MAX_REDIRECTIONS} redirections", hint="check the address")
+    raise UnavailableError(f"{url}: more than {MAX_REDIRECTIONS} redirections", hint=_CHECK)
+
+
+def _fetched(address: httpx.URL, response: _Response) -> Fetched:
+    said = response.headers
+    return Fetched(
+        str(address),
+        _name_of(address, said),
+        response.content,
+        said.get("content-type", "")[:_MOST_SHOWN],
+        said.get("etag", "")[:_MOST_SHOWN],
+        said.get("last-modified", "")[:_MOST_SHOWN],
+    )
 
 
 def _address(written: str, before: httpx.URL | None = None) -> httpx.URL:
@@ -76,13 +125,13 @@ def _address(written: str, before: httpx.URL | None = None) -> httpx.URL:
     return address
 
 
-def _asked(address: httpx.URL, connections: httpcore.ConnectionPool) -> _Response:
+def _asked(address: httpx.URL, connections: httpcore.ConnectionPool, known: Validators) -> _Response:
     url = httpcore.URL(scheme=address.raw_scheme, host=address.raw_host, port=address.port, target=address.raw_path)
     try:
-        with connections.stream("GET", url, headers=_HEADERS) as response:
+        with connections.stream("GET", url, headers=(*_HEADERS, *known.headers())) as response:
             headers = {name.decode().lower(): value.decode("utf-8", "replace") for name, value in response.headers}
             content = b""
-            if response.status not in _REDIRECTIONS:
+            if response.status not in {*_REDIRECTIONS, _NOT_MODIFIED}:
                 if response.status >= _ERRORS:
                     raise UnavailableError(f"{address}: the server answers {response.status}", hint="check the address")
                 pieces = _unpacked(response.iter_stream(), headers.get("content-encoding", ""))

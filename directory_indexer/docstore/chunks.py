@@ -53,6 +53,13 @@ class IndexedChunk(NamedTuple):
     chunk: Chunk
 
 
+class Coverage(NamedTuple):
+    """How many chunks there are, and how many of them wait for a vector."""
+
+    n_chunks: int
+    n_waiting: int
+
+
 class Chunks(Reading):
     """The chunks of one moment."""
 
@@ -75,6 +82,16 @@ class Chunks(Reading):
             (path,),
         )
         return [indexed_chunk(row) for row in rows]
+
+    def coverage(self, path: FilePath) -> Coverage:
+        """Tell how much of a file can be found, with all that lies in it."""
+        row = self._connection.execute(
+            """SELECT count(*), coalesce(sum(c.is_embedded = 0 AND r.id IS NULL), 0)
+               FROM files f JOIN chunks c ON c.file_id = f.id LEFT JOIN refused_chunks r ON r.id = c.id
+               WHERE f.path = ?1 OR f.container_id = (SELECT id FROM files WHERE path = ?1)""",
+            (path,),
+        ).fetchone()
+        return Coverage(*row)
 
     def by_id(self, chunk_ids: Iterable[ChunkId]) -> dict[ChunkId, IndexedChunk]:
         """Give those of the chunks that exist now; the others belong to texts that are gone."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from directory_indexer.embedders import Embedder
-from directory_indexer.embedders.model_files import DIMENSIONS
+from directory_indexer.embedders.models import embedded_model
 from directory_indexer.embedders.prefixes import known_prefixes
 from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.lazy import lazily
@@ -43,7 +43,7 @@ def planned_space(
 ) -> EmbeddingSpace:
     """Describe the space that settings mean; 0 dimensions where only the provider knows them."""
     if provider == "embedded":
-        return EmbeddingSpace(provider, model, DIMENSIONS)
+        return embedded_model(model).space
     known = known_prefixes(model)
     return EmbeddingSpace(
         provider=provider,
@@ -63,7 +63,7 @@ def build_embedder(space: EmbeddingSpace, access: Access, *, sleep: Callable[[fl
         ProviderError: it cannot be loaded, or what it needs is not configured.
     """
     if space.provider == "embedded":
-        return EmbeddedEmbedder()
+        return EmbeddedEmbedder(embedded_model(space.model))
 
     return RemoteEmbedder(
         _SERVICES[space.provider](space, access),

@@ -1,4 +1,4 @@
-"""The embedding model that comes with the package: all-MiniLM-L6-v2 in int8 on the processor, without any network.
+"""Models that embed in this process, in int8 on the processor, without any network.
 
 Texts are run one at a time at their exact length, so a vector never depends on the texts beside it. Several threads
 share one session, which scales better than threads inside an operator (2.0 against 1.3 to 1.6 times on two cores).
@@ -7,14 +7,15 @@ share one session, which scales better than threads inside an operator (2.0 agai
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
-from directory_indexer.embedders.model_files import DIMENSIONS, MODEL_DIRECTORY, verified_file
+from directory_indexer.embedders.model_files import verified_file
+from directory_indexer.embedders.models import PACKAGED_MODEL, EmbeddedModel, directory_of
 from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
-from directory_indexer.embedders.wordpiece import token_ids
 from directory_indexer.errors import ProviderError
 from directory_indexer.inference import AS_WRITTEN, RUNTIME_ERRORS, VERSION, Session, load_session, session_options
 from directory_indexer.lazy import lazily
@@ -24,19 +25,19 @@ with lazily:
 
     from numpy.typing import NDArray
 
+    from directory_indexer.embedders.unigram import read_vocabulary, windows
+    from directory_indexer.embedders.wordpiece import token_ids
 
-__all__ = ["DIMENSIONS", "MAX_TOKENS", "EmbeddedEmbedder"]
 
-# The model knows 512 positions, of which two go to the marks of start and end. It was trained on texts of up to 256
-# tokens, so chunks should be no longer; the rest leaves room for their headings.
-MAX_TOKENS = 510
+Windows: TypeAlias = Callable[[str, str], list[list[int]]]
+"""Gives the ids of a text behind a prefix, in parts that the model reads at once."""
 
 
 class EmbeddedEmbedder:
-    """Embed with the packaged model, on `threads` threads or as many as there are cores.
+    """Embed with a model, on `threads` threads or as many as there are cores.
 
     Raises:
-        ProviderError: when the model is damaged, or the installed ONNX Runtime cannot run it.
+        ProviderError: when the model is not installed or damaged, or the installed ONNX Runtime cannot run it.
 
     """
 
@@ -47,21 +48,28 @@ class EmbeddedEmbedder:
     """It has threads of its own."""
 
     def __init__(
-        self, *, threads: int | None = None, model_directory: str | os.PathLike[str] = MODEL_DIRECTORY
+        self,
+        model: EmbeddedModel = PACKAGED_MODEL,
+        *,
+        threads: int | None = None,
+        model_directory: str | os.PathLike[str] | None = None,
     ) -> None:
-        verified_file("weights.bin", model_directory)
-        self._session = _load_session(verified_file("model.onnx", model_directory))
+        self._model = model
+        directory = os.fspath(model_directory or directory_of(model))
+        verified_file("weights.bin", directory, hint=model.repair)
+        self._session = _load_session(verified_file("model.onnx", directory, hint=model.repair))
+        self._windows = _TOKENIZERS[model.tokenizer](model, directory)
         self._threads = threads or _n_cores()
 
     @property
     def space(self) -> EmbeddingSpace:
         """The space that all vectors of this embedder lie in."""
-        return EmbeddingSpace(provider="embedded", model="all-MiniLM-L6-v2", dimensions=DIMENSIONS)
+        return self._model.space
 
     @property
     def max_tokens(self) -> int:
-        """How many tokens of one text the model reads, as `count_tokens` counts them."""
-        return MAX_TOKENS
+        """How many tokens of one text the model reads, as its tokenizer counts them."""
+        return self._model.max_tokens
 
     @property
     def usage(self) -> EmbeddingUsage:
@@ -73,34 +81,67 @@ class EmbeddedEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts that are to be found."""
-        vectors = np.empty((len(texts), DIMENSIONS), np.float32)
+        vectors = np.empty((len(texts), self._model.dimensions), np.float32)
         # The longest first, so that at the end no thread works on a long one alone.
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]), reverse=True)
-        for index, vector in zip(
-            order, self._pool.map(self.embed_query, [texts[index] for index in order]), strict=True
-        ):
+        embedded = self._pool.map(self._embed_document, [texts[index] for index in order])
+        for index, vector in zip(order, embedded, strict=True):
             vectors[index] = vector
         return vectors
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Embed the text that is looked for."""
-        ids = np.array([token_ids(text, limit=MAX_TOKENS)], np.int64)
-        try:
-            embedding: NDArray[np.float32] = self._session.run(["embedding"], {"input_ids": ids})[0][0]
-        except RUNTIME_ERRORS as error:
-            raise ProviderError(f"the embedded model failed: {error}") from error
-        return embedding
+        return self._embed(text, self._model.prefixes.query)
 
     def close(self) -> None:
         """End the threads; calling it twice is harmless."""
         if "_pool" in self.__dict__:
             self._pool.shutdown()
 
+    def _embed_document(self, text: str) -> NDArray[np.float32]:
+        return self._embed(text, self._model.prefixes.document)
+
+    def _embed(self, text: str, prefix: str) -> NDArray[np.float32]:
+        first, *others = self._windows(text, prefix)
+        vector = self._vector(first)
+        if others:
+            vector = sum(map(self._vector, others), start=vector)
+            vector /= np.linalg.norm(vector)
+        return vector
+
+    def _vector(self, ids: list[int]) -> NDArray[np.float32]:
+        try:
+            found: NDArray[np.float32] = self._session.run(["embedding"], {"input_ids": np.array([ids], np.int64)})[0][
+                0
+            ]
+        except RUNTIME_ERRORS as error:
+            raise ProviderError(f"the embedded model failed: {error}") from error
+        return found
+
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
         # A query needs no threads, and this takes 8 ms to import.
 
         return ThreadPoolExecutor(self._threads, thread_name_prefix="embed")
+
+
+def _wordpiece(model: EmbeddedModel, _: str) -> Windows:
+    return lambda text, prefix: [token_ids(prefix + text, limit=model.window)]
+
+
+def _unigram(model: EmbeddedModel, directory: str) -> Windows:
+    files = (verified_file(name, directory, hint=model.repair) for name in ("vocabulary.txt", "scores.bin"))
+    vocabulary = read_vocabulary(*files)
+
+    def cut(text: str, prefix: str) -> list[list[int]]:
+        before = vocabulary.token_ids(prefix, limit=model.window)
+        n_read = model.n_windows * (model.window - len(before))
+        return windows(vocabulary.token_ids(text, limit=n_read), prefix=before, size=model.window)
+
+    return cut
+
+
+_TOKENIZERS: dict[str, Callable[[EmbeddedModel, str], Windows]] = {"wordpiece": _wordpiece, "unigram": _unigram}
 
 
 def _n_cores() -> int:

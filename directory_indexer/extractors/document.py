@@ -50,6 +50,13 @@ class Metadata(NamedTuple):
     """How many pages or slides it has."""
 
 
+class Description(NamedTuple):
+    """What whoever sent a document says about it; it counts for more than what the document says itself."""
+
+    title: str = ""
+    metadata: Metadata = Metadata()
+
+
 class FileFacts(NamedTuple):
     """What is known of a file beside its text; each has a column in the index by its name."""
 

@@ -20,7 +20,13 @@ from directory_indexer.indexing.options import IndexOptions, IndexPolicy, Servic
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.planning import Plans, WalkStoppedError
 from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
-from directory_indexer.indexing.roots import forgettable, resolved_roots, roots_of
+from directory_indexer.indexing.roots import (
+    forgettable,
+    require_forgettable,
+    require_not_reserved,
+    resolved_roots,
+    roots_of,
+)
 from directory_indexer.indexing.runs import GaveWayError, Run, recorded_run, writing
 from directory_indexer.indexing.updater import Updater, explained
 from directory_indexer.lazy import lazily
@@ -98,6 +104,7 @@ class Indexer:
         started = time.monotonic()
         # Before it waits for anything: what a path means now is what the caller has seen.
         given = list(map(file_path, paths)) if options.is_exact else resolved_roots(paths, self._tracked())
+        require_not_reserved(given, self._policy.walk)
         with writing(
             self._docstore, self._lock_path, listener=listener, stop_reason=stop_reason, wait=options.wait
         ) as lock:
@@ -157,6 +164,7 @@ class Indexer:
             with self._docstore.snapshot() as snapshot:
                 tracked = snapshot.directories.all()
                 root = forgettable(path, snapshot)
+                require_forgettable(root, self._policy.walk)
                 known = snapshot.files.within(root)
             self._vectorizer.merger.restore_lost()
             self._remove(list(known))

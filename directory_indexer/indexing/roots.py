@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from directory_indexer.docstore.known import FileState
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import NotIndexedError, OverlapError, UsageError
 from directory_indexer.files import Stage
 from directory_indexer.paths import FilePath, display, file_path, lies_in, os_path, resolved_path
+from directory_indexer.walker.policy import WalkPolicy
 
 
 def resolved_roots(paths: Sequence[str], tracked: Collection[FilePath]) -> list[FilePath]:
@@ -34,6 +35,20 @@ def roots_of(paths: Sequence[FilePath], tracked: Collection[FilePath]) -> list[F
     return roots
 
 
+def require_not_reserved(roots: Iterable[FilePath], policy: WalkPolicy) -> None:
+    """Refuse what belongs to collections, but for the documents of this one.
+
+    Raises:
+        UsageError: a directory lies among those of collections.
+    """
+    for root in roots:
+        if policy.reserved and lies_in(root, policy.reserved) and root != policy.documents:
+            raise UsageError(
+                f"{display(root)} lies where collections are kept",
+                hint="search a collection with --collection NAME; dirindex collection list shows which there are",
+            )
+
+
 def forgettable(path: str, snapshot: Snapshot) -> FilePath:
     """Give the tracked directory at a path, or what lies in one and the last run could not reach.
 
@@ -48,6 +63,19 @@ def forgettable(path: str, snapshot: Snapshot) -> FilePath:
         if candidate in tracked or (known and (known.state, known.reason) == (FileState.FAILED, Stage.WALK)):
             return candidate
     raise NotIndexedError(f"{display(as_given)} is not tracked", hint=_tracked_hint(tracked))
+
+
+def require_forgettable(root: FilePath, policy: WalkPolicy) -> None:
+    """Refuse to forget the documents that were sent, which would be there and found no more.
+
+    Raises:
+        UsageError: it is their directory.
+    """
+    if root == policy.documents:
+        raise UsageError(
+            f"{display(root)} holds the documents that were sent",
+            hint="dirindex documents delete removes them; dirindex collection delete removes all of a collection",
+        )
 
 
 def _absolute(path: str) -> FilePath:

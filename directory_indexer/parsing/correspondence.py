@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Final
 
-from directory_indexer.extractors.document import Document, Metadata
+from directory_indexer.extractors.document import Description, Document, Metadata
 from directory_indexer.extractors.members import Member
 from directory_indexer.lazy import lazily
 
@@ -38,6 +38,15 @@ class Mail:
         return Metadata(
             created=message.metadata.created, **{name: getattr(message.metadata, name) for name in _HANDED_ON}
         )
+
+
+def described(document: Document, description: Description | None) -> Document:
+    """Let what the sender says of a document stand in the place of what it says itself."""
+    if description is None:
+        return document
+    said = {name: value for name, value in description.metadata._asdict().items() if value}
+    title = description.title or document.title
+    return document._replace(title=title, metadata=document.metadata._replace(**said))
 
 
 def completed(document: Document, inherited: Metadata) -> Document:

@@ -17,7 +17,7 @@ from directory_indexer.extractors.kinds import GROUPS
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
 from directory_indexer.ids import ContentHash, content_hash
 from directory_indexer.lazy import lazily
-from directory_indexer.parsing.correspondence import completed
+from directory_indexer.parsing.correspondence import completed, described
 from directory_indexer.parsing.outcomes import ParsedFile, ParseOutcome, ParseRequest, UnchangedFile
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.reading import FileContent, read
@@ -119,7 +119,11 @@ def where(error: Exception) -> str:
 def _parsed(
     found: FileContent, of_content: ContentHash, extract: Callable[[], Document], policy: ParsePolicy
 ) -> ParseOutcome:
-    redaction = redacted(found.source.path, found.content, lambda: completed(extract(), found.inherited), policy)
+    path = found.source.path
+    description = policy.descriptions.of(path) if policy.descriptions else None
+    redaction = redacted(
+        path, found.content, lambda: described(completed(extract(), found.inherited), description), policy
+    )
     document = redaction.document
     if document.scans and not document.text.strip():
         return _skipped(found, SkipReason.NO_TEXT, _pages_of(document.scans))._replace(scans=document.scans)

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from directory_indexer.chunker import ChunkPolicy
-from directory_indexer.extractors.document import Document
+from directory_indexer.extractors.document import Description, Document
 from directory_indexer.extractors.external import AddedFormat
 from directory_indexer.page_cache import PageCache
 from directory_indexer.parsing.tasks import Limits
 from directory_indexer.paths import FilePath
 from directory_indexer.walker.policy import WalkPolicy
+
+
+class Descriptions(Protocol):
+    """Tell what is said of files by whoever sent them; it travels to worker processes, too."""
+
+    def of(self, path: FilePath) -> Description | None:
+        """Give what is said of a file, or of a member of one."""
 
 
 class ParsePolicy(NamedTuple):
@@ -40,3 +47,6 @@ class ParsePolicy(NamedTuple):
 
     recognised: PageCache | None = None
     """The pages that OCR has read."""
+
+    descriptions: Descriptions | None = None
+    """What is said of files that were sent."""

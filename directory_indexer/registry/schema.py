@@ -19,8 +19,52 @@ CREATE TABLE keys (
 """
 """`collections` is a list as JSON; NULL means all of them."""
 
+_DOCUMENTS = """
+CREATE TABLE collections (
+    name        TEXT PRIMARY KEY,
+    description TEXT NOT NULL DEFAULT '',
+    created_at  REAL NOT NULL,
+    is_leaving  INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+CREATE TABLE documents (
+    collection     TEXT NOT NULL,
+    doc_id         TEXT NOT NULL,
+    version        INTEGER NOT NULL,
+    source         TEXT NOT NULL CHECK (source IN ('text', 'file', 'url')),
+    filename       TEXT NOT NULL,
+    stored_name    TEXT NOT NULL,
+    url            TEXT NOT NULL DEFAULT '',
+    media_type     TEXT NOT NULL,
+    n_bytes        INTEGER NOT NULL,
+    content_hash   TEXT NOT NULL,
+    mtime_ns       INTEGER NOT NULL,
+    title          TEXT NOT NULL DEFAULT '',
+    metadata       TEXT NOT NULL DEFAULT '{}',
+    etag           TEXT NOT NULL DEFAULT '',
+    last_modified  TEXT NOT NULL DEFAULT '',
+    allows_secrets INTEGER NOT NULL DEFAULT 0,
+    state          TEXT NOT NULL CHECK (state IN ('queued', 'words', 'complete', 'failed', 'deleting')),
+    message        TEXT NOT NULL DEFAULT '',
+    n_chunks       INTEGER NOT NULL DEFAULT 0,
+    n_masked       INTEGER NOT NULL DEFAULT 0,
+    added_at       REAL NOT NULL,
+    changed_at     REAL NOT NULL,
+    PRIMARY KEY (collection, doc_id)
+) WITHOUT ROWID;
+CREATE INDEX documents_to_do ON documents (collection, state) WHERE state IN ('queued', 'words', 'deleting');
+CREATE TABLE scopes (
+    collection TEXT NOT NULL,
+    name       TEXT NOT NULL,
+    path       TEXT NOT NULL,
+    PRIMARY KEY (collection, name, path)
+) WITHOUT ROWID;
+"""
+"""`url` is where the content was had from in the end; `stored_name` is what the file of a document is called on disk,
+which `mtime_ns` and `n_bytes` tell from another one by that name. `metadata` is what the sender said, as JSON."""
+
 _MIGRATIONS: dict[int, str] = {
     1: _KEYS,
+    2: _DOCUMENTS,
 }
 """What to run, in one transaction, to come to each version from the one before."""
 

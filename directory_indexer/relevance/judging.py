@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from directory_indexer.relevance.candidates import Candidate, Model, place_of
-from directory_indexer.relevance.languages import NAMES, has_latin_letters
+from directory_indexer.relevance.candidates import USUAL_SCALE, Candidate, CosineScale, Model, place_of
+from directory_indexer.relevance.languages import NAMES, has_latin_letters, is_another_language
 from directory_indexer.relevance.matchplan import MatchPlan
 from directory_indexer.relevance.textmatch import Matcher
 
@@ -40,7 +40,7 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
     asked = float(any(one.keyword_score is not None for one in candidates))
     names = asked * plan.query.has_only_names
     by_meaning = any(one.cosine is not None for one in candidates)
-    cosines = _cosines(candidates, model)
+    cosines = _cosines(plan.query.language, candidates, model)
     usual = _weight_of_meaning(plan.query.language, candidates, model)
     weights = _weights_of_meaning(usual, candidates, model) if asked else [usual] * len(candidates)
     aside = _aside(matcher, candidates, places)
@@ -50,7 +50,7 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
     ):
         signals = (
             ("keyword", asked * told * frequency),
-            ("semantic", weight * cosine + (usual - weight) * _UNRELATED),
+            ("semantic", weight * cosine + (usual - weight) * USUAL_SCALE.unrelated),
             ("all_names", names * (coverage > _ALL)),
             ("file_name", asked * _FILE_NAME * matcher.share_of_name(_stem(one.path))),
             ("test_or_example", -asked * _ASIDE * is_aside),
@@ -60,16 +60,23 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
     return sorted(found, key=lambda one: (-one.score, place_of(one.candidate)))
 
 
-def _cosines(candidates: Sequence[Candidate], model: Model) -> list[float]:
-    """Give the cosines on the scale of the embedded model; what has no vector counts as the average."""
-    known = [one.cosine for one in candidates if one.cosine is not None]
+def _cosines(language: str, candidates: Sequence[Candidate], model: Model) -> list[float]:
+    """Give the cosines on the scale of the packaged model; what has no vector counts as the average."""
+    usual = [
+        None
+        if one.cosine is None
+        else model.usual(one.cosine, is_across=is_another_language(one.language, than=language))
+        for one in candidates
+    ]
+    known = [cosine for cosine in usual if cosine is not None]
     if not known:
         return [0.0] * len(candidates)
     average, low, high = _mean(known), min(known), max(known)
-    cosines = [average if one.cosine is None else one.cosine for one in candidates]
-    if model.is_measured or high == low:
+    cosines = [average if cosine is None else cosine for cosine in usual]
+    if model.scale is not None or high == low:
         return cosines
-    return [_UNRELATED + (_ALIKE - _UNRELATED) * (cosine - low) / (high - low) for cosine in cosines]
+    between = CosineScale(low, high)
+    return [between.usual(cosine) for cosine in cosines]
 
 
 def _weight_of_words(plan: MatchPlan, matcher: Matcher) -> float:
@@ -150,10 +157,6 @@ _FILE_NAME: Final = 0.1
 _ASIDE: Final = 0.2
 _MOSTLY: Final = 0.6
 _ALL: Final = 0.999
-
-_UNRELATED: Final = 0.2
-_ALIKE: Final = 0.7
-"""Cosines of the embedded model: texts that have nothing to do with each other, and a passage that answers."""
 
 _COVERED: Final = 0.4
 _NOTHING: Final = 0.29

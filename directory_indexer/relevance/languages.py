@@ -36,6 +36,11 @@ def has_latin_letters(language: str) -> bool:
     return language not in _OTHER_SCRIPTS
 
 
+def is_another_language(code: str, *, than: str) -> bool:
+    """Tell whether the first part of a BCP 47 tag names another language than that of a query; both must be known."""
+    return code in _ALL_NAMES and than in _ALL_NAMES.values() and _ALL_NAMES[code] != than
+
+
 def is_filler(word: str, language: str) -> bool:
     """Tell whether a word of a language says nothing about what a text is about."""
     return word in _FILLERS.get(language, ())
@@ -65,6 +70,8 @@ CODES: Final = {
 """The languages whose function words are known, and the first parts of their BCP 47 tags."""
 
 NAMES: Final = {code: language for language, code in CODES.items()}
+
+_ALL_NAMES: Final = {**NAMES, "ja": "japanese", "zh": "chinese", "ko": "korean", "th": "thai", "vi": "vietnamese"}
 
 
 def _lists(listed: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:

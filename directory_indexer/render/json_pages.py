@@ -112,6 +112,11 @@ def convert_json(source: str, text: str, *, file: FilePath | None) -> str:
     return _text(converted(source, text if file is None else None, file=file))
 
 
+def record_json(record: tuple[Any, ...]) -> str:
+    """Write a record that is small whatever it is about, or has its own pages."""
+    return _text(record)
+
+
 def forget_json(path: str, *, n_files: int) -> str:
     """Write what was forgotten."""
     return _text(ForgetAnswer(path, n_files))

@@ -303,6 +303,10 @@ def _fact(name: str, *words: Span | str, style: Style = Style.NOTE) -> Line:
 
 
 def _model(report: StatusReport) -> str:
+    return _with_advice(_answering(report), report.model_advice)
+
+
+def _answering(report: StatusReport) -> str:
     space = report.space
     if space is None:
         return "none yet"

@@ -58,8 +58,20 @@ class SearchRequest(NamedTuple):
         return bool(self.kinds or self.globs or self.metadata or self.since is not None or self.until is not None)
 
 
+class SentPlace(NamedTuple):
+    """Which document that was sent a passage lies in, and what its sender calls it; `url` is empty for most."""
+
+    doc_id: str
+    filename: str
+    url: str = ""
+
+
 class Hit(NamedTuple):
-    """One passage of an answer. `score` lies between 0 and 1 and means the same from query to query."""
+    """One passage of an answer. `score` lies between 0 and 1 and means the same from query to query.
+
+    `collection` is named where several were searched, or another one than the first; `sent` is for documents that were
+    sent.
+    """
 
     path: FilePath
     facts: FileFacts
@@ -80,6 +92,8 @@ class Hit(NamedTuple):
     on_disk: OnDisk | None = None
     source: SourceFile | None = None
     """The file as it was indexed."""
+    collection: str = ""
+    sent: SentPlace | None = None
 
 
 class SearchResult(NamedTuple):

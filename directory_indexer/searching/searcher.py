@@ -13,12 +13,13 @@ from functools import partial
 from directory_indexer.docstore.chunks import IndexedChunk
 from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.embedders import Embedder
+from directory_indexer.embedders.models import judged_as
 from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.errors import IndexMismatchError, ProviderError, StoreError, UsageError, VectorStoreError
 from directory_indexer.extractors.kinds import GROUPS
 from directory_indexer.ids import ChunkId, ContentHash
 from directory_indexer.lazy import lazily
-from directory_indexer.relevance.candidates import DEPTH, EMBEDDED_MODEL, OTHER_MODEL, Candidate
+from directory_indexer.relevance.candidates import DEPTH, Candidate
 from directory_indexer.relevance.evidence import Explanation
 from directory_indexer.relevance.excerpts import excerpt
 from directory_indexer.relevance.matchplan import MatchPlan, plan_match
@@ -176,8 +177,7 @@ class Searcher:
 
     def _embed(self, space: EmbeddingSpace | None, text: str) -> Meaning:
         embedder = self._embedder(space)
-        model = EMBEDDED_MODEL if embedder.space.provider == "embedded" else OTHER_MODEL
-        return Meaning(text, embedder.embed_query(text), model, embedder)
+        return Meaning(text, embedder.embed_query(text), judged_as(embedder.space), embedder)
 
     def _keep(self, space: str, made: Mapping[ContentHash, bytes]) -> None:
         """Keep vectors for later searches, unless somebody writes at this moment or nobody may."""

@@ -9,6 +9,7 @@ from typing import TypeVar
 from directory_indexer.chunker.chunks import embedding_text
 from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.embedders import Embedder
+from directory_indexer.embedders.models import judged_as
 from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.errors import UsageError
 from directory_indexer.files import FileFailure, SkippedFile, SourceFile, source_file
@@ -18,6 +19,7 @@ from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest
 from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.paths import FilePath, display
+from directory_indexer.relevance.candidates import OTHER_MODEL, Model
 from directory_indexer.relevance.evidence import Excerpt, Explanation
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.scans import NoPages
@@ -112,9 +114,12 @@ class SimilarFiles:
 
 def _is_weak(snapshot: Snapshot, hits: Sequence[Hit]) -> bool:
     """Tell whether the nearest file is as far as one about something else; other models' cosines do not say that."""
+    return not hits or (_model(snapshot).scale is not None and hits[0].score < _WEAK)
+
+
+def _model(snapshot: Snapshot) -> Model:
     space = snapshot.vector_sets.answering().space
-    is_measured = space is not None and space.provider == "embedded"
-    return not hits or (is_measured and hits[0].score < _WEAK)
+    return OTHER_MODEL if space is None else judged_as(space)
 
 
 def _stamped(path: FilePath) -> SourceFile:
@@ -126,14 +131,15 @@ def _stamped(path: FilePath) -> SourceFile:
 
 def _ranked_files(snapshot: Snapshot, found: Sequence[Sequence[VectorHit]], *, exclude: FilePath) -> list[Hit]:
     chunks = snapshot.chunks.by_id({hit.chunk_id for hits in found for hit in hits})
+    model = _model(snapshot)
     totals: dict[FilePath, float] = defaultdict(float)
     best: dict[FilePath, tuple[float, ChunkId]] = {}
     for hits in found:
         nearest: dict[FilePath, float] = {}
         for hit in hits:
-            path = chunks[hit.chunk_id].path
-            nearest[path] = max(hit.score, nearest.get(path, 0.0))
-            best[path] = max((hit.score, hit.chunk_id), best.get(path, (0.0, hit.chunk_id)))
+            path, score = chunks[hit.chunk_id].path, model.usual(hit.score)
+            nearest[path] = max(score, nearest.get(path, 0.0))
+            best[path] = max((score, hit.chunk_id), best.get(path, (0.0, hit.chunk_id)))
         for path, score in nearest.items():
             totals[path] += score
     ranked = sorted(((-total / len(found), path) for path, total in totals.items() if path != exclude))

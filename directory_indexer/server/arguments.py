@@ -91,16 +91,17 @@ Globs = Annotated[
 Author = Annotated[str, "Only documents by this author."]
 InLanguage = Annotated[str, 'Only prose in this language: "en".']
 Tag = Annotated[str, "Only documents with this tag."]
-Sender = Annotated[str, "Only mail from this person, and what was attached to it."]
+Sender = Annotated[str, "Only mail from this person."]
 Recipient = Annotated[str, "Likewise, to this person."]
 Subject = Annotated[str, "Only with this in the subject."]
 Created = Annotated[str, 'Only documents created in: "2026", "2026-01".']
 Since = Annotated[str, 'Only files dated since: "7d", "2026-01-31".']
 Until = Annotated[str, "Only files dated until then."]
+WithWeaker = Annotated[bool, "Also weaker hits."]
 WithFacets = Annotated[bool, "Count types, years, authors … of the files, in place of hits."]
 Mode = Annotated[
     SearchMode,
-    "hybrid: by words and by meaning, the best choice; keyword: only words and identifiers; semantic: only by meaning.",
+    "hybrid: by words and by meaning, the best choice; keyword: only by words; semantic: only by meaning.",
 ]
 IndexPath = Annotated[
     str,
@@ -128,7 +129,7 @@ class SearchArguments(NamedTuple):
     facets: WithFacets = False
     mode: Mode = SearchMode.HYBRID
     limit: Annotated[Number, "Most passages to return.", _Count] = 10
-    all: Annotated[bool, "Also what is much weaker than the best."] = False
+    all: WithWeaker = False
     max_tokens: MaxTokens = Budgets.SEARCH
     cursor: Cursor = ""
 

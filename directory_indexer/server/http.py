@@ -22,7 +22,6 @@ from directory_indexer.server.api.application import Application
 from directory_indexer.server.api.catalogue import OPERATIONS
 from directory_indexer.server.api.documents import DocumentIds
 from directory_indexer.server.api.operations import Method, Services
-from directory_indexer.server.api.pages import pages
 from directory_indexer.server.api.runs import IndexRuns
 from directory_indexer.server.api.surface import NOWHERE, Surface
 from directory_indexer.server.ending import end, stop_at_a_signal
@@ -82,7 +81,7 @@ def make_http_app(server: Server[None], parts: HttpParts, access: Access, *, por
         document_ids=DocumentIds(),
         metrics=metrics,
         is_ending=lambda: drain.is_ending,
-        pages=pages(OPERATIONS),
+        operations=OPERATIONS,
     )
     drain = Drain(_Crossing(_protocol_app(server, access), Application(surface, services)), passes=_passes)
     keys, often = Keys(parts.app.registry), parts.app.loaded.config.serving.requests_per_second

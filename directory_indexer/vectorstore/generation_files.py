@@ -83,6 +83,10 @@ class GenerationFiles:
             if source.name not in linked or not _link(source, target):
                 _copy(source, target)
 
+    def copy_contents_to(self, directory: Path) -> None:
+        """Copy the list of what there is, after all of it."""
+        _copy(self.path / _CONTENTS, directory / _CONTENTS)
+
     def seal(self, *, n_vectors: int) -> None:
         """Write down what there is, and have all of it written to the disk."""
         (self.path / _COUNT).write_text(str(n_vectors), encoding="ascii")

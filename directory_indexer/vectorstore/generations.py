@@ -8,6 +8,7 @@ is the caller's part; any number read.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -124,6 +125,24 @@ class Generations:
             held.files.require_intact()
         finally:
             held.release()
+
+    def copy_to(self, number: int, directory: Path) -> bool:
+        """Copy a generation into another directory, and tell whether it was still there; links serve as copies.
+
+        Raises:
+            VectorsLostError: it is damaged.
+        """
+        held = self.hold(number)
+        if held is None:
+            return False
+        try:
+            target = directory / held.files.path.name
+            target.mkdir(mode=0o700, parents=True)
+            held.files.copy_to(target, frozenset(os.path.basename(name) for name in held.lengths))
+            held.files.copy_contents_to(target)
+        finally:
+            held.release()
+        return True
 
     def discard_others(self, number: int) -> None:
         """Remove drafts that were left behind, and the generations but one that nobody reads."""

@@ -41,6 +41,7 @@ def walk(root: FilePath, policy: WalkPolicy, settled: Settled = _NOTHING_SETTLED
     Raises:
         ConfigError: a configured pattern can never match.
     """
+    policy = policy.at(root)
     rule_files = RuleFiles(root, respect_gitignore=policy.respect_gitignore)
     rules = _rules_at_root(rule_files, policy)
     return _Walk(root, rule_files, policy, settled).listings(rules)
@@ -48,6 +49,7 @@ def walk(root: FilePath, policy: WalkPolicy, settled: Settled = _NOTHING_SETTLED
 
 def explain(root: FilePath, path: FilePath, policy: WalkPolicy) -> Decision | None:
     """Find the rule that leaves a path below the root out of a walk, or brought it back in; `None` if none does."""
+    policy = policy.at(root)
     rule_files = RuleFiles(root, respect_gitignore=policy.respect_gitignore)
     rules = _rules_at_root(rule_files, policy)
     directory, decision = Path(exact_text(root)), None

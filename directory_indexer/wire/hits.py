@@ -72,7 +72,7 @@ class Passage(NamedTuple):
     excerpt_end_line: Annotated[int, "Last line of the excerpt.", Only.PROGRAMS]
     kind: Annotated[str, "Language or format of the file."]
     title: Title
-    language: Language
+    language: Annotated[Language, Only.PROGRAMS]
     metadata: Metadata
     chunk: Annotated[int, "Number of the passage in its file."]
     chunk_id: Annotated[str, "Stays the same while the file does.", Only.PROGRAMS]
@@ -83,10 +83,18 @@ class Passage(NamedTuple):
     ]
     more_in_file: Annotated[int, "Further matches in the same file."] = 0
     scan: Annotated[ScannedPlace | None, "Of a scanned page."] = None
+    collection: Annotated[
+        str | None, "The collection that it lies in, if not the default one was searched.", Only.PROGRAMS
+    ] = None
+    doc_id: Annotated[
+        str | None, "Of a document that was sent, and of every file in the API: its id.", Only.PROGRAMS
+    ] = None
+    filename: Annotated[
+        str | None, "What its sender calls the document; in the API, name of the file.", Only.PROGRAMS
+    ] = None
+    url: Annotated[str | None, "Where the document was fetched.", Only.PROGRAMS] = None
     text: Annotated[str | None, "The whole passage; with `--full`.", Only.PROGRAMS] = None
     explanation: Annotated[Explanation | None, "Why it stands where it does; with `--explain`.", Only.PROGRAMS] = None
-    doc_id: Annotated[str | None, "Its id in the API; there alone.", Only.PROGRAMS] = None
-    filename: Annotated[str | None, "Name of the file; in the API alone.", Only.PROGRAMS] = None
     on_disk: OnDisk = None
     shortened: Annotated[bool | None, "The excerpt was cut to fit max_tokens.", Only.MODELS] = None
 
@@ -103,7 +111,7 @@ class SearchAnswer(NamedTuple):
     """What a search found."""
 
     query: Annotated[str, "What was looked for.", Only.PROGRAMS]
-    mode: Annotated[str, "How it was searched: hybrid, keyword or semantic."]
+    mode: Annotated[str, "How it was searched: hybrid, keyword or semantic.", Only.PROGRAMS]
     hits: Annotated[tuple[Passage, ...], "What was found, best first."]
     truncated: Annotated[bool, "Whether there may be more; see next_cursor."]
     next_cursor: Annotated[str | None, "Repeat the search with it to get more."]
@@ -112,7 +120,7 @@ class SearchAnswer(NamedTuple):
     weaker_left_out: Annotated[
         bool, "True when hits that are much weaker than the best were left out; `--all` shows them.", Only.PROGRAMS
     ] = False
-    notes: Annotated[tuple[str, ...], "What to know to trust the answer."] = ()
+    notes: Annotated[tuple[str, ...], "What to know about the answer."] = ()
     corrections: Annotated[
         Mapping[str, str] | None,
         "Words that no file has, each with the word that was searched for instead.",
@@ -151,6 +159,10 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         marks=excerpt.marks,
         more_in_file=hit.n_more_in_file,
         scan=_place(hit.scan) if hit.scan else None,
+        collection=hit.collection or None,
+        doc_id=hit.sent.doc_id if hit.sent else None,
+        filename=hit.sent.filename if hit.sent else None,
+        url=(hit.sent.url or None) if hit.sent else None,
         text=hit.text if full else None,
         on_disk=hit.on_disk,
         explanation=Explanation(*explanation[:-1], signals=dict(explanation.signals)) if explain else None,

@@ -11,7 +11,8 @@ import numpy as np
 from benchmarks.corpus import EmbedderOfChance
 from benchmarks.measure import Options, Row
 
-from directory_indexer.embedders.embedded import DIMENSIONS, EmbeddedEmbedder
+from directory_indexer.embedders.embedded import EmbeddedEmbedder
+from directory_indexer.embedders.model_files import DIMENSIONS
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
 from directory_indexer.vectorstore import VectorPoint, VectorScope

@@ -30,15 +30,23 @@ _DEEP = 100
 class IndexedCorpus:
     """A corpus, or one repository of it, indexed with default settings in a data directory of its own.
 
-    With another `embedding` its chunks may wait for their vectors, and a search may spend `seconds` on them.
+    With another `embedding` its chunks may wait for their vectors, and a search may spend `seconds` on them. `model` is
+    another one that embeds in the process.
     """
 
     def __init__(
-        self, corpus: Path, root: Path, data_dir: Path, *, embedding: str = "complete", seconds: float = 0.0
+        self,
+        corpus: Path,
+        root: Path,
+        data_dir: Path,
+        *,
+        embedding: str = "complete",
+        seconds: float = 0.0,
+        model: str | None = None,
     ) -> None:
         data_dir.mkdir(parents=True, exist_ok=True)
         settings = data_dir / "config.json"
-        settings.write_text(json.dumps({"indexing": {"embedding": embedding}}))
+        settings.write_text(json.dumps({"indexing": {"embedding": embedding}, "embedding": {"model": model}}))
         command = (sys.executable, "-m", "directory_indexer", "index", str(root), "--data-dir", str(data_dir), "--yes")
         done = subprocess.run((*command, "--quiet", "--config", str(settings)), check=False)  # noqa: S603 - words of ours
         if done.returncode not in {0, 1}:

@@ -84,6 +84,15 @@ def test_a_search_answers_hits_in_both_forms(server: WebServer, reader: str) -> 
     assert plain["metadata"]["doc_id"] == hit["doc_id"]
 
 
+def test_weaker_hits_are_left_out_unless_all_are_asked_for(server: WebServer, reader: str) -> None:
+    good = server.search("carots garden 3", key=reader, limit=50).json
+    whole = server.search("carots garden 3", key=reader, limit=50, all=True).json
+    assert good["corrections"] == whole["corrections"] == {"carots": "carrots"}
+    assert len(whole["hits"]) == N_NOTES
+    assert good["weaker_left_out"] is (len(good["hits"]) < N_NOTES)
+    assert whole["weaker_left_out"] is False
+
+
 def test_limit_goes_by_two_names_and_must_not_say_two_things(server: WebServer, reader: str) -> None:
     for given in ({"limit": 2}, {"top_k": 2}, {"limit": 2, "top_k": 2}):
         assert len(server.search("carrots", key=reader, **given).json["hits"]) == 2

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from directory_indexer.embedders.embedded import MAX_TOKENS, EmbeddedEmbedder
+from directory_indexer.embedders.embedded import EmbeddedEmbedder
 from directory_indexer.embedders.model_files import MODEL_DIRECTORY
+from directory_indexer.embedders.models import PACKAGED_MODEL
 from directory_indexer.errors import ProviderError
 
 if TYPE_CHECKING:
@@ -40,13 +41,13 @@ def test_vectors_are_those_of_the_published_weights(embedder: EmbeddedEmbedder) 
 
 
 def test_what_is_beyond_the_limit_does_not_matter(embedder: EmbeddedEmbedder) -> None:
-    full = "stone " * MAX_TOKENS
+    full = "stone " * PACKAGED_MODEL.window
 
     np.testing.assert_array_equal(embedder.embed_query(full), embedder.embed_query(full + "water"))
 
 
 def test_all_up_to_the_limit_matters(embedder: EmbeddedEmbedder) -> None:
-    nearly_full = "stone " * (MAX_TOKENS - 1)
+    nearly_full = "stone " * (PACKAGED_MODEL.window - 1)
 
     assert not np.array_equal(embedder.embed_query(nearly_full), embedder.embed_query(nearly_full + "water"))
 

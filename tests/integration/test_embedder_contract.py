@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from fakes import FakeEmbedder
+from tiny_models import write_tiny_model
 
 from directory_indexer.embedders.embedded import EmbeddedEmbedder
 
@@ -18,9 +21,17 @@ if TYPE_CHECKING:
 
     from directory_indexer.embedders import Embedder
 
+
+def tiny_embedder() -> EmbeddedEmbedder:
+    with TemporaryDirectory() as directory:
+        tiny = write_tiny_model(Path(directory) / "tiny")
+        return EmbeddedEmbedder(tiny.model, model_directory=tiny.directory)
+
+
 EMBEDDERS: dict[str, Callable[[ProviderServer], Embedder]] = {
     "embedded": lambda _: EmbeddedEmbedder(),
     "embedded, three threads": lambda _: EmbeddedEmbedder(threads=3),
+    "embedded, installed beside": lambda _: tiny_embedder(),
     "fake": lambda _: FakeEmbedder(),
     "ollama": lambda server: server.embedder("ollama"),
     "openai": lambda server: server.embedder("openai"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 
 from directory_indexer.relevance.language_table import guess_language, language_of_document
+from directory_indexer.relevance.languages import is_another_language
 
 ARTICLE_1 = {
     "cs": "Všichni lidé rodí se svobodní a sobě rovní co do důstojnosti a práv. Jsou nadáni rozumem a svědomím.",
@@ -56,3 +57,19 @@ def test_what_is_no_prose_has_no_language(text: str) -> None:
 def test_no_text_is_too_odd() -> None:
     for text in ("\0" * 100, "\ud800" * 50, "é" * 100_000, "\u202e" * 40):
         assert isinstance(guess_language(text[:600]).language, str)
+
+
+@pytest.mark.parametrize(
+    ("code", "query", "expected"),
+    [
+        ("en", "german", True),
+        ("de", "german", False),
+        ("ja", "chinese", True),
+        ("ko", "korean", False),
+        ("", "german", False),
+        ("de", "", False),
+        ("uk", "russian", False),  # the letters of a query tell no Ukrainian from Russian
+    ],
+)
+def test_only_languages_that_are_known_differ(code: str, query: str, *, expected: bool) -> None:
+    assert is_another_language(code, than=query) is expected

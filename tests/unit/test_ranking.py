@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
-from directory_indexer.relevance.candidates import EMBEDDED_MODEL, OTHER_MODEL, Candidate
+from directory_indexer.relevance.candidates import EMBEDDED_MODEL, MULTILINGUAL_MODEL, OTHER_MODEL, Candidate
 from directory_indexer.relevance.matchplan import plan_match
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.relevance.ranking import good_ones, rank, worth_showing
@@ -224,3 +224,29 @@ def test_where_only_meaning_was_asked_for_no_language_moves_a_passage() -> None:
     english = candidate("a", "rotate signing keys", meaning=0.5)._replace(language="en")
     german = candidate("b", "Schlüssel werden gewechselt", meaning=0.6)._replace(language="de")
     assert [one.chunk_id for one in rank(PLAN, [english, german], limit=2, model=EMBEDDED_MODEL).hits] == [b"b", b"a"]
+
+
+def test_cosines_of_a_measured_model_say_how_good_an_answer_is() -> None:
+    def score(meaning: float, text: str = "credentials") -> float:
+        return rank(PLAN, [candidate("a", text, meaning=meaning)], limit=1, model=MULTILINGUAL_MODEL).hits[0].score
+
+    assert score(0.80) < 0.1 < score(0.86) < score(0.90) <= 1
+    assert rank(PLAN, [candidate("a", "soup", meaning=0.80)], limit=1, model=MULTILINGUAL_MODEL).is_weak
+    assert not rank(PLAN, [candidate("a", "soup", meaning=0.90)], limit=1, model=MULTILINGUAL_MODEL).is_weak
+
+
+def test_a_model_that_knows_all_languages_weighs_the_same_in_each() -> None:
+    plan = plan_match(parse_query("wie werden die Schlüssel für die Unterschriften gewechselt"), Words())
+    by_words = candidate("words", "die Schlüssel der Stadt", words=3.0, meaning=0.80)
+    by_meaning = candidate("meaning", "Rotation von Signaturen", words=1.0, meaning=0.90)
+    assert rank(plan, [by_words, by_meaning], limit=2, model=MULTILINGUAL_MODEL).hits[0].chunk_id == b"meaning"
+
+
+def test_a_passage_in_another_language_may_be_a_little_less_near() -> None:
+    plan = plan_match(parse_query("wie werden die Schlüssel für die Unterschriften gewechselt"), Words())
+    english = candidate("en", "rotate the signing keys", meaning=0.86)._replace(language="en")
+    german = candidate("de", "Schlüssel zu einer Wohnung", meaning=0.88)._replace(language="de")
+    unknown = candidate("?", "keys", meaning=0.87)
+    ranking = rank(plan, [german, english, unknown], limit=3, model=MULTILINGUAL_MODEL)
+    assert [hit.chunk_id for hit in ranking.hits] == [b"en", b"de", b"?"]
+    assert [hit.chunk_id for hit in rank(plan, [german, english], limit=2, model=OTHER_MODEL).hits] == [b"de", b"en"]

@@ -13,6 +13,7 @@ with lazily:
     from directory_indexer import policies
     from directory_indexer.config import config_location, load_config
     from directory_indexer.config.example import write_example
+    from directory_indexer.embedders import models
     from directory_indexer.render import json_pages, reports
 
 cli = new_command_line()
@@ -34,6 +35,8 @@ def show_config(
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     loaded = load_config(file=config, data_dir=data_dir, environ=os.environ)
     policies.added_formats(loaded.config.indexing)
+    if said := models.advice(policies.embedding_space(loaded.config.embedding)):
+        loaded = loaded._replace(warnings=(*loaded.warnings, said))
     if as_json:
         output.data(json_pages.config_json(loaded))
     else:

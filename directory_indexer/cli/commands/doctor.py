@@ -2,19 +2,24 @@
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
 from directory_indexer.cli.opening import open_app, open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, new_command_line
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet, Verbose, new_command_line
 from directory_indexer.cli.output import Output
 from directory_indexer.errors import ExitCode, StoreError
 from directory_indexer.lazy import lazily
 
 with lazily:
-    from directory_indexer.findings import Verdict
+    from directory_indexer.app import App
+    from directory_indexer.config.collections import CollectionName
+    from directory_indexer.findings import Finding, Verdict
     from directory_indexer.render import json_pages, reports
+    from directory_indexer.team.checkup import document_findings, repair_documents
+    from directory_indexer.team.collections import OpenCollection
 
 cli = new_command_line()
 
@@ -27,6 +32,7 @@ def doctor(
         bool,
         typer.Option("--forget-pages", help="Let go of what OCR has read; scanned pages are read again if needed."),
     ] = False,
+    collection: InCollection = "",
     config: ConfigFile = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
@@ -35,12 +41,17 @@ def doctor(
 ) -> None:
     """Check configuration, embedding, both stores and whether they agree."""
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    app = open_existing_app(config, data_dir, output) if repair else open_app(config, data_dir, output)
+    app = (
+        open_existing_app(config, data_dir, output, collection)
+        if repair
+        else open_app(config, data_dir, output, collection)
+    )
     if forget_pages:
         gone = app.policies.page_cache.clear()
         output.notes([f"{gone.n_pages:,} pages are forgotten; dirindex index --force reads them again"])
     try:
         findings = list(app.doctor.repair() if repair else app.doctor.check())
+        findings += _of_documents(app, repair=repair)
     except StoreError as error:
         if "dirindex doctor" in (error.hint or ""):  # it would lead back to here
             where = app.loaded.config.storage.sqlite_path.parent
@@ -51,3 +62,13 @@ def doctor(
     else:
         output.lines(reports.doctor_lines(findings))
     raise typer.Exit(ExitCode.UNAVAILABLE if any(one.verdict is Verdict.PROBLEM for one in findings) else ExitCode.DONE)
+
+
+def _of_documents(app: App, *, repair: bool) -> Iterator[Finding]:
+    """Look at what was sent to a collection, if anything was."""
+    if not app.registry.exists() or not app.loaded.config.storage.sqlite_path.exists():
+        return
+    opened = OpenCollection(CollectionName(app.loaded.collection), app, app.registry)
+    if repair:
+        yield from repair_documents(opened)
+    yield from document_findings(opened)

@@ -9,7 +9,16 @@ from typing import Annotated
 import typer
 
 from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, given_path, new_command_line
+from directory_indexer.cli.options import (
+    AsJson,
+    ConfigFile,
+    DataDir,
+    InCollection,
+    Quiet,
+    Verbose,
+    given_path,
+    new_command_line,
+)
 from directory_indexer.cli.output import Output
 from directory_indexer.errors import ExitCode, UsageError
 from directory_indexer.exporting.formats import (
@@ -26,6 +35,7 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import place_path, resolved_path
 
 with lazily:
+    from directory_indexer.app import App
     from directory_indexer.docstore.runs import Outcome
     from directory_indexer.exporting.exporter import ExportRequest
     from directory_indexer.render import json_pages, reports
@@ -64,6 +74,7 @@ def export(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
+    collection: InCollection = "",
     config: ConfigFile = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
@@ -76,9 +87,9 @@ def export(
         export_format(os.fspath(file), named), tuple(resolved_path(path) for path in paths or ()), force=force
     )
     if is_standard_output(os.fspath(file)):
-        _export_to_output(config, data_dir, output, request)
+        _export_to_output(open_existing_app(config, data_dir, output, collection), output, request)
         return
-    app = open_existing_app(config, data_dir, output)
+    app = open_existing_app(config, data_dir, output, collection)
     switch = StopSwitch(max_seconds=None)
     with output.progress() as listener:
         report = app.exporter.to_file(
@@ -92,10 +103,9 @@ def export(
         raise typer.Exit(ExitCode.INTERRUPTED)
 
 
-def _export_to_output(config: Path | None, data_dir: Path | None, output: Output, request: ExportRequest) -> None:
+def _export_to_output(app: App, output: Output, request: ExportRequest) -> None:
     if output.as_json:
         raise UsageError("standard output is for one of them: the export or --json", hint="name a file to write")
     if output.is_terminal:
         require_harmless(request.format)
-    app = open_existing_app(config, data_dir, output)
     app.exporter.to_stream(output.stream(), request)

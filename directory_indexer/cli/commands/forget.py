@@ -1,5 +1,7 @@
 """Stop tracking a directory."""
 
+# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
+
 import os
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +9,16 @@ from typing import Annotated
 import typer
 
 from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, given_path, new_command_line
+from directory_indexer.cli.options import (
+    AsJson,
+    ConfigFile,
+    DataDir,
+    InCollection,
+    Quiet,
+    Verbose,
+    given_path,
+    new_command_line,
+)
 from directory_indexer.cli.output import Output
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import resolved_path
@@ -22,6 +33,7 @@ cli = new_command_line()
 def forget(
     *,
     path: Annotated[Path, typer.Argument(parser=given_path, help="A tracked directory.")],
+    collection: InCollection = "",
     config: ConfigFile = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
@@ -30,7 +42,7 @@ def forget(
 ) -> None:
     """Stop tracking a directory, and remove what was indexed for it; its files stay as they are."""
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    app = open_existing_app(config, data_dir, output)
+    app = open_existing_app(config, data_dir, output, collection)
     with output.progress() as listener:
         n_files = app.indexer.forget(os.fspath(path), listener=listener)
     left_behind = app.docstore.upkeep.left_behind()

@@ -12,6 +12,7 @@ from directory_indexer.cli.options import (
     AsJson,
     ConfigFile,
     DataDir,
+    InCollection,
     Quiet,
     Verbose,
     first_and_last,
@@ -37,6 +38,7 @@ def get(
     chunks: Annotated[str | None, typer.Option("--chunks", metavar="N-M", help="Only these chunks.")] = None,
     lines: Annotated[str | None, typer.Option("--lines", metavar="N-M", help="Only these lines.")] = None,
     pages: Annotated[str | None, typer.Option("--pages", metavar="N-M", help="Only these pages.")] = None,
+    collection: InCollection = "",
     config: ConfigFile = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
@@ -46,7 +48,7 @@ def get(
     """Print the indexed text of a file, or a part of it."""
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     selection = _selection(chunks=chunks, lines=lines, pages=pages)
-    app = open_existing_app(config, data_dir, output)
+    app = open_existing_app(config, data_dir, output, collection)
     with app.docstore.snapshot() as snapshot:
         text = read_text(snapshot, resolved_path(file), selection)
     if as_json:

@@ -11,7 +11,16 @@ from typing import Annotated
 import typer
 
 from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, given_path, new_command_line
+from directory_indexer.cli.options import (
+    AsJson,
+    ConfigFile,
+    DataDir,
+    InCollection,
+    Quiet,
+    Verbose,
+    given_path,
+    new_command_line,
+)
 from directory_indexer.cli.output import Output
 from directory_indexer.errors import ConsentNeededError, DirIndexError
 from directory_indexer.lazy import lazily
@@ -60,6 +69,7 @@ def index(
     tracked_only: Annotated[
         bool, typer.Option("--tracked-only", hidden=True, help="Leave out what is no longer tracked.")
     ] = False,
+    collection: InCollection = "",
     config: ConfigFile = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
@@ -69,7 +79,7 @@ def index(
     """Add directories to the index, or bring tracked ones up to date."""
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     wanted = [os.fspath(path) for path in paths or ()]
-    app = open_app(config, data_dir, output)
+    app = open_app(config, data_dir, output, collection)
     if dry_run:
         plans = app.indexer.plans(wanted)
         if as_json:

@@ -9,12 +9,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from directory_indexer.cli.opening import open_existing_app
+from directory_indexer.cli.opening import open_app, open_existing_app
 from directory_indexer.cli.options import (
     AsJson,
     ConfigFile,
     Cursor,
     DataDir,
+    InCollections,
     Quiet,
     Verbose,
     given_path,
@@ -22,18 +23,20 @@ from directory_indexer.cli.options import (
 )
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.showing import show_result
+from directory_indexer.config.collections import DEFAULT
 from directory_indexer.errors import ExitCode, UsageError
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import resolved_path
+from directory_indexer.paths import display, lies_in, resolved_path
 
 with lazily:
-    from directory_indexer.app import App
     from directory_indexer.relevance.query import filter_in
     from directory_indexer.render import json_pages
     from directory_indexer.render.answers import View
     from directory_indexer.render.facets import facet_lines
     from directory_indexer.searching.answers import SearchMode, SearchRequest
     from directory_indexer.searching.conditions import metadata_conditions, since_moment, until_moment
+    from directory_indexer.team.collections import Collections
+    from directory_indexer.team.search import search_collections
     from directory_indexer.wire.cursors import position_of
 
 _DEFAULT_LIMIT = 10
@@ -84,6 +87,10 @@ def search(
     files: Annotated[bool, typer.Option("--files", "-l", help="One line a file.")] = False,
     full: Annotated[bool, typer.Option("--full", help="The whole chunk, not an excerpt.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say why each hit stands where it does.")] = False,
+    collections: InCollections = None,
+    named_scope: Annotated[
+        str, typer.Option("--scope", metavar="NAME", help="Only in the directories of this scope: dirindex scope.")
+    ] = "",
     cursor: Cursor = "",
     config: ConfigFile = None,
     data_dir: DataDir = None,
@@ -104,7 +111,7 @@ def search(
         "created": created or (),
     }
     scope = (resolved_path(path),) if path else ()
-    question = (query, mode, *scope, kinds, globs, list(conditions.values()), since, until)
+    question = (query, mode, *scope, kinds, globs, list(conditions.values()), since, until, collections, named_scope)
     position = position_of(cursor, question=question)
     request = SearchRequest(
         query=query,
@@ -119,14 +126,18 @@ def search(
         only_good=not show_all,
     )
     view = View.FILES if files else View.FULL if full else View.EXCERPTS
-    app = open_existing_app(config, data_dir, output)
+    app = open_app(config, data_dir, output) if collections else open_existing_app(config, data_dir, output)
+    team = Collections(app)
+    if named_scope:
+        request = _in_scope(team, request, named_scope, collections or ())
     if facets:
-        _show_facets(app, request, output)
+        _show_facets(team, request, collections or (), output)
         return
     seconds = app.loaded.config.searching.embedding_ms / 1000
-    found = app.searcher.search(request._replace(embedding_seconds=seconds))
+    found = search_collections(team, collections or (), request._replace(embedding_seconds=seconds))
     result = position.rest(found, limit=limit or _DEFAULT_LIMIT)
-    show_result(app, result, output, view=view, explain=explain, position=position)
+    index = result.summary if collections else app.status.checked(result.summary)
+    show_result(result, output, index=index, view=view, explain=explain, position=position)
     is_found = bool(result.hits) and (limit is not None or not result.is_weak)
     raise typer.Exit(ExitCode.DONE if is_found else ExitCode.INCOMPLETE)
 
@@ -143,9 +154,28 @@ def _query_and_place(query: str, others: Sequence[str]) -> tuple[str, Path | Non
     return " ".join([query, *filters.values()]), given_path(places[0]) if places else None
 
 
-def _show_facets(app: App, request: "SearchRequest", output: Output) -> None:
+def _in_scope(team: Collections, request: SearchRequest, name: str, collections: Sequence[str]) -> SearchRequest:
+    collection = _only_one(collections, "--scope")
+    paths = team.scope(collection, name)
+    within = [path for path in paths if not request.scope or lies_in(path, request.scope[0])]
+    around = [path for path in request.scope if any(lies_in(path, one) for one in paths)]
+    if not within and not around:
+        raise UsageError(
+            f"{display(request.scope[0])} does not lie in the scope '{name}'", hint="leave one of them out"
+        )
+    return request._replace(scope=(*within, *around))
+
+
+def _show_facets(team: Collections, request: SearchRequest, collections: Sequence[str], output: Output) -> None:
+    app = team.app_of(_only_one(collections, "--facets"))
     facets = app.searcher.facets(request)
     if output.as_json:
         output.data(json_pages.facets_json(request, facets, index=app.status.summary()))
     else:
         output.lines(facet_lines(facets, paths=output.paths))
+
+
+def _only_one(collections: Sequence[str], option: str) -> str:
+    if len(collections) > 1:
+        raise UsageError(f"{option} is about one collection, not several", hint="name one of them")
+    return collections[0] if collections else DEFAULT

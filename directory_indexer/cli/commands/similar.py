@@ -13,6 +13,7 @@ from directory_indexer.cli.options import (
     ConfigFile,
     Cursor,
     DataDir,
+    InCollection,
     Quiet,
     Verbose,
     given_path,
@@ -40,6 +41,7 @@ def similar(
     path: Annotated[Path | None, typer.Argument(parser=given_path, help="Directory to search in.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many files.")] = _DEFAULT_LIMIT,
     cursor: Cursor = "",
+    collection: InCollection = "",
     config: ConfigFile = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
@@ -48,10 +50,17 @@ def similar(
 ) -> None:
     """Find files like this one."""
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    app = open_existing_app(config, data_dir, output)
+    app = open_existing_app(config, data_dir, output, collection)
     within = (resolved_path(path),) if path else ()
     like = resolved_path(file)
     position = position_of(cursor, question=("similar", like, *within))
     result = position.rest(app.similar_files.find(like, within=within, limit=position.limit(limit)), limit=limit)
-    show_result(app, result, output, view=View.SCORED_FILES, explain=False, position=position)
+    show_result(
+        result,
+        output,
+        index=app.status.checked(result.summary),
+        view=View.SCORED_FILES,
+        explain=False,
+        position=position,
+    )
     raise typer.Exit(ExitCode.DONE if result.hits and not result.is_weak else ExitCode.INCOMPLETE)

@@ -1,5 +1,7 @@
 """Show how the index stands."""
 
+# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
+
 import time
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +9,16 @@ from typing import Annotated
 import typer
 
 from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, given_path, new_command_line
+from directory_indexer.cli.options import (
+    AsJson,
+    ConfigFile,
+    DataDir,
+    InCollection,
+    Quiet,
+    Verbose,
+    given_path,
+    new_command_line,
+)
 from directory_indexer.cli.output import Output
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import resolved_path
@@ -24,6 +35,7 @@ def status(
     path: Annotated[
         Path | None, typer.Argument(parser=given_path, help="Only the directory that this lies in.")
     ] = None,
+    collection: InCollection = "",
     config: ConfigFile = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
@@ -32,7 +44,7 @@ def status(
 ) -> None:
     """Show what is indexed, by words and by meaning, and what was left out and why."""
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    app = open_existing_app(config, data_dir, output)
+    app = open_existing_app(config, data_dir, output, collection)
     report = app.status.report(resolved_path(path) if path else None)
     if as_json:
         output.data(json_pages.status_json(report, verbose=verbose))

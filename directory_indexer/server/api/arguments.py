@@ -26,6 +26,7 @@ from directory_indexer.server.arguments import (
     Types,
     Until,
     WithFacets,
+    WithWeaker,
 )
 
 DEFAULT_HITS = 10
@@ -61,6 +62,7 @@ class SearchCall(NamedTuple):
     mode: Mode = SearchMode.HYBRID
     limit: Annotated[int | None, "Most hits to answer; 10 if nothing is said.", _Hits] = None
     top_k: Annotated[int | None, "Another name for limit.", _Hits] = None
+    all: WithWeaker = False
     full: Annotated[bool, "Give the whole passages, too, not excerpts alone."] = False
     explain: Annotated[bool, "Say why each hit stands where it does."] = False
     cursor: Cursor = ""

@@ -171,7 +171,7 @@ OPERATIONS = (
         "This API for programs.",
         NoArguments,
         None,
-        service.page(OPENAPI_PATH),
+        quickly(service.page(OPENAPI_PATH)),
     ),
     Operation(
         "docs",
@@ -182,7 +182,7 @@ OPERATIONS = (
         "This API for people.",
         NoArguments,
         None,
-        service.page(DOCS_PATH),
+        quickly(service.page(DOCS_PATH)),
         media_type="text/html; charset=utf-8",
     ),
 )

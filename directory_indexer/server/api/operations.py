@@ -42,8 +42,8 @@ class Services:
     document_ids: DocumentIds
     metrics: Metrics
     is_ending: Callable[[], bool]
-    pages: Mapping[str, Content]
-    """What is the same for everybody, by the path that it is asked for."""
+    operations: tuple[Operation, ...]
+    """The table itself, which is described, too."""
 
     def open_stores(self) -> None:
         """Look whether the databases can be read.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
@@ -30,9 +31,9 @@ _HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 
-def pages(operations: Iterable[Operation]) -> dict[str, Content]:
-    """Make the document for programs and the page for people."""
-    operations = tuple(operations)
+@functools.cache
+def pages(operations: tuple[Operation, ...]) -> Mapping[str, Content]:
+    """Make the document for programs and the page for people, when the first one asks for either."""
     document = json.dumps(openapi(operations, version=__version__), separators=(",", ":")).encode()
     page = "".join(_page(operations)).encode()
     return {

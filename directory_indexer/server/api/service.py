@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import anyio
+from collections.abc import Callable
+
 import anyio.to_thread
 
 from directory_indexer import __version__
 from directory_indexer.errors import DirIndexError
-from directory_indexer.server.api.operations import Answer, Content, OperationRun, Services
+from directory_indexer.server.api.operations import Content, Services
+from directory_indexer.server.api.pages import pages
 from directory_indexer.server.api.reading import RefusedError
 from directory_indexer.server.gate.metrics import CONTENT_TYPE
 from directory_indexer.server.gate.problems import CLOSING, Problem
@@ -47,10 +49,10 @@ def metrics(services: Services, _: object) -> Content:
     return Content(services.metrics.text().encode(), CONTENT_TYPE)
 
 
-def page(path: str) -> OperationRun:
+def page(path: str) -> Callable[[Services, object], Content]:
     """Give what is the same for everybody."""
 
-    async def run(services: Services, _: object) -> Answer:
-        return services.pages[path]
+    def give(services: Services, _: object) -> Content:
+        return pages(services.operations)[path]
 
-    return run
+    return give

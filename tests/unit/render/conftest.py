@@ -21,7 +21,7 @@ from directory_indexer.paths import file_path
 from directory_indexer.relevance.evidence import Excerpt, Explanation
 from directory_indexer.searching.answers import Hit, OnDisk, SearchRequest, SearchResult
 from directory_indexer.searching.texts import FileText
-from directory_indexer.status import StatusReport
+from directory_indexer.status import StatusReport, WaitingVectors
 from directory_indexer.walker.listing import IgnoredPath
 
 NOON = 1_780_315_200.0
@@ -109,6 +109,7 @@ def status_report() -> StatusReport:
         space=EmbeddingSpace("embedded", "all-MiniLM-L6-v2", 384),
         n_database_bytes=34_000_000,
         n_vector_bytes=12_000_000,
+        waiting=WaitingVectors(n_chunks=4400, n_tokens=882_000, is_covered=True, seconds=49.0),
         running=RunRecord(8, 4242, "box", Verb.INDEX, docs, NOON - 130, NOON - 1, progress),
         last_run=RunRecord(7, 4100, "box", Verb.INDEX, docs, NOON - 9000, NOON - 7300, progress, Outcome.OUT_OF_TIME),
     )

@@ -18,6 +18,7 @@ from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
 from directory_indexer.ids import ChunkId
 from directory_indexer.indexing.report import IndexReport, MigrationReport
 from directory_indexer.paths import file_path
+from directory_indexer.registry.keys import Key, Right
 from directory_indexer.render.json_pages import (
     PAGE_BYTES,
     config_json,
@@ -28,6 +29,7 @@ from directory_indexer.render.json_pages import (
     forget_json,
     get_json,
     index_json,
+    keys_json,
     migration_json,
     plan_json,
     search_json,
@@ -95,6 +97,7 @@ def test_the_documentation_shows_what_is_written(  # noqa: PLR0913, PLR0917 - ea
             MigrationReport(Outcome.COMPLETED, 3.214, 12034, 12034, 200, 200), endpoint="http://localhost:6333"
         ),
         "forget": forget_json("/home/ann/notes", n_files=1200),
+        "key": keys_json([Key("ann", b"", Right.READ, None, 1_772_366_400.0)]),
         "doctor": doctor_json(findings),
         "config": config_json(loaded._replace(settings=loaded.settings[1:2])),
         "errors": error_json(ConfigError("'/n/c.json' does not exist", hint="run `dirindex config init`")),

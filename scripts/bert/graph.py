@@ -1,13 +1,14 @@
-"""The graph of all-MiniLM-L6-v2 that runs fastest in ONNX Runtime on a processor, in int8 or, to compare with, fp32.
+"""The graph of a BERT encoder that runs fastest in ONNX Runtime on a processor, in int8 or, to compare with, fp32.
 
-One text a call at its exact length: there is no attention mask, so attention takes its flash path. Every choice
-below was measured; the comments name the alternative that lost.
+Both models that embed without a service are such encoders: a vector is the mean of the last hidden states. One text
+a call at its exact length: there is no attention mask, so attention takes its flash path. Every choice below was
+measured; the comments name the alternative that lost.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from onnx import ModelProto, NodeProto, StringStringEntryProto, TensorProto, helper, numpy_helper
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
     Weights = Mapping[str, Floats]
 
-WIDTH = 384
-N_LAYERS = 6
-N_HEADS = 12
 EPSILON = 1e-12
 MICROSOFT = "com.microsoft"
 
@@ -31,11 +29,45 @@ BLOCK = 65536
 # Smaller constants stay in the graph: each one outside is a call to the system.
 SMALLEST_OUTSIDE = 16384
 
-# GELU leaves a few tokens of the first layers with values a hundred times those of the others; with one scale for all
-# tokens the others lose their digits (mean cosine .996 instead of .999). Layers 3 to 5 do not need it: 2 % of the time.
-LAYERS_SCALED_BY_TOKEN = (0, 1, 2)
+WORDS = "embeddings.word_embeddings.weight"
+
 # A token whose largest value is smaller than this is not scaled up: all of it may be zero or negative.
 SMALLEST_TOKEN_SCALE = 0.05
+
+
+class Shape(NamedTuple):
+    """What tells one encoder from another, beside its weights.
+
+    GELU leaves a few tokens with values a hundred times those of the others; with one scale for all tokens the others
+    lose their digits. In the layers `scaled_by_token` each token has a scale of its own, for 2 to 3 % of the time.
+    """
+
+    name: str
+    n_layers: int
+    n_heads: int
+    scaled_by_token: range
+
+    @property
+    def smoothed_tensors(self) -> tuple[str, ...]:
+        """Name the tensors of which the channels that are large are divided."""
+        return tuple(name(layer) for layer in range(self.n_layers) for name in (attention_input, feed_forward_input))
+
+
+class FourBitTable(NamedTuple):
+    """The vectors of words as blocks of 32 numbers of four bits, each with a scale: (number - 8) * scale.
+
+    `numbers` is uint8 of shape (words, blocks, 16): byte i holds number i in its low half and number 16 + i in its high
+    one. `scales` is float16 of shape (words, blocks, 1).
+    """
+
+    numbers: NDArray[np.uint8]
+    scales: NDArray[np.float16]
+
+    def floats(self) -> Floats:
+        """Give the vectors in float32, of shape (words, width)."""
+        both = np.concatenate([self.numbers & 15, self.numbers >> 4], axis=2).astype(np.float32)
+        vectors: Floats = ((both - 8) * self.scales.astype(np.float32)).reshape(len(self.numbers), -1)
+        return vectors
 
 
 def attention_input(layer: int) -> str:
@@ -48,28 +80,30 @@ def feed_forward_input(layer: int) -> str:
     return f"layer{layer}.feed_forward_input"
 
 
-SMOOTHED_TENSORS = tuple(name(layer) for layer in range(N_LAYERS) for name in (attention_input, feed_forward_input))
+def int8_model(
+    shape: Shape, weights: Weights, smoothing: Mapping[str, Floats], *, words: FourBitTable | None = None
+) -> ModelProto:
+    """Build the graph with int8 products; `smoothing` divides the channels of each of the smoothed tensors.
+
+    `words` stand in place of those among the weights, which are rounded to int8.
+    """
+    return _Graph(shape, weights, smoothing, words).build(("embedding",))
 
 
-def int8_model(weights: Weights, smoothing: Mapping[str, Floats]) -> ModelProto:
-    """Build the graph with int8 products; `smoothing` divides the channels of each of `SMOOTHED_TENSORS`."""
-    return _Graph(weights, smoothing).build(("embedding",))
+def fp32_model(shape: Shape, weights: Weights) -> ModelProto:
+    """Build the same graph without rounding, which also gives out the smoothed tensors."""
+    return _Graph(shape, weights, None, None).build(("embedding", *shape.smoothed_tensors))
 
 
-def fp32_model(weights: Weights) -> ModelProto:
-    """Build the same graph without rounding, which also gives out `SMOOTHED_TENSORS`."""
-    return _Graph(weights, None).build(("embedding", *SMOOTHED_TENSORS))
-
-
-def take_out_weights(model: ModelProto, file_name: str) -> bytes:
-    """Move the large constants of a graph to a file beside it, and give what that file must hold.
+def take_out_weights(model: ModelProto, file_name: str, *, smallest: int = SMALLEST_OUTSIDE) -> bytes:
+    """Move constants of `smallest` bytes and more to a file beside the graph, and give what that file must hold.
 
     A runtime maps such a file into memory, where it reads a graph as a whole and copies each constant twice: loading
     takes 20 ms instead of 45, and 23 MB less stay in memory.
     """
     content = bytearray()
     for constant in model.graph.initializer:
-        if len(constant.raw_data) < SMALLEST_OUTSIDE:
+        if len(constant.raw_data) < smallest:
             continue
         content += bytes(-len(content) % BLOCK)
         place = {"location": file_name, "offset": str(len(content)), "length": str(len(constant.raw_data))}
@@ -86,12 +120,13 @@ def serialized(model: ModelProto) -> bytes:
 
 
 def kernels(weights: Weights, tensor: str) -> Floats:
-    """Give the weights that multiply one of `SMOOTHED_TENSORS`, side by side: shape (in, out)."""
+    """Give the weights that multiply one of the smoothed tensors, side by side: shape (in, out)."""
     layer = _layer_name(int(tensor.removeprefix("layer").partition(".")[0]))
     parts = _QUERY_KEY_VALUE if tensor.endswith("attention_input") else ("intermediate.dense",)
     return np.concatenate([_kernel(weights, f"{layer}.{part}") for part in parts], axis=1)
 
 
+_FLOAT = TensorProto.FLOAT
 _QUERY_KEY_VALUE = ("attention.self.query", "attention.self.key", "attention.self.value")
 
 
@@ -111,19 +146,21 @@ def _rounded(values: Floats, axis: int) -> tuple[NDArray[np.int8], Floats]:
 
 @dataclass
 class _Graph:
+    shape: Shape
     weights: Weights
     smoothing: Mapping[str, Floats] | None
+    words: FourBitTable | None
     nodes: list[NodeProto] = field(default_factory=list)
     constants: list[TensorProto] = field(default_factory=list)
 
     def build(self, outputs: tuple[str, ...]) -> ModelProto:
         hidden = self.embeddings()
-        for layer in range(N_LAYERS):
+        for layer in range(self.shape.n_layers):
             hidden = self.feed_forward(self.attention(hidden, layer), layer)
         self.pooled(hidden)
         graph = helper.make_graph(
             self.nodes,
-            "all-MiniLM-L6-v2",
+            self.shape.name,
             [helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["texts", "tokens"])],
             [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
             self.constants,
@@ -133,7 +170,7 @@ class _Graph:
         return helper.make_model(graph, producer_name="dirindex", ir_version=8, opset_imports=operators)
 
     def embeddings(self) -> str:
-        words = self.word_vectors(self.weights["embeddings.word_embeddings.weight"])
+        words = self.word_vectors() if self.words is None else self.four_bit_vectors(self.words)
         # Every text is of the first type, so its vector is added to the positions once and for all.
         places = self.weights["embeddings.position_embeddings.weight"]
         places = places + self.weights["embeddings.token_type_embeddings.weight"][:1]
@@ -143,20 +180,35 @@ class _Graph:
         summed = self.node("Add", [words, places_of_text], "embedding_sum")
         return self.normalized(summed, "embeddings.LayerNorm", attention_input(0))
 
-    def word_vectors(self, table: Floats) -> str:
+    def word_vectors(self) -> str:
+        table = self.weights[WORDS]
         if self.smoothing is None:
             return self.node("Gather", [self.constant("words", table), "input_ids"], "word_vectors")
         rounded, scale = _rounded(table, axis=1)
         rows = self.node("Gather", [self.constant("words", rounded), "input_ids"], "word_rows")
         scales = self.node("Gather", [self.constant("words.scale", scale), "input_ids"], "word_scales")
-        return self.node(
-            "Mul", [self.node("Cast", [rows], "word_floats", to=TensorProto.FLOAT), scales], "word_vectors"
+        return self.node("Mul", [self.node("Cast", [rows], "word_floats", to=_FLOAT), scales], "word_vectors")
+
+    def four_bit_vectors(self, table: FourBitTable) -> str:
+        # As integers of eight bits: runtimes before 1.22 read no constants of four.
+        four = self.constant("four", np.array(4, np.uint8))
+        rows = self.node("Gather", [self.constant("words", table.numbers), "input_ids"], "word_rows")
+        high = self.node("BitShift", [rows, four], "word_high", direction="RIGHT")
+        low = self.node(
+            "Sub", [rows, self.node("BitShift", [high, four], "word_high_only", direction="LEFT")], "word_low"
         )
+        both = self.node("Cast", [self.node("Concat", [low, high], "word_numbers", axis=-1)], "word_floats", to=_FLOAT)
+        centred = self.node("Sub", [both, self.constant("eight", np.array(8, np.float32))], "word_centred")
+        scales = self.node("Gather", [self.constant("words.scale", table.scales), "input_ids"], "word_half_scales")
+        scaled = self.node("Mul", [centred, self.node("Cast", [scales], "word_scales", to=_FLOAT)], "word_blocks")
+        return self.node("Reshape", [scaled, self.constant("row", np.array([0, 0, -1], np.int64))], "word_vectors")
 
     def attention(self, hidden: str, layer: int) -> str:
         name = _layer_name(layer)
         parts = self.query_key_value(hidden, [f"{name}.{part}" for part in _QUERY_KEY_VALUE])
-        context = self.node("MultiHeadAttention", parts, f"{name}.context", domain=MICROSOFT, num_heads=N_HEADS)
+        context = self.node(
+            "MultiHeadAttention", parts, f"{name}.context", domain=MICROSOFT, num_heads=self.shape.n_heads
+        )
         attended = self.product(context, f"{name}.attention.output.dense")
         summed = self.node("Add", [attended, hidden], f"{name}.attention.sum")
         return self.normalized(summed, f"{name}.attention.output.LayerNorm", feed_forward_input(layer))
@@ -180,10 +232,10 @@ class _Graph:
         name = _layer_name(layer)
         wide = self.product(hidden, f"{name}.intermediate.dense")
         active = self.node("Gelu", [wide], f"{name}.gelu", domain=MICROSOFT)
-        is_scaled = self.smoothing is not None and layer in LAYERS_SCALED_BY_TOKEN
+        is_scaled = self.smoothing is not None and layer in self.shape.scaled_by_token
         narrow = (self.product_by_token if is_scaled else self.product)(active, f"{name}.output.dense")
         summed = self.node("Add", [narrow, hidden], f"{name}.output.sum")
-        output = attention_input(layer + 1) if layer + 1 < N_LAYERS else "hidden"
+        output = attention_input(layer + 1) if layer + 1 < self.shape.n_layers else "hidden"
         return self.normalized(summed, f"{name}.output.LayerNorm", output)
 
     def product_by_token(self, hidden: str, name: str) -> str:

@@ -1,0 +1,163 @@
+"""Send documents to a collection: files as they are, what is on the web, or standard input."""
+
+# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
+
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from directory_indexer.cli.opening import open_app
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet, new_command_line
+from directory_indexer.cli.output import Output
+from directory_indexer.config.collections import DEFAULT
+from directory_indexer.errors import DirIndexError, ExitCode, UsageError
+from directory_indexer.lazy import lazily
+
+with lazily:
+    from functools import partial
+
+    from directory_indexer.converting.fetching import fetch_changed
+    from directory_indexer.render import json_pages
+    from directory_indexer.render.team import sent_lines
+    from directory_indexer.team.collections import Collections
+    from directory_indexer.team.documents import DocumentVerbs, OnConflict, Sending, Sent, Wait
+    from directory_indexer.team.originals import pieces_of
+    from directory_indexer.wire.team import Refusal, SentAnswers, sent_answer
+
+_URL = re.compile(r"https?://", re.IGNORECASE)
+_STANDARD_INPUT = "-"
+
+cli = new_command_line()
+
+
+@cli.command()
+def add(
+    *,
+    sources: Annotated[list[str], typer.Argument(metavar="FILE|URL|-", help="What to send; - is standard input.")],
+    collection: InCollection = "",
+    client_id: Annotated[
+        str, typer.Option("--id", help="What you call it: the same again replaces it. Else its name or address does.")
+    ] = "",
+    filename: Annotated[str, typer.Option("--name", help="Its file name, which tells how it is read.")] = "",
+    title: Annotated[str, typer.Option("--title", help="Its title.")] = "",
+    authors: Annotated[list[str] | None, typer.Option("--author", help="Who wrote it.")] = None,
+    tags: Annotated[list[str] | None, typer.Option("--tag", help="A tag, to find it by.")] = None,
+    said: Annotated[
+        list[str] | None, typer.Option("--meta", metavar="KEY=VALUE", help="Anything else to say of it.")
+    ] = None,
+    on_conflict: Annotated[
+        Literal["replace", "skip", "error"], typer.Option("--on-conflict", help="If it is there already.")
+    ] = "replace",
+    wait: Annotated[
+        Literal["none", "words", "complete"],
+        typer.Option("--wait", help="Until it is kept, found by words, or by meaning, too."),
+    ] = "complete",
+    allow_secrets: Annotated[
+        bool, typer.Option("--allow-secrets", help="Mask secrets in the index, and keep them in the original.")
+    ] = False,
+    allow_private: Annotated[
+        bool, typer.Option("--allow-private", help="Fetch from addresses of a private network, too.")
+    ] = False,
+    create: Annotated[bool, typer.Option("--create", help="Make the collection if there is none.")] = False,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Send documents to a collection, which keeps them as they are; the same again replaces them."""
+    output = Output(quiet=quiet, verbose=False, as_json=as_json)
+    if len(sources) > 1 and (client_id or filename or title):
+        raise UsageError("--id, --name and --title are for one document, not several", hint="send them one by one")
+    sending = Sending(
+        collection=collection or DEFAULT,
+        client_id=client_id,
+        filename=filename,
+        title=title,
+        said=_said(authors or (), tags or (), said or ()),
+        on_conflict=OnConflict(on_conflict),
+        allows_secrets=allow_secrets,
+        wait=Wait.NONE,
+    )
+    collections = Collections(open_app(config, data_dir, output))
+    if create and collection:
+        collections.create(collection, if_missing=True)
+    verbs = DocumentVerbs(collections, fetch=partial(fetch_changed, allow_private=allow_private))
+    with collections.using(sending.collection) as opened:
+        opened.queue.recover()
+        sent, refused = _send_all(verbs, sources, sending, output)
+        if wait != "none":
+            opened.queue.index_words()
+        if wait == "complete":
+            opened.queue.complete()
+        answers = tuple(
+            sent_answer(one._replace(document=opened.documents.get(one.document.doc_id) or one.document))
+            for one in sent
+        )
+    if as_json:
+        output.data(json_pages.record_json(SentAnswers(answers, tuple(refused))))
+    else:
+        output.lines(sent_lines(answers))
+    is_failed = any(one.document.state == "failed" for one in answers)
+    raise typer.Exit(ExitCode.INCOMPLETE if refused or is_failed else ExitCode.DONE)
+
+
+def _send_all(
+    verbs: DocumentVerbs, sources: Sequence[str], sending: Sending, output: Output
+) -> "tuple[list[Sent], list[Refusal]]":
+    """Send one after the other; of several, one that is not taken does not keep the others back."""
+    sent: list[Sent] = []
+    refused: list[Refusal] = []
+    for source in sources:
+        try:
+            sent.append(_send(verbs, source, sending))
+        except DirIndexError as error:
+            if len(sources) == 1:
+                raise
+            refused.append(Refusal(source, error.message, error.hint))
+            if not output.as_json:
+                output.notes([f"{source}: {error.message}"])
+    return sent, refused
+
+
+def _send(verbs: DocumentVerbs, source: str, sending: Sending) -> "Sent":
+    if _URL.match(source):
+        return verbs.add_url(source, sending)
+    if source == _STANDARD_INPUT:
+        named = sending._replace(filename=sending.filename or "standard input.md")
+        return verbs.add_file(pieces_of(sys.stdin.buffer), named)
+    path = os.path.expanduser(source)
+    if os.path.isdir(path):
+        collection = "" if sending.collection == DEFAULT else f" --collection {sending.collection}"
+        raise UsageError(f"'{source}' is a directory", hint=f"dirindex index {source}{collection} tracks it")
+    try:
+        with Path(path).open("rb") as file:
+            return verbs.add_file(
+                pieces_of(file), sending._replace(filename=sending.filename or os.path.basename(path))
+            )
+    except FileNotFoundError as error:
+        raise UsageError(f"'{source}' does not exist", hint="check the path; nothing was sent") from error
+
+
+def _said(authors: Sequence[str], tags: Sequence[str], pairs: Sequence[str]) -> Mapping[str, Any]:
+    said: dict[str, Any] = {}
+    for pair in pairs:
+        name, is_there, value = pair.partition("=")
+        if not is_there or not name.strip():
+            raise UsageError(f"--meta '{pair}' says nothing", hint="write --meta KEY=VALUE")
+        said[name.strip()] = _value(value)
+    return {**said, **({"authors": list(authors)} if authors else {}), **({"tags": list(tags)} if tags else {})}
+
+
+def _value(text: str) -> object:
+    """Take numbers and lists as such, and anything else as a text."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, int | float | list) else text

@@ -1,0 +1,44 @@
+"""Back everything up."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from directory_indexer.cli.opening import open_app
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, given_path, new_command_line
+from directory_indexer.cli.output import Output
+from directory_indexer.lazy import lazily
+
+with lazily:
+    from directory_indexer.render import json_pages
+    from directory_indexer.render.quantities import size
+    from directory_indexer.team.backup import back_up
+    from directory_indexer.team.collections import Collections
+    from directory_indexer.wire.team import backup_answer
+
+cli = new_command_line()
+
+
+@cli.command()
+def backup(
+    *,
+    target: Annotated[
+        Path, typer.Argument(parser=given_path, metavar="TARGET", help="A directory that is not there, or is empty.")
+    ],
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Copy all that is kept to a directory, while it is used: indexes, collections, documents, keys."""
+    output = Output(quiet=quiet, verbose=False, as_json=as_json)
+    app = open_app(config, data_dir, output)
+    report = back_up(app, Collections(app), target, tell=lambda text: output.notes([text]))
+    if as_json:
+        output.data(json_pages.record_json(backup_answer(report)))
+        return
+    holds = f"{report.n_collections:,} collections with {report.n_documents:,} documents, {size(report.n_bytes)}"
+    output.notes([f"{report.place} holds {holds}"])
+    if not report.has_vectors:
+        output.notes(["vectors lie on the Qdrant server and are not in it: they are made again after a restore"])

@@ -1,0 +1,193 @@
+"""Show, give back, delete and refresh documents that were sent."""
+
+# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from directory_indexer.cli.opening import open_app
+from directory_indexer.cli.options import (
+    AsJson,
+    ConfigFile,
+    DataDir,
+    InCollection,
+    Quiet,
+    first_and_last,
+    given_path,
+    new_command_line,
+)
+from directory_indexer.cli.output import Output
+from directory_indexer.config.collections import DEFAULT
+from directory_indexer.errors import ExitCode, UsageError
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import os_path, place_path
+
+with lazily:
+    from functools import partial
+
+    from directory_indexer.converting.fetching import fetch_changed
+    from directory_indexer.exporting.target import draft_of, require_free
+    from directory_indexer.registry.documents import State
+    from directory_indexer.render import answers, json_pages
+    from directory_indexer.render.team import document_lines, fact_lines, sent_lines
+    from directory_indexer.searching.texts import Selection, Unit
+    from directory_indexer.team.collections import Collections
+    from directory_indexer.team.documents import DocumentVerbs, Wait
+    from directory_indexer.wire.team import (
+        DeletedAnswer,
+        SentAnswers,
+        document_entry,
+        documents_answer,
+        sent_answer,
+    )
+
+cli = new_command_line()
+
+_Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a document, as list shows it.")]
+_Ids = Annotated[list[str], typer.Argument(metavar="ID", help="The ids of documents, as list shows them.")]
+
+
+@cli.callback()
+def documents() -> None:
+    """Show, give back, delete and refresh the documents that were sent; dirindex add sends them."""
+
+
+@cli.command("list")
+def list_documents(
+    *,
+    state: Annotated[
+        Literal["queued", "words", "complete", "failed", "deleting"] | None,
+        typer.Option("--state", help="Only those that are so far."),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many.")] = 100,
+    cursor: Annotated[str, typer.Option("--cursor", help="Go on where the last page ended.", show_default=False)] = "",
+    collection: InCollection = "",
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show which documents were sent to a collection, and how far each is."""
+    output = Output(quiet=quiet, verbose=False, as_json=as_json)
+    page = DocumentVerbs(Collections(open_app(config, data_dir, output))).documents(
+        collection or DEFAULT, cursor=cursor, limit=limit, state=State(state) if state else None
+    )
+    if as_json:
+        output.data(json_pages.record_json(documents_answer(page)))
+        return
+    output.lines(document_lines(map(document_entry, page.documents)))
+    if page.next_cursor:
+        output.notes([f"there are more: --cursor {page.next_cursor}"])
+
+
+@cli.command("get")
+def get_document(
+    *,
+    doc_id: _Id,
+    text: Annotated[bool, typer.Option("--text", help="Print its text as it was indexed.")] = False,
+    lines: Annotated[str, typer.Option("--lines", metavar="N-M", help="Only these lines.", show_default=False)] = "",
+    collection: InCollection = "",
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show all that is known of a document, or print its text."""
+    output = Output(quiet=quiet, verbose=False, as_json=as_json)
+    verbs = DocumentVerbs(Collections(open_app(config, data_dir, output)))
+    if not text and not lines:
+        entry = document_entry(verbs.document(collection or DEFAULT, doc_id))
+        if as_json:
+            output.data(json_pages.record_json(entry))
+        else:
+            output.lines(fact_lines(entry))
+        return
+    selection = Selection(Unit.LINES, *first_and_last(lines, "--lines")) if lines else None
+    found = verbs.text(collection or DEFAULT, doc_id, selection)
+    if as_json:
+        output.data(json_pages.get_json(found))
+    else:
+        output.data(answers.get_text(found, for_terminal=output.is_terminal))
+
+
+@cli.command("original")
+def get_original(
+    *,
+    doc_id: _Id,
+    file: Annotated[
+        Path, typer.Argument(parser=given_path, metavar="FILE", help="Where to write it; - for standard output.")
+    ],
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
+    collection: InCollection = "",
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+) -> None:
+    """Give a document back byte for byte as it was sent."""
+    output = Output(quiet=quiet, verbose=False, as_json=False)
+    app = open_app(config, data_dir, output)
+    original = DocumentVerbs(Collections(app)).original(collection or DEFAULT, doc_id)
+    with open(os.fspath(os_path(original.path)), "rb") as source:
+        if os.fspath(file) == "-":
+            if output.is_terminal:
+                raise UsageError("a terminal is no place for a file", hint="name a file to write, or use a pipe")
+            shutil.copyfileobj(source, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+            return
+        target = place_path(file)
+        require_free(target, app.policies.walk.own, force=force)
+        with draft_of(target, force=force) as draft, open(draft, "wb") as copy:
+            shutil.copyfileobj(source, copy)
+    output.notes([f"{file} holds {original.document.filename}"])
+
+
+@cli.command("delete")
+def delete_documents(
+    *,
+    doc_ids: _Ids,
+    collection: InCollection = "",
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete documents with their originals, in whatever state they are."""
+    output = Output(quiet=quiet, verbose=False, as_json=as_json)
+    verbs = DocumentVerbs(Collections(open_app(config, data_dir, output)))
+    for doc_id in doc_ids:
+        verbs.delete(collection or DEFAULT, doc_id)
+        if not as_json:
+            output.notes([f"{doc_id} is deleted"])
+    if as_json:
+        output.data(json_pages.record_json(DeletedAnswer(tuple(doc_ids))))
+
+
+@cli.command("refresh")
+def refresh_documents(
+    *,
+    doc_ids: _Ids,
+    allow_private: Annotated[
+        bool, typer.Option("--allow-private", help="Fetch from addresses of a private network, too.")
+    ] = False,
+    collection: InCollection = "",
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch documents from their addresses again, unless nothing has changed there."""
+    output = Output(quiet=quiet, verbose=False, as_json=as_json)
+    verbs = DocumentVerbs(
+        Collections(open_app(config, data_dir, output)), fetch=partial(fetch_changed, allow_private=allow_private)
+    )
+    sent = tuple(sent_answer(verbs.refresh(collection or DEFAULT, one, wait=Wait.COMPLETE)) for one in doc_ids)
+    if as_json:
+        output.data(json_pages.record_json(SentAnswers(sent, ())))
+    else:
+        output.lines(sent_lines(sent))
+    raise typer.Exit(ExitCode.INCOMPLETE if any(one.document.state == "failed" for one in sent) else ExitCode.DONE)

@@ -1,0 +1,62 @@
+"""Bring a backup back."""
+
+# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from directory_indexer.cli.opening import open_app
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, given_path, new_command_line
+from directory_indexer.cli.output import Output
+from directory_indexer.errors import ConsentNeededError
+from directory_indexer.lazy import lazily
+
+with lazily:
+    from functools import partial
+
+    from directory_indexer.render import json_pages
+    from directory_indexer.team.restore import restore as restore_backup
+    from directory_indexer.wire.team import restore_answer
+
+cli = new_command_line()
+
+
+@cli.command()
+def restore(
+    *,
+    source: Annotated[
+        Path, typer.Argument(parser=given_path, metavar="SOURCE", help="A directory that dirindex backup wrote.")
+    ],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Put it into the place of what is there, which is lost.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Bring a backup back into an empty data directory, or with --replace into the place of what is there."""
+    output = Output(quiet=quiet, verbose=False, as_json=as_json)
+    app = open_app(config, data_dir, output)
+    can_answer = sys.stdin.isatty() and sys.stderr.isatty() and not as_json
+    question = f"Everything in '{app.loaded.data_dir}' will be replaced by the backup. Do it?"
+    if replace and not yes and not (can_answer and typer.confirm(question, err=True)):
+        raise ConsentNeededError(
+            f"everything in '{app.loaded.data_dir}' would be replaced", hint="add --yes if that is meant"
+        )
+    run = partial(restore_backup, app, source, may_replace=replace)
+    report = run(tell=lambda text: output.notes([text]))
+    if as_json:
+        output.data(json_pages.record_json(restore_answer(report)))
+        return
+    output.notes(
+        [f"restored as of {report.made_at}: {report.n_collections:,} collections, {report.n_documents:,} documents"]
+    )
+    if report.n_read_again:
+        output.notes([f"{report.n_read_again:,} documents were read again; dirindex index gives them their vectors"])
+    if not report.has_vectors:
+        output.notes(["vectors are on a Qdrant server and were not backed up; dirindex index --yes makes them again"])

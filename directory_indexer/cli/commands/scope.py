@@ -1,0 +1,75 @@
+"""Name sets of directories to search in."""
+
+# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from directory_indexer.cli.opening import open_app
+from directory_indexer.cli.options import (
+    AsJson,
+    ConfigFile,
+    DataDir,
+    InCollection,
+    Quiet,
+    given_path,
+    new_command_line,
+)
+from directory_indexer.cli.output import Output
+from directory_indexer.config.collections import DEFAULT
+from directory_indexer.errors import NotIndexedError, UsageError
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import resolved_path
+
+with lazily:
+    from directory_indexer.render import json_pages
+    from directory_indexer.render.team import scope_lines
+    from directory_indexer.searching.readiness import require_indexed
+    from directory_indexer.team.collections import Collections
+    from directory_indexer.wire.team import scopes_answer
+
+_NAME = r"[\w][\w .-]{0,63}"
+
+cli = new_command_line()
+
+
+@cli.command()
+def scope(
+    *,
+    name: Annotated[str, typer.Argument(help="The name; none: all scopes are shown.", show_default=False)] = "",
+    paths: Annotated[
+        list[Path] | None, typer.Argument(parser=given_path, help="The directories that it means from now on.")
+    ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Forget the name; the directories stay indexed.")] = False,
+    collection: InCollection = "",
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let a name mean some directories, for `search --scope NAME`, or show what names mean."""
+    output = Output(quiet=quiet, verbose=False, as_json=as_json)
+    team = Collections(open_app(config, data_dir, output))
+    scopes = team.scopes(collection or DEFAULT)
+    if remove:
+        if paths or not scopes.remove(name):
+            raise UsageError(f"there is no scope '{name}'", hint="dirindex scope shows them; --remove takes one name")
+    elif paths:
+        if not re.fullmatch(_NAME, name):
+            raise UsageError(f"'{name}' is no name for a scope", hint="1 to 64 letters, digits, spaces and . _ -")
+        meant = tuple(map(resolved_path, paths))
+        with team.app_of(collection or DEFAULT).docstore.snapshot() as snapshot:
+            require_indexed(snapshot, meant)
+        scopes.put(name, meant)
+    found = scopes.all()
+    if name and not remove:
+        if name not in found:
+            raise NotIndexedError(f"there is no scope '{name}'", hint=f"dirindex scope '{name}' PATH makes one")
+        found = {name: found[name]}
+    if as_json:
+        output.data(json_pages.record_json(scopes_answer(found)))
+    else:
+        output.lines(scope_lines(found, paths=output.paths))

@@ -1,0 +1,70 @@
+"""Collections by name, and where each has its index: the one that was there first in the data directory itself.
+
+Every other one has a database and vectors of its own below the data directory, so that nothing of one can reach an
+answer of another.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final, NewType
+
+from directory_indexer.config import LoadedConfig
+from directory_indexer.errors import UsageError
+
+CollectionName = NewType("CollectionName", str)
+"""The name of a collection, made by `collection_name`: file systems and URLs take it as it is."""
+
+DEFAULT: Final = CollectionName("default")
+"""The index of the data directory itself."""
+
+_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_RESERVED: Final = re.compile(r"con|prn|aux|nul|(com|lpt)[0-9]")
+"""What Windows takes for devices."""
+
+_MOST_SHOWN: Final = 80
+
+
+def collection_name(text: str) -> CollectionName:
+    """Take a name as somebody wrote it.
+
+    Raises:
+        UsageError: it can be none.
+    """
+    if not _NAME.fullmatch(text) or _RESERVED.fullmatch(text):
+        raise UsageError(
+            f"'{text[:_MOST_SHOWN]}' is no name for a collection",
+            hint="1 to 63 small letters, digits and hyphens, of which no hyphen stands first or last",
+        )
+    return CollectionName(text)
+
+
+def of_collection(loaded: LoadedConfig, name: CollectionName) -> LoadedConfig:
+    """Give the configuration with the index of a collection in the place of the one that is configured."""
+    if name == DEFAULT:
+        return loaded
+    place = collection_directory(loaded.data_dir, name)
+    storage = loaded.config.storage
+    storage = storage._replace(sqlite_path=place / "data.db", qdrant=storage.qdrant._replace(path=place / "qdrant"))
+    return loaded._replace(config=loaded.config._replace(storage=storage), collection=name)
+
+
+def team_directory(data_dir: Path) -> Path:
+    """Give the directory of everything that was sent, and of who may send: no walk enters it."""
+    return data_dir / "team"
+
+
+def registry_path(data_dir: Path) -> Path:
+    """Give the database of collections, documents and keys."""
+    return team_directory(data_dir) / "team.db"
+
+
+def collection_directory(data_dir: Path, name: str) -> Path:
+    """Give the directory of a collection: its index, unless it is the default one, and its documents."""
+    return team_directory(data_dir) / "collections" / name
+
+
+def documents_directory(data_dir: Path, name: str) -> Path:
+    """Give the directory that the originals of a collection lie in, which its index tracks."""
+    return collection_directory(data_dir, name) / "documents"

@@ -1,0 +1,177 @@
+"""The models that embed in this process: the one that comes with the package, and those of packages beside it.
+
+A package is found by the metadata of its own distribution, is never imported, and its files must be those that this
+version was tested with: what else lies on the path of modules under its name is refused.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final, NamedTuple
+
+from blake3 import blake3
+
+from directory_indexer.embedders.model_files import DIMENSIONS, MODEL_DIRECTORY
+from directory_indexer.embedders.prefixes import Prefixes
+from directory_indexer.embedders.space import EmbeddingSpace
+from directory_indexer.errors import ProviderError
+from directory_indexer.lazy import lazily
+from directory_indexer.relevance.candidates import EMBEDDED_MODEL, MULTILINGUAL_MODEL, OTHER_MODEL, Model
+
+with lazily:
+    from importlib import metadata
+
+
+class ModelPackage(NamedTuple):
+    """What a model is installed with: a distribution, its folder of files, and the BLAKE3 of `model.json` in there."""
+
+    distribution: str
+    folder: str
+    manifest: str
+
+
+class EmbeddedModel(NamedTuple):
+    """A model that embeds in this process.
+
+    It reads `window` tokens at once, and of longer texts up to `n_windows` such parts, whose vectors are summed.
+    `tokenizer` names the kind of its vocabulary. `tokens_a_second` is how fast one core of a server of 2024 embeds, in
+    the tokens that chunks are counted in (`scripts/bench embedding`). `package` is what it is installed with, unless it
+    comes with dirindex; `judged` is what ranking knows about its cosines.
+    """
+
+    name: str
+    dimensions: int
+    window: int
+    n_windows: int
+    tokenizer: str
+    tokens_a_second: int
+    prefixes: Prefixes
+    package: ModelPackage | None
+    judged: Model
+
+    @property
+    def space(self) -> EmbeddingSpace:
+        """The space that all of its vectors lie in."""
+        return EmbeddingSpace(
+            provider="embedded",
+            model=self.name,
+            dimensions=self.dimensions,
+            document_prefix=self.prefixes.document,
+            query_prefix=self.prefixes.query,
+        )
+
+    @property
+    def max_tokens(self) -> int:
+        """How many tokens of one text it reads, as its own tokenizer counts them."""
+        return self.window * self.n_windows
+
+    @property
+    def repair(self) -> str:
+        """What brings missing or damaged files back."""
+        if self.package is None:
+            return "install dirindex again: the embedded model is part of the package"
+        return f"pip install --force-reinstall {self.package.distribution}"
+
+
+# Each knows 512 positions, of which two go to the marks of start and end.
+_WINDOW: Final = 510
+
+PACKAGED_MODEL: Final = EmbeddedModel(
+    # It was trained on texts of up to 256 tokens, so chunks should be no longer; the rest leaves room for headings.
+    name="all-MiniLM-L6-v2",
+    dimensions=DIMENSIONS,
+    window=_WINDOW,
+    n_windows=1,
+    tokenizer="wordpiece",
+    tokens_a_second=9000,
+    prefixes=Prefixes(),
+    package=None,
+    judged=EMBEDDED_MODEL,
+)
+
+MULTILINGUAL: Final = EmbeddedModel(
+    # A chunk of 256 tokens of the packaged model has 75 to 230 of this one's; where that one knows no letters and takes
+    # whole words for one token (Thai, Khmer, Amharic), up to 730.
+    name="multilingual-e5-small",
+    dimensions=384,
+    window=_WINDOW,
+    n_windows=4,
+    tokenizer="unigram",
+    tokens_a_second=4600,
+    prefixes=Prefixes(query="query: ", document="passage: "),
+    package=ModelPackage(
+        "dirindex-multilingual",
+        "dirindex_multilingual",
+        manifest="c66e5b148299df5f41893fdd6f500d85b78b974af2ce7e48654c1d21314dcfb4",
+    ),
+    judged=MULTILINGUAL_MODEL,
+)
+
+EMBEDDED_MODELS: Final = {model.name: model for model in (PACKAGED_MODEL, MULTILINGUAL)}
+
+
+def embedded_model(name: str) -> EmbeddedModel:
+    """Look up a model by its name.
+
+    Raises:
+        ProviderError: this version knows none of that name, as an index may that a later one made.
+    """
+    try:
+        return EMBEDDED_MODELS[name]
+    except KeyError:
+        raise ProviderError(f"this version of dirindex has no embedded model '{name}'", hint=_UPGRADE) from None
+
+
+def directory_of(model: EmbeddedModel) -> str:
+    """Find the files of a model.
+
+    Raises:
+        ProviderError: its package is not installed, or is another one than this version was tested with.
+    """
+    if model.package is None:
+        return MODEL_DIRECTORY
+    distribution, folder, manifest = model.package
+    try:
+        found = metadata.distribution(distribution)
+        directory = os.path.abspath(str(found.locate_file(folder)))
+    except ImportError as error:  # what `PackageNotFoundError` is, without an import to name it
+        hint = f"pip install {distribution}"
+        message = f"the model '{model.name}' is not installed; it comes with {distribution}"
+        raise ProviderError(message, hint=hint) from error
+    try:
+        with open(os.path.join(directory, "model.json"), "rb") as file:
+            is_known = blake3(file.read()).hexdigest() == manifest
+    except OSError as error:
+        raise ProviderError(f"cannot read '{error.filename}': {error.strerror}", hint=model.repair) from error
+    if not is_known:
+        message = (
+            f"{distribution} {found.version} in '{directory}' is not what this version of dirindex was tested with"
+        )
+        raise ProviderError(message, hint=f"pip install --upgrade dirindex {distribution}")
+    return directory
+
+
+def missing(space: EmbeddingSpace) -> ProviderError | None:
+    """Tell what is wrong with the package of an embedded model, without loading anything of it."""
+    if space.provider != "embedded":
+        return None
+    try:
+        directory_of(embedded_model(space.model))
+    except ProviderError as error:
+        return error
+    return None
+
+
+def advice(space: EmbeddingSpace) -> str:
+    """Say what is wrong with the package of an embedded model and what to do; "" if nothing is."""
+    error = missing(space)
+    return f"{error.message}: {error.hint}" if error else ""
+
+
+def judged_as(space: EmbeddingSpace) -> Model:
+    """Tell what ranking knows about the cosines of a space."""
+    known = EMBEDDED_MODELS.get(space.model) if space.provider == "embedded" else None
+    return OTHER_MODEL if known is None else known.judged
+
+
+_UPGRADE: Final = "pip install --upgrade dirindex"

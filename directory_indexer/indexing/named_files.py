@@ -1,0 +1,177 @@
+"""Single files of a tracked directory, brought up to date without a walk: what they cost does not grow with it.
+
+Whoever names a file knows that it has changed, so it is read whatever its stamp says. Words come first, as in any run;
+meaning, and pages to be read by OCR, are a step of their own that stops as soon as it is told to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from directory_indexer.config.settings import EmbeddingMode
+from directory_indexer.docstore.runs import Outcome, RunProgress, Verb
+from directory_indexer.docstore.store import DocStore
+from directory_indexer.files import SourceFile, source_file
+from directory_indexer.indexing.adoption import Adoption
+from directory_indexer.indexing.options import IndexPolicy
+from directory_indexer.indexing.planner import Plan
+from directory_indexer.indexing.report import IndexReport
+from directory_indexer.indexing.runs import GaveWayError, Run, recorded_run, writing
+from directory_indexer.indexing.updater import Updater
+from directory_indexer.lazy import lazily
+from directory_indexer.lock import WriteLock
+from directory_indexer.parsing.outcomes import ParseRequest
+from directory_indexer.paths import FilePath
+
+with lazily:
+    from directory_indexer.indexing.recogniser import Recogniser
+    from directory_indexer.indexing.vectorizer import Vectorizer
+
+
+class NamedFiles:
+    """Index, and take out of the index, single files of one tracked directory."""
+
+    def __init__(
+        self,
+        directory: FilePath,
+        *,
+        docstore: DocStore,
+        vectorizer: Vectorizer,
+        recogniser: Callable[[], Recogniser],
+        policy: IndexPolicy,
+        lock_path: Path,
+    ) -> None:
+        self._directory = directory
+        self._docstore = docstore
+        self._vectorizer = vectorizer
+        self._recogniser = recogniser
+        self._policy = policy
+        self._lock_path = lock_path
+
+    def read(self, paths: Sequence[FilePath], *, give_up: Callable[[], bool]) -> IndexReport:
+        """Make files searchable by words, in the place of what the index holds of them; those that are gone stay so.
+
+        Raises:
+            LockedError: another process is writing, and it is time to give up.
+        """
+        with self._run(give_up, lambda: None) as run:
+            updater = self._updater(run)
+            directory_id, plan = self._plan(list(_present(paths)))
+            updater.update_words([(directory_id, plan)])
+            return updater.report._replace(outcome=run.outcome)
+
+    def remove(self, paths: Sequence[FilePath], *, give_up: Callable[[], bool]) -> None:
+        """Take files out of the index, with all that lies in them.
+
+        Raises:
+            LockedError: another process is writing, and it is time to give up.
+        """
+        with self._writing(give_up):
+            for start in range(0, len(paths), _BATCH):
+                with self._docstore.transaction() as transaction:
+                    transaction.files.remove(paths[start : start + _BATCH])
+
+    def take_over(self, directory: FilePath) -> None:
+        """Take a tracked directory out of the index that lies elsewhere now; vectors of its texts are found again.
+
+        Raises:
+            LockedError: another process is writing.
+        """
+        with self._docstore.snapshot() as snapshot:
+            paths = list(snapshot.files.within(directory))
+        self.remove(paths, give_up=lambda: False)
+        with self._writing(lambda: False):
+            with self._docstore.snapshot() as snapshot:
+                directory_id = snapshot.directories.all().get(directory)
+            if directory_id is not None:
+                with self._docstore.transaction() as transaction:
+                    transaction.directories.remove(directory_id)
+
+    def complete(self, *, give_up: Callable[[], bool], stop_reason: Callable[[], Outcome | None]) -> IndexReport:
+        """Read pages that are pictures, and give everything in the index its vectors, until it is time to stop.
+
+        Raises:
+            LockedError: another process is writing, and it is time to give up.
+        """
+        with self._run(give_up, stop_reason) as run:
+            updater = self._updater(run)
+            with contextlib.suppress(GaveWayError):
+                if self._policy.embedding is not EmbeddingMode.OFF:
+                    updater.cover()
+                if self._has_scans_to_read():
+                    updater.recognise_pages(self._recogniser(), most_pages=None)
+                updater.update_meaning(self._policy.embedding)
+            return updater.report._replace(outcome=run.outcome)
+
+    @contextlib.contextmanager
+    def _run(self, give_up: Callable[[], bool], stop_reason: Callable[[], Outcome | None]) -> Iterator[Run]:
+        with self._writing(give_up) as lock:
+            self._adopt_new()
+            with recorded_run(
+                self._docstore, Verb.INDEX, [self._directory], lock=lock, listener=_quiet, stop_reason=stop_reason
+            ) as run:
+                self._vectorizer.merger.restore_lost()
+                yield run
+
+    def _writing(self, give_up: Callable[[], bool]) -> contextlib.AbstractContextManager[WriteLock]:
+        stop_reason = lambda: Outcome.INTERRUPTED if give_up() else None  # noqa: E731 - as `writing` asks
+        return writing(self._docstore, self._lock_path, stop_reason=stop_reason)
+
+    def _adopt_new(self) -> None:
+        """Let a new index remember what builds it; an older one is for a whole run to bring up to date."""
+        with self._docstore.snapshot() as snapshot:
+            fingerprint, places = snapshot.meta.get("fingerprint"), frozenset(snapshot.vector_sets.generations())
+        if fingerprint is None:
+            Adoption(self._docstore, self._vectorizer, self._policy).adopt(None, places, has_consent=False)
+
+    def _plan(self, sources: Sequence[SourceFile]) -> tuple[int, Plan]:
+        with self._docstore.transaction() as transaction:
+            directory_id = transaction.directories.add(self._directory)
+        with self._docstore.snapshot() as snapshot:
+            mounts = snapshot.directories.mounts(directory_id)
+            changed = {one.path for one in sources if snapshot.files.get(one.path)}
+        return directory_id, Plan(
+            directory=self._directory,
+            requests=tuple(ParseRequest(source, None) for source in sources),
+            changed=frozenset(changed),
+            skipped=(),
+            failures=(),
+            removed=(),
+            resolved=(),
+            removed_hashes=frozenset(),
+            n_unchanged=0,
+            skip_counts=Counter(),
+            ignored=(),
+            mounts=mounts,
+        )
+
+    def _updater(self, run: Run) -> Updater:
+        return Updater(
+            docstore=self._docstore,
+            vectorizer=self._vectorizer,
+            parse_policy=self._policy.parse,
+            recipe=self._policy.fingerprint.recipe,
+            batch_files=self._policy.batch_files,
+            run=run,
+        )
+
+    def _has_scans_to_read(self) -> bool:
+        with self._docstore.snapshot() as snapshot:
+            return bool(snapshot.scans.counts().n_waiting)
+
+
+def _present(paths: Sequence[FilePath]) -> Iterator[SourceFile]:
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            yield source_file(path)
+
+
+def _quiet(_: RunProgress) -> None:
+    """Tell nobody how far a run is."""
+
+
+_BATCH: Final = 200

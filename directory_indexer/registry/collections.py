@@ -1,0 +1,77 @@
+"""Which collections there are; the one that was there first needs no row."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+from directory_indexer.registry.store import Registry
+
+_KNOWN = "collections"
+_SELECT = "SELECT name, description, created_at, is_leaving FROM collections ORDER BY name"
+
+
+class CollectionRow(NamedTuple):
+    """What is known of a collection; one that `is_leaving` is gone for everybody but those who remove it."""
+
+    name: str
+    description: str
+    created_at: float
+    """Seconds since the epoch: of two collections by one name, each has another."""
+
+    is_leaving: bool = False
+
+
+class CollectionRows:
+    """The collections in a registry."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def all(self) -> tuple[CollectionRow, ...]:
+        """Give all of them by their names, also those that are leaving."""
+        if not self._registry.exists():
+            return ()
+        with self._registry.reading() as connection:
+            known = connection.known.get(_KNOWN)
+            if known is None:
+                rows = connection.raw.execute(_SELECT).fetchall()
+                known = connection.known[_KNOWN] = tuple(
+                    CollectionRow(name, description, created_at, bool(is_leaving))
+                    for name, description, created_at, is_leaving in rows
+                )
+            return known  # type: ignore[return-value]  # as it was put there
+
+    def get(self, name: str) -> CollectionRow | None:
+        """Look for one of them."""
+        return next((row for row in self.all() if row.name == name), None)
+
+    def add(self, name: str, *, description: str) -> bool:
+        """Make a collection, and tell whether there was none of that name."""
+        with self._registry.writing() as connection:
+            done = connection.execute(
+                "INSERT OR IGNORE INTO collections (name, description, created_at) VALUES (?, ?, ?)",
+                (name, description, time.time()),
+            )
+            return done.rowcount > 0
+
+    def describe(self, name: str, description: str) -> None:
+        """Say something else of a collection."""
+        with self._registry.writing() as connection:
+            connection.execute("UPDATE collections SET description = ? WHERE name = ?", (description, name))
+
+    def let_leave(self, name: str) -> bool:
+        """Let a collection be gone for everybody, and tell whether this call did it."""
+        with self._registry.writing() as connection:
+            done = connection.execute(
+                "UPDATE collections SET is_leaving = 1 WHERE name = ? AND NOT is_leaving", (name,)
+            )
+            connection.execute("UPDATE documents SET state = 'deleting' WHERE collection = ?", (name,))
+            return done.rowcount > 0
+
+    def remove(self, name: str) -> None:
+        """Forget a collection with its documents and scopes."""
+        with self._registry.writing() as connection:
+            for table in ("documents", "scopes"):
+                connection.execute(f"DELETE FROM {table} WHERE collection = ?", (name,))  # noqa: S608 - constants
+            connection.execute("DELETE FROM collections WHERE name = ?", (name,))

@@ -1,0 +1,206 @@
+"""Documents that were sent: what each is, where it came from, and how far it is.
+
+A row is there from the moment in which a document is accepted until it is gone from everywhere else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+from directory_indexer.registry.store import Registry
+
+
+class Source(StrEnum):
+    """How a document was sent."""
+
+    TEXT = "text"
+    FILE = "file"
+    URL = "url"
+
+
+class State(StrEnum):
+    """How far a document is."""
+
+    QUEUED = "queued"
+    """Kept, and not searchable yet."""
+    WORDS = "words"
+    """Searchable by words, and by meaning as far as it has vectors."""
+    COMPLETE = "complete"
+    FAILED = "failed"
+    """Kept, and not searchable; `message` says why."""
+    DELETING = "deleting"
+
+
+class StoredDocument(NamedTuple):
+    """A document as the registry knows it; times are seconds since the epoch.
+
+    `version` counts how often it was sent. `metadata` is what the sender said, beside the title, as JSON.
+    """
+
+    collection: str
+    doc_id: str
+    version: int
+    source: Source
+    filename: str
+    stored_name: str
+    url: str
+    media_type: str
+    n_bytes: int
+    content_hash: str
+    """BLAKE3 of the original, 16 bytes as hexadecimal digits: its entity tag."""
+
+    mtime_ns: int
+    title: str
+    metadata: str
+    etag: str
+    """That of the web server, for asking again; so is `last_modified`."""
+
+    last_modified: str
+    allows_secrets: bool
+    state: State
+    message: str
+    n_chunks: int
+    n_masked: int
+    added_at: float
+    changed_at: float
+
+    def said(self) -> dict[str, Any]:
+        """Give what the sender said of it."""
+        said: dict[str, Any] = json.loads(self.metadata)
+        return said
+
+
+class Progress(NamedTuple):
+    """What has become of a version of a document."""
+
+    doc_id: str
+    version: int
+    state: State
+    message: str = ""
+    n_chunks: int = 0
+
+
+_COLUMNS: Final = ", ".join(StoredDocument._fields)
+_MARKS: Final = ", ".join("?" * len(StoredDocument._fields))
+
+
+class Documents:
+    """The documents of one collection."""
+
+    def __init__(self, registry: Registry, collection: str) -> None:
+        self._registry = registry
+        self._collection = collection
+
+    def get(self, doc_id: str) -> StoredDocument | None:
+        """Look for one of them."""
+        return next(iter(self.get_all([doc_id])), None)
+
+    def get_all(self, doc_ids: Sequence[str]) -> list[StoredDocument]:
+        """Look for several."""
+        return self._read("AND doc_id IN (SELECT value FROM json_each(?))", json.dumps(list(doc_ids)))
+
+    def page(self, *, after: str = "", limit: int, state: State | None = None) -> list[StoredDocument]:
+        """Give the next so many after an id, in the order of their ids, or those of them that are in a state."""
+        condition = "AND doc_id > ? AND (? IS NULL OR state = ?) ORDER BY doc_id LIMIT ?"
+        return self._read(condition, after, state, state, limit)
+
+    def in_state(self, *states: State, limit: int = -1) -> list[StoredDocument]:
+        """Give those that are in one of some states, the ones that changed first before the others."""
+        wanted = ", ".join(f"'{state}'" for state in states)
+        return self._read(f"AND state IN ({wanted}) ORDER BY changed_at, doc_id LIMIT ?", limit)
+
+    def counts(self) -> dict[State, int]:
+        """Count them by state."""
+        if not self._registry.exists():
+            return {}
+        with self._registry.reading() as connection:
+            rows = connection.raw.execute(
+                "SELECT state, count(*) FROM documents WHERE collection = ? GROUP BY state", (self._collection,)
+            ).fetchall()
+        return {State(state): n_documents for state, n_documents in rows}
+
+    @contextlib.contextmanager
+    def replacing(self, doc_id: str) -> Iterator[Replacement]:
+        """Let nobody else change anything, while a document takes the place of what is there of it."""
+        with self._registry.writing() as connection:
+            yield Replacement(connection, self._collection, doc_id)
+
+    def note(self, progress: Sequence[Progress]) -> None:
+        """Note how far documents are that were not sent again meanwhile, and are not to be deleted."""
+        rows = [(one.state, one.message, one.n_chunks, self._collection, one.doc_id, one.version) for one in progress]
+        with self._registry.writing() as connection:
+            connection.executemany(
+                """UPDATE documents SET state = ?, message = ?, n_chunks = ?
+                   WHERE collection = ? AND doc_id = ? AND version = ? AND state <> 'deleting'""",
+                rows,
+            )
+
+    def queue_again(self, doc_ids: Sequence[str] | None = None) -> None:
+        """Have documents read again that are in the index, or all of them."""
+        condition = "" if doc_ids is None else "AND doc_id IN (SELECT value FROM json_each(?))"
+        wanted = () if doc_ids is None else (json.dumps(list(doc_ids)),)
+        with self._registry.writing() as connection:
+            connection.execute(
+                f"""UPDATE documents SET state = 'queued' WHERE collection = ?
+                    AND state IN ('words', 'complete') {condition}""",  # noqa: S608 - constants
+                (self._collection, *wanted),
+            )
+
+    def let_leave(self, doc_id: str) -> bool:
+        """Let a document be gone for everybody, and tell whether there is one."""
+        with self._registry.writing() as connection:
+            done = connection.execute(
+                "UPDATE documents SET state = 'deleting' WHERE collection = ? AND doc_id = ?",
+                (self._collection, doc_id),
+            )
+            return done.rowcount > 0
+
+    @contextlib.contextmanager
+    def removing(self, doc_id: str) -> Iterator[None]:
+        """Forget a document that was to be deleted, when the block ends that removes its original."""
+        with self._registry.writing() as connection:
+            yield
+            connection.execute(
+                "DELETE FROM documents WHERE collection = ? AND doc_id = ? AND state = 'deleting'",
+                (self._collection, doc_id),
+            )
+
+    def _read(self, condition: str, *values: object) -> list[StoredDocument]:
+        if not self._registry.exists():
+            return []
+        query = f"SELECT {_COLUMNS} FROM documents WHERE collection = ? {condition}"  # noqa: S608 - constants
+        with self._registry.reading() as connection:
+            return list(map(_document, connection.raw.execute(query, (self._collection, *values))))
+
+
+class Replacement:
+    """The only writer of the registry, about to put one document in."""
+
+    def __init__(self, connection: sqlite3.Connection, collection: str, doc_id: str) -> None:
+        self._connection = connection
+        row = connection.execute(
+            f"SELECT {_COLUMNS} FROM documents WHERE collection = ? AND doc_id = ?",  # noqa: S608 - constants
+            (collection, doc_id),
+        ).fetchone()
+        self.before = None if row is None else _document(row)
+        """What was there of it."""
+
+    def put(self, document: StoredDocument) -> StoredDocument:
+        """Put the document in, and give it with the version that it has now."""
+        before = self.before
+        if before is not None:
+            document = document._replace(version=before.version + 1, added_at=before.added_at)
+        self._connection.execute(f"INSERT OR REPLACE INTO documents ({_COLUMNS}) VALUES ({_MARKS})", document)  # noqa: S608
+        return document
+
+
+def _document(row: Sequence[Any]) -> StoredDocument:
+    found = StoredDocument._make(row)
+    return found._replace(
+        source=Source(found.source), state=State(found.state), allows_secrets=bool(found.allows_secrets)
+    )

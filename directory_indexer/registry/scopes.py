@@ -1,0 +1,43 @@
+"""Sets of directories that have a name, within one collection each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from directory_indexer.paths import FilePath
+from directory_indexer.registry.store import Registry
+
+
+class Scopes:
+    """The named scopes of one collection."""
+
+    def __init__(self, registry: Registry, collection: str) -> None:
+        self._registry = registry
+        self._collection = collection
+
+    def all(self) -> dict[str, tuple[FilePath, ...]]:
+        """Give the paths of each, by its name."""
+        if not self._registry.exists():
+            return {}
+        with self._registry.reading() as connection:
+            rows = connection.raw.execute(
+                "SELECT name, path FROM scopes WHERE collection = ? ORDER BY name, path", (self._collection,)
+            ).fetchall()
+        found: dict[str, tuple[FilePath, ...]] = {}
+        for name, path in rows:
+            found[name] = (*found.get(name, ()), FilePath(path))
+        return found
+
+    def put(self, name: str, paths: Iterable[FilePath]) -> None:
+        """Let a name mean these paths, and no other ones."""
+        with self._registry.writing() as connection:
+            connection.execute("DELETE FROM scopes WHERE collection = ? AND name = ?", (self._collection, name))
+            connection.executemany(
+                "INSERT OR IGNORE INTO scopes VALUES (?, ?, ?)", [(self._collection, name, path) for path in paths]
+            )
+
+    def remove(self, name: str) -> bool:
+        """Forget a name, and tell whether it meant something."""
+        with self._registry.writing() as connection:
+            done = connection.execute("DELETE FROM scopes WHERE collection = ? AND name = ?", (self._collection, name))
+            return done.rowcount > 0

@@ -1,0 +1,236 @@
+"""Backups of everything in a data directory, while it is used: collections, documents, keys and what was read by OCR.
+
+Each database is copied as it is at one moment, and the registry together with the originals that belong to it. Vectors
+are copied where they lie in the process; those on a Qdrant server are made again from the texts. The directories that
+are tracked are not copied, only what is indexed of them. A backup is there as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from directory_indexer import __version__
+from directory_indexer.app import App
+from directory_indexer.config.collections import DEFAULT, documents_directory, registry_path, team_directory
+from directory_indexer.config.kinds import Secret
+from directory_indexer.config.sources import KEYS, Source
+from directory_indexer.databases.copying import copy_database
+from directory_indexer.docstore.store import DocStore
+from directory_indexer.errors import StoreError, UsageError
+from directory_indexer.policies import PAGES_NAME
+from directory_indexer.team.collections import Collections
+from directory_indexer.vectorstore import VectorPlace
+from directory_indexer.vectorstore.generations import Generations
+
+FORMAT: Final = 1
+MANIFEST: Final = "manifest.json"
+CONFIGURATION: Final = "config.json"
+
+_ATTEMPTS: Final = 20
+_ELSEWHERE: Final = frozenset({"storage.sqlite_path", "storage.qdrant.path"})
+
+
+class BackupReport(NamedTuple):
+    """What a backup holds."""
+
+    place: Path
+    n_collections: int
+    n_documents: int
+    n_files: int
+    n_bytes: int
+    has_vectors: bool
+    """False where vectors lie on a Qdrant server, and are made again after a restore."""
+
+
+def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[[str], None]) -> BackupReport:
+    """Write a backup into a new directory.
+
+    Raises:
+        UsageError: the directory is there and not empty, or lies in the data directory.
+        StoreError: something cannot be read or written.
+    """
+    target = Path(os.path.abspath(os.path.expanduser(target)))
+    _require_free(target, app)
+    draft = target.with_name(f".{target.name}.partial-{secrets.token_hex(4)}")
+    try:
+        draft.mkdir(mode=0o700)
+        tell("copying the registry and the originals")
+        n_documents = _copy_registry(app, draft)
+        names = collections.names()
+        for name in names:
+            tell(f"copying the index of the collection '{name}'")
+            place = draft if name == DEFAULT else draft / "team" / "collections" / name
+            with collections.using(name) as opened:
+                _copy_index(opened.app, place)
+        if said := _configuration(app):
+            _write(draft / CONFIGURATION, json.dumps(said, ensure_ascii=False, indent=2))
+        files = _files_in(draft)
+        manifest = {
+            "format": FORMAT,
+            "dirindex": __version__,
+            "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "data_dir": os.path.realpath(app.loaded.data_dir),
+            "collections": names,
+            "files": files,
+        }
+        _write(draft / MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1))
+        if target.is_dir():
+            target.rmdir()
+        draft.rename(target)
+        _flush(target.parent)
+    except OSError as error:
+        raise StoreError(f"the backup cannot be written: {error}", hint="free some disk space") from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    has_vectors = app.vectorstores.place is VectorPlace.EMBEDDED
+    return BackupReport(target, len(names), n_documents, len(files), sum(files.values()), has_vectors)
+
+
+def _require_free(target: Path, app: App) -> None:
+    data_dir = Path(os.path.realpath(app.loaded.data_dir))
+    if Path(os.path.realpath(target)).is_relative_to(data_dir):
+        raise UsageError(
+            f"'{target}' lies in the data directory", hint="choose a place outside of it, best another disk"
+        )
+    if target.is_dir() and not any(target.iterdir()):
+        return
+    if os.path.lexists(target):
+        raise UsageError(f"'{target}' is there already", hint="name a directory that is not there, or an empty one")
+    if not target.parent.is_dir():
+        raise UsageError(f"there is no directory '{target.parent}'", hint="make it, or name another")
+
+
+def _copy_registry(app: App, draft: Path) -> int:
+    """Copy the registry with the originals that it knows; nobody can send anything meanwhile, so links come first."""
+    source = registry_path(app.loaded.data_dir)
+    if not source.exists():
+        return 0
+    team = draft / "team"
+    team.mkdir(mode=0o700)
+    around = team_directory(app.loaded.data_dir)
+    links = around / f"backup-{secrets.token_hex(4)}"
+    try:
+        with app.registry.writing() as connection:
+            copy_database(source, team / source.name)
+            names = [row[0] for row in connection.execute("SELECT DISTINCT collection FROM documents")]
+            for name in names:
+                _link_tree(documents_directory(app.loaded.data_dir, name), links / name)
+            (n_documents,) = connection.execute("SELECT count(*) FROM documents").fetchone()
+        for name in names:
+            _copy_tree(links / name, team / "collections" / name / "documents")
+    finally:
+        shutil.rmtree(links, ignore_errors=True)
+    return int(n_documents)
+
+
+def _copy_index(app: App, place: Path) -> None:
+    """Copy a database, and the vectors that it names; again, when a run has replaced them meanwhile."""
+    storage = app.loaded.config.storage
+    if not storage.sqlite_path.exists():
+        return
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    copy = place / "data.db"
+    for _ in range(_ATTEMPTS):
+        shutil.rmtree(place / "qdrant", ignore_errors=True)
+        copy.unlink(missing_ok=True)
+        copy_database(storage.sqlite_path, copy)
+        if all(
+            Generations(storage.qdrant.path / name).copy_to(number, place / "qdrant" / name)
+            for name, number in _generations(app, copy)
+        ):
+            break
+    else:
+        raise StoreError("the vectors are replaced faster than they can be copied", hint="try again later")
+    pages = storage.sqlite_path.with_name(PAGES_NAME)
+    if pages.exists():
+        copy_database(pages, place / PAGES_NAME)
+
+
+def _generations(app: App, database: Path) -> list[tuple[str, int]]:
+    """Name the generations of vectors that a copy of a database needs."""
+    docstore = DocStore(database)
+    try:
+        with docstore.snapshot() as snapshot:
+            sets = snapshot.vector_sets
+            if VectorPlace.SERVER in sets.generations():
+                return []
+            found = [(sets.current(), sets.generation(VectorPlace.EMBEDDED))]
+            if former := sets.former():
+                found.append((former, sets.answering_generation(VectorPlace.EMBEDDED)))
+    finally:
+        docstore.close()
+    return [(app.vectorstores.name_of(vector_set), number) for vector_set, number in found if number]
+
+
+def _configuration(app: App) -> dict[str, Any]:
+    """Give what the configuration file says, without secrets, and without where the index was."""
+    said: dict[str, Any] = {}
+    for setting in app.loaded.settings:
+        known = KEYS.get(setting.key)
+        if (
+            known is None
+            or setting.source != Source.FILE
+            or setting.key in _ELSEWHERE
+            or isinstance(known.kind, Secret)
+        ):
+            continue
+        *sections, name = setting.key.split(".")
+        place = said
+        for section in sections:
+            place = place.setdefault(section, {})
+        place[name] = setting.value
+    return said
+
+
+def _link_tree(source: Path, target: Path) -> None:
+    for path in _regular_files(source):
+        place = target / path.relative_to(source)
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            os.link(path, place)
+        except OSError:
+            shutil.copy2(path, place)
+
+
+def _copy_tree(source: Path, target: Path) -> None:
+    """Copy files as durable ones: a link of a file that is never changed is as good as a copy."""
+    for path in _regular_files(source):
+        place = target / path.relative_to(source)
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            os.link(path, place)
+        except OSError:
+            shutil.copy2(path, place)
+            _flush(place)
+
+
+def _regular_files(directory: Path) -> Iterator[Path]:
+    return (path for path in sorted(directory.rglob("*")) if path.is_file() and not path.is_symlink())
+
+
+def _files_in(directory: Path) -> dict[str, int]:
+    return {path.relative_to(directory).as_posix(): path.stat().st_size for path in _regular_files(directory)}
+
+
+def _write(path: Path, text: str) -> None:
+    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _flush(path: Path) -> None:
+    with contextlib.suppress(PermissionError):  # Windows opens no directories
+        number = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)

@@ -1,0 +1,65 @@
+"""Whether registry, originals and index of a collection say the same of its documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from directory_indexer.findings import Finding, Verdict
+from directory_indexer.paths import containers_around, file_path
+from directory_indexer.registry.documents import State
+from directory_indexer.team.collections import OpenCollection
+from directory_indexer.team.naming import DocId
+from directory_indexer.team.originals import hash_of_file
+
+_FIX = "dirindex doctor --repair brings them together"
+_MOST_NAMED = 3
+
+
+def document_findings(opened: OpenCollection) -> Iterator[Finding]:
+    """Look at every document of a collection; of one to which nothing was sent there is nothing to say."""
+    documents = opened.documents.page(limit=-1)
+    directory = opened.originals.directory
+    if not documents and not directory.is_dir():
+        return
+    kept = {path for path in directory.rglob("*") if path.is_file()}
+    places = {directory / one.doc_id[:2] / one.doc_id / one.stored_name: one for one in documents}
+    settled = {file_path(path) for path, one in places.items() if one.state in {State.WORDS, State.COMPLETE}}
+    with opened.app.docstore.snapshot() as snapshot:
+        here = file_path(directory)
+        indexed = {path for path in snapshot.files.within(here) if not containers_around(path)}
+    lost = [str(path) for path in places if path not in kept]
+    unknown = [str(path) for path in kept if path not in places]
+    changed = [str(path) for path, one in places.items() if path in kept and hash_of_file(path) != one.content_hash]
+    yield _finding("originals", lost, "is gone", "send it again, or delete the document")
+    yield _finding("originals", changed, "is not what was sent", "send it again, or delete the document")
+    yield _finding("originals", unknown, "belongs to no document", _FIX)
+    disagreeing = sorted(settled ^ indexed - {file_path(path) for path in places if file_path(path) not in settled})
+    yield _finding("documents", list(map(str, disagreeing)), "is in the index or in the registry, not in both", _FIX)
+    waiting = [one.doc_id for one in documents if one.state is State.QUEUED]
+    if waiting:
+        yield Finding("documents", Verdict.WARNING, f"{len(waiting):,} documents wait to be indexed", _FIX)
+
+
+def repair_documents(opened: OpenCollection) -> Iterator[Finding]:
+    """Bring registry, originals and index of a collection together."""
+    if not opened.documents.counts() and not opened.originals.directory.is_dir():
+        return
+    opened.queue.recover()
+    known = {one.doc_id for one in opened.documents.page(limit=-1)}
+    unknown = [path for path in opened.originals.directory.glob("*/*") if path.name not in known]
+    for path in unknown:
+        opened.originals.remove(DocId(path.name))
+    n_lacking, n_dropped = opened.queue.reconcile()
+    opened.queue.index_words()
+    if n_lacking or n_dropped or unknown:
+        message = f"{n_lacking:,} documents read again, {n_dropped + len(unknown):,} that nobody knows removed"
+        yield Finding("documents", Verdict.REPAIRED, message)
+
+
+def _finding(check: str, wrong: list[str], how: str, hint: str) -> Finding:
+    if not wrong:
+        return Finding(check, Verdict.OK, f"none {how}")
+    names = ", ".join(Path(path).name for path in wrong[:_MOST_NAMED])
+    more = f" and {len(wrong) - _MOST_NAMED} more" if len(wrong) > _MOST_NAMED else ""
+    return Finding(check, Verdict.PROBLEM, f"{names}{more}: {how}", hint)

@@ -1,0 +1,123 @@
+"""Names for what is sent: the id of a document, the name of its file on disk, one form for one address.
+
+An id is derived from what the sender calls a document, so whoever sends it again replaces it.
+"""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+import os
+import re
+import unicodedata
+from typing import Final, NewType
+
+import blake3
+import httpx
+
+from directory_indexer.errors import UsageError
+from directory_indexer.extractors.recognition import expected_format
+from directory_indexer.paths import FilePath
+
+DocId = NewType("DocId", str)
+"""24 letters and digits."""
+
+_ID_BYTES: Final = 15
+_ID: Final = re.compile(r"[a-z2-7]{24}")
+_MOST_BYTES: Final = 1024
+_MOST_STORED_BYTES: Final = 120
+_MOST_SUFFIX_BYTES: Final = 20
+_MOST_SHOWN: Final = 80
+_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSAFE: Final = re.compile(r'[<>:"|?*!~$%`\\]')
+_RESERVED: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+def new_doc_id(collection: str, kind: str, key: str) -> DocId:
+    """Derive the id of a document from what it is called by whoever sends it: an id, an address or a file name."""
+    digest = blake3.blake3(f"{collection}\0{kind}\0{key}".encode("utf-8", "surrogatepass")).digest(length=_ID_BYTES)
+    return DocId(base64.b32encode(digest).decode().lower())
+
+
+def doc_id(text: str) -> DocId | None:
+    """Take the id of a document as somebody wrote it; None if it can be none."""
+    return DocId(text) if _ID.fullmatch(text) else None
+
+
+def checked_name(text: str, *, what: str) -> str:
+    """Take what a sender calls a document.
+
+    Raises:
+        UsageError: it is blank, too long, or holds characters that have no place in a name.
+    """
+    text = unicodedata.normalize("NFC", text)
+    if not text.strip():
+        raise UsageError(f"the {what} is empty", hint=f"leave it out, or give the document a {what}")
+    if len(text.encode("utf-8", "surrogatepass")) > _MOST_BYTES:
+        raise UsageError(f"the {what} has more than {_MOST_BYTES} bytes", hint="give a shorter one")
+    if _CONTROLS.search(text):
+        raise UsageError(f"the {what} holds control characters, or is no Unicode", hint="give it without them")
+    return text
+
+
+def printable_name(text: str) -> str:
+    """Give a name that a web server chose without what has no place in a name."""
+    return _CONTROLS.sub("", text)[:_MOST_STORED_BYTES] or "index"
+
+
+def stored_name(filename: str, *, is_text: bool = False) -> str:
+    """Give the name of the file on disk for what a sender calls a document: safe wherever it is copied to.
+
+    A text that is called `report.pdf` is stored as `report.pdf.md`, for it would not be read as what it is.
+    """
+    name = re.split(r"[/\\]", filename.strip().rstrip("/\\"))[-1]
+    name = _UNSAFE.sub("_", name).rstrip(". ")
+    if not name or name.startswith(".") or _RESERVED.fullmatch(name):
+        name = f"_{name}"
+    name = _shortened(name)
+    if is_text and not expected_format(FilePath(name)).is_text:
+        name += ".md"
+    return name
+
+
+def name_with_suffix(name: str, media_type: str) -> str:
+    """Give a name the suffix of its media type, where it has none."""
+    if os.path.splitext(name)[1]:
+        return name
+    return name + (mimetypes.guess_extension(media_type, strict=False) or "")
+
+
+def media_type_of(filename: str, said: str = "") -> str:
+    """Tell the media type of a file by its name, unless a sender says one."""
+    said = said.partition(";")[0].strip().lower()
+    if re.fullmatch(r"[a-z0-9!#$&^_.+-]{1,64}/[a-z0-9!#$&^_.+-]{1,64}", said):
+        return said
+    return mimetypes.guess_type(filename, strict=False)[0] or "application/octet-stream"
+
+
+def canonical_url(text: str) -> str:
+    """Give the one form of an address that all its spellings have.
+
+    Raises:
+        UsageError: it is no address of http or https, or holds a password.
+    """
+    checked_name(text, what="address")
+    try:
+        url = httpx.URL(text.strip())
+    except (httpx.InvalidURL, ValueError) as error:
+        raise UsageError(f"{text[:_MOST_SHOWN]} is no address", hint="write https://host/path") from error
+    if url.scheme not in _PORTS or not url.host:
+        raise UsageError(f"{text[:_MOST_SHOWN]} is no address of http or https", hint="write https://host/path")
+    if url.userinfo:
+        raise UsageError("the address holds a user name or a password", hint="give it without them")
+    port = None if url.port == _PORTS[url.scheme] else url.port
+    return str(url.copy_with(port=port, fragment=None, raw_path=url.raw_path or b"/"))
+
+
+def _shortened(name: str) -> str:
+    stem, suffix = os.path.splitext(name)
+    if len(suffix.encode()) > _MOST_SUFFIX_BYTES:
+        stem, suffix = name, ""
+    room = _MOST_STORED_BYTES - len(suffix.encode())
+    return stem.encode()[:room].decode("utf-8", "ignore").rstrip(". ") + suffix

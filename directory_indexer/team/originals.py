@@ -1,0 +1,191 @@
+"""The originals of the documents of one collection, byte for byte as they were sent.
+
+One is written beside its place, brought to the disk, and put there by one step, while a mark says that it is under way:
+whoever finds the mark of a process that is gone knows which document to look at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+import blake3
+
+from directory_indexer.errors import ContentRefusedError, RefusalReason, StoreError
+from directory_indexer.lock import try_lock
+from directory_indexer.paths import FilePath, file_path
+from directory_indexer.team.naming import DocId
+
+_HASH_BYTES: Final = 16
+_PIECE_BYTES: Final = 1 << 20
+_MARK: Final = ".mark"
+
+
+class Received(NamedTuple):
+    """Content that was written, and is not in its place yet; `content_hash` is BLAKE3, as hexadecimal digits."""
+
+    path: Path
+    n_bytes: int
+    content_hash: str
+    mtime_ns: int
+
+
+class Originals:
+    """The originals in a directory, and beside it those that are on their way there."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = Path(os.path.realpath(directory))
+        self._incoming = self.directory.parent / "incoming"
+
+    def place_of(self, doc_id: DocId) -> Path:
+        """Give the directory of one document."""
+        return self.directory / doc_id[:2] / doc_id
+
+    def path_of(self, doc_id: DocId, name: str) -> FilePath:
+        """Give the path of an original."""
+        return file_path(self.place_of(doc_id) / name)
+
+    @contextlib.contextmanager
+    def received(self, doc_id: DocId, name: str, pieces: Iterable[bytes], *, most_bytes: int) -> Iterator[Received]:
+        """Write content down, for a document that is under way until the block ends.
+
+        Raises:
+            ContentRefusedError: it has more bytes than that.
+            StoreError: it cannot be written, as on a full disk.
+        """
+        with self._marked(doc_id) as place:
+            path = place / name
+            with _translated_errors():
+                place.mkdir(mode=0o700)
+                n_bytes, content_hash = _write(path, pieces, most_bytes)
+                received = Received(path, n_bytes, content_hash, path.stat().st_mtime_ns)
+            yield received
+
+    def publish(self, received: Received, doc_id: DocId) -> None:
+        """Put content into its place, instead of what is there by that name."""
+        with _translated_errors():
+            place = self.place_of(doc_id)
+            is_new = not place.is_dir()
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.replace(received.path, place / received.path.name)
+            _flush(place)
+            if is_new:
+                _flush(place.parent)
+                _flush(self.directory)
+
+    def keep_only(self, doc_id: DocId, name: str) -> None:
+        """Remove what is left of a document by other names."""
+        with _translated_errors():
+            for one in self._files(doc_id):
+                if one.name != name:
+                    one.unlink(missing_ok=True)
+
+    def paths_of(self, doc_id: DocId) -> list[FilePath]:
+        """Name all that is there of a document."""
+        return [file_path(one) for one in self._files(doc_id)]
+
+    def remove(self, doc_id: DocId) -> None:
+        """Remove all that is there of a document."""
+        with _translated_errors():
+            place = self.place_of(doc_id)
+            with contextlib.suppress(FileNotFoundError):
+                shutil.rmtree(place)
+            # Another one may be coming into the directory around it.
+            with contextlib.suppress(OSError):
+                place.parent.rmdir()
+
+    def interrupted(self) -> Iterator[DocId]:
+        """Name the documents that were under way in processes that are gone, and forget their marks one by one."""
+        marks = sorted(self._incoming.glob(f"*{_MARK}")) if self._incoming.is_dir() else ()
+        for mark in marks:
+            with contextlib.suppress(FileNotFoundError):
+                lock = try_lock(mark, exclusive=True)
+                if lock is None:
+                    continue
+                with lock:
+                    yield DocId(mark.name.partition("-")[0])
+                    shutil.rmtree(mark.with_suffix(""), ignore_errors=True)
+                    mark.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _marked(self, doc_id: DocId) -> Iterator[Path]:
+        place = self._incoming / f"{doc_id}-{secrets.token_hex(8)}"
+        mark = place.with_name(place.name + _MARK)
+        with _translated_errors():
+            self._incoming.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = try_lock(mark, exclusive=True)
+        if lock is None:
+            raise StoreError(f"'{mark}' is locked by another process", hint="send the document again")
+        with lock:
+            with _translated_errors():
+                _flush(self._incoming)
+            try:
+                yield place
+            finally:
+                shutil.rmtree(place, ignore_errors=True)
+                mark.unlink(missing_ok=True)
+
+    def _files(self, doc_id: DocId) -> list[Path]:
+        place = self.place_of(doc_id)
+        return sorted(place.iterdir()) if place.is_dir() else []
+
+
+def pieces_of(file: BinaryIO) -> Iterator[bytes]:
+    """Read a file piece by piece."""
+    while piece := file.read(_PIECE_BYTES):
+        yield piece
+
+
+def hash_of_file(path: Path) -> str:
+    """Hash a file as content is hashed that is written down."""
+    hasher = blake3.blake3()
+    with path.open("rb") as file:
+        for piece in pieces_of(file):
+            hasher.update(piece)
+    return hasher.hexdigest(length=_HASH_BYTES)
+
+
+def _write(path: Path, pieces: Iterable[bytes], most_bytes: int) -> tuple[int, str]:
+    hasher, n_bytes = blake3.blake3(), 0
+    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+        for piece in pieces:
+            n_bytes += len(piece)
+            if n_bytes > most_bytes:
+                raise ContentRefusedError(
+                    RefusalReason.TOO_LARGE,
+                    f"the document has more than {most_bytes:,} bytes",
+                    hint="send a smaller one, or raise indexing.max_file_size",
+                )
+            hasher.update(piece)
+            file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    return n_bytes, hasher.hexdigest(length=_HASH_BYTES)
+
+
+def _flush(directory: Path) -> None:
+    if sys.platform == "win32":  # where a directory cannot be opened
+        return
+    number = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+@contextlib.contextmanager
+def _translated_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"a document cannot be kept: {error.filename or 'the disk'}: {error.strerror}",
+            hint="free some disk space, or choose another place with --data-dir, and send it again",
+        ) from error

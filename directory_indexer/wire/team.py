@@ -1,0 +1,185 @@
+"""Collections, and documents that were sent to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
+
+from directory_indexer.lazy import lazily
+from directory_indexer.wire.objects import timestamp
+
+with lazily:
+    from directory_indexer.paths import FilePath
+    from directory_indexer.registry.documents import StoredDocument
+    from directory_indexer.team.backup import BackupReport
+    from directory_indexer.team.collections import Collection
+    from directory_indexer.team.documents import Page, Sent
+    from directory_indexer.team.restore import RestoreReport
+
+
+class CollectionEntry(NamedTuple):
+    """One collection."""
+
+    name: Annotated[str, "Its name."]
+    description: Annotated[str | None, "What it is for."]
+    created_at: Annotated[str | None, "When it was made, in UTC; null for the default one."]
+    documents: Annotated[Mapping[str, int], "How many documents were sent to it, by state."]
+    files: Annotated[int, "Files that can be found, those of documents among them."]
+    chunks: Annotated[int, "Passages that can be found by words."]
+    embedded: Annotated[int, "Passages that can be found by meaning, too."]
+
+
+class CollectionsAnswer(NamedTuple):
+    """The collections that there are."""
+
+    collections: Annotated[tuple[CollectionEntry, ...], "All of them, the default one first."]
+
+
+class DocumentEntry(NamedTuple):
+    """A document that was sent."""
+
+    doc_id: Annotated[str, "Its id: derived from what its sender calls it."]
+    collection: Annotated[str, "The collection that it was sent to."]
+    state: Annotated[str, "queued, words, complete, failed or deleting."]
+    filename: Annotated[str, "What its sender calls it."]
+    title: Annotated[str | None, "The title that its sender gave it."]
+    source: Annotated[str, "text, file or url: how it was sent."]
+    url: Annotated[str | None, "Where it was fetched."]
+    media_type: Annotated[str, "Its media type."]
+    bytes: Annotated[int, "Size of the original."]
+    etag: Annotated[str, "Another one whenever a byte of the original is."]
+    chunks: Annotated[int, "Passages of it that can be found."]
+    masked: Annotated[int, "Secrets that are masked in them."]
+    metadata: Annotated[Mapping[str, Any], "What its sender said of it."]
+    added_at: Annotated[str | None, "When it was first sent, in UTC."]
+    changed_at: Annotated[str | None, "When it was last sent, in UTC."]
+    message: Annotated[str | None, "Why it failed, or what it waits for."] = None
+
+
+class SentAnswer(NamedTuple):
+    """What has become of a document that was sent."""
+
+    effect: Annotated[str, "created, replaced, unchanged or skipped."]
+    document: Annotated[DocumentEntry, "The document as it is now."]
+
+
+class SentAnswers(NamedTuple):
+    """What has become of documents that were sent."""
+
+    documents: Annotated[tuple[SentAnswer, ...], "One after the other, as they were sent."]
+    refused: Annotated[tuple[Refusal, ...], "Those that were not taken."]
+
+
+class Refusal(NamedTuple):
+    """A document that was not taken."""
+
+    source: Annotated[str, "What was sent: a path or an address."]
+    error: Annotated[str, "Why it was not taken."]
+    hint: Annotated[str | None, "What to do."]
+
+
+class DocumentsAnswer(NamedTuple):
+    """Documents of a collection, or a part of them."""
+
+    documents: Annotated[tuple[DocumentEntry, ...], "In the order of their ids."]
+    next_cursor: Annotated[str | None, "Repeat the call with it to get more."]
+
+
+class DeletedAnswer(NamedTuple):
+    """What was deleted."""
+
+    deleted: Annotated[tuple[str, ...], "The names or ids of what was deleted."]
+
+
+class ScopeEntry(NamedTuple):
+    """A name for directories."""
+
+    name: Annotated[str, "Its name."]
+    paths: Annotated[tuple[str, ...], "The directories that it means."]
+
+
+class ScopesAnswer(NamedTuple):
+    """The scopes of a collection."""
+
+    scopes: Annotated[tuple[ScopeEntry, ...], "All of them, by their names."]
+
+
+def collection_entry(collection: Collection) -> CollectionEntry:
+    """Describe a collection."""
+    return CollectionEntry(
+        name=collection.name,
+        description=collection.description or None,
+        created_at=timestamp(collection.created_at),
+        documents={str(state): n_documents for state, n_documents in sorted(collection.documents.items())},
+        files=collection.index.n_files,
+        chunks=collection.index.n_chunks,
+        embedded=collection.index.n_embedded,
+    )
+
+
+def document_entry(document: StoredDocument) -> DocumentEntry:
+    """Describe a document."""
+    return DocumentEntry(
+        doc_id=document.doc_id,
+        collection=document.collection,
+        state=document.state,
+        filename=document.filename,
+        title=document.title or None,
+        source=document.source,
+        url=document.url or None,
+        media_type=document.media_type,
+        bytes=document.n_bytes,
+        etag=document.content_hash,
+        chunks=document.n_chunks,
+        masked=document.n_masked,
+        metadata=document.said(),
+        added_at=timestamp(document.added_at),
+        changed_at=timestamp(document.changed_at),
+        message=document.message or None,
+    )
+
+
+def sent_answer(sent: Sent) -> SentAnswer:
+    """Describe what has become of a document."""
+    return SentAnswer(sent.effect, document_entry(sent.document))
+
+
+def documents_answer(page: Page) -> DocumentsAnswer:
+    """Describe a part of the documents."""
+    return DocumentsAnswer(tuple(map(document_entry, page.documents)), page.next_cursor or None)
+
+
+def scopes_answer(scopes: Mapping[str, Sequence[FilePath]]) -> ScopesAnswer:
+    """Describe the scopes of a collection."""
+    return ScopesAnswer(tuple(ScopeEntry(name, tuple(paths)) for name, paths in scopes.items()))
+
+
+class BackupAnswer(NamedTuple):
+    """What a backup holds."""
+
+    place: Annotated[str, "The directory that holds it."]
+    collections: Annotated[int, "Collections in it."]
+    documents: Annotated[int, "Documents in it, with their originals."]
+    files: Annotated[int, "Files that it consists of."]
+    bytes: Annotated[int, "Its size."]
+    vectors: Annotated[bool, "False where vectors are on a Qdrant server, and are made again after a restore."]
+
+
+class RestoreAnswer(NamedTuple):
+    """What was restored."""
+
+    made_at: Annotated[str, "When the backup was made, in UTC."]
+    collections: Annotated[int, "Collections in it."]
+    documents: Annotated[int, "Documents in it."]
+    read_again: Annotated[int, "Documents that were read again; an index run gives them their vectors."]
+    vectors: Annotated[bool, "False where vectors are on a Qdrant server, and an index run makes them again."]
+
+
+def backup_answer(report: BackupReport) -> BackupAnswer:
+    """Describe a backup."""
+    return BackupAnswer(str(report.place), *report[1:])
+
+
+def restore_answer(report: RestoreReport) -> RestoreAnswer:
+    """Describe what was restored."""
+    return RestoreAnswer(*report)

@@ -1,0 +1,427 @@
+"""Documents that are sent to collections: kept as they are, found by what they say, gone when they are deleted."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import threading
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from teams import SECRET, Team
+
+from directory_indexer.converting.fetching import Fetched
+from directory_indexer.errors import (
+    ConflictError,
+    ContentRefusedError,
+    NotIndexedError,
+    RefusalReason,
+    UsageError,
+)
+from directory_indexer.lock import try_lock, write_lock
+from directory_indexer.paths import os_path
+from directory_indexer.registry.documents import State
+from directory_indexer.searching.answers import SearchMode
+from directory_indexer.team.documents import Effect, OnConflict, Sending, Wait
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HERON = "# Herons\n\nThe grey heron stands in shallow water and waits.\n"
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> Iterator[Team]:
+    team = Team(tmp_path / "data")
+    team.collections.create("birds")
+    yield team
+    team.close()
+
+
+def files_below(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.rglob("*") if path.is_file())
+
+
+def originals(team: Team, collection: str = "birds") -> list[str]:
+    return files_below(team.data_dir / "team" / "collections" / collection / "documents")
+
+
+def test_a_text_is_found_at_once_and_comes_back_as_it_was(team: Team) -> None:
+    sent = team.add(HERON, "birds", client_id="heron", title="On herons")
+    assert (sent.effect, sent.document.state, sent.document.n_chunks) == (Effect.CREATED, State.WORDS, 1)
+    (hit,) = team.search("heron", "birds", mode=SearchMode.KEYWORD)
+    assert hit.sent is not None
+    assert (hit.sent.doc_id, hit.collection, hit.facts.title) == (sent.document.doc_id, "birds", "On herons")
+    original = team.verbs.original("birds", sent.document.doc_id)
+    with open(os_path(original.path), "rb") as file:
+        assert file.read() == HERON.encode()
+    assert original.etag == f'"{sent.document.content_hash}"'
+    assert team.verbs.text("birds", sent.document.doc_id).text == HERON
+
+
+def test_a_file_is_kept_byte_for_byte(team: Team) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("inner/heron.md", HERON)
+    content = packed.getvalue()
+    pieces = [content[:10], content[10:]]
+    sent = team.verbs.add_file(pieces, Sending("birds", filename="box.zip", wait=Wait.COMPLETE, said={"tag": "wader"}))
+    assert (sent.document.state, sent.document.n_chunks) == (State.COMPLETE, 1)
+    with open(os_path(team.verbs.original("birds", sent.document.doc_id).path), "rb") as file:
+        assert file.read() == content
+    (hit,) = team.search("heron tag:wader", "birds")
+    assert hit.path.endswith("box.zip!/inner/heron.md")
+    assert hit.sent is not None
+    assert hit.sent.filename == "box.zip"
+
+
+def test_the_same_again_replaces(team: Team) -> None:
+    first = team.add(HERON, "birds", client_id="one", wait=Wait.COMPLETE)
+    again = team.add(HERON, "birds", client_id="one", wait=Wait.COMPLETE)
+    assert (again.effect, again.document.version) == (Effect.UNCHANGED, 1)
+    other = team.add("The stork clatters.", "birds", client_id="one", wait=Wait.COMPLETE)
+    assert (other.effect, other.document.doc_id) == (Effect.REPLACED, first.document.doc_id)
+    assert other.document.added_at == first.document.added_at
+    assert team.names("heron", "birds", mode=SearchMode.KEYWORD) == []
+    assert len(team.search("stork", "birds")) == len(originals(team)) == 1
+
+
+def test_another_file_name_for_the_same_id_leaves_nothing_of_the_old_one(team: Team) -> None:
+    team.add(HERON, "birds", client_id="one", filename="old.md")
+    team.add("The stork clatters.", "birds", client_id="one", filename="new.md")
+    assert originals(team) == ["new.md"]
+    assert team.names("heron", "birds", mode=SearchMode.KEYWORD) == []
+    assert team.names("stork", "birds") == ["new.md"]
+
+
+def test_what_a_sender_says_can_be_searched_for_and_can_change_alone(team: Team) -> None:
+    said: dict[str, Any] = {"authors": ["Ann Baker"], "tags": ["wader"], "created": "2024-05-01", "shelf": 7}
+    sent = team.add(HERON, "birds", client_id="one", said=said)
+    assert sent.document.said() == said
+    assert len(team.search("heron", "birds", metadata=(("author", "baker"), ("tag", "wader")))) == 1
+    again = team.add(HERON, "birds", client_id="one", title="Grey ones", said={"tags": ["fisher"]})
+    assert again.effect is Effect.REPLACED
+    assert team.search("heron", "birds", metadata=(("tag", "wader"),)) == ()
+    (hit,) = team.search("heron", "birds", metadata=(("tag", "fisher"),))
+    assert hit.facts.title == "Grey ones"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", RefusalReason.EMPTY),
+        (" \n\t ", RefusalReason.EMPTY),
+        (f"Deploy with {SECRET} and go.", RefusalReason.SECRET),
+        ("x" * 11_000_000, RefusalReason.TOO_LARGE),
+    ],
+)
+def test_what_is_refused_changes_nothing(team: Team, text: str, reason: RefusalReason) -> None:
+    before = team.add(HERON, "birds", client_id="one", wait=Wait.COMPLETE).document
+    with pytest.raises(ContentRefusedError) as refused:
+        team.add(text, "birds", client_id="one")
+    assert refused.value.reason is reason
+    assert SECRET not in str(refused.value)
+    assert team.verbs.document("birds", before.doc_id) == before
+    assert len(team.search("heron", "birds")) == 1
+    assert files_below(team.data_dir / "team/collections/birds/incoming") == []
+
+
+def test_secrets_that_are_allowed_are_masked_in_the_index_and_kept_in_the_original(team: Team) -> None:
+    text = f"To deploy, log in with {SECRET} as everybody does, and then wait for the operator to say so.\n" * 2
+    sent = team.add(text, "birds", client_id="one", allows_secrets=True)
+    assert sent.document.n_masked == 2
+    (hit,) = team.search("deploy", "birds")
+    assert SECRET not in hit.text
+    assert SECRET not in team.verbs.text("birds", sent.document.doc_id).text
+    with open(os_path(team.verbs.original("birds", sent.document.doc_id).path), encoding="utf-8") as file:
+        assert file.read() == text
+
+
+@pytest.mark.parametrize("filename", ["id_rsa", ".env", "deep/.env.local", "home/.netrc"])
+def test_what_is_a_secret_by_its_name_is_refused(team: Team, filename: str) -> None:
+    with pytest.raises(ContentRefusedError) as refused:
+        team.verbs.add_file([b"harmless words"], Sending("birds", filename=filename))
+    assert refused.value.reason is RefusalReason.SECRET
+
+
+def test_what_is_said_of_a_document_must_hold_no_secret(team: Team) -> None:
+    with pytest.raises(ContentRefusedError):
+        team.add(HERON, "birds", said={"note": f"key {SECRET}"})
+
+
+def test_a_file_that_cannot_be_read_is_refused(team: Team) -> None:
+    with pytest.raises(ContentRefusedError) as refused:
+        team.verbs.add_file([b"\x00\x01\x02" * 500], Sending("birds", filename="noise.bin"))
+    assert refused.value.reason is RefusalReason.UNREADABLE
+    assert originals(team) == []
+
+
+@pytest.mark.parametrize(
+    "filename",
+    [
+        "../../../../etc/passwd",
+        "/etc/cron.d/evil",
+        "..",
+        "a/../../b.md",
+        "..\\..\\windows\\win.ini",
+        "C:\\boot.ini",
+        "CON.md",
+        "nul",
+        "trailing. . .",
+        ".hidden.md",
+        ".gitignore",
+        ".dirindexignore",
+        "x" * 300,
+        "ü" * 400 + ".md",
+        "a:b|c?.md",
+        "node_modules",
+        "-rf",
+        "~root",
+        "$(reboot).md",
+    ],
+)
+def test_no_file_name_leads_out_of_its_place_or_hides_a_document(team: Team, filename: str) -> None:
+    sent = team.verbs.add_file([HERON.encode()], Sending("birds", filename=filename))
+    assert (sent.document.state, sent.document.filename) == (State.WORDS, filename)
+    documents = team.data_dir / "team" / "collections" / "birds" / "documents"
+    (found,) = (path for path in documents.rglob("*") if path.is_file())
+    assert found.parent == documents / sent.document.doc_id[:2] / sent.document.doc_id
+    assert len(found.name.encode()) <= 255
+    with team.collections.using("birds") as opened:
+        opened.app.indexer.index(
+            [str(documents)], options=_options(), listener=lambda _: None, stop_reason=lambda: None
+        )
+    assert team.names("heron", "birds", mode=SearchMode.KEYWORD) == [filename]
+    assert team.verbs.delete("birds", sent.document.doc_id)
+    assert originals(team) == []
+
+
+def _options() -> Any:
+    from directory_indexer.indexing.options import IndexOptions  # noqa: PLC0415 - for this test alone
+
+    return IndexOptions(wait=False, read_everything=True)
+
+
+@pytest.mark.parametrize("filename", ["", "  ", "nul\0byte", "line\nbreak", "x" * 2000, "right\u202eto left", "\ud800"])
+def test_no_name_that_cannot_be_shown_is_taken(team: Team, filename: str) -> None:
+    with pytest.raises(UsageError):
+        team.verbs.add_file([HERON.encode()], Sending("birds", filename=filename))
+
+
+@pytest.mark.parametrize(("wait", "state"), [(Wait.NONE, "queued"), (Wait.WORDS, "words"), (Wait.COMPLETE, "complete")])
+def test_a_document_can_be_seen_and_deleted_in_every_state(team: Team, wait: Wait, state: str) -> None:
+    sent = team.add(HERON, "birds", client_id="one", wait=wait)
+    assert sent.document.state == state
+    assert [one.state for one in team.verbs.documents("birds").documents] == [state]
+    assert team.verbs.delete("birds", sent.document.doc_id)
+    assert team.verbs.documents("birds").documents == ()
+    assert originals(team) == []
+    with team.collections.using("birds") as opened:
+        opened.queue.index_words()
+        opened.queue.complete()
+    if wait is not Wait.NONE:
+        assert team.names("heron", "birds") == []
+    for verb in (team.verbs.document, team.verbs.original, team.verbs.delete, team.verbs.text):
+        with pytest.raises(NotIndexedError):
+            verb("birds", sent.document.doc_id)
+
+
+def test_a_document_that_cannot_be_removed_yet_is_gone_for_everybody(team: Team) -> None:
+    sent = team.add(HERON, "birds", client_id="one")
+    with write_lock(team.data_dir / "team/collections/birds/write.lock", wait=False):
+        assert not team.verbs.delete("birds", sent.document.doc_id, seconds=0)
+        assert team.names("heron", "birds") == []
+        with pytest.raises(NotIndexedError):
+            team.verbs.document("birds", sent.document.doc_id)
+        with pytest.raises(ConflictError):
+            team.add(HERON, "birds", client_id="one")
+        late = team.add("The stork clatters.", "birds", client_id="two", seconds=0)
+        assert late.document.state is State.QUEUED
+    with team.collections.using("birds") as opened:
+        opened.queue.recover()
+        opened.queue.index_words()
+    assert [one.doc_id for one in team.verbs.documents("birds").documents] == [late.document.doc_id]
+    assert team.names("stork", "birds", mode=SearchMode.KEYWORD) == ["two.md"]
+
+
+def test_what_is_there_can_be_kept_or_reported(team: Team) -> None:
+    team.add(HERON, "birds", client_id="one")
+    kept = team.add("Another text.", "birds", client_id="one", on_conflict=OnConflict.SKIP)
+    assert kept.effect is Effect.SKIPPED
+    assert len(team.search("heron", "birds")) == 1
+    with pytest.raises(ConflictError):
+        team.add("Another text.", "birds", client_id="one", on_conflict=OnConflict.ERROR)
+
+
+def test_documents_are_listed_in_pages(team: Team) -> None:
+    sent = {team.add(f"Bird number {number}.", "birds", client_id=str(number)).document.doc_id for number in range(7)}
+    listed: list[str] = []
+    cursor = ""
+    while True:
+        page = team.verbs.documents("birds", cursor=cursor, limit=3)
+        listed += [one.doc_id for one in page.documents]
+        cursor = page.next_cursor
+        if not cursor:
+            break
+    assert listed == sorted(sent)
+    with pytest.raises(UsageError):
+        team.verbs.documents("birds", cursor="' OR 1=1 --")
+
+
+def test_an_address_is_fetched_kept_and_refreshed(team: Team) -> None:
+    page = b"<html><head><title>Birds</title></head><body><p>The grey heron waits.</p></body></html>"
+    url = "https://example.org/birds?id=1"
+    team.web[url] = Fetched(
+        "https://example.org/birds/1", "birds.html", page, "text/html; charset=utf-8", '"v1"', "Mon"
+    )
+    sent = team.verbs.add_url("HTTPS://Example.org:443/birds?id=1#top", Sending("birds"))
+    document = sent.document
+    assert (document.url, document.media_type, document.etag) == (url, "text/html", '"v1"')
+    assert document.said()["final_url"] == "https://example.org/birds/1"
+    (hit,) = team.search("heron", "birds")
+    assert hit.sent is not None
+    assert hit.sent.url == url
+    assert team.verbs.refresh("birds", document.doc_id).effect is Effect.UNCHANGED
+    assert team.asked[-1] == ('"v1"', "Mon")
+    team.web[url] = Fetched(url, "birds.html", page.replace(b"heron", b"stork"), "text/html", '"v2"')
+    again = team.verbs.refresh("birds", document.doc_id)
+    assert (again.effect, again.document.doc_id, again.document.version) == (Effect.REPLACED, document.doc_id, 2)
+    assert team.names("stork", "birds", mode=SearchMode.KEYWORD) == ["birds.html"]
+    assert team.names("heron", "birds", mode=SearchMode.KEYWORD) == []
+
+
+def test_a_refresh_that_brings_a_secret_leaves_the_document_as_it_was(team: Team) -> None:
+    url = "https://example.org/"
+    team.web[url] = Fetched(url, "index", b"The grey heron waits.", "text/plain", '"v1"')
+    document = team.verbs.add_url(url, Sending("birds")).document
+    team.web[url] = Fetched(url, "index", f"Deploy with {SECRET}".encode(), "text/plain", '"v2"')
+    with pytest.raises(ContentRefusedError):
+        team.verbs.refresh("birds", document.doc_id)
+    assert team.verbs.document("birds", document.doc_id) == document
+    assert len(team.search("heron", "birds")) == 1
+
+
+def test_only_what_was_fetched_can_be_refreshed(team: Team) -> None:
+    sent = team.add(HERON, "birds")
+    with pytest.raises(ConflictError):
+        team.verbs.refresh("birds", sent.document.doc_id)
+
+
+@pytest.mark.parametrize("url", ["ftp://x/y", "https://ann:pw@example.org/", "not an address", "https://", "//x", ""])
+def test_what_is_no_address_is_refused_before_anything_is_fetched(team: Team, url: str) -> None:
+    with pytest.raises(UsageError):
+        team.verbs.add_url(url, Sending("birds"))
+    assert team.asked == []
+
+
+@pytest.mark.parametrize("said", [{"x": "y" * 20_000}, {"x": object()}])
+def test_what_is_said_has_limits(team: Team, said: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        team.add(HERON, "birds", said=said)
+
+
+def test_many_senders_at_once_lose_nothing_and_share_runs(team: Team) -> None:
+    failures: list[BaseException] = []
+
+    def send(sender: int) -> None:
+        try:
+            for number in range(6):
+                team.add(f"A bird sings {_word(sender, number)}.", "birds", client_id=f"{sender}/{number}")
+                team.add(f"All write this: {sender}.", "birds", client_id="shared")
+        except BaseException as error:  # noqa: BLE001 - the thread hands over whatever went wrong
+            failures.append(error)
+
+    threads = [threading.Thread(target=send, args=(sender,)) for sender in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    documents = team.verbs.documents("birds", limit=1000).documents
+    assert len(documents) == 31
+    assert {one.state for one in documents} == {State.WORDS}
+    for sender in range(5):
+        for number in range(6):
+            assert len(team.search(_word(sender, number), "birds", mode=SearchMode.KEYWORD)) == 1
+    shared = next(one for one in documents if one.filename == "shared.md")
+    with open(os_path(team.verbs.original("birds", shared.doc_id).path), encoding="utf-8") as file:
+        kept = file.read()
+    assert team.verbs.text("birds", shared.doc_id).text == kept
+    with team.collections.using("birds") as opened, opened.app.docstore.snapshot() as snapshot:
+        assert snapshot.words.count_rows() == 31
+
+
+def _word(sender: int, number: int) -> str:
+    return f"{'abcde'[sender] * 3}{'pqrstu'[number] * 3}"
+
+
+def test_meaning_gives_way_to_words(team: Team) -> None:
+    """Words of something new do not wait for the vectors of something old."""
+    for number in range(8):
+        team.add(f"Old bird number {number}.", "birds", client_id=f"old{number}")
+    team.embedder.batch_size = 1
+    embedding, may_go_on = threading.Event(), threading.Event()
+    embed = team.embedder.embed_documents
+
+    def slowly(texts: Any) -> Any:
+        embedding.set()
+        may_go_on.wait(60)
+        return embed(texts)
+
+    team.embedder.embed_documents = slowly  # type: ignore[method-assign]
+    with team.collections.using("birds") as opened:
+        background = threading.Thread(target=opened.queue.complete)
+        background.start()
+        assert embedding.wait(60)
+        sending = threading.Thread(target=lambda: team.add("The stork clatters.", "birds", client_id="new"))
+        sending.start()
+        wanted = team.data_dir / "team/collections/birds/write.lock-wanted"
+        while not is_shared(wanted):
+            pass
+        may_go_on.set()
+        sending.join()
+        background.join()
+    assert {one.state for one in team.verbs.documents("birds").documents} == {State.COMPLETE}
+    place = next(at for at, text in enumerate(team.embedder.embedded) if "stork" in text)
+    assert place < len(team.embedder.embedded) - 1, "what is new does not wait for what is old"
+
+
+def is_shared(path: Path) -> bool:
+    lock = try_lock(path, exclusive=True)
+    if lock is None:
+        return True
+    lock.release()
+    return False
+
+
+def test_a_document_survives_a_new_index(team: Team) -> None:
+    """What the index holds can be made again from originals and registry."""
+    sent = team.add(HERON, "birds", client_id="one", title="On herons", said={"tags": ["wader"]}, wait=Wait.COMPLETE)
+    documents = team.data_dir / "team" / "collections" / "birds" / "documents"
+    with team.collections.using("birds") as opened:
+        opened.app.indexer.index(
+            [str(documents)], options=_options(), listener=lambda _: None, stop_reason=lambda: None
+        )
+    (hit,) = team.search("heron tag:wader", "birds")
+    assert (hit.facts.title, hit.sent and hit.sent.doc_id) == ("On herons", sent.document.doc_id)
+
+
+def test_the_metadata_of_a_document_is_json(team: Team) -> None:
+    sent = team.add(HERON, "birds", said={"größe": "40 cm"})
+    assert json.loads(sent.document.metadata) == {"größe": "40 cm"}
+
+
+def test_documents_can_be_sent_to_the_default_collection(team: Team, tmp_path: Path) -> None:
+    root = tmp_path / "notes"
+    root.mkdir()
+    (root / "heron.md").write_text(HERON, encoding="utf-8")
+    team.app.indexer.index([str(root)], options=_options(), listener=lambda _: None, stop_reason=lambda: None)
+    team.add("The stork clatters.", client_id="one")
+    assert team.names("stork", mode=SearchMode.KEYWORD) == ["one.md"]
+    assert team.names("heron", mode=SearchMode.KEYWORD) == [str(root / "heron.md")]
+    with pytest.raises(UsageError, match="documents that were sent"):
+        team.app.indexer.forget(str(team.data_dir / "team/collections/default/documents"))
+    assert sorted(os.listdir(team.data_dir / "team/collections/default")) == ["documents", "incoming"]
