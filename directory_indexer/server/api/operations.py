@@ -78,7 +78,7 @@ Answer: TypeAlias = Any
 OperationRun: TypeAlias = Callable[[Services, Any], Awaitable[Answer]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Operation:
     """One row of the table.
 
