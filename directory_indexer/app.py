@@ -216,10 +216,6 @@ class App:
             lock_path=self.lock_path,
         )
 
-    def _check_reading(self) -> None:
-        if self._config.ocr.engine in READING_SERVICES:  # else what reads pages is not loaded before there are any
-            self.page_reading.check()
-
     def clear_vectors(self) -> None:
         """Remove the vectors of this index from a Qdrant server, which keeps those of others beside them.
 
@@ -232,6 +228,10 @@ class App:
             with contextlib.suppress(VectorsLostError):
                 for vector_set in filter(None, sets):
                     self.vectorstores.of(vector_set).clear()
+
+    def _check_reading(self) -> None:
+        if self._config.ocr.engine in READING_SERVICES:  # else what reads pages is not loaded before there are any
+            self.page_reading.check()
 
     def close(self) -> None:
         """Give back files, connections and memory."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +23,9 @@ with lazily:
     from directory_indexer.lock import is_locked
 
 _LISTED = 1000
+
+_MOST_AT_ONCE = 8
+"""A run that gave way to others is older than they are, and goes on behind them."""
 
 
 class WaitingVectors(NamedTuple):
@@ -88,7 +91,7 @@ class Status:
         with docstore.snapshot() as snapshot:
             directories = _directories(snapshot, within)
             root = directories[0].path if within else None
-            runs = snapshot.runs.latest(1)
+            runs = snapshot.runs.latest(_MOST_AT_ONCE)
             answering = snapshot.vector_sets.answering().space
             return StatusReport(
                 directories=directories,
@@ -114,7 +117,7 @@ class Status:
 
     def running(self) -> RunRecord | None:
         """Give the run that goes on now, in whichever process."""
-        return self._going_on(self.runs(1))
+        return self._going_on(self.runs(_MOST_AT_ONCE))
 
     def is_locked(self) -> bool:
         """Tell whether some process writes to the index now."""
@@ -144,8 +147,10 @@ class Status:
             return None
         return embedded_model(self._configured.model).tokens_a_second * (os.cpu_count() or 1)
 
-    def _going_on(self, runs: tuple[RunRecord, ...]) -> RunRecord | None:
-        return runs[0] if runs and runs[0].outcome is None and is_locked(self._lock_path) else None
+    def _going_on(self, runs: Sequence[RunRecord]) -> RunRecord | None:
+        """Find the run that writes: of those that have not ended, the one that gave the last sign of life."""
+        unended = [run for run in runs if run.outcome is None]
+        return max(unended, key=lambda run: run.heartbeat_at) if unended and is_locked(self._lock_path) else None
 
 
 def _directories(snapshot: Snapshot, within: FilePath | None) -> tuple[DirectoryStatus, ...]:

@@ -52,6 +52,17 @@ def piped_spans(text: str) -> Iterator[SecretSpan]:
             yield SecretSpan(*found.span(1), _PASSWORD)
 
 
+def changed_password_spans(text: str) -> Iterator[SecretSpan]:
+    """Find the passwords that accounts are given: `echo user:… | chpasswd`, `chpasswd <<< user:…`."""
+    for found in chain(_CHANGED.finditer(text), _CHANGED_HERE.finditer(text)):
+        if is_password(found[1]) or is_strong(found[1]):
+            yield SecretSpan(*found.span(1), _PASSWORD)
+    for block in _CHANGED_BELOW.finditer(text):
+        for found in _CHANGED_LINE.finditer(text, *block.span(2)):
+            if is_password(found[1]) or is_strong(found[1]):
+                yield SecretSpan(*found.span(1), _PASSWORD)
+
+
 def login_option_spans(text: str) -> Iterator[SecretSpan]:
     """Find the password in `--user name:…`, and those that Windows is given for shares and accounts."""
     for found in chain(_USER_OPTION.finditer(text), _WINDOWS_SHARE.finditer(text)):
@@ -112,6 +123,14 @@ _WINDOWS_SHARE: Final = LazyPattern(
 _PIPED: Final = LazyPattern(
     r"echo[ ](?:-n[ ])?[\"']?([^\s\"'|$]{4,200}+)[\"']?[ ]?\|[^|\n]{0,200}(?:-stdin|sudo[ ]-S|passwd)", marks=("echo ",)
 )
+_CHANGED: Final = LazyPattern(
+    r"(?m)(?:^|(?<=[\s\"']))[\w.-]{1,40}+:([^\s\"'|:]{4,128}+)[\"']?\s{0,4}\|\s{0,4}(?:sudo\s{1,4})?(?:/usr)?(?:/sbin/)?chpasswd"
+)
+_CHANGED_HERE: Final = LazyPattern(r"chpasswd[ ]{0,2}<<<[ ]{0,2}[\"']?[\w.-]{1,40}+:([^\s\"'|:]{4,128}+)")
+_CHANGED_BELOW: Final = LazyPattern(
+    r"chpasswd[ ]{0,2}<<-?[ ]?[\"']?(\w{1,20})[\"']?\r?\n((?:(?!\s{0,20}\1)[^\n]{0,200}+\n){1,50})"
+)
+_CHANGED_LINE: Final = LazyPattern(r"(?m)^[ \t]{0,20}[\w.-]{1,40}+:([^\s\"'|:]{4,128}+)")
 _PGPASS: Final = LazyPattern(
     r":(?:5432|5433|6432|\*):[^:\s]{1,64}+:[^:\s]{1,64}+:([^\s:/]{4,200}+)(?=\s|\Z)",
     marks=(":5432:", ":5433:", ":6432:", ":*:"),

@@ -23,7 +23,7 @@ def kind_of_lone_secret(name: str, text: str) -> str | None:
     """Name the kind of secret that a file holds alone, where its name says that it holds one."""
     if _LOGIN_NAME.search(name) and (login := _LOGIN.fullmatch(text[:_MAX_LONE])):
         return "credential file" if is_password(login[1]) or is_strong(login[1]) else None
-    if _RECOVERY_NAME.search(name) and (is_phrase_of_words(text[:_MAX_LONE]) or are_codes(text[:_MAX_LONE])):
+    if _RECOVERY_NAME.search(name) and (_is_phrase(text[:_MAX_LONE]) or are_codes(text[:_MAX_LONE])):
         return "recovery code"
     if name.endswith(".json") and _KEY_PAIR.fullmatch(text[:_MAX_LONE]):
         return "private key"
@@ -32,6 +32,10 @@ def kind_of_lone_secret(name: str, text: str) -> str | None:
         return None
     value = found[1]
     return "token or key" if is_strong(value) or _HEX.fullmatch(value) else None
+
+
+def _is_phrase(text: str) -> bool:
+    return _PHRASE.fullmatch(text) is not None and is_phrase_of_words(_NUMBER.sub(" ", text))
 
 
 _MAX_LONE: Final = 4_096
@@ -46,6 +50,11 @@ _KEY_PAIR: Final = re.compile(r"\s{0,8}\[(?:\s{0,8}\d{1,3}\s{0,8},){63}\s{0,8}\d
 _RECOVERY_NAME: Final = re.compile(
     r"(?i)recovery|backup|codes|2fa|mnemonic|seed|phrase|wallet|secret|notfall|wiederherst"
 )
+_PHRASE: Final = re.compile(
+    r"\s{0,8}(?:(?:\d{1,2}[.):]?\s{1,4})?[a-z]{3,8}[\s,]{1,8}){11,24}(?:(?:\d{1,2}[.):]?\s{1,4})?[a-z]{3,8})?\s{0,8}"
+)
+"""Words of a wallet and nothing else: what has signs between its words is a text, or code."""
+_NUMBER: Final = re.compile(r"[\d.):,]+")
 _HEX: Final = re.compile(r"[0-9a-fA-F]{32,128}")
 _NAME: Final = re.compile(
     r"(?i)(?:key|token|secret|pass(?:wd|word)?|credential)s?(?:[-_.](?:txt|asc|b64|base64|bak|old|orig))?~?$"

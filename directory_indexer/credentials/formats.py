@@ -11,7 +11,7 @@ from directory_indexer.credentials.hashes import HASH_RULES
 from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.marks import Rule
 from directory_indexer.credentials.names import Naming, naming_of
-from directory_indexer.credentials.spans import SecretSpan
+from directory_indexer.credentials.spans import SecretSpan, line_start
 from directory_indexer.credentials.strength import is_password, is_placeholder, is_strong
 from directory_indexer.credentials.tables import USER
 from directory_indexer.credentials.vaults import NOTE, is_note_column
@@ -115,10 +115,13 @@ def _export_spans(text: str) -> Iterator[SecretSpan]:
     notes = {at for at, column in enumerate(columns) if is_vault and is_note_column(column)}
     at = 0
     for found in _FIELDS[delimiter].finditer(text, end + 1):
-        if at in secret_columns and _is_field(found[1].strip('"'), secret_columns[at], is_login=is_login):
-            yield SecretSpan(*found.span(1), secret_columns[at].value)
-        elif (at in notes or (notes and at >= len(columns))) and found[1].strip('"'):
-            yield SecretSpan(*found.span(1), NOTE)
+        value = found[1].strip('"')
+        start = found.start(1) + found[1].find(value)
+        # The quotes stay: between them may be more than one line.
+        if at in secret_columns and _is_field(value, secret_columns[at], is_login=is_login):
+            yield SecretSpan(start, start + len(value), secret_columns[at].value)
+        elif (at in notes or (notes and at >= len(columns))) and value:
+            yield SecretSpan(start, start + len(value), NOTE)
         at = 0 if found[2] == "\n" else at + 1
 
 
@@ -126,6 +129,21 @@ def _is_field(value: str, naming: Naming, *, is_login: bool) -> bool:
     if len(value) < _MIN_ENTRY or is_placeholder(value):
         return False
     return is_strong(value) or (is_login and (naming == Naming.PASSWORD or is_password(value)))
+
+
+def _second_factor_spans(text: str) -> Iterator[SecretSpan]:
+    """Find what one-time passwords are made from, in the addresses that programs for them read."""
+    for found in _SECOND_FACTOR.finditer(text):
+        if not is_placeholder(found[1]):
+            yield SecretSpan(*found.span(1), Naming.TOKEN.value)
+
+
+def _encoded_key_spans(text: str) -> Iterator[SecretSpan]:
+    """Find keys whose encoding stands before them: `key = base64:…`."""
+    for found in _ENCODED_KEY.finditer(text):
+        start = line_start(text, found.start(), _MAX_NAME)
+        if _NAME_OF_KEY.search(text, start, found.start()) and is_strong(found[1]):
+            yield SecretSpan(*found.span(1), Naming.TOKEN.value)
 
 
 def _phrase_spans(text: str) -> Iterator[SecretSpan]:
@@ -198,6 +216,20 @@ _SEED: Final = LazyPattern(
     r"\s{0,3}(?:[:=]|is)\s{0,3}[\"']?"
     r"((?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b"
 )
+_SECOND_FACTOR: Final = LazyPattern(
+    r"otpauth(?:-migration)?(?::|%3A)[^\s\"'<>?]{0,300}+\?(?:(?!secret=|data=)[\w-]{1,30}=[^\s\"'<>&]{0,200}+&){0,8}+"
+    r"(?:secret|data)=([\w+/=%-]{8,4000}+)"
+)
+_MAX_NAME: Final = 100
+_ENCODED_KEY: Final = LazyPattern(
+    r"(?:base64|b64|hex):((?<=64:)[A-Za-z0-9+/_-]{22,128}+={0,2}|(?<=hex:)[0-9a-fA-F]{32,128}+)(?![\w+/=-])"
+)
+"""16 bytes and more, and how they are written."""
+_NAME_OF_KEY: Final = LazyPattern(
+    r"(?i)(?<!public)(?<!public[_ -])(?<!pub)(?<!pub[_ -])(?:key|secret|salt|pepper)s?(?:[_.-]\w{1,20})?"
+    r"[\"'\])]{0,3}[ \t]{0,20}"
+    r"(?:=>|:=|[:=,(])[ \t]{0,20}(?:\[[ ]?)?(?:env\([^()\n]{0,40})?[\"'`]?\Z"
+)
 _DATA_CENTRE: Final = LazyPattern(r"-us(?<=[0-9a-f]{32}-us)[0-9]{1,2}(?![\w-])")
 _COOKIES: Final = LazyPattern(r"\ufeff?\s{0,20}# (?:Netscape )?HTTP Cookie File", marks=("HTTP Cookie File",))
 _COOKIE: Final = LazyPattern(
@@ -209,6 +241,8 @@ _RULES: Final = (
     *HASH_RULES,
     Rule((" -u", " -p", " -a", " -w", " -b", " -k"), command_spans),
     Rule(("-us",), _service_spans),
+    Rule(("otpauth",), _second_factor_spans),
+    Rule(("base64:", "b64:", "hex:"), _encoded_key_spans),
     Rule(("secret",), _manifest_spans),
     Rule(("phrase", "nemonic"), _phrase_spans),
     Rule(("identified",), _identified_spans),

@@ -248,7 +248,11 @@ _STEMS: Final = {
 }
 """What each such name contains, in lower case; the engine looks for the letters before the first bracket."""
 _FOREIGN_STEMS: Final = {
-    word: LazyPattern(word + _VALUE_MAY_FOLLOW, re.VERBOSE) for word in ("kennwort", "contrase", "пароль", "pin")
+    word: LazyPattern(word + _VALUE_MAY_FOLLOW, re.VERBOSE)
+    for word in (
+        "kennwort contrase пароль pin psw mdp clave senha parol şifre sifre heslo geslo hasło haslo wachtwoord "
+        "lösenord adgangskode kodeord salasana jelszó lozinka paßwort slaptažod"
+    ).split()
 }
 MARKS: Final = (*chain.from_iterable(_STEMS), *_FOREIGN_STEMS)
 

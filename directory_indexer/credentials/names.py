@@ -72,8 +72,9 @@ _OPEN: Final = frozenset(
     "integrity fingerprint thumbprint signature sig signed nonce iv commit revision rev version build tag label "
     "branch tree blob cursor page offset sort partition class classname font css style icon image img picture photo "
     "logo src href link url uri path file filename folder directory name title text description comment note "
-    "content body message msg payload data encoded encrypted ciphertext cipher plaintext base vector sample example "
-    "test expected expect actual result output want got input regex regexp pattern re format alphabet chars charset "
+    "content body message msg payload data encoded enc encrypted sealed ciphertext cipher plaintext base vector sample "
+    "example test expected expect actual result output want got input regex regexp pattern re format alphabet "
+    "chars charset "
     "letters address wallet account tx txid block contract peer node certificate cert cer crt pem issuer subject "
     "modulus exponent boundary reference references dkim spf verification domain host hostname server bucket "
     "container queue table column field index ref track tracking user username owner author by team channel project "
@@ -102,7 +103,8 @@ _PASSWORDS: Final = frozenset(
     "pass passcode kennwort contrasena motdepasse psk pw requirepass masterauth dbpass userpass rootpass adminpass "
     "keypass storepass sshpass smtppass mailpass ftppass mypass authpass privpass wpapsk "
     "authtok remotepass localpass proxypass rootpw bindpw passe contraseña пароль pskvalue wpakey wifikey clave senha "
-    "heslo hasło wachtwoord lösenord adgangskode kodeord salasana jelszó lozinka şifre sifre geslo parool mdp paßwort "
+    "heslo hasło haslo hesla wachtwoord lösenord losenord adgangskode kodeord passord salasana jelszó jelszo lozinka "
+    "şifre sifre şifresi sifresi parole geslo parool mdp psw pswd pwort paßwort slaptažodis palavrapasse "
     "密码 密碼 口令 パスワード 비밀번호 암호 รหัสผ่าน".split()
 )
 _TOKENS: Final = frozenset(

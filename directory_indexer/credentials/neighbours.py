@@ -11,7 +11,13 @@ from itertools import chain
 from typing import Final
 
 from directory_indexer.credentials.announced import announced_spans, message_spans, row_message_spans
-from directory_indexer.credentials.commands import login_option_spans, pgpass_spans, piped_spans, shell_spans
+from directory_indexer.credentials.commands import (
+    changed_password_spans,
+    login_option_spans,
+    pgpass_spans,
+    piped_spans,
+    shell_spans,
+)
 from directory_indexer.credentials.key_blocks import PRIVATE_KEY, published_key_spans, signing_key_spans
 from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.logins import LOGIN_PAIR_RULES
@@ -43,7 +49,12 @@ from directory_indexer.credentials.systems import (
     value_first_spans,
 )
 from directory_indexer.credentials.tables import ruled_table_spans, sheet_spans
-from directory_indexer.credentials.vaults import vault_element_spans, vault_object_spans
+from directory_indexer.credentials.vaults import (
+    field_cell_spans,
+    hidden_field_spans,
+    vault_element_spans,
+    vault_object_spans,
+)
 
 
 def neighbour_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -> Iterator[SecretSpan]:
@@ -53,7 +64,8 @@ def neighbour_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -
         yield from announced_spans(text, lowered, marks, kind)
     if kind == "csv":
         yield from row_message_spans(text)
-    for rule in _RULES_OF.get(kind, ()):
+        yield from field_cell_spans(text)
+    for rule in (*_RULES_OF.get(kind, ()), *_EVERYWHERE):
         if not marks.isdisjoint(rule.marks):
             yield from rule.find(text)
 
@@ -98,13 +110,6 @@ def _address_spans(text: str) -> Iterator[SecretSpan]:
 def _connect_spans(text: str) -> Iterator[SecretSpan]:
     """Find the password in `connect(host, user, "…")` and `new PDO(source, user, "…")`."""
     for found in _CONNECT.finditer(text):
-        if _is_chosen(found[1]):
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
-
-
-def _changed_password_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the password in `echo user:… | chpasswd`."""
-    for found in _CHANGED.finditer(text):
         if _is_chosen(found[1]):
             yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
 
@@ -174,9 +179,6 @@ _HOST: Final = LazyPattern(r"@(?:(?:tcp|unix)\()?[A-Za-z][\w.-]{0,80}+:\d{2,5}(?
 _MAX_LOGIN: Final = 106
 _LOGIN_BEFORE: Final = LazyPattern(r"[\s\"'=][\w.-]{1,40}+:([^\s:@/\"']{6,64}+)\Z")
 _ENCODED: Final = LazyPattern(r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{66,40000}+={0,2}")  # -----BEGIN
-_CHANGED: Final = LazyPattern(
-    r"(?:^|(?<=[\s\"']))[\w.-]{1,40}+:([^\s\"'|:]{4,128}+)[\"']?\s{0,4}\|\s{0,4}(?:sudo\s{1,4})?chpasswd", 8
-)
 _REMOTE_DESKTOP: Final = LazyPattern(r"/p:[\"']?([^\s\"']{4,128}+)")
 _ACCOUNT: Final = LazyPattern(r":[0-9]{3,10}:(?:[0-9A-Fa-f]{32}|\*{0,32}):([0-9A-Fa-f]{32}):::")
 _WALLET: Final = LazyPattern(r"accounts\\?[\"']?:\s{0,8}\[\s{0,40}\\?[\"'](?:0x)?([0-9a-fA-F]{64})\\?[\"']")
@@ -188,7 +190,6 @@ _PAIR: Final = LazyPattern(r"=([^\s;=,]{12,4000}+)(?==|;|\s|\Z|[\"'\\])")
 _COOKIE_VALUE: Final = LazyPattern(r"\"value\"\s{0,4}:\s{0,4}\"([^\"\\\n]{12,4096}+)\"")
 _RULES: Final = (
     Rule(("ls0tls1crudjti",), _encoded_key_spans),
-    Rule(("chpasswd",), _changed_password_spans),
     Rule(("freerdp",), _remote_desktop_spans),
     Rule((":::",), _account_spans),
     Rule(("cookie",), _cookie_spans),
@@ -227,7 +228,10 @@ _SETTINGS_RULES: Final = (
     Rule(('"text"', '"body"', '"content"', '"message"', '"messages"', '"notes"', '"note"'), message_spans),
     Rule(("<sms", "<mms", "<message ", "<msg "), message_spans),
     Rule(('"notes', '"note"', '"notetext"', '"securenote"'), vault_object_spans),
-    Rule(("<key>notes</key>", "protectinmemory", "<notes>", "<note>"), vault_element_spans),
+    Rule(
+        ('"sensitive"', '"concealed"', '"protected"', '"hidden"', '"password"', '"totp"', '"pin"'), hidden_field_spans
+    ),
+    Rule(("<key>notes</key>", "protectinmemory", "<notes>", "<note>", "<field "), vault_element_spans),
 )
 _PROSE_RULES: Final = (
     *LOGIN_PAIR_RULES,
@@ -240,6 +244,8 @@ _PROSE_RULES: Final = (
         recovery_code_spans,
     ),
 )
+_EVERYWHERE: Final = (Rule(("chpasswd",), changed_password_spans),)
+"""What programs in any language hand to a shell."""
 _RULES_OF: Final[dict[str, tuple[Rule, ...]]] = {
     **dict.fromkeys(
         (*PROSE_KINDS, *SETTINGS_KINDS, *"bash batch csv dockerfile fish make powershell".split(), ""), _RULES
@@ -277,4 +283,4 @@ _RULES_OF: Final[dict[str, tuple[Rule, ...]]] = {
     ),
 }
 """By kind of file."""
-MARKS: Final = tuple(mark for rules in _RULES_OF.values() for rule in rules for mark in rule.marks)
+MARKS: Final = tuple(mark for rules in (*_RULES_OF.values(), _EVERYWHERE) for rule in rules for mark in rule.marks)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
-from directory_indexer.credentials import formats, named_values, neighbours, sentences, wordings
+from directory_indexer.credentials import formats, named_values, neighbours, sealed, sentences, wordings
 from directory_indexer.credentials.formats import format_spans
 from directory_indexer.credentials.key_blocks import key_spans
 from directory_indexer.credentials.known_answers import is_known_answer
@@ -20,8 +20,10 @@ from directory_indexer.credentials.lists import listed_spans
 from directory_indexer.credentials.marks import MarkTable
 from directory_indexer.credentials.named_values import PROSE_KINDS, named_spans
 from directory_indexer.credentials.neighbours import neighbour_spans
+from directory_indexer.credentials.sealed import is_sealed, sealed_blocks
 from directory_indexer.credentials.spans import SecretSpan, masked, merged
 from directory_indexer.credentials.strength import is_strong
+from directory_indexer.credentials.titled import titled_spans
 from directory_indexer.credentials.tokens import token_spans
 from directory_indexer.credentials.unnamed_values import unnamed_spans
 from directory_indexer.extractors.document import Document, Metadata, Section
@@ -36,32 +38,36 @@ class Redaction(NamedTuple):
     kind_of_all: str | None = None
 
 
-def secret_spans(text: str, kind: str = "") -> list[SecretSpan]:
-    """Find the secrets in a text, sorted and apart; the kind of file tells how a name and a value stand together."""
+def secret_spans(text: str, kind: str = "", name: str = "") -> list[SecretSpan]:
+    """Find the secrets in a text, sorted and apart.
+
+    The kind of file tells how a name and a value stand together, its name whether it holds secrets alone.
+    """
     lowered = _lower(text)
     marks = _MARKS.marks_of(lowered)
     found = chain(
         *(key_spans(text), token_spans(text), format_spans(text, marks)),
         *(neighbour_spans(text, lowered, marks, kind), named_spans(text, lowered, marks, kind)),
-        unnamed_spans(text, kind),
+        *(unnamed_spans(text, kind), titled_spans(text, kind, name)),
     )
-    spans = [span for span in merged(found) if not is_known_answer(text, span)]
+    blocks = sealed_blocks(text, marks)
+    spans = [span for span in merged(found) if not (is_known_answer(text, span) or is_sealed(text, span, blocks))]
     if not spans:
         return spans
     listed = listed_spans(text, spans) if not kind or kind in PROSE_KINDS else ()
     return merged((*spans, *_repeated(text, spans), *listed))
 
 
-def redact(text: str, kind: str = "") -> tuple[str, list[SecretSpan]]:
+def redact(text: str, kind: str = "", name: str = "") -> tuple[str, list[SecretSpan]]:
     """Mask the secrets in a text; the result is as long as the text."""
-    spans = secret_spans(text, kind)
+    spans = secret_spans(text, kind, name)
     return (masked(text, spans) if spans else text), spans
 
 
-def redact_document(document: Document) -> Redaction:
-    """Mask the secrets in the text, the title and the headings of a document."""
+def redact_document(document: Document, name: str = "") -> Redaction:
+    """Mask the secrets in the text, the title and the headings of a document that lies in a file of this name."""
     kind = document.kind if document.kind in FORMATS else _KIND_OF_OTHERS
-    text, spans = redact(document.text, kind)
+    text, spans = redact(document.text, kind, name)
     values = _values(document.text, spans)
     title = _redact_line(document.title, values, kind)
     sections = _redact_headings(document.sections, values, kind)
@@ -146,7 +152,9 @@ def _kind_of_all(text: str, spans: Sequence[SecretSpan]) -> str | None:
     return sizes.most_common(1)[0][0]
 
 
-_MARKS: Final = MarkTable((*formats.MARKS, *sentences.MARKS, *wordings.MARKS, *neighbours.MARKS, *named_values.MARKS))
+_MARKS: Final = MarkTable(
+    mark for room in (formats, sentences, wordings, neighbours, named_values, sealed) for mark in room.MARKS
+)
 _KIND_OF_OTHERS: Final = "text"
 """What a file counts as that the configuration has read: nothing is known of its kind."""
 

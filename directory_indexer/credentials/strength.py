@@ -91,9 +91,11 @@ _TEMPLATE: Final = LazyPattern(
     r"^\{(?:\d{0,2}|[A-Za-z_][a-zA-Z_.: -]*\d?|[^{}]*[\s\"'][^{}]*)\}$|"
     r"^%\(?\w+\)?[%sd]?$|^@\w+@$|^__\w+__$|^\[\w|^&|^\*\w|"
     r"\*{3}|\.{3}|…|•{3}|\\u(?!00[2-7])[0-9a-fA-F]{4}|^(?:arn:aws|op://|vault:|ssm:|projects/|secretsmanager:|file:|env[.:]|ref\+|keyring:|"
+    r"@Microsoft\.\w+\(|(?:akv|aws-?(?:sm|ssm)|sm|bws?|secrets?|doppler|infisical|keeper|conjur|pass|keepass)://|"
+    r"secret-?ref:|!(?:secret|vault|ref|sub|getatt|env)\b|(?:enc|encrypted|cipher):(?:v\d:)?[\w+/=:.-]{24}|"
     r"ENC[\[(]|\{cipher\}|Ag[A-D][\w+/=]{200}|process\.env|os\.environ|https?://)"
 )
-_RUN: Final = LazyPattern(r"x{4}|([^/=+])\1{7}|0123456|1234567890|abcdefgh|9876543")
+_RUN: Final = LazyPattern(r"x{4}|([^/=+])\1{7}|0123456|1234567890|^12345678?9?$|^87654321$|abcdefgh|9876543")
 _STAND_IN: Final = LazyPattern(
     r"example|change.?(?:me|it|this)|placeholder|your|dummy|redacted|replace|insert|todo|sample|fixme|foobar|fake|mock|"
     r"here$|^enter|not.?a?.?real|undefined|removed|hidden|masked|open.?sesame|^test.?(?:password|secret|token|key)|^some[-_]|"

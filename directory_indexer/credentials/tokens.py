@@ -251,8 +251,10 @@ _OTHERS: Final = (
     (
         LazyPattern(
             r"hook(?:s\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/]{30,80}+|s/[0-9]{15,22}/[\w-]{50,100}+"
-            r"|/[0-9a-f]{32}/[0-9a-f-]{36})",
-            marks=("hooks", "hook/"),
+            r"|s/catch/[0-9]{4,12}/[a-z0-9]{5,12}(?![a-z0-9])|s/[a-z0-9]{26}(?![\w-])|s/[A-Za-z0-9]{17}/[A-Za-z0-9]{43}(?![\w-])"
+            r"|/[0-9a-f]{32}(?![\w-])(?:/[\w-]{36,80}+)?|/(?<=/v2/hook/)[0-9a-f]{8}-[0-9a-f-]{27}"
+            r"|\.[a-z0-9]{2,6}\.(?:make|integromat)\.com/[a-z0-9]{32}(?![\w-]))",
+            marks=("hooks", "hook/", "hook."),
         ),
         "webhook",
     ),

@@ -7,7 +7,9 @@ from itertools import chain
 from typing import Final
 
 from directory_indexer.credentials.lazy_pattern import LazyPattern
+from directory_indexer.credentials.shapes import Shape, shape_of
 from directory_indexer.credentials.spans import SecretSpan
+from directory_indexer.credentials.strength import is_placeholder
 
 NOTE: Final = "secret note"
 """The kind of what a password manager keeps beside a password."""
@@ -22,18 +24,61 @@ def vault_object_spans(text: str) -> Iterator[SecretSpan]:
 
 def vault_element_spans(text: str) -> Iterator[SecretSpan]:
     """Find notes and protected fields in the XML of KeePass, Password Safe and others."""
-    for found in chain(_NOTES_ELEMENT.finditer(text), _PROTECTED.finditer(text)):
+    for found in chain.from_iterable(
+        element.finditer(text) for element in (_NOTES_ELEMENT, _PROTECTED, _FIELD_ELEMENT)
+    ):
         yield SecretSpan(*found.span(1), NOTE)
     if _PASSWORD_ELEMENT.search(text):
         for found in _NOTE_ELEMENT.finditer(text):
             yield SecretSpan(*found.span(1), NOTE)
 
 
+def hidden_field_spans(text: str) -> Iterator[SecretSpan]:
+    """Find the value in an object of JSON that says of itself that it is a password, or not to be shown."""
+    for found in _OBJECT.finditer(text):
+        members = list(_MEMBER.finditer(text, *found.span(1)))
+        if any(_HIDING.fullmatch(member[0]) for member in members):
+            for member in members:
+                if member["value"] and member["name"].lower() in _VALUE_NAMES and not is_placeholder(member["value"]):
+                    yield SecretSpan(*member.span("value"), NOTE)
+
+
+def field_cell_spans(text: str) -> Iterator[SecretSpan]:
+    """Find the cell behind one that says password, in exports that write names and values in turns (Enpass)."""
+    for found in _CELL.finditer(text):
+        if shape_of(found[1]) >= Shape.CHOSEN:
+            yield SecretSpan(*found.span(1), NOTE)
+
+
 def is_note_column(column: str) -> bool:
-    """Tell by its head, in lower case, whether a column of such an export holds notes or custom fields."""
+    """Tell by its head, in lower case, whether a column of such an export holds notes, fields or second factors."""
     return _NOTE_COLUMN.fullmatch(column) is not None
 
 
+_SCALAR: Final = r"(?:\"(?:[^\"\\]|\\.){0,20000}+\"|[\w.+-]{1,40}+|\[\s{0,8}\])"
+_OBJECT: Final = LazyPattern(
+    rf"\{{\s{{0,80}}+((?:\"[^\"\\\n]{{1,60}}+\"\s{{0,4}}:\s{{0,4}}{_SCALAR}\s{{0,80}}+,?\s{{0,80}}+){{2,30}}+)"
+)
+"""The members of an object up to the first that is an object or a list itself."""
+_MEMBER: Final = LazyPattern(
+    r"\"(?P<name>[^\"\\\n]{1,60}+)\"\s{0,4}:\s{0,4}(?:\"(?P<value>(?:[^\"\\]|\\.){0,20000}+)\"|[\w.+-]{1,40}+|\[)"
+)
+_HIDING: Final = LazyPattern(
+    r"(?i)\"(?:type|kind|k|field_?type|designation|purpose)\"\s{0,4}:\s{0,4}"
+    r"\"(?:password|concealed|hidden|secret|totp|otp|pin|one[-_]time[-_]password|P)\"|"
+    r"\"(?:is_?)?(?:sensitive|concealed|protected|hidden|secret|masked)\"\s{0,4}:\s{0,4}(?:1|true)"
+)
+_VALUE_NAMES: Final = frozenset(("value", "v", "content", "data", "text"))
+_CELL: Final = LazyPattern(
+    r"(?i)[,;\t]\"?\*?(?:password|passwort|passwd|kennwort|pin|mot de passe|contraseña|senha|"
+    r"wachtwoord|hasło|heslo|parola|"
+    r"lösenord|adgangskode|пароль|şifre)\*?\"?[,;\t]\"?([^\"\n,;\t]{4,128}+)"
+)
+_FIELD_ELEMENT: Final = LazyPattern(
+    r"<field[ ](?:[\w-]{1,20}=\"[^\"<>]{0,80}+\"[ ]){0,4}type=\"(?:password|secret|pin|"
+    r"one_time_password|hidden|concealed)\""
+    r"(?:[ ][^<>]{0,80})?>([^<]{1,10000}+)<"
+)
 _STRING: Final = r"\"((?:[^\"\\]|\\.){1,100000}+)\""
 _VAULT: Final = LazyPattern(
     r"\"notesPlain\"|\"encrypted\"\s{0,4}:\s{0,4}false\s{0,4},[^\0]{0,4000}?\"(?:items|vaults)\"|\"secureNote\"|"
@@ -56,6 +101,10 @@ _PASSWORD_ELEMENT: Final = LazyPattern(r"<(?:password|pass|pwd)>(?:<!\[CDATA\[)?
 _NOTE_ELEMENT: Final = LazyPattern(r"<notes?>(?:<!\[CDATA\[)?([^<\]]{1,100000}+)")
 _PROTECTED: Final = LazyPattern(r"<Value[ ]Protect(?:ed|InMemory)=\"True\">([^<]{1,100000}+)</Value>")
 _NOTE_COLUMN: Final = LazyPattern(
-    r"(?:secure[ _])?notes?(?:[ _]?plain)?|comments?|extra|(?:custom[ _])?fields?|remarks?|notizen?|bemerkung(?:en)?|"
+    r"(?:login[ _])?t?otp(?:[ _-]?(?:auth|url|uri|secret|key|code))?|(?:2|two)[ -]?fa(?:ctor)?(?:[ _](?:secret|key))?|"
+    r"mfa|"
+    r"authenticator(?:[ _-]key)?(?:[ ]\(totp\))?|one[ _-]time[ _-](?:password|code)s?|"
+    r"(?:secure[ _])?notes?(?:[ _]?plain)?|comments?|extra|(?:custom[ _])?fields?|"
+    r"remarks?|notizen?|bemerkung(?:en)?|"
     r"kommentare?|anmerkung(?:en)?|remarques?|notas?|observaciones|opmerkingen|uwagi|заметки|примечание|备注|メモ"
 )

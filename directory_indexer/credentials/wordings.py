@@ -33,7 +33,23 @@ _CAPITALS: Final = ("pin", "puk")
 MARKS: Final = (
     *_CAPITALS,
     *"pass pw kennwort contrase clave parola senha wachtwoord heslo mdp adgangskode kodeord salasana lozink".split(),
-    *("sifre", "geslo", "parool", "psk", "zugang", "credential", "login", "wlan", "wi-fi", "wifi"),
+    *(
+        "sifre",
+        "psw",
+        "pswd",
+        "p/w",
+        "haslo",
+        "parole d",
+        "geslo",
+        "parool",
+        "psk",
+        "zugang",
+        "credential",
+        "login",
+        "wlan",
+        "wi-fi",
+        "wifi",
+    ),
     *(
         "kata sandi",
         "access code",
@@ -55,12 +71,12 @@ MARKS: Final = (
 """How each word begins, in lower case."""
 _LETTER: Final = LazyPattern(r"\w")
 _WORD: Final = LazyPattern(
-    r"(?i)(?P<short>mdp|ww|pwd?|psk|clave|heslo|geslo|sifre|senha|parola)(?:s|y|m|a)?(?!\w)|"
+    r"(?i)(?P<short>mdp|ww|pwd?|psw|pswd|p/w|haslo|psk|clave|heslo|geslo|sifre|senha|parola)(?:s|y|m|a)?(?!\w)|"
     r"passw(?:or[dt]s?|örter|d)(?!\d{1,4}[,;)!])"
     r"(?![ \t]{1,24}(?:\[[\w= -]{3,80}\]|\w{6,10})[ \t]{1,24}\S{0,40}pam_)|"  # not of PAM
     r"(?:login|zugangs)-?codes?(?!\w)|(?P<vague>zugang(?:sdaten)?|zugänge|credentials?|logins?|wlan|wi-?fi)(?![^\W\d_])"
     r"(?![- ]?(?:code|key|schlüssel|psk))|"
-    r"passe?(?<=mot de passe)|passe?(?<=mots de passe)|"
+    r"parol[ae] d[\x27\u2019 ]?ordine|passe?(?<=mot de passe)|passe?(?<=mots de passe)|"
     r"passord|passcodes?|passphrases?|pass(?=:)|"
     r"kw(?=:)|auth[ -]?code|wpa[23](?=:)|(?-i:PIN|PUK)(?!\w)|netzwerkschlüssel(?!\w)|"
     r"paßw(?:ort|örter)|kenn(?:wort|wörter)|contrase(?:ñas?|nas?|nya)|wachtwoord(?:en)?|adgangskoder?|kodeord|salasanat?|"

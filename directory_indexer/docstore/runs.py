@@ -116,11 +116,17 @@ class RunWrites:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def start(self, *, pid: int, host: str, verb: Verb, directories: Sequence[FilePath]) -> int:
-        """Record a run that begins; runs of processes that died are closed, old ones dropped."""
+    def start(
+        self, *, pid: int, host: str, verb: Verb, directories: Sequence[FilePath], others_gave_way: bool = False
+    ) -> int:
+        """Record a run that begins; runs of processes that died are closed, old ones dropped.
+
+        Where others gave way to it, those that wait have not died.
+        """
         now = time.time()
+        alive = f"AND phase != '{Phase.WAITING}'" if others_gave_way else ""
         self._connection.execute(
-            "UPDATE runs SET outcome = 'interrupted', message = 'the process ended' WHERE outcome IS NULL"
+            f"UPDATE runs SET outcome = 'interrupted', message = 'the process ended' WHERE outcome IS NULL {alive}"  # noqa: S608
         )
         cursor = self._connection.execute(
             """INSERT INTO runs (pid, host, verb, directories, started_at, heartbeat_at, phase)

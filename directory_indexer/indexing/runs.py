@@ -102,7 +102,7 @@ class Run:
         progress, listener = self.progress, self._listener
 
         def while_waiting() -> None:
-            listener(progress._replace(phase=Phase.WAITING, waits_for=who_writes(self._docstore)))
+            listener(progress._replace(phase=Phase.WAITING, waits_for=who_writes(self._docstore, but=self._run_id)))
             if self.must_stop:
                 raise GaveWayError
 
@@ -161,10 +161,10 @@ def _gives_way(docstore: DocStore) -> bool:
     return bool(runs) and runs[0].outcome is None and runs[0].progress.phase.gives_way
 
 
-def who_writes(docstore: DocStore) -> str:
-    """Say which process holds the write lock, as far as the index knows, and how far it is."""
+def who_writes(docstore: DocStore, *, but: int | None = None) -> str:
+    """Say which process holds the write lock, as far as the index knows, and how far it is; it is not the run `but`."""
     with docstore.snapshot() as snapshot:
-        runs = snapshot.runs.latest(1)
+        runs = [run for run in snapshot.runs.latest(2) if run.id != but]
     if not runs or runs[0].outcome is not None:
         return "another process is writing to the index"
     run, progress = runs[0], runs[0].progress
@@ -189,7 +189,9 @@ def recorded_run(
     """Record a run from its start to its end; an exception is its end too."""
     with docstore.transaction() as transaction:
         host = file_path(platform.node())
-        run_id = transaction.runs.start(pid=os.getpid(), host=host, verb=verb, directories=directories)
+        run_id = transaction.runs.start(
+            pid=os.getpid(), host=host, verb=verb, directories=directories, others_gave_way=lock.is_owed
+        )
     run = Run(run_id=run_id, docstore=docstore, lock=lock, listener=listener, stop_reason=stop_reason)
     outcome, message = Outcome.FAILED, ""
     try:

@@ -99,8 +99,9 @@ def redacted(path: FilePath, content: bytes, extract: Callable[[], Document], po
     if kind := kind_of_container(content[:_KEY_STORE_HEAD_BYTES]):
         raise SkipFileError(SkipReason.SECRET, kind)
     document = extract()
-    redaction = redact_document(document)
-    if kind := redaction.kind_of_all or kind_of_lone_secret(os.path.basename(path), document.text):
+    name = os.path.basename(path)
+    redaction = redact_document(document, name)
+    if kind := redaction.kind_of_all or kind_of_lone_secret(name, document.text):
         raise SkipFileError(SkipReason.SECRET, kind)
     return redaction
 

@@ -15,16 +15,18 @@ class CosineScale(NamedTuple):
     """What the cosines of a model mean, as it was measured.
 
     `unrelated` is that of texts that have nothing to do with each other, `alike` that of a passage that answers, and
-    `across` how much lower it is between two languages.
+    `between_languages` and `between_scripts` how much lower it is where the two are in different languages that are
+    written in Latin letters, and in others.
     """
 
     unrelated: float
     alike: float
-    across: float = 0.0
+    between_languages: float = 0.0
+    between_scripts: float = 0.0
 
-    def usual(self, cosine: float, *, is_across: bool = False) -> float:
-        """Give a cosine on the scale of the packaged model; `is_across` says that the languages differ."""
-        share = (cosine + self.across * is_across - self.unrelated) / (self.alike - self.unrelated)
+    def usual(self, cosine: float, *, lowered: float = 0.0) -> float:
+        """Give a cosine on the scale of the packaged model; `lowered` is what the languages have taken off it."""
+        share = (cosine + lowered - self.unrelated) / (self.alike - self.unrelated)
         return USUAL_SCALE.unrelated + share * (USUAL_SCALE.alike - USUAL_SCALE.unrelated)
 
 
@@ -42,18 +44,18 @@ class Model(NamedTuple):
     languages: frozenset[str] | None
     scale: CosineScale | None
 
-    def usual(self, cosine: float, *, is_across: bool = False) -> float:
+    def usual(self, cosine: float, *, lowered: float = 0.0) -> float:
         """Give a cosine on the scale of the packaged model, or as it is where its own is not known.
 
-        `is_across` says that the two texts are in different languages.
+        `lowered` is what the languages of the two texts have taken off it.
         """
         if self.scale is None or self.scale == USUAL_SCALE:
             return cosine
-        return self.scale.usual(cosine, is_across=is_across)
+        return self.scale.usual(cosine, lowered=lowered)
 
 
 EMBEDDED_MODEL: Final = Model(frozenset({"english"}), USUAL_SCALE)
-MULTILINGUAL_MODEL: Final = Model(None, CosineScale(0.80, 0.92, across=0.045))
+MULTILINGUAL_MODEL: Final = Model(None, CosineScale(0.80, 0.92, between_languages=0.045, between_scripts=0.065))
 OTHER_MODEL: Final = Model(None, None)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from directory_indexer.relevance.candidates import USUAL_SCALE, Candidate, CosineScale, Model, place_of
-from directory_indexer.relevance.languages import NAMES, has_latin_letters, is_another_language
+from directory_indexer.relevance.languages import NAMES, NAMES_OF_ALL, has_latin_letters, is_another_language
 from directory_indexer.relevance.matchplan import MatchPlan
 from directory_indexer.relevance.textmatch import Matcher
 
@@ -62,11 +62,9 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
 
 def _cosines(language: str, candidates: Sequence[Candidate], model: Model) -> list[float]:
     """Give the cosines on the scale of the packaged model; what has no vector counts as the average."""
+    lowered = {code: _lowered(code, language, model) for code in {one.language for one in candidates}}
     usual = [
-        None
-        if one.cosine is None
-        else model.usual(one.cosine, is_across=is_another_language(one.language, than=language))
-        for one in candidates
+        None if one.cosine is None else model.usual(one.cosine, lowered=lowered[one.language]) for one in candidates
     ]
     known = [cosine for cosine in usual if cosine is not None]
     if not known:
@@ -77,6 +75,14 @@ def _cosines(language: str, candidates: Sequence[Candidate], model: Model) -> li
         return cosines
     between = CosineScale(low, high)
     return [between.usual(cosine) for cosine in cosines]
+
+
+def _lowered(code: str, language: str, model: Model) -> float:
+    """Tell how much less near a passage is than it would be in the language of the query."""
+    if model.scale is None or not is_another_language(code, than=language):
+        return 0.0
+    are_latin = has_latin_letters(language) and has_latin_letters(NAMES_OF_ALL[code])
+    return model.scale.between_languages if are_latin else model.scale.between_scripts
 
 
 def _weight_of_words(plan: MatchPlan, matcher: Matcher) -> float:

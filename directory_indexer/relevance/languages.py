@@ -38,7 +38,7 @@ def has_latin_letters(language: str) -> bool:
 
 def is_another_language(code: str, *, than: str) -> bool:
     """Tell whether the first part of a BCP 47 tag names another language than that of a query; both must be known."""
-    return code in _ALL_NAMES and than in _ALL_NAMES.values() and _ALL_NAMES[code] != than
+    return code in NAMES_OF_ALL and than in NAMES_OF_ALL.values() and NAMES_OF_ALL[code] != than
 
 
 def is_filler(word: str, language: str) -> bool:
@@ -71,7 +71,8 @@ CODES: Final = {
 
 NAMES: Final = {code: language for language, code in CODES.items()}
 
-_ALL_NAMES: Final = {**NAMES, "ja": "japanese", "zh": "chinese", "ko": "korean", "th": "thai", "vi": "vietnamese"}
+NAMES_OF_ALL: Final = {**NAMES, "ja": "japanese", "zh": "chinese", "ko": "korean", "th": "thai", "vi": "vietnamese"}
+"""With those that are known by their letters alone."""
 
 
 def _lists(listed: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:

@@ -89,11 +89,11 @@ class Hit(NamedTuple):
     metadata: Metadata = Metadata()
     start_char: int = 0
     scan: ScannedPassage | None = None
+    collection: str = ""
+    sent: SentPlace | None = None
     on_disk: OnDisk | None = None
     source: SourceFile | None = None
     """The file as it was indexed."""
-    collection: str = ""
-    sent: SentPlace | None = None
 
 
 class SearchResult(NamedTuple):

@@ -58,10 +58,12 @@ def coverage(snapshot: Snapshot, on_demand: OnDemandEmbedding | None = None) -> 
         snapshot.chunks.count(),
     )
     if former is not None and former.space is not None:
-        return (f"{waiting} of {n_chunks} chunks wait to be embedded again; until then {former.space.name} answers",)
+        return (
+            f"{waiting:,} of {n_chunks:,} chunks wait to be embedded again; until then {former.space.name} answers",
+        )
     if not waiting:
         return ()
-    missing = f"{waiting} of {n_chunks} chunks are not embedded yet"
+    missing = f"{waiting:,} of {n_chunks:,} chunks are not embedded yet"
     if on_demand is None or not on_demand.n_judged:
         return (f"{missing}: they are found by words alone",)
     rest = f", and {on_demand.n_unjudged} by words alone" if on_demand.n_unjudged else ""

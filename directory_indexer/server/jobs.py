@@ -24,7 +24,8 @@ from directory_indexer.docstore.runs import Outcome, Phase, RunRecord, Verb
 from directory_indexer.errors import ExitCode, LockedError
 from directory_indexer.isolation import NEUTRAL_DIRECTORY, without_python_settings
 from directory_indexer.paths import FilePath, display, exact_text, file_path
-from directory_indexer.wire.runs import FILE_COUNTS, QUEUED, RUNNING, Run, run_of
+from directory_indexer.server.run_results import NEXT_STEPS, covers, result_of
+from directory_indexer.wire.runs import FILE_COUNTS, QUEUED, RUNNING, Run
 
 _MOST_CHILDREN = 4
 _MOST_RUNS = 50
@@ -34,15 +35,6 @@ _CLOCK_SECONDS = 60.0
 _LONGEST_MESSAGE = 800
 _MOST_FAILURES = 3
 _TRACKED_ONLY = "--tracked-only"
-_NEXT_STEPS = {
-    QUEUED: "It waits for its turn. Call index again with the same path to wait on.",
-    RUNNING: "Call index again with the same path to wait on; search already finds what is committed.",
-    Outcome.COMPLETED: "Call search.",
-    Outcome.INTERRUPTED: "What was indexed stays searchable; call index to go on where it stopped.",
-    Outcome.OUT_OF_TIME: "What was indexed stays searchable; call index to go on where it stopped.",
-    Outcome.FAILED: "Correct what the message says, then call index again.",
-}
-ENDED = frozenset(Outcome)
 
 
 @dataclass(eq=False, slots=True)
@@ -233,38 +225,6 @@ class IndexJobs:
         return _unrecorded(job, None, RUNNING, "")._replace(phase=Phase.STARTING)
 
 
-def result_of(
-    record: RunRecord,
-    *,
-    joined: bool,
-    was_killed: bool = False,
-    counts: Mapping[str, int] | None = None,
-    message: str = "",
-) -> Run:
-    """Describe a run and what to do next."""
-    run = run_of(record, goes_on=record.outcome is None and not was_killed)
-    return run._replace(
-        message=run.message or message or None,
-        joined=joined or None,
-        counts=counts,
-        next_step=_NEXT_STEPS[run.state],
-    )
-
-
-def percent(result: Run) -> float:
-    """Estimate how far a run is: half of the way is reading, half embedding."""
-    if result.state in ENDED:
-        return 100.0
-    read = result.files_done / result.files_total if result.files_total else 0.0
-    embedded = result.chunks_done / result.chunks_total if result.chunks_total else 0.0
-    return round(min(1 + 48 * read + 50 * embedded, 99.0), 2)
-
-
-def covers(run: RunRecord, directory: FilePath) -> bool:
-    """Tell whether a run works on a directory."""
-    return directory in run.directories
-
-
 def _failed(job: Job, record: RunRecord | None, message: str) -> Run:
     was_told_to = job.process.returncode in {-signal.SIGTERM, ExitCode.LOCKED}
     return _unrecorded(job, record, Outcome.INTERRUPTED if was_told_to else Outcome.FAILED, message)
@@ -281,7 +241,7 @@ def _unrecorded(job: Job, record: RunRecord | None, state: str, message: str) ->
         verb=Verb.INDEX,
         pid=job.process.pid,
         host=socket.gethostname(),
-        next_step=_NEXT_STEPS[state],
+        next_step=NEXT_STEPS[state],
     )
 
 

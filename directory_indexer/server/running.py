@@ -11,7 +11,8 @@ import anyio.to_thread
 from directory_indexer.docstore.runs import RunRecord
 from directory_indexer.errors import BusyError
 from directory_indexer.server.arguments import IndexAction, IndexArguments
-from directory_indexer.server.jobs import Job, percent
+from directory_indexer.server.jobs import Job
+from directory_indexer.server.run_results import percent
 from directory_indexer.server.tools import Answer, Tools, index_answer, is_ended
 
 _POLL_SECONDS = 0.25

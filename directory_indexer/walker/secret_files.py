@@ -13,6 +13,8 @@ _COPY: Final = r"(?i)(?:[-~]|[-._](?:bak|backup|old|orig)[0-9]*|\.saved?|\.swp|[
 _TEXTS: Final = (
     "md rst adoc txt html c h cc cpp py pyi js mjs ts tsx d.ts go rs java rb php cs kt swift lua pl ex".split()
 )
+_ENCRYPTED: Final = "sops enc encrypted".split()
+"""What files with encrypted values are called; the values that are not are masked."""
 _SAMPLES: Final = "example sample template tmpl tpl dist default defaults schema spec".split()
 
 
@@ -47,6 +49,7 @@ SECRET_NAMES: Final = {
         ),
         *(f"!.env*.{kind}" for kind in (*_SAMPLES, *_TEXTS)),
         *(f"!.env*.{kind}.*" for kind in _SAMPLES),
+        *(name for kind in _ENCRYPTED for name in (f"!.env*.{kind}", f"!*.{kind}.env")),
         *(f"!.env{mark}{kind}*" for kind in _SAMPLES for mark in "-_."),
         *(f"!*{kind}.env" for kind in _SAMPLES),
     ),

@@ -50,7 +50,7 @@ class TextAnswer(NamedTuple):
     doc_id: Annotated[str | None, "Its id in the API; there alone.", Only.PROGRAMS] = None
     filename: Annotated[str | None, "Name of the file; in the API alone.", Only.PROGRAMS] = None
     on_disk: OnDisk = None
-    shortened: Annotated[bool | None, "True when a passage was cut to fit max_tokens.", Only.MODELS] = None
+    shortened: Annotated[bool | None, "A passage was cut to fit max_tokens.", Only.MODELS] = None
 
 
 class ConvertedText(NamedTuple):

@@ -96,7 +96,7 @@ class Passage(NamedTuple):
     text: Annotated[str | None, "The whole passage; with `--full`.", Only.PROGRAMS] = None
     explanation: Annotated[Explanation | None, "Why it stands where it does; with `--explain`.", Only.PROGRAMS] = None
     on_disk: OnDisk = None
-    shortened: Annotated[bool | None, "True when the excerpt was cut to fit max_tokens.", Only.MODELS] = None
+    shortened: Annotated[bool | None, "The excerpt was cut to fit max_tokens.", Only.MODELS] = None
 
 
 class PlainHit(NamedTuple):
@@ -116,7 +116,7 @@ class SearchAnswer(NamedTuple):
     truncated: Annotated[bool, "Whether there may be more; see next_cursor."]
     next_cursor: Annotated[str | None, "Repeat the search with it to get more."]
     index: Annotated[IndexState, "What the answer was drawn from."]  # type: ignore[assignment]  # not the method of tuples
-    weak: Annotated[bool, "True when nothing matches well: hits are only the nearest."] = False
+    weak: Annotated[bool, "Nothing matches well: hits are only the nearest."] = False
     weaker_left_out: Annotated[
         bool, "True when hits that are much weaker than the best were left out; `--all` shows them.", Only.PROGRAMS
     ] = False

@@ -17,6 +17,7 @@ from directory_indexer.errors import (
     ConflictError,
     ContentRefusedError,
     NotIndexedError,
+    ProviderError,
     RefusalReason,
     UsageError,
 )
@@ -24,10 +25,11 @@ from directory_indexer.lock import try_lock, write_lock
 from directory_indexer.paths import os_path
 from directory_indexer.registry.documents import State
 from directory_indexer.searching.answers import SearchMode
-from directory_indexer.team.documents import Effect, OnConflict, Sending, Wait
+from directory_indexer.team.background import Background
+from directory_indexer.team.documents import DocumentVerbs, Effect, OnConflict, Sending, Wait
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 HERON = "# Herons\n\nThe grey heron stands in shallow water and waits.\n"
@@ -425,3 +427,41 @@ def test_documents_can_be_sent_to_the_default_collection(team: Team, tmp_path: P
     with pytest.raises(UsageError, match="documents that were sent"):
         team.app.indexer.forget(str(team.data_dir / "team/collections/default/documents"))
     assert sorted(os.listdir(team.data_dir / "team/collections/default")) == ["documents", "incoming"]
+
+
+def test_what_nobody_waits_for_is_done_in_the_background(team: Team) -> None:
+    before = team.add(HERON, "birds", client_id="before", wait=Wait.NONE).document
+    background = Background(team.collections)
+    verbs = DocumentVerbs(team.collections, on_work=background.want)
+    background.start()
+    after = verbs.add_text("The stork clatters.", Sending("birds", client_id="after", wait=Wait.NONE)).document
+    wait_until(lambda: {one.state for one in team.verbs.documents("birds").documents} == {State.COMPLETE})
+    background.stop()
+    assert {one.doc_id for one in team.verbs.documents("birds").documents} == {before.doc_id, after.doc_id}
+    assert team.names("stork", "birds", mode=SearchMode.KEYWORD) == ["after.md"]
+
+
+def test_the_background_survives_a_provider_that_is_away(team: Team) -> None:
+    embed, told = team.embedder.embed_documents, threading.Event()
+
+    def away(_: Any) -> Any:
+        told.set()
+        raise ProviderError("the provider is away")
+
+    team.embedder.embed_documents = away  # type: ignore[method-assign, assignment]
+    background = Background(team.collections)
+    verbs = DocumentVerbs(team.collections, on_work=background.want)
+    background.start()
+    document = verbs.add_text(HERON, Sending("birds", wait=Wait.WORDS)).document
+    assert document.state is State.WORDS
+    assert told.wait(60)
+    team.embedder.embed_documents = embed  # type: ignore[method-assign]
+    background.want("birds")
+    wait_until(lambda: team.verbs.document("birds", document.doc_id).state is State.COMPLETE)
+    background.stop()
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Look again and again; the limit of the test is the limit of this."""
+    while not is_so():
+        pass

@@ -137,11 +137,31 @@ def test_two_megabytes_that_are_made_to_take_long_do_not(piece: str) -> None:
         *(("text", piece) for piece in ("abcd\n", "abcd ", "1 abcd ", "123456-", "| ", "@a.b.c: x1", "\np: ", "code ")),
         *(("json", piece) for piece in ('"text":"pw","text":"', '"value": "abcdef","type":"x",')),
         *(("sql", piece) for piece in ("COPY a (password) from stdin;\n", "copy a (b,")),
+        *(
+            ("json", piece)
+            for piece in ('{"type":"password","value":"a1b2c3"', '{"a":"{', '{"a":"\\"{', "otpauth://a?b=c&")
+        ),
+        *(
+            ("bash", piece)
+            for piece in ("chpasswd <<A\n", "chpasswd <<A\na:b1c2d3\n", "a:b1c2d3 | ", "base64:", "key=hex:ab")
+        ),
+        *(
+            ("yaml", piece)
+            for piece in ("kind: SealedSecret\nencryptedData:\n", "encryptedData:\n a: b\n", "webhook/0123")
+        ),
         *(("ini", piece) for piece in ("[users]\n", "[admins]\na = b1c2d3\n")),
     ],
 )
 def test_no_note_and_no_dump_is_made_to_take_long(kind: str, piece: str) -> None:
     secret_spans("wallet @ / code\n" + piece * (200_000 // len(piece)), kind)
+
+
+@pytest.mark.parametrize(
+    "piece", ["a: b1c2d3\n", "a: ", "a -> ", "pin ", "code 1234 ", "passwords ", "> * > * ", "k: v1w2x3 "]
+)
+@pytest.mark.parametrize(("kind", "name"), [("text", "passwords.txt"), ("yaml", "secrets.yaml")])
+def test_no_file_that_is_called_secret_is_made_to_take_long(kind: str, name: str, piece: str) -> None:
+    secret_spans(piece * (200_000 // len(piece)), kind, name)
 
 
 @pytest.mark.parametrize("piece", ["xoxb-", "sk-ant-", "glpat-", ".eyJaZ9kD83jsLq02mXzaZ9kD83jsLq"])

@@ -249,4 +249,6 @@ def test_a_passage_in_another_language_may_be_a_little_less_near() -> None:
     unknown = candidate("?", "keys", meaning=0.87)
     ranking = rank(plan, [german, english, unknown], limit=3, model=MULTILINGUAL_MODEL)
     assert [hit.chunk_id for hit in ranking.hits] == [b"en", b"de", b"?"]
+    russian = plan_match(parse_query("как часто меняют ключи подписи"), Words())
+    assert rank(russian, [english], limit=1, model=MULTILINGUAL_MODEL).hits[0].score > ranking.hits[0].score
     assert [hit.chunk_id for hit in rank(plan, [german, english], limit=2, model=OTHER_MODEL).hits] == [b"de", b"en"]

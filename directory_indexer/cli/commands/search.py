@@ -142,18 +142,6 @@ def search(
     raise typer.Exit(ExitCode.DONE if is_found else ExitCode.INCOMPLETE)
 
 
-def _query_and_place(query: str, others: Sequence[str]) -> tuple[str, Path | None]:
-    """Take for filters what looks like one and is no path; of paths there is one at most."""
-    filters = {one: text for one in others if not os.path.lexists(one) and (text := filter_in(one))}
-    places = [one for one in others if one not in filters]
-    if len(places) > 1:
-        raise UsageError(
-            f"one PATH is searched in, and these are {len(places)}: {', '.join(places)}",
-            hint="put a query of several words in quotes",
-        )
-    return " ".join([query, *filters.values()]), given_path(places[0]) if places else None
-
-
 def _in_scope(team: Collections, request: SearchRequest, name: str, collections: Sequence[str]) -> SearchRequest:
     collection = _only_one(collections, "--scope")
     paths = team.scope(collection, name)
@@ -164,6 +152,18 @@ def _in_scope(team: Collections, request: SearchRequest, name: str, collections:
             f"{display(request.scope[0])} does not lie in the scope '{name}'", hint="leave one of them out"
         )
     return request._replace(scope=(*within, *around))
+
+
+def _query_and_place(query: str, others: Sequence[str]) -> tuple[str, Path | None]:
+    """Take for filters what looks like one and is no path; of paths there is one at most."""
+    filters = {one: text for one in others if not os.path.lexists(one) and (text := filter_in(one))}
+    places = [one for one in others if one not in filters]
+    if len(places) > 1:
+        raise UsageError(
+            f"one PATH is searched in, and these are {len(places)}: {', '.join(places)}",
+            hint="put a query of several words in quotes",
+        )
+    return " ".join([query, *filters.values()]), given_path(places[0]) if places else None
 
 
 def _show_facets(team: Collections, request: SearchRequest, collections: Sequence[str], output: Output) -> None:

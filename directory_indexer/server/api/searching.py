@@ -38,8 +38,9 @@ def _asked(call: SearchCall) -> SearchArguments:
 
 def _passage(services: Services, hit: Hit, call: SearchCall) -> Passage:
     passage = passage_of(hit, full=call.full, explain=call.explain)
-    doc_id = passage.doc_id or services.document_ids.of(hit.path)
-    return passage._replace(doc_id=doc_id, filename=passage.filename or os.path.basename(hit.path))
+    if hit.sent:
+        return passage
+    return passage._replace(doc_id=services.document_ids.of(hit.path), filename=os.path.basename(hit.path))
 
 
 def _plain(passage: Passage) -> PlainHit:

@@ -18,6 +18,7 @@ from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
 from directory_indexer.ids import ChunkId
 from directory_indexer.indexing.report import IndexReport, MigrationReport
 from directory_indexer.paths import file_path
+from directory_indexer.registry.documents import Source, State, StoredDocument
 from directory_indexer.registry.keys import Key, Right
 from directory_indexer.render.json_pages import (
     PAGE_BYTES,
@@ -32,12 +33,27 @@ from directory_indexer.render.json_pages import (
     keys_json,
     migration_json,
     plan_json,
+    record_json,
     search_json,
     status_json,
 )
 from directory_indexer.searching.answers import Hit, SearchResult
 from directory_indexer.searching.texts import FileText
+from directory_indexer.team.documents import Effect, Page, Sent
 from directory_indexer.wire.cursors import position_of
+from directory_indexer.wire.team import (
+    BackupAnswer,
+    CollectionEntry,
+    CollectionsAnswer,
+    DeletedAnswer,
+    Refusal,
+    RestoreAnswer,
+    SentAnswers,
+    document_entry,
+    documents_answer,
+    scopes_answer,
+    sent_answer,
+)
 
 if TYPE_CHECKING:
     from directory_indexer.config import LoadedConfig
@@ -98,6 +114,7 @@ def test_the_documentation_shows_what_is_written(  # noqa: PLR0913, PLR0917 - ea
         ),
         "forget": forget_json("/home/ann/notes", n_files=1200),
         "key": keys_json([Key("ann", b"", Right.READ, None, 1_772_366_400.0)]),
+        **_of_a_team(),
         "doctor": doctor_json(findings),
         "config": config_json(loaded._replace(settings=loaded.settings[1:2])),
         "errors": error_json(ConfigError("'/n/c.json' does not exist", hint="run `dirindex config init`")),
@@ -107,6 +124,49 @@ def test_the_documentation_shows_what_is_written(  # noqa: PLR0913, PLR0917 - ea
     )
     documented = {name: json.loads(example) for name, example in sections}
     assert documented == {name: json.loads(page) for name, page in produced.items()}
+
+
+SENT = StoredDocument(
+    collection="birds",
+    doc_id="4t5wfkoro22ubw2ydmh72o7e",
+    version=2,
+    source=Source.FILE,
+    filename="heron.md",
+    stored_name="heron.md",
+    url="",
+    media_type="text/markdown",
+    n_bytes=4096,
+    content_hash="64804fa3fa62b3013905e158a23d055c",
+    mtime_ns=0,
+    title="On herons",
+    metadata='{"authors": ["Ann Baker"], "shelf": 7}',
+    etag="",
+    last_modified="",
+    allows_secrets=False,
+    state=State.COMPLETE,
+    message="",
+    n_chunks=3,
+    n_masked=0,
+    added_at=1780315200.0,
+    changed_at=1780315200.0,
+)
+
+
+def _of_a_team() -> dict[str, str]:
+    collection = CollectionEntry("birds", "All about birds", "2026-06-01T12:00:00Z", {"complete": 12}, 12, 56, 56)
+    refusal = Refusal("notes.txt", "the document holds no text", "send one that does")
+    scopes = {"work": [file_path("/home/ann/notes"), file_path("/home/ann/letters")]}
+    records: dict[str, tuple[Any, ...]] = {
+        "collection list": CollectionsAnswer((collection,)),
+        "add": SentAnswers((sent_answer(Sent(SENT, Effect.REPLACED)),), (refusal,)),
+        "documents list": documents_answer(Page((SENT,), SENT.doc_id)),
+        "documents get": document_entry(SENT),
+        "documents delete": DeletedAnswer((SENT.doc_id,)),
+        "scope": scopes_answer(scopes),
+        "backup": BackupAnswer("/mnt/backup/monday", 2, 12, 40, 9_000_000, vectors=True),
+        "restore": RestoreAnswer("2026-06-01T12:00:00Z", 2, 12, 0, vectors=True),
+    }
+    return {name: record_json(record) for name, record in records.items()}
 
 
 def test_every_key_of_the_examples_is_explained() -> None:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRecord, Verb
 from directory_indexer.paths import FilePath
-from directory_indexer.server.jobs import Job, covers, percent, result_of
+from directory_indexer.server.jobs import Job
+from directory_indexer.server.run_results import covers, percent, result_of
 
 RUN = RunRecord(
     7, 123, "host", Verb.INDEX, (FilePath("/a/docs"), FilePath("/a/notes")), 0.0, 1.0, RunProgress(Phase.READING, 5, 10)

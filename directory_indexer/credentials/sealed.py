@@ -1,0 +1,32 @@
+"""Values that are encrypted already, in manifests that may be shown: they open nothing without the key of a cluster."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Final
+
+from directory_indexer.credentials.lazy_pattern import LazyPattern
+from directory_indexer.credentials.spans import SecretSpan
+
+MARKS: Final = ("encrypteddata",)
+
+
+def sealed_blocks(text: str, marks: frozenset[str]) -> list[tuple[int, int]]:
+    """Find where the encrypted values of sealed secrets stand, in their order."""
+    if marks.isdisjoint(MARKS) or not _SEALED.search(text):
+        return []
+    return [found.span() for found in _BLOCK.finditer(text)]
+
+
+def is_sealed(text: str, span: SecretSpan, blocks: Sequence[tuple[int, int]]) -> bool:
+    """Tell whether a value stands in such a block, and is as long as what is encrypted for a cluster."""
+    at = bisect_right(blocks, (span.start, len(text))) - 1
+    return at >= 0 and span.end <= blocks[at][1] and _VALUE.fullmatch(text, span.start, span.end) is not None
+
+
+_SEALED: Final = LazyPattern(r"kind[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?SealedSecret\b")
+_BLOCK: Final = LazyPattern(
+    r"encryptedData[\"']?[ \t]{0,4}:[ \t]{0,4}(?:\{[^{}]{0,200000}+\}|\r?\n(?:[ \t]++[^\n]*+\n?)++)"
+)
+_VALUE: Final = LazyPattern(r"[A-Za-z0-9+/]{120,100000}+={0,2}")
