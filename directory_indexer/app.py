@@ -9,7 +9,7 @@ import contextlib
 from functools import cached_property
 
 from directory_indexer.config import LoadedConfig
-from directory_indexer.config.collections import registry_path
+from directory_indexer.config.collections import documents_of, registry_path
 from directory_indexer.config.settings import READING_SERVICES, EmbeddingMode
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import VectorsLostError, VectorStoreError
@@ -146,7 +146,7 @@ class App:
     def sent_files(self) -> NamedFiles:
         """Index the documents that were sent."""
         return NamedFiles(
-            self.policies.descriptions.directory,
+            documents_of(self.loaded),
             docstore=self.docstore,
             vectorizer=self.vectorizer,
             recogniser=lambda: self.recogniser,

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from directory_indexer.config import LoadedConfig
-from directory_indexer.config.collections import documents_directory, registry_path, team_directory
+from directory_indexer.config.collections import documents_of, registry_path, team_directory
 from directory_indexer.config.extractors import ExtractorConfig
 from directory_indexer.config.settings import READING_SERVICES, Config, EmbeddingConfig, IndexingConfig, OcrConfig
 from directory_indexer.embedders.building import Access, planned_space
@@ -72,8 +72,7 @@ class Policies:
     def descriptions(self) -> StoredDescriptions:
         """What is said of documents by whoever sent them."""
         loaded = self._loaded
-        documents = file_path(os.path.realpath(documents_directory(loaded.data_dir, loaded.collection)))
-        return StoredDescriptions(str(registry_path(loaded.data_dir)), loaded.collection, documents)
+        return StoredDescriptions(str(registry_path(loaded.data_dir)), loaded.collection, documents_of(loaded))
 
     @cached_property
     def space(self) -> EmbeddingSpace:
@@ -104,7 +103,7 @@ def walk_policy(loaded: LoadedConfig) -> WalkPolicy:
         streamed=_streamed(),
         own=_own_paths(loaded),
         reserved=file_path(os.path.realpath(team_directory(loaded.data_dir))),
-        documents=file_path(os.path.realpath(documents_directory(loaded.data_dir, loaded.collection))),
+        documents=documents_of(loaded),
     )
 
 

@@ -26,8 +26,8 @@ from directory_indexer.errors import ConflictError, NotIndexedError
 from directory_indexer.registry.documents import State
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.team.backup import back_up
-from directory_indexer.team.documents import Sending, Wait
 from directory_indexer.team.restore import restore as restored
+from directory_indexer.team.sending import Sending, Wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,9 @@ from directory_indexer.embedders.building import Access
 from directory_indexer.embedders.loading import Embedders
 from directory_indexer.searching.answers import SearchRequest
 from directory_indexer.team.collections import Collections
-from directory_indexer.team.documents import DocumentVerbs, Sending, Sent
+from directory_indexer.team.documents import DocumentVerbs
 from directory_indexer.team.search import search_collections
+from directory_indexer.team.sending import Sending, Sent
 
 if TYPE_CHECKING:
     from pathlib import Path

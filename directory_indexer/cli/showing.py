@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from directory_indexer.cli.output import Output
 from directory_indexer.lazy import lazily
 
@@ -14,12 +16,18 @@ with lazily:
 
 
 def show_result(
-    result: SearchResult, output: Output, *, index: IndexSummary, view: View, explain: bool, position: Position
+    result: SearchResult,
+    output: Output,
+    *,
+    index: Callable[[], IndexSummary],
+    view: View,
+    explain: bool,
+    position: Position,
 ) -> None:
     """Show what a search found, after the notes that say how far to trust it."""
     if output.as_json:
         is_full = view is View.FULL
-        output.data(json_pages.search_json(result, index=index, position=position, full=is_full, explain=explain))
+        output.data(json_pages.search_json(result, index=index(), position=position, full=is_full, explain=explain))
         return
     # First of all how far to trust what follows.
     output.notes(answers.search_notes(result))

@@ -6,12 +6,14 @@ answer of another.
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Final, NewType
 
 from directory_indexer.config import LoadedConfig
 from directory_indexer.errors import UsageError
+from directory_indexer.paths import FilePath, file_path, lies_in
 
 CollectionName = NewType("CollectionName", str)
 """The name of a collection, made by `collection_name`: file systems and URLs take it as it is."""
@@ -24,6 +26,8 @@ _RESERVED: Final = re.compile(r"con|prn|aux|nul|(com|lpt)[0-9]")
 """What Windows takes for devices."""
 
 _MOST_SHOWN: Final = 80
+_DOC_ID_PART: Final = 2
+"""A file lies at `/ab/abcd…/name` below the directory of documents."""
 
 
 def collection_name(text: str) -> CollectionName:
@@ -65,6 +69,19 @@ def collection_directory(data_dir: Path, name: str) -> Path:
     return team_directory(data_dir) / "collections" / name
 
 
+def doc_id_of(path: FilePath, directory: FilePath) -> str | None:
+    """Tell which document a file is, or lies in, by the directory of documents; None for any other file."""
+    if not lies_in(path, directory):
+        return None
+    parts = path[len(directory) :].split(os.sep)
+    return parts[_DOC_ID_PART] if len(parts) > _DOC_ID_PART + 1 else None
+
+
 def documents_directory(data_dir: Path, name: str) -> Path:
     """Give the directory that the originals of a collection lie in, which its index tracks."""
     return collection_directory(data_dir, name) / "documents"
+
+
+def documents_of(loaded: LoadedConfig) -> FilePath:
+    """Give the directory of the documents of the collection that a configuration names, as an index knows it."""
+    return file_path(os.path.realpath(documents_directory(loaded.data_dir, loaded.collection)))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from directory_indexer.config.collections import doc_id_of
 from directory_indexer.extractors.document import Description, Metadata
-from directory_indexer.paths import FilePath, containers_around, lies_in
+from directory_indexer.paths import FilePath, containers_around
 from directory_indexer.registry.documents import Documents
 from directory_indexer.registry.store import Registry
 
@@ -39,14 +39,6 @@ class StoredDescriptions(NamedTuple):
         return Description(title, described_by(document.said()))
 
 
-def doc_id_of(path: FilePath, directory: FilePath) -> str | None:
-    """Tell which document a file is, or lies in, by the directory of documents; None for any other file."""
-    if not lies_in(path, directory):
-        return None
-    parts = path[len(directory) :].split(os.sep)
-    return parts[_DOC_ID_PART] if len(parts) > _DOC_ID_PART + 1 else None
-
-
 def described_by(said: Mapping[str, Any]) -> Metadata:
     """Find what the index has a place for in what a sender said."""
     found: dict[str, Any] = {}
@@ -61,9 +53,6 @@ def _texts(value: object) -> tuple[str, ...]:
     values = value if isinstance(value, list) else [value]
     return tuple(one.strip() for one in values if isinstance(one, str) and one.strip())
 
-
-_DOC_ID_PART: Final = 2
-"""A file lies at `/ab/abcd…/name` below the directory of documents."""
 
 _SEVERAL: Final = frozenset({"authors", "tags", "sender", "recipients", "copied"})
 _FIELDS: Final = {

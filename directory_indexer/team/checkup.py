@@ -8,8 +8,8 @@ from pathlib import Path
 from directory_indexer.findings import Finding, Verdict
 from directory_indexer.paths import containers_around, file_path
 from directory_indexer.registry.documents import State
-from directory_indexer.team.collections import OpenCollection
 from directory_indexer.team.naming import DocId
+from directory_indexer.team.opened import OpenCollection
 from directory_indexer.team.originals import hash_of_file
 
 _FIX = "dirindex doctor --repair brings them together"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -17,29 +15,23 @@ from directory_indexer.config.collections import (
     CollectionName,
     collection_directory,
     collection_name,
-    documents_directory,
-    of_collection,
     team_directory,
 )
 from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.errors import ConflictError, NotIndexedError, StoreError, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
-from directory_indexer.registry.collections import CollectionRow, CollectionRows
-from directory_indexer.registry.documents import Documents, State
-from directory_indexer.registry.scopes import Scopes
-from directory_indexer.registry.store import Registry
+from directory_indexer.team.opened import CollectionApp, OpenCollection, OpenCollections
 
 with lazily:
     import secrets
     import shutil
 
-    from directory_indexer.embedders.loading import Embedders
     from directory_indexer.indexing.runs import writing
-    from directory_indexer.team.originals import Originals
-    from directory_indexer.team.queue import Queue
+    from directory_indexer.registry.collections import CollectionRow, CollectionRows
+    from directory_indexer.registry.documents import State
+    from directory_indexer.registry.scopes import Scopes
 
-_MOST_OPEN: Final = 64
 _MOST_DESCRIPTION: Final = 2000
 _MOST_SHOWN: Final = 80
 
@@ -56,26 +48,6 @@ class Collection(NamedTuple):
     documents: dict[State, int]
 
 
-class OpenCollection:
-    """A collection that this process works with: its index, what was sent to it, and who may write next."""
-
-    def __init__(self, name: CollectionName, app: App, registry: Registry) -> None:
-        self.name = name
-        self.app = app
-        self.documents = Documents(registry, name)
-        self.n_users = 0
-
-    @cached_property
-    def originals(self) -> Originals:
-        """The documents as they were sent."""
-        return Originals(documents_directory(self.app.loaded.data_dir, self.name))
-
-    @cached_property
-    def queue(self) -> Queue:
-        """What was sent and is not searchable yet."""
-        return Queue(self.documents, self.originals, lambda: self.app.sent_files, lambda: self.app.docstore)
-
-
 class Collections:
     """The collections of one data directory; threads may share them.
 
@@ -84,9 +56,7 @@ class Collections:
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self._rows = CollectionRows(app.registry)
-        self._lock = threading.Lock()
-        self._open: OrderedDict[tuple[CollectionName, float], OpenCollection] = OrderedDict()
+        self._pool = OpenCollections()
 
     @property
     def data_dir(self) -> Path:
@@ -104,24 +74,14 @@ class Collections:
         Raises:
             NotIndexedError: there is none of that name.
         """
-        row = self._row(name)
-        key = (CollectionName(row.name), row.created_at)
-        with self._lock:
-            opened = self._open.pop(key, None) or self._opened(key[0])
-            self._open[key] = opened
-            opened.n_users += 1
-            self._close_idle(_MOST_OPEN)
-        try:
-            yield opened
-        except StoreError as error:
-            if row.name != DEFAULT and self._rows.get(row.name) != row:
-                raise _no_collection(name) from error
-            raise
-        finally:
-            with self._lock:
-                opened.n_users -= 1
-                if not opened.n_users and self._open.get(key) is not opened:
-                    self._close(opened)
+        key = self._key(name)
+        with self._pool.lent(key, lambda: self._opened(key[0])) as opened:
+            try:
+                yield opened
+            except StoreError as error:
+                if key != self._key(name):  # which raises where it is gone
+                    raise _no_collection(name) from error
+                raise
 
     def app_of(self, name: str) -> App:
         """Give the index of a collection, for a process that works with no other one.
@@ -229,8 +189,18 @@ class Collections:
 
     def close(self) -> None:
         """Give back files, connections and memory; the index of the data directory stays open."""
-        with self._lock:
-            self._close_idle(0)
+        self._pool.close()
+
+    @cached_property
+    def _rows(self) -> CollectionRows:
+        return CollectionRows(self._app.registry)
+
+    def _key(self, name: str) -> tuple[CollectionName, float]:
+        """Tell collections by one name apart: one may have been deleted and made again."""
+        if name == DEFAULT:
+            return DEFAULT, 0.0
+        row = self._row(name)
+        return CollectionName(row.name), row.created_at
 
     def _row(self, name: str) -> CollectionRow:
         row = self._rows.get(name)
@@ -244,59 +214,21 @@ class Collections:
         app = self._app
         if name != DEFAULT:
             collection_directory(self.data_dir, name).mkdir(mode=0o700, parents=True, exist_ok=True)
-            app = _CollectionApp(self._app, name)
+            app = CollectionApp(self._app, name)
         return OpenCollection(name, app, self._app.registry)
-
-    def _close_idle(self, n_kept: int) -> None:
-        """Close those that nobody works with, the ones first that were not used for longest."""
-        for key, opened in list(self._open.items()):
-            if len(self._open) > n_kept and not opened.n_users:
-                self._close(self._open.pop(key))
-
-    def _close(self, opened: OpenCollection) -> None:
-        if opened.app is not self._app:
-            opened.app.close()
 
     def _finish_deletion(self, name: CollectionName) -> None:
         """Remove what is left of a collection; doing it again does no harm."""
         place = collection_directory(self.data_dir, name)
-        with self._lock:
-            for key in [key for key in self._open if key[0] == name]:
-                opened = self._open.pop(key)
-                if not opened.n_users:
-                    self._close(opened)
+        self._pool.drop(name)
         if place.is_dir():
-            app = _CollectionApp(self._app, name)
+            app = CollectionApp(self._app, name)
             with contextlib.closing(app), _no_writer(app):
                 app.clear_vectors()
                 gone = team_directory(self.data_dir) / f"{_GONE}{name}-{secrets.token_hex(4)}"
                 os.replace(place, gone)
             shutil.rmtree(gone, ignore_errors=True)
         self._rows.remove(name)
-
-
-class _CollectionApp(App):
-    """The index of a collection; the model and the registry are those of the data directory."""
-
-    def __init__(self, around: App, name: CollectionName) -> None:
-        super().__init__(of_collection(around.loaded, name))
-        self._around = around
-
-    @cached_property
-    def embedders(self) -> Embedders:
-        """What makes vectors, for all collections."""
-        return self._around.embedders
-
-    @cached_property
-    def registry(self) -> Registry:
-        """What is known of all collections."""
-        return self._around.registry
-
-    def close(self) -> None:
-        """Give back what is its own."""
-        for shared in ("embedders", "registry"):
-            vars(self).pop(shared, None)
-        super().close()
 
 
 def _no_collection(name: str) -> NotIndexedError:

@@ -7,11 +7,9 @@ the original on the disk, the row in the registry, and the index, in this order,
 from __future__ import annotations
 
 import contextlib
-import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
 
 from directory_indexer.converting.fetching import Fetched, Validators, fetch_changed
 from directory_indexer.errors import ConflictError, LockedError, NotIndexedError, UsageError
@@ -20,71 +18,24 @@ from directory_indexer.paths import FilePath
 from directory_indexer.registry.documents import Source, State, StoredDocument
 from directory_indexer.searching.texts import FileText, Selection, read_text
 from directory_indexer.team import naming
-from directory_indexer.team.collections import Collections, OpenCollection
+from directory_indexer.team.collections import Collections
 from directory_indexer.team.naming import DocId, new_doc_id, stored_name
+from directory_indexer.team.opened import OpenCollection
 from directory_indexer.team.originals import Received
-from directory_indexer.team.verdicts import Verdict, judge, require_harmless_words
+from directory_indexer.team.sending import (
+    Content,
+    Effect,
+    Sending,
+    Sent,
+    Wait,
+    accepted,
+    require_sayable,
+)
+from directory_indexer.team.verdicts import judge, require_harmless_words
 
-_MOST_SAID: Final = 16_384
 _MOST_STREAMED: Final = 200_000_000
 _PAGE: Final = 100
 _MOST_ON_A_PAGE: Final = 1000
-
-
-class Wait(StrEnum):
-    """When the sender of a document is answered."""
-
-    NONE = "none"
-    """When it is kept."""
-    WORDS = "words"
-    """When it can be found by words."""
-    COMPLETE = "complete"
-    """When it can be found by meaning, too."""
-
-
-class OnConflict(StrEnum):
-    """What becomes of a document that is there already."""
-
-    REPLACE = "replace"
-    SKIP = "skip"
-    ERROR = "error"
-
-
-class Effect(StrEnum):
-    """What sending a document has done."""
-
-    CREATED = "created"
-    REPLACED = "replaced"
-    UNCHANGED = "unchanged"
-    """It is the very same that is there."""
-    SKIPPED = "skipped"
-    """Another one is there, and was to be kept."""
-
-
-class Sending(NamedTuple):
-    """How a document is sent; `said` is what its sender says of it, beside the title."""
-
-    collection: str = "default"
-    client_id: str = ""
-    """What the sender calls it: the same again replaces it. Without one, its address or its file name does."""
-
-    filename: str = ""
-    title: str = ""
-    said: Mapping[str, Any] = {}
-    on_conflict: OnConflict = OnConflict.REPLACE
-    allows_secrets: bool = False
-    """Whether secrets in it are masked in the index and kept in the original; otherwise it is refused."""
-
-    wait: Wait = Wait.WORDS
-    seconds: float | None = None
-    """How long to wait at most."""
-
-
-class Sent(NamedTuple):
-    """What has become of a document that was sent."""
-
-    document: StoredDocument
-    effect: Effect
 
 
 class Page(NamedTuple):
@@ -104,19 +55,6 @@ class Original(NamedTuple):
     def etag(self) -> str:
         """Name this state of it, in the form of HTTP."""
         return f'"{self.document.content_hash}"'
-
-
-class _Content(NamedTuple):
-    """What was sent, and what it is known by."""
-
-    source: Source
-    pieces: Iterable[bytes]
-    doc_id: DocId
-    filename: str
-    stored_name: str
-    media_type: str
-    url: str = ""
-    validators: Validators = Validators()
 
 
 class DocumentVerbs:
@@ -148,7 +86,7 @@ class DocumentVerbs:
         checked = naming.checked_name(filename, what="file name")
         name = stored_name(checked, is_text=True)
         doc_id = self._id_of(sending, *(("filename", checked) if sending.filename else key))
-        return self._add(_Content(Source.TEXT, [content], doc_id, checked, name, naming.media_type_of(name)), sending)
+        return self._add(Content(Source.TEXT, [content], doc_id, checked, name, naming.media_type_of(name)), sending)
 
     def add_file(self, pieces: Iterable[bytes], sending: Sending, *, media_type: str = "") -> Sent:
         """Take a file as it is, piece by piece; it must have a name.
@@ -163,7 +101,7 @@ class DocumentVerbs:
         said = naming.media_type_of(checked, media_type)
         name = naming.name_with_suffix(stored_name(checked), said)
         doc_id = self._id_of(sending, "filename", checked)
-        return self._add(_Content(Source.FILE, pieces, doc_id, checked, name, said), sending)
+        return self._add(Content(Source.FILE, pieces, doc_id, checked, name, said), sending)
 
     def add_url(self, url: str, sending: Sending) -> Sent:
         """Fetch a document from the web and take it; the same address again replaces it.
@@ -289,24 +227,24 @@ class DocumentVerbs:
         media_type = naming.media_type_of(fetched.name, fetched.media_type)
         name = naming.name_with_suffix(stored_name(filename), media_type)
         validators = Validators(fetched.etag, fetched.last_modified)
-        content = _Content(Source.URL, [fetched.content], doc_id, filename, name, media_type, address, validators)
+        content = Content(Source.URL, [fetched.content], doc_id, filename, name, media_type, address, validators)
         said = sending.said if address == fetched.url else {**sending.said, "final_url": fetched.url}
         return self._add(content, sending._replace(said=said))
 
-    def _add(self, content: _Content, sending: Sending) -> Sent:
+    def _add(self, content: Content, sending: Sending) -> Sent:
         with self._collections.using(sending.collection) as opened:
             policy = opened.app.policies.parse
-            _require_sayable(sending)
+            require_sayable(sending)
             require_harmless_words(content.filename, {"title": sending.title, **sending.said}, policy)
             with self._received(opened, content) as received:
                 verdict = judge(received.path, policy, allows_secrets=sending.allows_secrets or policy.include_secrets)
-                sent = _accepted(opened, content, sending, received, verdict)
+                sent = accepted(opened, content, sending, received, verdict)
             if sent.effect is not Effect.SKIPPED:
                 self._work(opened, sending)
             return sent._replace(document=opened.documents.get(content.doc_id) or sent.document)
 
     @contextlib.contextmanager
-    def _received(self, opened: OpenCollection, content: _Content) -> Iterator[Received]:
+    def _received(self, opened: OpenCollection, content: Content) -> Iterator[Received]:
         indexing = opened.app.loaded.config.indexing
         is_streamed = content.stored_name.lower().endswith(opened.app.policies.walk.streamed)
         most_bytes = max(indexing.max_file_size, _MOST_STREAMED) if is_streamed else indexing.max_file_size
@@ -328,59 +266,6 @@ class DocumentVerbs:
         self._on_work(opened.name)
 
 
-def _accepted(
-    opened: OpenCollection, content: _Content, sending: Sending, received: Received, verdict: Verdict
-) -> Sent:
-    """Put a document into its place; whoever comes last wins, and nobody sees a half of two."""
-    now = time.time()
-    document = StoredDocument(
-        collection=opened.name,
-        doc_id=content.doc_id,
-        version=1,
-        source=content.source,
-        filename=content.filename,
-        stored_name=content.stored_name,
-        url=content.url,
-        media_type=content.media_type,
-        n_bytes=received.n_bytes,
-        content_hash=received.content_hash,
-        mtime_ns=received.mtime_ns,
-        title=sending.title,
-        metadata=json.dumps(dict(sending.said), ensure_ascii=False),
-        etag=content.validators.etag,
-        last_modified=content.validators.last_modified,
-        allows_secrets=sending.allows_secrets,
-        state=State.QUEUED,
-        message="",
-        n_chunks=0,
-        n_masked=verdict.n_masked,
-        added_at=now,
-        changed_at=now,
-    )
-    with opened.documents.replacing(content.doc_id) as replacement:
-        before = replacement.before
-        if before is not None and (effect := _effect_on(before, document, sending.on_conflict)) is not Effect.REPLACED:
-            return Sent(before, effect)
-        opened.originals.publish(received, content.doc_id)
-        document = replacement.put(document)
-    if before is not None and before.stored_name != document.stored_name:
-        opened.originals.keep_only(content.doc_id, document.stored_name)
-    return Sent(document, Effect.CREATED if before is None else Effect.REPLACED)
-
-
-def _effect_on(before: StoredDocument, document: StoredDocument, on_conflict: OnConflict) -> Effect:
-    if before.state is State.DELETING:
-        raise ConflictError("the document is being deleted", hint="send it again when it is gone")
-    if on_conflict is OnConflict.ERROR:
-        raise ConflictError(
-            f"there is a document '{before.doc_id}' by this name already", hint="replace it, or give it another id"
-        )
-    if on_conflict is OnConflict.SKIP:
-        return Effect.SKIPPED
-    is_same = all(getattr(before, name) == getattr(document, name) for name in _TELLING)
-    return Effect.UNCHANGED if is_same and before.state is not State.FAILED else Effect.REPLACED
-
-
 def _known(opened: OpenCollection, doc_id: str) -> StoredDocument:
     checked = naming.doc_id(doc_id)
     document = opened.documents.get(checked) if checked else None
@@ -395,21 +280,8 @@ def _no_document(doc_id: str) -> NotIndexedError:
     )
 
 
-def _require_sayable(sending: Sending) -> None:
-    if sending.title:
-        naming.checked_name(sending.title, what="title")
-    try:
-        n_bytes = len(json.dumps(dict(sending.said), ensure_ascii=False).encode("utf-8", "replace"))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError("what is said of the document is no JSON", hint="send texts, numbers and lists") from error
-    if n_bytes > _MOST_SAID:
-        raise UsageError(f"what is said of the document has more than {_MOST_SAID:,} bytes", hint="say less")
-
-
 def _deadline(seconds: float | None) -> float | None:
     return None if seconds is None else time.monotonic() + seconds
 
 
 _MOST_SHOWN: Final = 80
-_TELLING: Final = ("content_hash", "filename", "stored_name", "title", "metadata", "media_type", "allows_secrets")
-"""What a document that was sent again must share with the one that is there, to be the very same."""

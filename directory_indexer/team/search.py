@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config.collections import DEFAULT, doc_id_of, documents_of
 from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.errors import NotIndexedError
-from directory_indexer.registry.descriptions import doc_id_of
-from directory_indexer.registry.documents import State
+from directory_indexer.lazy import lazily
 from directory_indexer.searching.answers import Hit, SearchRequest, SearchResult, SentPlace
-from directory_indexer.team.collections import Collections, OpenCollection
+from directory_indexer.team.collections import Collections
+from directory_indexer.team.opened import OpenCollection
+
+with lazily:
+    from directory_indexer.registry.documents import State
 
 
 def search_collections(
@@ -79,7 +82,7 @@ def merged(request: SearchRequest, results: Sequence[SearchResult], *, notes: tu
 
 def with_senders(opened: OpenCollection, hits: Sequence[Hit]) -> tuple[Hit, ...]:
     """Say of hits in documents that were sent which those are; leave out what is being deleted."""
-    directory = opened.app.policies.descriptions.directory
+    directory = documents_of(opened.app.loaded)
     ids = {hit.path: doc_id for hit in hits if (doc_id := doc_id_of(hit.path, directory))}
     if not ids:
         return tuple(hits)

@@ -13,8 +13,9 @@ with lazily:
     from directory_indexer.registry.documents import StoredDocument
     from directory_indexer.team.backup import BackupReport
     from directory_indexer.team.collections import Collection
-    from directory_indexer.team.documents import Page, Sent
+    from directory_indexer.team.documents import Page
     from directory_indexer.team.restore import RestoreReport
+    from directory_indexer.team.sending import Sent
 
 
 class CollectionEntry(NamedTuple):

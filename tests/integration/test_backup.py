@@ -36,9 +36,9 @@ from directory_indexer.registry.keys import Keys, Right
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.team.backup import back_up
 from directory_indexer.team.checkup import document_findings, repair_documents
-from directory_indexer.team.collections import OpenCollection
-from directory_indexer.team.documents import Wait
+from directory_indexer.team.opened import OpenCollection
 from directory_indexer.team.restore import restore
+from directory_indexer.team.sending import Wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ from teams import Team
 from directory_indexer.errors import ConflictError, NotIndexedError, UsageError
 from directory_indexer.registry.collections import CollectionRows
 from directory_indexer.searching.answers import SearchMode
-from directory_indexer.team import collections as collections_module
-from directory_indexer.team.documents import Wait
+from directory_indexer.team import opened as opened_module
+from directory_indexer.team.sending import Wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,11 +110,11 @@ def test_one_model_serves_all(team: Team) -> None:
 
 
 def test_few_collections_stay_open(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collections_module, "_MOST_OPEN", 2)
+    monkeypatch.setattr(opened_module, "_MOST_OPEN", 2)
     for number in range(5):
         team.collections.create(f"c{number}")
         team.add(f"The heron of pond {number}.", f"c{number}", wait=Wait.COMPLETE)
-    assert len(team.collections._open) == 2  # noqa: SLF001 - what is meant
+    assert team.collections._pool.count() == 2  # noqa: SLF001 - what is meant
     with team.collections.using("c0") as first, team.collections.using("c1"), team.collections.using("c2"):
         assert len(team.search("heron", "c3")) == 1
         assert first.documents.counts() != {}

@@ -26,7 +26,8 @@ from directory_indexer.paths import os_path
 from directory_indexer.registry.documents import State
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.team.background import Background
-from directory_indexer.team.documents import DocumentVerbs, Effect, OnConflict, Sending, Wait
+from directory_indexer.team.documents import DocumentVerbs
+from directory_indexer.team.sending import Effect, OnConflict, Sending, Wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,7 +15,7 @@ from teams import Team
 from directory_indexer.docstore.filters import ALL_FILES
 from directory_indexer.errors import DirIndexError
 from directory_indexer.searching.answers import SearchMode, SearchRequest
-from directory_indexer.team.documents import Wait
+from directory_indexer.team.sending import Wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

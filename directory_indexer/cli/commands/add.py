@@ -26,8 +26,9 @@ with lazily:
     from directory_indexer.render import json_pages
     from directory_indexer.render.team import sent_lines
     from directory_indexer.team.collections import Collections
-    from directory_indexer.team.documents import DocumentVerbs, OnConflict, Sending, Sent, Wait
+    from directory_indexer.team.documents import DocumentVerbs
     from directory_indexer.team.originals import pieces_of
+    from directory_indexer.team.sending import OnConflict, Sending, Sent, Wait
     from directory_indexer.wire.team import Refusal, SentAnswers, sent_answer
 
 _URL = re.compile(r"https?://", re.IGNORECASE)

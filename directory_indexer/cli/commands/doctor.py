@@ -19,7 +19,7 @@ with lazily:
     from directory_indexer.findings import Finding, Verdict
     from directory_indexer.render import json_pages, reports
     from directory_indexer.team.checkup import document_findings, repair_documents
-    from directory_indexer.team.collections import OpenCollection
+    from directory_indexer.team.opened import OpenCollection
 
 cli = new_command_line()
 

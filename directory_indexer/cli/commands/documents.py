@@ -37,7 +37,8 @@ with lazily:
     from directory_indexer.render.team import document_lines, fact_lines, sent_lines
     from directory_indexer.searching.texts import Selection, Unit
     from directory_indexer.team.collections import Collections
-    from directory_indexer.team.documents import DocumentVerbs, Wait
+    from directory_indexer.team.documents import DocumentVerbs
+    from directory_indexer.team.sending import Wait
     from directory_indexer.wire.team import (
         DeletedAnswer,
         SentAnswers,

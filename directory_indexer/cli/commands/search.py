@@ -136,8 +136,14 @@ def search(
     seconds = app.loaded.config.searching.embedding_ms / 1000
     found = search_collections(team, collections or (), request._replace(embedding_seconds=seconds))
     result = position.rest(found, limit=limit or _DEFAULT_LIMIT)
-    index = result.summary if collections else app.status.checked(result.summary)
-    show_result(result, output, index=index, view=view, explain=explain, position=position)
+    show_result(
+        result,
+        output,
+        index=lambda: result.summary if collections else app.status.checked(result.summary),
+        view=view,
+        explain=explain,
+        position=position,
+    )
     is_found = bool(result.hits) and (limit is not None or not result.is_weak)
     raise typer.Exit(ExitCode.DONE if is_found else ExitCode.INCOMPLETE)
 

@@ -58,7 +58,7 @@ def similar(
     show_result(
         result,
         output,
-        index=app.status.checked(result.summary),
+        index=lambda: app.status.checked(result.summary),
         view=View.SCORED_FILES,
         explain=False,
         position=position,

@@ -39,7 +39,8 @@ from directory_indexer.render.json_pages import (
 )
 from directory_indexer.searching.answers import Hit, SearchResult
 from directory_indexer.searching.texts import FileText
-from directory_indexer.team.documents import Effect, Page, Sent
+from directory_indexer.team.documents import Page
+from directory_indexer.team.sending import Effect, Sent
 from directory_indexer.wire.cursors import position_of
 from directory_indexer.wire.team import (
     BackupAnswer,

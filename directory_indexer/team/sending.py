@@ -1,0 +1,164 @@
+"""How a document is sent, and what becomes of it when it is."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+from directory_indexer.converting.fetching import Validators
+from directory_indexer.errors import ConflictError, UsageError
+from directory_indexer.registry.documents import Source, State, StoredDocument
+from directory_indexer.team import naming
+from directory_indexer.team.naming import DocId
+from directory_indexer.team.opened import OpenCollection
+from directory_indexer.team.originals import Received
+from directory_indexer.team.verdicts import Verdict
+
+_MOST_SAID: Final = 16_384
+
+
+class Wait(StrEnum):
+    """When the sender of a document is answered."""
+
+    NONE = "none"
+    """When it is kept."""
+    WORDS = "words"
+    """When it can be found by words."""
+    COMPLETE = "complete"
+    """When it can be found by meaning, too."""
+
+
+class OnConflict(StrEnum):
+    """What becomes of a document that is there already."""
+
+    REPLACE = "replace"
+    SKIP = "skip"
+    ERROR = "error"
+
+
+class Effect(StrEnum):
+    """What sending a document has done."""
+
+    CREATED = "created"
+    REPLACED = "replaced"
+    UNCHANGED = "unchanged"
+    """It is the very same that is there."""
+    SKIPPED = "skipped"
+    """Another one is there, and was to be kept."""
+
+
+class Sending(NamedTuple):
+    """How a document is sent; `said` is what its sender says of it, beside the title."""
+
+    collection: str = "default"
+    client_id: str = ""
+    """What the sender calls it: the same again replaces it. Without one, its address or its file name does."""
+
+    filename: str = ""
+    title: str = ""
+    said: Mapping[str, Any] = {}
+    on_conflict: OnConflict = OnConflict.REPLACE
+    allows_secrets: bool = False
+    """Whether secrets in it are masked in the index and kept in the original; otherwise it is refused."""
+
+    wait: Wait = Wait.WORDS
+    seconds: float | None = None
+    """How long to wait at most."""
+
+
+class Sent(NamedTuple):
+    """What has become of a document that was sent."""
+
+    document: StoredDocument
+    effect: Effect
+
+
+class Content(NamedTuple):
+    """What was sent, and what it is known by."""
+
+    source: Source
+    pieces: Iterable[bytes]
+    doc_id: DocId
+    filename: str
+    stored_name: str
+    media_type: str
+    url: str = ""
+    validators: Validators = Validators()
+
+
+def require_sayable(sending: Sending) -> None:
+    """Refuse what is said of a document and cannot be kept.
+
+    Raises:
+        UsageError: it is no JSON, or too much.
+    """
+    if sending.title:
+        naming.checked_name(sending.title, what="title")
+    try:
+        n_bytes = len(json.dumps(dict(sending.said), ensure_ascii=False).encode("utf-8", "replace"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError("what is said of the document is no JSON", hint="send texts, numbers and lists") from error
+    if n_bytes > _MOST_SAID:
+        raise UsageError(f"what is said of the document has more than {_MOST_SAID:,} bytes", hint="say less")
+
+
+def accepted(opened: OpenCollection, content: Content, sending: Sending, received: Received, verdict: Verdict) -> Sent:
+    """Put a document into its place; whoever comes last wins, and nobody sees a half of two.
+
+    Raises:
+        ConflictError: it is there already and must not be replaced, or is being deleted.
+    """
+    now = time.time()
+    document = StoredDocument(
+        collection=opened.name,
+        doc_id=content.doc_id,
+        version=1,
+        source=content.source,
+        filename=content.filename,
+        stored_name=content.stored_name,
+        url=content.url,
+        media_type=content.media_type,
+        n_bytes=received.n_bytes,
+        content_hash=received.content_hash,
+        mtime_ns=received.mtime_ns,
+        title=sending.title,
+        metadata=json.dumps(dict(sending.said), ensure_ascii=False),
+        etag=content.validators.etag,
+        last_modified=content.validators.last_modified,
+        allows_secrets=sending.allows_secrets,
+        state=State.QUEUED,
+        message="",
+        n_chunks=0,
+        n_masked=verdict.n_masked,
+        added_at=now,
+        changed_at=now,
+    )
+    with opened.documents.replacing(content.doc_id) as replacement:
+        before = replacement.before
+        if before is not None and (effect := _effect_on(before, document, sending.on_conflict)) is not Effect.REPLACED:
+            return Sent(before, effect)
+        opened.originals.publish(received, content.doc_id)
+        document = replacement.put(document)
+    if before is not None and before.stored_name != document.stored_name:
+        opened.originals.keep_only(content.doc_id, document.stored_name)
+    return Sent(document, Effect.CREATED if before is None else Effect.REPLACED)
+
+
+def _effect_on(before: StoredDocument, document: StoredDocument, on_conflict: OnConflict) -> Effect:
+    if before.state is State.DELETING:
+        raise ConflictError("the document is being deleted", hint="send it again when it is gone")
+    if on_conflict is OnConflict.ERROR:
+        raise ConflictError(
+            f"there is a document '{before.doc_id}' by this name already", hint="replace it, or give it another id"
+        )
+    if on_conflict is OnConflict.SKIP:
+        return Effect.SKIPPED
+    is_same = all(getattr(before, name) == getattr(document, name) for name in _TELLING)
+    return Effect.UNCHANGED if is_same and before.state is not State.FAILED else Effect.REPLACED
+
+
+_TELLING: Final = ("content_hash", "filename", "stored_name", "title", "metadata", "media_type", "allows_secrets")
+"""What a document that was sent again must share with the one that is there, to be the very same."""
