@@ -8,6 +8,7 @@ import json
 import os
 import re
 import subprocess
+import threading
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -45,6 +46,9 @@ class WebServer:
         found = re.search(r"http://\S+", self.process.stderr.readline())
         assert found
         self.url = found[0]
+        self._said: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def __enter__(self) -> Self:
         return self
@@ -84,15 +88,20 @@ class WebServer:
         """End the server as a service manager does."""
         self.process.terminate()
         code = self.process.wait(timeout=30)
+        self._reader.join()
         assert self.process.stderr is not None
         self.process.stderr.close()
         return code
 
     def log(self) -> str:
         """End the server, and give what it logged."""
-        self.process.terminate()
-        _, said = self.process.communicate(timeout=30)
-        return str(said)
+        self.stop()
+        return "".join(self._said)
+
+    def _read(self) -> None:
+        """Take what the server says: with nobody to take it, it would wait in the midst of an answer."""
+        assert self.process.stderr is not None
+        self._said += self.process.stderr
 
 
 def new_key(data_dir: Path, name: str, *options: str) -> str:

@@ -56,7 +56,11 @@ def _entry_spans(text: str) -> Iterator[SecretSpan]:
     for found in _ENTRY.finditer(text):
         first, last = bare(found["word"])
         value = found["word"][first:last]
-        if not _OTHER_LABEL.search(found["label"]) and (shape_of(value) >= Shape.CHOSEN or is_strong(value)):
+        if (
+            not _OTHER_LABEL.search(found["label"])
+            and not _SETTING.fullmatch(value)
+            and (shape_of(value) >= Shape.CHOSEN or is_strong(value))
+        ):
             yield SecretSpan(found.start("word") + first, found.start("word") + last, Naming.PASSWORD.value)
     for found in _CODE.finditer(text):
         value = found["word"]
@@ -109,11 +113,12 @@ _OTHER_LABEL: Final = LazyPattern(
     r"version|url|web|link|site|server|host|port|\bip\b|ssid|benutzer|utilisateur|identifiant|usuario|utente|gebruiker|"
     r"numéro|número|numero|cliente|abone|adres|brukernavn|użytkownik|uživatel|kullan|example|beispiel|exemple|ejemplo"
 )
+_SETTING: Final = LazyPattern(r"[a-z]{1,12}=.*|[a-z]{1,8}-\d{1,4}")
 _CODE: Final = LazyPattern(
     r"(?i)(?<![^\W_])(?:[^\W\d_]{0,12}(?:pin|puk|code|schlüssel|kennwort|passwort|password|key)|"
     r"pin[ -]?code|codigo|código|codice|chiave|"
     r"clave|clé|kod|kodi|kód|код|пин|sleutel|nyckel|[sş]ifre\w{0,4}|parola|senha|has[lł]o|heslo|wachtwoord|mdp|psw|pwd?)"
     r"(?:[ ](?:[^\W\d_]{2,16}[ ]?){1,2})?[ ]?[:=]?[ \t]{0,8}[\"'`(]?(?<![^\W\d_])"
-    r"(?P<word>\d{4,32}|(?=[A-Za-z]{0,40}\d)[!#-~]{6,64})(?=[\s\"'`),;.]|\Z)"
+    r"(?P<word>\d{4,32}|(?=[A-Za-z]{0,40}\d)[!#-~]{6,64})(?=[\"'`),;.]|[ \t\r]{0,8}(?:[\n(]|\Z))"
 )
 """A word for a code, in the midst of a line as well, and the number or the password behind it."""

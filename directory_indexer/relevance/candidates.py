@@ -55,7 +55,7 @@ class Model(NamedTuple):
 
 
 EMBEDDED_MODEL: Final = Model(frozenset({"english"}), USUAL_SCALE)
-MULTILINGUAL_MODEL: Final = Model(None, CosineScale(0.80, 0.92, between_languages=0.045, between_scripts=0.065))
+MULTILINGUAL_MODEL: Final = Model(None, CosineScale(0.80, 0.92, between_languages=0.045, between_scripts=0.055))
 OTHER_MODEL: Final = Model(None, None)
 
 

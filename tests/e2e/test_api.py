@@ -294,7 +294,7 @@ def test_a_client_that_sends_letter_by_letter_holds_nobody_up(server: WebServer,
         assert slow.recv(1) == b""  # it was given up
 
 
-def test_more_searches_than_can_be_answered_are_refused_at_once(data_dir: Path, reader: str) -> None:
+def test_of_many_searches_at_once_each_is_answered_or_told_when_to_come_back(data_dir: Path, reader: str) -> None:
     with WebServer(data_dir, "--log-format", "json") as server:
         answers: list[WebAnswer] = []
 

@@ -81,7 +81,7 @@ def test_a_tree_is_indexed_searched_meanwhile_and_the_run_resumed_after_a_restar
         async with Client(parameters(tree, tree / "docs")) as client:
             call = {"path": str(tree / "docs"), "wait_seconds": 0}
             job = await called(client, "index", **call)
-            while job["chunks_done"] == 0:
+            while job["phase"] != "embedding" or not job.get("chunks_done"):
                 heard.append([])
                 result = await client.call_tool("index", {**call, "wait_seconds": 1}, progress_callback=progress)
                 job = result.structured_content or {}

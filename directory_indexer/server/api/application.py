@@ -13,9 +13,10 @@ from directory_indexer.errors import DirIndexError
 from directory_indexer.lazy import lazily
 from directory_indexer.server.api.failures import problem_of
 from directory_indexer.server.api.operations import Content, Operation, Reply, Services
-from directory_indexer.server.api.reading import RefusedError, arguments_in_query, body_of, call_of
+from directory_indexer.server.api.reading import arguments_in_query, body_of, call_of
 from directory_indexer.server.api.surface import Found, Surface
-from directory_indexer.server.gate.problems import Problem, no_such_method, no_such_path
+from directory_indexer.server.gate.problems import Problem, RefusedError, no_such_method, no_such_path
+from directory_indexer.server.gate.visits import visit_of
 from directory_indexer.wire.objects import object_of
 
 with lazily:
@@ -53,6 +54,8 @@ class Application:
         if operation is None:
             return _problem(no_such_method(list(found.operations)))
         call = call_of(operation, await _given(operation, found, request))
+        if (key := visit_of(request.scope).key) is not None:
+            operation.require_reach(key, call)
         return _response_of(operation, await operation.run(self._services, call))
 
 

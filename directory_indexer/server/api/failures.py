@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from directory_indexer.errors import (
     BusyError,
+    ConflictError,
     ConsentNeededError,
+    ContentRefusedError,
     DirIndexError,
     IndexMismatchError,
     LockedError,
@@ -22,6 +24,8 @@ _SAYS_IT = ""
 PROBLEMS: tuple[tuple[type[DirIndexError], Problem], ...] = (
     (BusyError, BUSY),
     (NotIndexedError, Problem(404, "not_found", _SAYS_IT)),
+    (ConflictError, Problem(409, "conflict", _SAYS_IT)),
+    (ContentRefusedError, Problem(422, "content_refused", _SAYS_IT)),
     (OverlapError, Problem(409, "conflict", _SAYS_IT)),
     (ConsentNeededError, Problem(409, "consent_needed", _SAYS_IT)),
     (IndexMismatchError, Problem(409, "index_mismatch", _SAYS_IT)),

@@ -8,8 +8,9 @@ from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias
 
 from directory_indexer.lazy import lazily
-from directory_indexer.registry.keys import DEFAULT_COLLECTION, Keys, Right
+from directory_indexer.registry.keys import DEFAULT_COLLECTION, Key, Keys, Right
 from directory_indexer.server.gate.metrics import Metrics
+from directory_indexer.server.gate.problems import RefusedError, no_collection
 from directory_indexer.server.running import Desk
 
 with lazily:
@@ -20,6 +21,7 @@ with lazily:
 
 
 LONGEST_BODY = 1_048_576
+_COLLECTION = "collection"
 
 
 class Method(StrEnum):
@@ -104,8 +106,23 @@ class Operation:
 
     @property
     def collection(self) -> str | None:
-        """Name the collection that a key must reach; None where it needs no key, or one for no collection."""
-        return DEFAULT_COLLECTION if self.needs in {Right.READ, Right.WRITE} else None
+        """Name the collection that a key must reach, where that is known before the arguments are read.
+
+        An operation whose arguments have a field `collection` is about the one that a call names; one that needs no
+        key, or one for no collection, is about none.
+        """
+        is_named = _COLLECTION in self.arguments._fields  # type: ignore[attr-defined]
+        return DEFAULT_COLLECTION if self.needs in {Right.READ, Right.WRITE} and not is_named else None
+
+    def require_reach(self, key: Key, call: Any) -> None:
+        """Look whether a key is good for the collection that a call names.
+
+        Raises:
+            RefusedError: it is not; it is told what it would be told if there were no such collection.
+        """
+        name = getattr(call, _COLLECTION, None)
+        if name is not None and not key.reaches(name):
+            raise RefusedError(no_collection(name))
 
     @property
     def has_body(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from directory_indexer.errors import UsageError
 from directory_indexer.server.api.operations import Operation
 from directory_indexer.server.arguments import ArgumentError, arguments_of, expected
-from directory_indexer.server.gate.problems import Problem
+from directory_indexer.server.gate.problems import Problem, RefusedError
 from directory_indexer.server.schemas import schema_of
 from directory_indexer.wire.objects import JsonObject
 
@@ -18,14 +18,6 @@ NO_JSON = Problem(400, "invalid_json", "the body is no JSON object")
 NOT_JSON = Problem(415, "unsupported_media_type", "the body must be application/json")
 
 _INTEGER = re.compile("-?[0-9]{1,18}")
-
-
-class RefusedError(Exception):
-    """A request that cannot be read, and what is answered to it."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.error)
-        self.problem = problem
 
 
 def body_of(content: bytes, *, media_type: str) -> JsonObject:

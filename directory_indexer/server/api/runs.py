@@ -12,9 +12,8 @@ from directory_indexer.indexing.stop_requests import request_stop
 from directory_indexer.lazy import lazily
 from directory_indexer.server.api.arguments import IndexCall, OperationCall
 from directory_indexer.server.api.operations import Reply, Services
-from directory_indexer.server.api.reading import RefusedError
 from directory_indexer.server.arguments import IndexArguments
-from directory_indexer.server.gate.problems import Problem
+from directory_indexer.server.gate.problems import Problem, RefusedError
 from directory_indexer.server.jobs import Job
 from directory_indexer.server.tools import Tools, is_ended
 from directory_indexer.wire.runs import Run, RunList

@@ -10,9 +10,8 @@ from directory_indexer import __version__
 from directory_indexer.errors import DirIndexError
 from directory_indexer.server.api.operations import Content, Services
 from directory_indexer.server.api.pages import pages
-from directory_indexer.server.api.reading import RefusedError
 from directory_indexer.server.gate.metrics import CONTENT_TYPE
-from directory_indexer.server.gate.problems import CLOSING, Problem
+from directory_indexer.server.gate.problems import CLOSING, Problem, RefusedError
 from directory_indexer.server.identity import NAME
 from directory_indexer.server.model import ModelState
 from directory_indexer.wire.service import Health, Readiness

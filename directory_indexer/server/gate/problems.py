@@ -41,6 +41,14 @@ class Problem(NamedTuple):
         return json.dumps(object_of(error)).encode()
 
 
+class RefusedError(Exception):
+    """A request that is answered with a problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.error)
+        self.problem = problem
+
+
 def too_large(most: int) -> Problem:
     """Refuse a body."""
     return Problem(413, "too_large", f"the body has more than {most:,} bytes")

@@ -1,0 +1,49 @@
+"""Calls wait for their turn, and not more of them than can be answered in time."""
+
+from __future__ import annotations
+
+import threading
+from typing import cast
+
+import anyio
+import pytest
+
+from directory_indexer.errors import BusyError
+from directory_indexer.server.api.failures import problem_of
+from directory_indexer.server.failures import failure_text
+from directory_indexer.server.running import Desk
+from directory_indexer.server.tools import Tools
+
+_PATIENCE_SECONDS = 60
+
+
+def test_who_comes_when_the_queue_is_full_is_told_so_at_once_and_others_are_answered() -> None:
+    may_end = threading.Event()
+    answered: list[bool] = []
+
+    async def scenario() -> None:
+        desk = Desk(cast("Tools", None))
+
+        async def ask() -> None:
+            answered.append(await desk.slowly(lambda: may_end.wait(_PATIENCE_SECONDS)))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(8 + 100):
+                tasks.start_soon(ask)
+            while desk.n_waiting < 100:
+                await anyio.wait_all_tasks_blocked()
+            with pytest.raises(BusyError):
+                await desk.slowly(lambda: None)
+            assert await desk.quickly(lambda: "quick") == "quick"
+            may_end.set()
+
+    anyio.run(scenario)
+    assert answered == [True] * 108
+
+
+def test_both_kinds_of_clients_are_told_to_come_back() -> None:
+    error = BusyError("the server has as much to do as it can take")
+    assert "repeat the call" in failure_text(error)
+    problem = problem_of(error)
+    assert (problem.status, problem.error) == (503, "busy")
+    assert problem.retry_seconds
