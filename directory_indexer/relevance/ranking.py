@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate, groupby, takewhile
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
@@ -75,7 +75,15 @@ def worth_showing(ranking: Ranking) -> tuple[Ranked, ...]:
     return tuple(one for one in ranking.hits if one.score >= _LEAST_SHOWN or one.explanation.keyword_score is not None)
 
 
-def good_ones(hits: Sequence[Ranked], *, by_words_alone: bool) -> tuple[Ranked, ...]:
+class _Scored(Protocol):
+    @property
+    def score(self) -> float: ...
+
+
+Scored = TypeVar("Scored", bound=_Scored)
+
+
+def good_ones(hits: Sequence[Scored], *, by_words_alone: bool) -> tuple[Scored, ...]:
     """Leave out hits that are much weaker than the best; scores by words alone fall faster."""
     least = (_GOOD_BY_WORDS if by_words_alone else _GOOD) * hits[0].score if hits else 0.0
     return tuple(takewhile(lambda one: one.score >= least, hits))

@@ -13,7 +13,8 @@ from directory_indexer.config.collections import DEFAULT, doc_id_of, documents_o
 from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.errors import NotIndexedError
 from directory_indexer.lazy import lazily
-from directory_indexer.searching.answers import Hit, SearchRequest, SearchResult, SentPlace
+from directory_indexer.relevance.ranking import good_ones
+from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, SearchResult, SentPlace
 from directory_indexer.team.collections import Collections
 from directory_indexer.team.opened import OpenCollection
 
@@ -69,12 +70,17 @@ def search_collections(
 def merged(request: SearchRequest, results: Sequence[SearchResult], *, notes: tuple[str, ...] = ()) -> SearchResult:
     """Put answers to one request together, the best hits of all of them first."""
     hits = sorted((hit for result in results for hit in result.hits), key=attrgetter("score"), reverse=True)
+    # What is good beside the best of its own collection may be weak beside that of another.
+    good = good_ones(hits, by_words_alone=request.mode is SearchMode.KEYWORD) if request.only_good else hits
+    n_weaker, hits = len(hits) - len(good), list(good)
     return SearchResult(
         request=request,
         hits=tuple(hits[: request.limit]),
         degraded=(*(note for result in results for note in result.degraded), *notes),
         is_truncated=len(hits) > request.limit or any(result.is_truncated for result in results),
         is_weak=all(result.is_weak for result in results),
+        has_weaker=n_weaker > 0 or any(result.has_weaker for result in results),
+        corrections=tuple(dict.fromkeys(one for result in results for one in result.corrections)),
         summary=_together([result.summary for result in results]),
         state=" ".join(result.state for result in results),
     )

@@ -10,8 +10,9 @@ from teams import Team
 
 from directory_indexer.errors import ConflictError, NotIndexedError, UsageError
 from directory_indexer.registry.collections import CollectionRows
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.searching.answers import SearchMode, SearchRequest
 from directory_indexer.team import opened as opened_module
+from directory_indexer.team.search import search_collections
 from directory_indexer.team.sending import Wait
 
 if TYPE_CHECKING:
@@ -146,6 +147,19 @@ def test_several_collections_are_searched_as_one(team: Team) -> None:
         (hit.path, hit.score) for hits in alone.values() for hit in hits
     )
     assert team.search("carp", "birds", "fish", limit=3) == team.search("carp", "birds", "fish", limit=10)[:3]
+
+
+def test_what_is_weak_beside_the_best_of_all_is_left_out(team: Team) -> None:
+    team.collections.create("birds")
+    team.collections.create("fish")
+    team.add("The heron of the pond stands in the reeds and waits for carp.", "birds", wait=Wait.COMPLETE)
+    team.add("Roses, lilies, tulips and many other flowers grow beside the pond.", "fish", wait=Wait.COMPLETE)
+    query = "heron pond reeds"
+    assert {hit.collection for hit in team.search(query, "birds", "fish")} == {"birds", "fish"}
+    request = SearchRequest(query, only_good=True)
+    result = search_collections(team.collections, ["birds", "fish"], request)
+    assert {hit.collection for hit in result.hits} == {"birds"}
+    assert result.has_weaker
 
 
 def test_a_collection_without_anything_does_not_keep_others_from_answering(team: Team) -> None:
