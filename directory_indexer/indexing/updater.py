@@ -97,11 +97,12 @@ class Updater:
 
         It ends when all is searchable by meaning, a service fails, or the run must stop.
         """
-        total = self._vectorizer.merger.state().n_waiting
+        state = self._vectorizer.merger.state()
+        total = state.n_waiting
         self._progress = self._progress._replace(phase=Phase.EMBEDDING, chunks_total=total)
         if total and mode is not EmbeddingMode.OFF and not self._run.must_stop:
             self._attempt(self._take_over)
-        state = self._vectorizer.merger.state()
+            state = self._vectorizer.merger.state()
         # The run that gave way to this one embeds for both, and soon.
         if state.n_waiting and mode is EmbeddingMode.COMPLETE and not self._run.must_stop and not self._run.is_guest:
             self._attempt(self._embed)

@@ -85,6 +85,14 @@ def test_what_is_embedded_for_a_question_is_embedded_once(waiting: Index) -> Non
     assert waiting.embedder.embedded == made
 
 
+def test_where_enough_was_embedded_before_a_search_takes_no_time_for_more(waiting: Index) -> None:
+    names(waiting, "ledger account settled in full")
+    n_made = len(waiting.embedder.embedded)
+    assert n_made >= 40
+    waiting.searcher.search(SearchRequest("ledger account settled", limit=60, embedding_seconds=GENEROUS))
+    assert len(waiting.embedder.embedded) == n_made
+
+
 def test_with_no_time_nothing_is_embedded_and_words_answer(waiting: Index) -> None:
     answer = waiting.searcher.search(SearchRequest("carrots ginger", embedding_seconds=0))
     assert waiting.embedder.embedded == []

@@ -23,22 +23,22 @@ PLANTED = {
 }
 
 
-@pytest.fixture(params=["home/.directory-indexer", "home/index", "home/work/deep/index"])
+@pytest.fixture(params=["user/.directory-indexer", "user/index", "user/work/deep/index"])
 def data_dir(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return plant(tmp_path / str(request.param), PLANTED)
 
 
 def test_a_directory_that_holds_the_data_directory_is_walked_without_it(data_dir: Path, tmp_path: Path) -> None:
-    plant(tmp_path / "home", {"mine.md": "mine"})
+    plant(tmp_path / "user", {"mine.md": "mine"})
     policy = walk_policy(load_config(file=None, data_dir=data_dir, environ={}))
     for include_hidden in (False, True):
-        assert walked(tmp_path / "home", policy._replace(include_hidden=include_hidden)).files == {"mine.md"}
+        assert walked(tmp_path / "user", policy._replace(include_hidden=include_hidden)).files == {"mine.md"}
 
 
 def test_no_link_leads_a_walk_into_the_data_directory(data_dir: Path, tmp_path: Path) -> None:
     root = plant(tmp_path / "root", {"mine.md": "mine"})
     (root / "all").symlink_to(data_dir)
-    (root / "home").symlink_to(tmp_path / "home")
+    (root / "home").symlink_to(tmp_path / "user")
     policy = walk_policy(load_config(file=None, data_dir=data_dir, environ={}))
     assert walked(root, policy._replace(include_hidden=True, follow_symlinks=True)).files == {"mine.md"}
 
@@ -58,7 +58,7 @@ def test_the_collections_lie_in_no_tracked_directory_even_where_it_lies_beside_t
 
 
 def test_a_database_elsewhere_leaves_both_directories_out(data_dir: Path, tmp_path: Path) -> None:
-    environ = {"DIRINDEX_STORAGE__SQLITE_PATH": str(tmp_path / "home" / "other" / "own.db")}
-    plant(tmp_path / "home", {"mine.md": "mine", "other/own.db": "rows", "other/own.db-wal": "rows"})
+    environ = {"DIRINDEX_STORAGE__SQLITE_PATH": str(tmp_path / "user" / "other" / "own.db")}
+    plant(tmp_path / "user", {"mine.md": "mine", "other/own.db": "rows", "other/own.db-wal": "rows"})
     policy = walk_policy(load_config(file=None, data_dir=data_dir, environ=environ))
-    assert walked(tmp_path / "home", policy._replace(include_hidden=True)).files == {"mine.md"}
+    assert walked(tmp_path / "user", policy._replace(include_hidden=True)).files == {"mine.md"}
