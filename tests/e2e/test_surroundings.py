@@ -177,6 +177,7 @@ def test_a_system_that_allows_no_further_thread_is_no_bug(shell: Shell, command:
         check=False,
         cwd=shell.docs,
         encoding="utf-8",
+        errors="surrogateescape",
         env=shell.environ,
         timeout=100,
     )
