@@ -14,6 +14,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
+from directory_indexer.config.collections import DEFAULT
 from directory_indexer.errors import UsageError
 from directory_indexer.paths import well_formed
 from directory_indexer.searching.answers import SearchMode
@@ -60,6 +61,7 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(_texts)]
 _Path = Field(max_length=_LONGEST_PATH)
 _FilePath = Field(min_length=1, max_length=_LONGEST_PATH)
 _Range = Field(max_length=30)
+_CollectionName = Field(max_length=63)
 _Count = Field(ge=1, le=50)
 
 Cursor = Annotated[
@@ -110,6 +112,10 @@ IndexPath = Annotated[
 ]
 
 
+InCollection = Annotated[str, "Collection to look in.", _CollectionName]
+InCollections = Annotated[Texts, "Collections to search in. Empty: the default one.", Field(max_length=20)]
+
+
 class SearchArguments(NamedTuple):
     """The arguments of `search`."""
 
@@ -128,6 +134,7 @@ class SearchArguments(NamedTuple):
     until: Until = ""
     facets: WithFacets = False
     mode: Mode = SearchMode.HYBRID
+    collections: InCollections = ()
     limit: Annotated[Number, "Most passages to return.", _Count] = 10
     all: WithWeaker = False
     max_tokens: MaxTokens = Budgets.SEARCH
@@ -139,6 +146,7 @@ class SimilarArguments(NamedTuple):
 
     path: IndexedFile
     within: Annotated[str, "Only files below this directory. Empty: everywhere.", _Path] = ""
+    collection: InCollection = DEFAULT
     limit: Annotated[Number, "Most files to return.", _Count] = 10
     max_tokens: MaxTokens = Budgets.SEARCH
     cursor: Cursor = ""
@@ -158,6 +166,7 @@ class ContentArguments(NamedTuple):
     pages: Annotated[str, 'Read these pages in place of lines, in a document that has pages: "2" or "2-4".', _Range] = (
         ""
     )
+    collection: InCollection = DEFAULT
     max_tokens: MaxTokens = Budgets.CONTENT
 
 
@@ -170,6 +179,7 @@ class ConvertArguments(NamedTuple):
         _FilePath,
     ]
     start_line: Annotated[Number, "First line to read, counted from 1.", Field(ge=1, le=_LAST_LINE)] = 1
+    collection: InCollection = DEFAULT
     max_tokens: MaxTokens = Budgets.CONTENT
 
 
@@ -186,10 +196,13 @@ class IndexArguments(NamedTuple):
         "Wait so long for the run to end before answering with its state; it goes on after that.",
         Field(ge=0, le=50),
     ] = 20
+    collection: InCollection = DEFAULT
 
 
 class InfoArguments(NamedTuple):
-    """The arguments of `server_info`: none."""
+    """The arguments of `server_info`."""
+
+    collection: InCollection = DEFAULT
 
 
 def arguments_of(record: type, given: Mapping[str, object]) -> Any:
@@ -225,6 +238,8 @@ def expected(schema: JsonObject) -> str:
     match schema["type"]:
         case "array":
             return f"a list of at most {schema['maxItems']} texts"
+        case "object":
+            return f"an object of at most {schema['maxProperties']} names"
         case "string":
             form = f" of the form {schema['pattern']}" if "pattern" in schema else ""
             length = f" of {schema.get('minLength', 0)} to {schema['maxLength']} characters" if _LONG in schema else ""

@@ -34,7 +34,7 @@ _CLOCK_SECONDS = 60.0
 
 _LONGEST_MESSAGE = 800
 _MOST_FAILURES = 3
-_TRACKED_ONLY = "--tracked-only"
+_TRACKED_ONLY, _FORCE = "--tracked-only", "--force"
 
 
 @dataclass(eq=False, slots=True)
@@ -120,6 +120,15 @@ class IndexJobs:
         """
         with self._lock:
             return self._start(roots, (_TRACKED_ONLY,))
+
+    def rebuild(self) -> Job:
+        """Start a run that reads everything again.
+
+        Raises:
+            LockedError: too many runs wait already.
+        """
+        with self._lock:
+            return self._start((), (_FORCE,))
 
     def state_of(self, job: Job | RunRecord) -> Run:
         """Tell how far a run is."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from directory_indexer.app import App
+from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import (
     DEFAULT,
     CollectionName,
@@ -17,11 +19,12 @@ from directory_indexer.config.collections import (
     collection_name,
     team_directory,
 )
+from directory_indexer.docstore.runs import Outcome
 from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.errors import ConflictError, NotIndexedError, StoreError, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
-from directory_indexer.team.opened import CollectionApp, OpenCollection, OpenCollections
+from directory_indexer.team.opened import CollectionApp, CollectionKey, OpenCollection, OpenCollections
 
 with lazily:
     import secrets
@@ -59,6 +62,11 @@ class Collections:
         self._pool = OpenCollections()
 
     @property
+    def loaded(self) -> LoadedConfig:
+        """The configuration of the collection that was there first; the others differ in where they lie."""
+        return self._app.loaded
+
+    @property
     def data_dir(self) -> Path:
         """The directory that all of them lie in."""
         return self._app.loaded.data_dir
@@ -74,13 +82,13 @@ class Collections:
         Raises:
             NotIndexedError: there is none of that name.
         """
-        key = self._key(name)
+        key = self.key(name)
         with self._pool.lent(key, lambda: self._opened(key[0])) as opened:
             try:
                 yield opened
             except StoreError as error:
-                if key != self._key(name):  # which raises where it is gone
-                    raise _no_collection(name) from error
+                if key != self.key(name):  # which raises where it is gone
+                    raise no_collection(name) from error
                 raise
 
     def app_of(self, name: str) -> App:
@@ -159,24 +167,29 @@ class Collections:
                     summary = snapshot.overview.summary()
             return Collection(opened.name, row.description, row.created_at or None, summary, opened.documents.counts())
 
-    def delete(self, name: str) -> None:
-        """Delete a collection with all that is in it.
+    def delete(self, name: str, *, seconds: float | None = None) -> None:
+        """Delete a collection with all that is in it: at once for everybody, then from the disk.
 
         Raises:
             NotIndexedError: there is none of that name.
             UsageError: it is the one that was there first.
+            LockedError: somebody writes to it for longer than that; `finish_deletions` goes on.
         """
         row = self._row(name)
         if row.name == DEFAULT:
             raise UsageError("the collection 'default' cannot be deleted", hint="dirindex forget PATH empties it")
         self._rows.let_leave(row.name)
-        self._finish_deletion(CollectionName(row.name))
+        self._finish_deletion(CollectionName(row.name), seconds)
 
-    def recover(self) -> None:
-        """Go on with what was under way in processes that are gone."""
+    def finish_deletions(self) -> None:
+        """Remove from the disk what was deleted."""
         for row in self._rows.all():
             if row.is_leaving:
                 self._finish_deletion(CollectionName(row.name))
+
+    def recover(self) -> None:
+        """Go on with what was under way in processes that are gone."""
+        self.finish_deletions()
         around = team_directory(self.data_dir)
         places = list(around.glob("collections/*"))
         known = {DEFAULT, *(row.name for row in self._rows.all())}
@@ -195,8 +208,12 @@ class Collections:
     def _rows(self) -> CollectionRows:
         return CollectionRows(self._app.registry)
 
-    def _key(self, name: str) -> tuple[CollectionName, float]:
-        """Tell collections by one name apart: one may have been deleted and made again."""
+    def key(self, name: str) -> CollectionKey:
+        """Tell collections by one name apart: one may have been deleted and made again.
+
+        Raises:
+            NotIndexedError: there is none of that name.
+        """
         if name == DEFAULT:
             return DEFAULT, 0.0
         row = self._row(name)
@@ -207,7 +224,7 @@ class Collections:
         if name == DEFAULT:
             return CollectionRow(DEFAULT, row.description if row else "", 0.0)
         if row is None or row.is_leaving:
-            raise _no_collection(name)
+            raise no_collection(name)
         return row
 
     def _opened(self, name: CollectionName) -> OpenCollection:
@@ -217,13 +234,13 @@ class Collections:
             app = CollectionApp(self._app, name)
         return OpenCollection(name, app, self._app.registry)
 
-    def _finish_deletion(self, name: CollectionName) -> None:
+    def _finish_deletion(self, name: CollectionName, seconds: float | None = None) -> None:
         """Remove what is left of a collection; doing it again does no harm."""
         place = collection_directory(self.data_dir, name)
         self._pool.drop(name)
         if place.is_dir():
             app = CollectionApp(self._app, name)
-            with contextlib.closing(app), _no_writer(app):
+            with contextlib.closing(app), _no_writer(app, seconds):
                 app.clear_vectors()
                 gone = team_directory(self.data_dir) / f"{_GONE}{name}-{secrets.token_hex(4)}"
                 os.replace(place, gone)
@@ -231,7 +248,8 @@ class Collections:
         self._rows.remove(name)
 
 
-def _no_collection(name: str) -> NotIndexedError:
+def no_collection(name: str) -> NotIndexedError:
+    """Say that there is no collection of a name."""
     return NotIndexedError(
         f"there is no collection '{name[:_MOST_SHOWN]}'",
         hint="dirindex collection list shows which there are; dirindex collection create makes one",
@@ -239,9 +257,18 @@ def _no_collection(name: str) -> NotIndexedError:
 
 
 @contextlib.contextmanager
-def _no_writer(app: App) -> Iterator[None]:
-    """Wait until nobody writes to an index, and let nobody begin."""
-    with writing(app.docstore, app.lock_path):
+def _no_writer(app: App, seconds: float | None) -> Iterator[None]:
+    """Wait until nobody writes to an index, and let nobody begin.
+
+    Raises:
+        LockedError: somebody writes for longer than that.
+    """
+    give_up_at = None if seconds is None else time.monotonic() + seconds
+
+    def stop_reason() -> Outcome | None:
+        return Outcome.OUT_OF_TIME if give_up_at is not None and time.monotonic() >= give_up_at else None
+
+    with writing(app.docstore, app.lock_path, stop_reason=stop_reason):
         yield
 
 

@@ -53,7 +53,7 @@ class Queue:
             LockedError: others were at work until then; what waits goes on waiting.
         """
         with self._taken(deadline):
-            while batch := self._documents.in_state(State.QUEUED, limit=_BATCH):
+            while batch := self._documents.to_read(limit=_BATCH):
                 self._read(batch, deadline)
 
     def complete(self, *, must_stop: Callable[[], bool] = lambda: False) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from types import SimpleNamespace
 from typing import Annotated, Any, NamedTuple, cast
 
 import anyio
@@ -24,6 +24,7 @@ from directory_indexer.registry.keys import Key, Right
 from directory_indexer.server.api.application import Application
 from directory_indexer.server.api.failures import problem_of
 from directory_indexer.server.api.operations import Content, Method, Operation, Reply, Services, at_once
+from directory_indexer.server.api.repeating import Repetition
 from directory_indexer.server.api.surface import NOWHERE, Surface
 from directory_indexer.server.gate.visits import Visit
 
@@ -43,6 +44,16 @@ class _Told(NamedTuple):
     nothing: Annotated[str | None, "Nothing."] = None
 
 
+@dataclasses.dataclass
+class _Services:
+    caller: Key | None = None
+
+
+class _AsItComes:
+    async def answered(self, _: Any, __: Any, ___: Any, answer: Any, ____: Any) -> Any:
+        return await answer()
+
+
 def _operation(arguments: type, answer: Any, needs: Right | None = Right.READ) -> Operation:
     return Operation("one", Method.POST, "/one", needs, "One", "One.", arguments, _Told, at_once(answer), status=201)
 
@@ -60,7 +71,7 @@ def _ask(operation: Operation, body: object, *, collections: frozenset[str] | No
     headers = [(b"content-type", b"application/json")]
     scope: dict[str, Any] = {"type": "http", "method": "POST", "path": "/one", "headers": headers, "query_string": b""}
     visit.enter(scope)
-    app = Application(Surface([operation]), cast("Services", SimpleNamespace()))
+    app = Application(Surface([operation]), cast("Services", _Services()), cast("Repetition", _AsItComes()))
     anyio.run(app, scope, receive, send)
     content = b"".join(message["body"] for message in sent[1:])
     return sent[0]["status"], dict(sent[0]["headers"]), json.loads(content) if content else None
