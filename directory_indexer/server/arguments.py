@@ -87,7 +87,7 @@ Types = Annotated[
 ]
 Globs = Annotated[
     Texts,
-    'Only files whose path matches one of these patterns, as in .gitignore: "*.md", "src/**".',
+    'Only files that match one of these, as in .gitignore: "*.md", "src/**".',
     Field(max_length=20),
 ]
 Author = Annotated[str, "Only documents by this author."]
@@ -107,13 +107,13 @@ Mode = Annotated[
 ]
 IndexPath = Annotated[
     str,
-    "Directory to bring up to date, or to add where the operator of this server allows it. Empty: all of them.",
+    "Directory to bring up to date, or to add where the operator allows it. Empty: all.",
     _Path,
 ]
 
 
-InCollection = Annotated[str, "Collection to look in.", _CollectionName]
-InCollections = Annotated[Texts, "Collections to search in. Empty: the default one.", Field(max_length=20)]
+InCollection = Annotated[str, "The collection.", _CollectionName]
+InCollections = Annotated[Texts, "Collections to search. Empty: the default one.", Field(max_length=20)]
 
 
 class SearchArguments(NamedTuple):
@@ -156,11 +156,11 @@ class ContentArguments(NamedTuple):
     """The arguments of `get_content`."""
 
     path: IndexedFile
-    start_line: Annotated[Number, "First line to read, counted from 1.", Field(ge=1, le=_LAST_LINE)] = 1
+    start_line: Annotated[Number, "First line to read, from 1.", Field(ge=1, le=_LAST_LINE)] = 1
     end_line: Annotated[Number, "Last line to read; 0: as far as max_tokens reaches.", Field(ge=0, le=_LAST_LINE)] = 0
     chunks: Annotated[
         str,
-        'Read these passages in place of lines: "3", "3-7" or "3-". Useful where a file has very long lines.',
+        'Read these passages in place of lines: "3", "3-7" or "3-".',
         _Range,
     ] = ""
     pages: Annotated[str, 'Read these pages in place of lines, in a document that has pages: "2" or "2-4".', _Range] = (
@@ -178,7 +178,7 @@ class ConvertArguments(NamedTuple):
         "An indexed file, or a member as in a.zip!/b.docx; an http(s) address where the operator allows it.",
         _FilePath,
     ]
-    start_line: Annotated[Number, "First line to read, counted from 1.", Field(ge=1, le=_LAST_LINE)] = 1
+    start_line: Annotated[Number, "First line to read, from 1.", Field(ge=1, le=_LAST_LINE)] = 1
     collection: InCollection = DEFAULT
     max_tokens: MaxTokens = Budgets.CONTENT
 
@@ -189,11 +189,11 @@ class IndexArguments(NamedTuple):
     path: IndexPath = ""
     action: Annotated[
         IndexAction,
-        "start: start a run, or join the one that goes on; cancel: stop it, at the end of the batch in hand.",
+        "start: start a run, or join the one that goes on; cancel: stop it after its batch.",
     ] = IndexAction.START
     wait_seconds: Annotated[
         Number,
-        "Wait so long for the run to end before answering with its state; it goes on after that.",
+        "Answer when it has ended, or after so long; it goes on then.",
         Field(ge=0, le=50),
     ] = 20
     collection: InCollection = DEFAULT
