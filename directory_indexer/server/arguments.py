@@ -90,7 +90,7 @@ Globs = Annotated[
     'Only files that match one of these, as in .gitignore: "*.md", "src/**".',
     Field(max_length=20),
 ]
-Author = Annotated[str, "Only documents by this author."]
+Author = Annotated[str, "Only by this author."]
 InLanguage = Annotated[str, 'Only prose in this language: "en".']
 Tag = Annotated[str, "Only documents with this tag."]
 Sender = Annotated[str, "Only mail from this person."]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
@@ -167,7 +166,7 @@ class IngestCall(NamedTuple):
     id: ClientId = ""
     filename: Annotated[str, "Its file name.", _NAME] = ""
     title: Title = ""
-    metadata: Said = MappingProxyType({})
+    metadata: Said = {}  # noqa: RUF012 - pydantic gives each call a copy
     on_conflict: IfThere = OnConflict.REPLACE
     allow_secrets: AllowSecrets = False
     wait: WaitFor = Wait.WORDS
@@ -182,7 +181,7 @@ class UrlCall(NamedTuple):
     id: ClientId = ""
     filename: Annotated[str, "Its file name, if not the one of the address.", _NAME] = ""
     title: Title = ""
-    metadata: Said = MappingProxyType({})
+    metadata: Said = {}  # noqa: RUF012 - pydantic gives each call a copy
     on_conflict: IfThere = OnConflict.REPLACE
     allow_secrets: AllowSecrets = False
     wait: WaitFor = Wait.WORDS
