@@ -10,7 +10,8 @@ from functools import cached_property
 
 from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import documents_of, registry_path
-from directory_indexer.config.settings import READING_SERVICES, EmbeddingMode
+from directory_indexer.config.indexing import EmbeddingMode
+from directory_indexer.config.ocr import READING_SERVICES
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import VectorsLostError, VectorStoreError
 from directory_indexer.lazy import lazily

@@ -8,8 +8,11 @@ from pathlib import Path
 
 from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import documents_of, registry_path, team_directory
+from directory_indexer.config.embedding import EmbeddingConfig
 from directory_indexer.config.extractors import ExtractorConfig
-from directory_indexer.config.settings import READING_SERVICES, Config, EmbeddingConfig, IndexingConfig, OcrConfig
+from directory_indexer.config.indexing import IndexingConfig
+from directory_indexer.config.ocr import READING_SERVICES, OcrConfig
+from directory_indexer.config.settings import Config
 from directory_indexer.embedders.building import Access, planned_space
 from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.errors import ConfigError

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from directory_indexer.config.settings import QdrantConfig, Quantization
+from directory_indexer.config.storage import QdrantConfig, Quantization
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.docstore.vector_sets import VectorSet
 from directory_indexer.errors import VectorStoreError

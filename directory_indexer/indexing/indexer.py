@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from directory_indexer.config.settings import EmbeddingMode
+from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, Verb
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import ConsentNeededError, ProviderError, RootUnavailableError, VectorStoreError

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from directory_indexer.config.settings import EmbeddingMode
+from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.docstore.runs import Outcome, RunProgress, Verb
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.files import SourceFile, source_file

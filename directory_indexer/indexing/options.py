@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from directory_indexer.config.settings import EmbeddingMode
+from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.lazy import lazily
 from directory_indexer.walker.policy import WalkPolicy

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from directory_indexer.config.settings import EmbeddingMode
+from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.docstore.file_rows import Place
 from directory_indexer.docstore.runs import Phase, RunProgress
 from directory_indexer.docstore.store import DocStore
