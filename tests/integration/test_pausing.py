@@ -126,7 +126,6 @@ def test_of_a_paused_run_stays_what_no_other_run_is_about(gated: Index) -> None:
         transaction.pauses.put(transaction.runs.start(RunRequest(Verb.INDEX, both), pid=1, host="here"))
     gated.run(new)
     assert control(gated).resumption().directories == (file_path(gated.root),)
-    gated.run()
     gated.close()
 
 
