@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from directory_indexer.config.collections import DEFAULT
+from directory_indexer.docstore.runs import Origin
 from directory_indexer.embedders import Embedder
 from directory_indexer.isolation import isolated_command
 from directory_indexer.lazy import lazily
@@ -118,6 +119,7 @@ def _leave(number: int, _: object) -> NoReturn:
 
 
 def _parts(app: App, options: ServeOptions) -> _Parts:
+    app.origin = Origin.SERVER
     model = BackgroundModel(lambda: _warm(app))
     collections = Collections(app)
     jobs = CollectionJobs(collections, command=index_command)
@@ -146,6 +148,7 @@ def _watch(app: App, jobs: IndexJobs) -> DirectoryWatch:
         tracked=tracked,
         directories=directories,
         jobs=jobs,
+        is_paused=lambda: bool(app.run_control.paused()),
         lock_path=database.with_name("watch.lock"),
         data_dir=database.parent,
     )
@@ -158,5 +161,5 @@ def index_command(loaded: LoadedConfig) -> tuple[str, ...]:
     config = ("--config", str(loaded.file)) if loaded.file else ()
     where = ("--data-dir", str(loaded.data_dir))
     collection = () if loaded.collection == DEFAULT else ("--collection", loaded.collection)
-    words = ("index", "--json", "--quiet", "--exact", *config, *where, *collection)
+    words = ("index", "--json", "--quiet", "--exact", "--from-server", *config, *where, *collection)
     return isolated_command("directory_indexer.cli:main", *words)

@@ -241,7 +241,7 @@ class Collections:
         if place.is_dir():
             app = CollectionApp(self._app, name)
             with contextlib.closing(app), _no_writer(app, seconds):
-                app.clear_vectors()
+                app.vectorstores.clear()
                 gone = team_directory(self.data_dir) / f"{_GONE}{name}-{secrets.token_hex(4)}"
                 os.replace(place, gone)
             shutil.rmtree(gone, ignore_errors=True)

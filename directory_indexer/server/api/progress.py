@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import anyio
 
 from directory_indexer.config.collections import DEFAULT
+from directory_indexer.docstore.runs import Origin
 from directory_indexer.errors import NotIndexedError
 from directory_indexer.lazy import lazily
+from directory_indexer.registry.keys import Right
 from directory_indexer.registry.operations import Kind, Wish
 from directory_indexer.server.api.arguments import InCollectionCall, IndexCall, NamedOperationCall, OperationCall
 from directory_indexer.server.api.operations import Reply, Services
 from directory_indexer.server.api.runs import HAS_ENDED, PATH, collection_and_name, ingest_name, operation_id
-from directory_indexer.server.gate.problems import Problem, RefusedError
+from directory_indexer.server.gate.problems import RefusedError
 from directory_indexer.wire.operations import OperationEntry, OperationList, administrative_entry, ingest_entry
 
 with lazily:
@@ -25,7 +28,6 @@ _POLL_SECONDS = 0.25
 _MOST_INGESTS = 50
 _GOES_ON = frozenset({"queued", "running"})
 _ADMINISTRATIVE = frozenset(Kind)
-NOT_BY_ITSELF = Problem(409, "conflict", "an index run cannot be resumed: start another one, which goes on")
 
 
 def start(services: Services, call: IndexCall) -> Reply:
@@ -65,7 +67,7 @@ def cancel(services: Services, call: NamedOperationCall) -> OperationEntry:
         services,
         call.operation_id,
         of_ingest=cancel_ingest,
-        of_run=services.runs.cancel,
+        of_run=partial(services.runs.cancel, by=_origin(services)),
         of_work=lambda name: services.administration.ask(name, Wish.CANCEL),
     )
 
@@ -76,24 +78,25 @@ def pause(services: Services, call: NamedOperationCall) -> OperationEntry:
         services,
         call.operation_id,
         of_ingest=lambda document: services.documents.pause(document, is_paused=True),
-        of_run=services.runs.cancel,
+        of_run=partial(services.runs.pause, by=_origin(services)),
         of_work=lambda name: services.administration.ask(name, Wish.PAUSE),
     )
 
 
 def resume(services: Services, call: NamedOperationCall) -> OperationEntry:
-    """Let an operation go on."""
-
-    def refuse(_: str, __: str) -> OperationEntry:
-        raise RefusedError(NOT_BY_ITSELF)
-
+    """Let an operation go on; of index runs, another one goes on with all that are paused."""
     return _changed(
         services,
         call.operation_id,
         of_ingest=lambda document: services.documents.pause(document, is_paused=False),
-        of_run=refuse,
+        of_run=services.runs.resume,
         of_work=services.administration.resume,
     )
+
+
+def _origin(services: Services) -> Origin:
+    """Tell as who a client stops runs: with the right to everything it stops those of terminals, too."""
+    return Origin.TERMINAL if services.caller is not None and services.caller.may(Right.ADMIN) else Origin.SERVER
 
 
 def _entry(services: Services, given: str) -> OperationEntry:

@@ -7,9 +7,8 @@ from collections import OrderedDict
 from typing import Final
 
 from directory_indexer.config.collections import DEFAULT
-from directory_indexer.docstore.runs import RunRecord
-from directory_indexer.errors import NotIndexedError
-from directory_indexer.indexing.stop_requests import request_stop
+from directory_indexer.docstore.runs import Origin, Outcome, RunRecord
+from directory_indexer.errors import ConflictError, NotIndexedError
 from directory_indexer.lazy import lazily
 from directory_indexer.server.arguments import IndexArguments
 from directory_indexer.server.gate.problems import Problem, RefusedError
@@ -60,12 +59,7 @@ class IndexRuns:
         if isinstance(job, Job) and is_ended(jobs.state_of(job)):
             job.is_told = True  # nobody asks for that one any more
             job = self._tools.start_index(asked)
-        if isinstance(job, Job):
-            with self._lock:
-                self._started[job.id] = (collection, job)
-                while len(self._started) > _MOST_JOBS:
-                    self._started.popitem(last=False)
-        return self._entry(collection, job)
+        return self._begun(collection, job)
 
     def all(self, collection: str) -> list[OperationEntry]:
         """Give the newest runs of all processes, newest first; before them those that have not begun."""
@@ -85,11 +79,12 @@ class IndexRuns:
         """
         return self._entry(collection, self._find(collection, name))
 
-    def cancel(self, collection: str, name: str) -> OperationEntry:
-        """Ask a run to stop at the end of its batch, whoever started it.
+    def cancel(self, collection: str, name: str, *, by: Origin) -> OperationEntry:
+        """Ask a run to stop at the end of its batch, whichever client started it.
 
         Raises:
             NotIndexedError: there is none of this name.
+            NotStoppableError: it was started in a terminal.
             RefusedError: it has ended.
         """
         found = self._find(collection, name)
@@ -100,8 +95,48 @@ class IndexRuns:
             jobs.cancel(found)
         else:
             with self._tools.collections.using(collection) as opened:
-                request_stop(opened.app.loaded.config.storage.sqlite_path, found.id)
+                opened.app.run_control.stop(found, by=by)
         return self._entry(collection, found)
+
+    def pause(self, collection: str, name: str, *, by: Origin) -> OperationEntry:
+        """Pause a run at the end of its batch, until somebody resumes it.
+
+        Raises:
+            NotIndexedError: there is none of this name.
+            NotStoppableError: it was started in a terminal.
+            ConflictError: it has not begun yet, or cannot be paused.
+            RefusedError: it has ended.
+        """
+        found = self._find(collection, name)
+        if is_ended(self._tools.jobs.of(collection).state_of(found)):
+            raise RefusedError(HAS_ENDED)
+        records = self._records(collection)
+        record = next((one for one in records if found.is_of(one)), None) if isinstance(found, Job) else found
+        if record is None:
+            raise ConflictError("this run has not begun yet", hint="cancel it, or pause it when it has")
+        with self._tools.collections.using(collection) as opened:
+            opened.app.run_control.pause(record, by=by)
+        return self._entry(collection, found)
+
+    def resume(self, collection: str, name: str) -> OperationEntry:
+        """Start the run that goes on with all that is paused.
+
+        Raises:
+            NotIndexedError: there is none of this name.
+            ConflictError: it is not paused.
+        """
+        state = self.state(collection, name).state
+        if state != Outcome.PAUSED:
+            raise ConflictError(f"the operation is {state}", hint="only what is paused can be resumed")
+        return self._begun(collection, self._tools.jobs.of(collection).resume())
+
+    def _begun(self, collection: str, job: Job | RunRecord) -> OperationEntry:
+        if isinstance(job, Job):
+            with self._lock:
+                self._started[job.id] = (collection, job)
+                while len(self._started) > _MOST_JOBS:
+                    self._started.popitem(last=False)
+        return self._entry(collection, job)
 
     def _records(self, collection: str) -> tuple[RunRecord, ...]:
         with self._tools.collections.using(collection) as opened:
