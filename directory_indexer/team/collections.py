@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import time
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -17,23 +15,17 @@ from directory_indexer.config.collections import (
     CollectionName,
     collection_directory,
     collection_name,
-    team_directory,
 )
-from directory_indexer.docstore.runs import Outcome
 from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.errors import ConflictError, NotIndexedError, StoreError, UsageError
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath
+from directory_indexer.team.deletion import remove, remove_unknown
 from directory_indexer.team.opened import CollectionApp, CollectionKey, OpenCollection, OpenCollections
 
 with lazily:
-    import secrets
-    import shutil
-
-    from directory_indexer.indexing.runs import writing
     from directory_indexer.registry.collections import CollectionRow, CollectionRows
     from directory_indexer.registry.documents import State
-    from directory_indexer.registry.scopes import Scopes
+    from directory_indexer.registry.store import Registry
 
 _MOST_DESCRIPTION: Final = 2000
 _MOST_SHOWN: Final = 80
@@ -100,25 +92,6 @@ class Collections:
         with self.using(name) as opened:
             return opened.app
 
-    def scope(self, name: str, scope: str) -> tuple[FilePath, ...]:
-        """Give the directories that a scope of a collection names.
-
-        Raises:
-            NotIndexedError: there is no such collection, or no such scope in it.
-        """
-        found = Scopes(self._app.registry, self._row(name).name).all().get(scope)
-        if found is None:
-            raise NotIndexedError(f"there is no scope '{scope}'", hint="dirindex scope shows them")
-        return found
-
-    def scopes(self, name: str) -> Scopes:
-        """Give the named scopes of a collection.
-
-        Raises:
-            NotIndexedError: there is no such collection.
-        """
-        return Scopes(self._app.registry, self._row(name).name)
-
     def create(self, name: str, *, description: str = "", if_missing: bool = False) -> CollectionName:
         """Make a collection.
 
@@ -179,23 +152,20 @@ class Collections:
         if row.name == DEFAULT:
             raise UsageError("the collection 'default' cannot be deleted", hint="dirindex forget PATH empties it")
         self._rows.let_leave(row.name)
-        self._finish_deletion(CollectionName(row.name), seconds)
+        self._pool.drop(CollectionName(row.name))
+        remove(self._app, CollectionName(row.name), seconds)
 
     def finish_deletions(self) -> None:
         """Remove from the disk what was deleted."""
         for row in self._rows.all():
             if row.is_leaving:
-                self._finish_deletion(CollectionName(row.name))
+                self._pool.drop(CollectionName(row.name))
+                remove(self._app, CollectionName(row.name))
 
     def recover(self) -> None:
         """Go on with what was under way in processes that are gone."""
         self.finish_deletions()
-        around = team_directory(self.data_dir)
-        places = list(around.glob("collections/*"))
-        known = {DEFAULT, *(row.name for row in self._rows.all())}
-        for place in (*around.glob(f"{_GONE}*"), *(one for one in places if one.name not in known)):
-            # Whoever had it open may have made its database anew.
-            shutil.rmtree(place, ignore_errors=True)
+        remove_unknown(self.data_dir, {DEFAULT, *(row.name for row in self._rows.all())})
         for name in self.names():
             with self.using(name) as opened:
                 opened.queue.recover()
@@ -203,6 +173,11 @@ class Collections:
     def close(self) -> None:
         """Give back files, connections and memory; the index of the data directory stays open."""
         self._pool.close()
+
+    @property
+    def registry(self) -> Registry:
+        """What is known of all of them."""
+        return self._app.registry
 
     @cached_property
     def _rows(self) -> CollectionRows:
@@ -234,19 +209,6 @@ class Collections:
             app = CollectionApp(self._app, name)
         return OpenCollection(name, app, self._app.registry)
 
-    def _finish_deletion(self, name: CollectionName, seconds: float | None = None) -> None:
-        """Remove what is left of a collection; doing it again does no harm."""
-        place = collection_directory(self.data_dir, name)
-        self._pool.drop(name)
-        if place.is_dir():
-            app = CollectionApp(self._app, name)
-            with contextlib.closing(app), _no_writer(app, seconds):
-                app.vectorstores.clear()
-                gone = team_directory(self.data_dir) / f"{_GONE}{name}-{secrets.token_hex(4)}"
-                os.replace(place, gone)
-            shutil.rmtree(gone, ignore_errors=True)
-        self._rows.remove(name)
-
 
 def no_collection(name: str) -> NotIndexedError:
     """Say that there is no collection of a name."""
@@ -256,26 +218,6 @@ def no_collection(name: str) -> NotIndexedError:
     )
 
 
-@contextlib.contextmanager
-def _no_writer(app: App, seconds: float | None) -> Iterator[None]:
-    """Wait until nobody writes to an index, and let nobody begin.
-
-    Raises:
-        LockedError: somebody writes for longer than that.
-    """
-    give_up_at = None if seconds is None else time.monotonic() + seconds
-
-    def stop_reason() -> Outcome | None:
-        return Outcome.OUT_OF_TIME if give_up_at is not None and time.monotonic() >= give_up_at else None
-
-    with writing(app.docstore, app.lock_path, stop_reason=stop_reason):
-        yield
-
-
 def _require_description(description: str) -> None:
     if len(description) > _MOST_DESCRIPTION:
         raise UsageError(f"the description has more than {_MOST_DESCRIPTION:,} characters", hint="give a shorter one")
-
-
-_GONE: Final = "gone-"
-"""What the directories of deleted collections begin with until they are removed."""
