@@ -193,7 +193,7 @@ class IndexArguments(NamedTuple):
     ] = IndexAction.START
     wait_seconds: Annotated[
         Number,
-        "Answer when it has ended, or after so long; it goes on then.",
+        "Answer when it has ended, or after so long.",
         Field(ge=0, le=50),
     ] = 20
     collection: InCollection = DEFAULT

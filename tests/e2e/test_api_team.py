@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
+import subprocess
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +14,20 @@ import pytest
 from httpx2 import AsyncClient
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from serving import text_of
+from serving import DIRINDEX, text_of
 from teams import SECRET
 from web_servers import WebAnswer, WebServer, new_key
 
+from directory_indexer.app import App
+from directory_indexer.config import load_config
+from directory_indexer.config.collections import CollectionName
+from directory_indexer.docstore.runs import Origin, RunRequest, Verb
+from directory_indexer.indexing.runs import recorded_run, writing
 from directory_indexer.lock import HeldLock, try_lock
+from directory_indexer.paths import file_path
 from directory_indexer.registry.operations import Kind, Operations
 from directory_indexer.registry.store import Registry
+from directory_indexer.team.opened import CollectionApp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -351,3 +359,41 @@ def test_a_server_ends_while_documents_wait_and_the_next_one_goes_on_with_them(t
     states = {one["kind"]: one["state"] for one in site.ask("GET", "operations?collection=birds").json["operations"]}
     assert states["optimize"] == "interrupted"
     site.server.stop()
+
+
+def test_an_index_run_is_paused_and_another_one_goes_on_with_it(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/redshank.md").write_text("The redshank pipes.\n")
+    command: list[str | Path] = [
+        DIRINDEX,
+        "index",
+        tmp_path / "notes",
+        "-q",
+        "--collection",
+        "birds",
+        "--data-dir",
+        site.data_dir,
+    ]
+    subprocess.run(command, check=True, timeout=100)
+    app = App(load_config(file=None, data_dir=site.data_dir, environ={}))
+    birds = CollectionApp(app, CollectionName("birds"))
+    request = RunRequest(Verb.INDEX, [file_path(tmp_path / "notes")], Origin.SERVER, "{}")
+    with writing(birds.docstore, birds.lock_path) as lock:
+        waiting = site.ask("POST", "index", {"collection": "birds"})
+        place = waiting.headers["Location"].removeprefix("/api/v1/")
+        assert site.ask("POST", f"{place}/pause").json["error"] == "conflict"
+        site.ask("DELETE", place)
+        with recorded_run(birds.docstore, request, lock=lock, listener=lambda _: None, stop_reason=lambda: None) as run:
+            listed = site.ask("GET", "operations?collection=birds").json["operations"]
+            (name,) = (one["id"] for one in listed if one["kind"] == "index" and one["state"] == "running")
+            assert site.ask("POST", f"operations/{name}/pause", key=site.birder).status == 202
+            while not run.must_stop:
+                assert site.server.process.poll() is None
+    birds.close()
+    app.close()
+    assert site.ask("GET", f"operations/{name}").json["state"] == "paused"
+    resumed = site.ask("POST", f"operations/{name}/resume", key=site.birder)
+    assert resumed.status == 202
+    ended = site.ask("GET", f"operations/{resumed.json['id']}?wait=50").json
+    assert ended["state"] == "completed", ended
+    assert site.ask("POST", f"operations/{resumed.json['id']}/resume").status == 409
