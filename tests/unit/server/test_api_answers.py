@@ -11,12 +11,15 @@ import pytest
 
 from directory_indexer.errors import (
     ConflictError,
+    ContentRefusedError,
     CorruptIndexError,
     DirIndexError,
+    DiskFullError,
     LockedError,
     NotIndexedError,
     OverlapError,
     ProviderError,
+    RefusalReason,
     StoreError,
     UsageError,
 )
@@ -132,6 +135,9 @@ def test_what_names_no_collection_is_about_the_index_itself() -> None:
         (ProviderError(SECRET_WORDS), 503, "provider"),
         (StoreError(SECRET_WORDS, hint=SECRET_WORDS), 503, "unavailable"),
         (CorruptIndexError(SECRET_WORDS), 503, "unavailable"),
+        (DiskFullError(SECRET_WORDS), 507, "disk_full"),
+        (ContentRefusedError(RefusalReason.TOO_LARGE, "a"), 413, "too_large"),
+        (ContentRefusedError(RefusalReason.SECRET, "a"), 422, "content_refused"),
         (DirIndexError(SECRET_WORDS), 500, "internal"),
     ],
 )
@@ -140,7 +146,7 @@ def test_an_error_says_no_more_than_its_client_may_hear(error: DirIndexError, st
     assert (problem.status, problem.error) == (status, name)
     assert SECRET_WORDS not in problem.detail
     assert problem.detail
-    assert bool(problem.retry_seconds) is (status == 503)
+    assert bool(problem.retry_seconds) is (status in {503, 507})
 
 
 def test_an_error_tells_what_a_client_can_do_and_not_what_the_operator_can() -> None:
