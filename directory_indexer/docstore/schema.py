@@ -16,7 +16,7 @@ with lazily:
     import sqlite3
 
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 
 FTS_TABLE = (
     f"CREATE VIRTUAL TABLE chunks_fts USING fts5({', '.join(FTS_COLUMNS)}, content='', tokenize=\"{FTS_TOKENIZE}\")"
@@ -211,6 +211,18 @@ CREATE TABLE search_vectors (
 ) WITHOUT ROWID;
 """
 
+_PAUSES = """
+ALTER TABLE runs ADD COLUMN origin TEXT NOT NULL DEFAULT 'terminal';
+ALTER TABLE runs ADD COLUMN options TEXT NOT NULL DEFAULT '{}';
+CREATE TABLE paused_runs (
+    run_id      INTEGER PRIMARY KEY,
+    directories TEXT NOT NULL,
+    options     TEXT NOT NULL,
+    paused_at   REAL NOT NULL
+);
+"""
+"""What was paused outlives the list of runs, which keeps the newest ones."""
+
 _MIGRATIONS: dict[int, str] = {
     1: _TABLES,
     2: "ALTER TABLE directories ADD COLUMN mounts TEXT NOT NULL DEFAULT '[]';",
@@ -223,6 +235,7 @@ _MIGRATIONS: dict[int, str] = {
     9: _MEMBERS,
     10: _SCANS,
     11: _STATIC,
+    12: _PAUSES,
 }
 """What to run, in one transaction, to come to each version from the one before."""
 

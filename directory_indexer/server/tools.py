@@ -10,9 +10,8 @@ from typing import TypeAlias
 
 from directory_indexer import __version__
 from directory_indexer.converting.converter import is_url
-from directory_indexer.docstore.runs import RunRecord
+from directory_indexer.docstore.runs import Origin, RunRecord
 from directory_indexer.errors import DirIndexError, ProviderError, UsageError
-from directory_indexer.indexing.stop_requests import request_stop
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.searching.answers import SearchMode, SearchRequest, SearchResult
@@ -226,7 +225,7 @@ class Tools:
         running = self._app.status.running()
         if running is None or (directory is not None and not covers(running, directory)):
             raise NoRunError("no index run goes on there" if directory else "no index run goes on")
-        request_stop(self._app.loaded.config.storage.sqlite_path, running.id)
+        self._app.run_control.stop(running, by=Origin.SERVER)
         return running
 
     def _mode(self, wanted: SearchMode) -> tuple[SearchMode, tuple[str, ...]]:
