@@ -21,7 +21,30 @@ def excerpt(text: str, plan: MatchPlan, *, start_line: int, max_chars: int) -> E
     Lines too long for that are cut at white space.
     """
     found = list(_found(text, _numbers_of_forms(plan)))
-    start, end = _best_stretch(_pieces(text, max_chars), found, plan.weights, max_chars)
+    return _cut_out(text, found, plan.weights, start_line=start_line, max_chars=max_chars)
+
+
+def narrowed(excerpt: Excerpt, max_chars: int) -> Excerpt:
+    """Cut an excerpt down to the stretch of it that holds most of the marked words; long words are the rarer ones."""
+    text, start_line, _, marks = excerpt
+    words_marked = [text[start:end].casefold() for start, end in marks]
+    numbers = {word: number for number, word in enumerate(dict.fromkeys(words_marked))}
+    found = [_Found(*mark, numbers[word]) for mark, word in zip(marks, words_marked, strict=True)]
+    return _cut_out(text, found, [len(word) for word in numbers], start_line=start_line, max_chars=max_chars)
+
+
+class _Found(NamedTuple):
+    """A stretch of text that stands for the term of this number."""
+
+    start: int
+    end: int
+    term: int
+
+
+def _cut_out(
+    text: str, found: Sequence[_Found], weights: Sequence[float], *, start_line: int, max_chars: int
+) -> Excerpt:
+    start, end = _best_stretch(_pieces(text, max_chars), found, weights, max_chars)
     shown = text[start:end].rstrip()
     end = start + len(shown)
     line_starts = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))]
@@ -31,14 +54,6 @@ def excerpt(text: str, plan: MatchPlan, *, start_line: int, max_chars: int) -> E
         end_line=start_line + bisect_right(line_starts, max(start, end - 1)) - 1,
         marks=_merged((one.start - start, one.end - start) for one in found if start <= one.start and one.end <= end),
     )
-
-
-class _Found(NamedTuple):
-    """A stretch of text that stands for the term of this number."""
-
-    start: int
-    end: int
-    term: int
 
 
 def _numbers_of_forms(plan: MatchPlan) -> dict[str, int]:
