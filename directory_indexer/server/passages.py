@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from directory_indexer.paths import well_formed
-from directory_indexer.wire.hits import Passage, SearchAnswer
+from directory_indexer.wire.hits import Passage, SearchAnswer, page_range
 
 _LINE_ENDS = re.compile("(\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])(?![\n\r])")
 _INDENT = "    "
@@ -36,7 +36,7 @@ def _headline(answer: SearchAnswer) -> str:
 
 def _block(number: int, hit: Passage) -> str:
     facts = [f"score {hit.score}", f"chunk {hit.chunk}"]
-    facts += [f"page {hit.page}"] if hit.page else []
+    facts += [f"{'pages' if hit.pages else 'page'} {page_range(hit.page, hit.pages)}"] if hit.page else []
     facts += [f"scanned, read with confidence {hit.scan.confidence}"] if hit.scan else []
     facts += [one_line(hit.heading)] if hit.heading else []
     facts += [f"{hit.more_in_file} more in this file"] if hit.more_in_file else []
