@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from directory_indexer.relevance.analyzer import GRAM_SIZES, transliterated, words
+from directory_indexer.relevance.analyzer import transliterated, words
 from directory_indexer.relevance.evidence import Excerpt
+from directory_indexer.relevance.grams import GRAM_SIZES, UNSPACED, UNSPACED_MARKS, size_in
 from directory_indexer.relevance.matchplan import MatchPlan
 
 
@@ -81,19 +82,26 @@ def _in_run(run: str, numbers: Mapping[str, int]) -> Iterable[_Found]:
 
 
 def _in_unusual_run(run: str, numbers: Mapping[str, int]) -> Iterator[_Found]:
+    if re.fullmatch(UNSPACED, run):
+        yield from _grams_in(run, numbers, [size_in(run)])
+        return
     tokens = words(run)
     whole = [form for form in (*tokens, transliterated(run.casefold())) if form in numbers]
     if len(tokens) == 1 and whole:
         yield _Found(0, len(run), numbers[whole[0]])
     elif len(tokens) > 1:
-        for start in range(len(run)):
-            for size in GRAM_SIZES:
-                if (number := numbers.get(run[start : start + size])) is not None:
-                    yield _Found(start, start + size, number)
+        yield from _grams_in(run, numbers, GRAM_SIZES)
     else:
         for part in _PART.finditer(run):
             if (number := numbers.get(part[0].lower())) is not None:
                 yield _Found(*part.span(), number)
+
+
+def _grams_in(run: str, numbers: Mapping[str, int], sizes: Iterable[int]) -> Iterator[_Found]:
+    for size in sizes:
+        for start in range(len(run)):
+            if (number := numbers.get(run[start : start + size])) is not None:
+                yield _Found(start, start + size, number)
 
 
 def _pieces(text: str, max_chars: int) -> list[tuple[int, int]]:
@@ -147,7 +155,7 @@ def _merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return tuple(merged)
 
 
-_RUN: Final = re.compile(r"[^\W_]+(?:[\u0300-\u036f\u064b-\u065f\u0900-\u0dff]+[^\W_]*)*")
+_RUN: Final = re.compile(rf"[^\W_]+(?:[\u0300-\u036f\u064b-\u065f\u0900-\u0dff{UNSPACED_MARKS}]+[^\W_]*)*")
 _PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _REPEATED: Final = 0.05
 _NOTICEABLE: Final = 1e-9
