@@ -29,11 +29,12 @@ from directory_indexer.server.contents import content_answer, content_text
 from directory_indexer.server.conversions import converted_text, part_of_converted
 from directory_indexer.server.directories import to_index
 from directory_indexer.server.failures import NoRunError
+from directory_indexer.server.fitting import Page, counting_answer, fitting_answer
 from directory_indexer.server.jobs import IndexJobs, Job
 from directory_indexer.server.links import Link, links
 from directory_indexer.server.listings import text_named
 from directory_indexer.server.model import BackgroundModel
-from directory_indexer.server.passages import Page, counting_answer, fitting_answer, search_text
+from directory_indexer.server.passages import search_text
 from directory_indexer.server.places import indexed_lines, scope_of
 from directory_indexer.server.run_results import ENDED, covers
 from directory_indexer.server.schemas import object_for_models
