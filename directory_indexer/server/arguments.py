@@ -161,6 +161,13 @@ class ContentArguments(NamedTuple):
     max_tokens: MaxTokens = Budgets.CONTENT
 
 
+class OutlineArguments(NamedTuple):
+    """The arguments of `outline`."""
+
+    path: Annotated[str, "An indexed file or directory; or FILE#Heading.", _FilePath]
+    max_tokens: MaxTokens = Budgets.OUTLINE
+
+
 class ConvertArguments(NamedTuple):
     """The arguments of `convert_to_text`."""
 
@@ -183,7 +190,7 @@ class IndexArguments(NamedTuple):
     ] = IndexAction.START
     wait_seconds: Annotated[
         Number,
-        "Wait so long for the run to end before answering with its state; it goes on after that.",
+        "Wait so long for the run to end; it goes on after that.",
         Field(ge=0, le=50),
     ] = 20
 
