@@ -51,8 +51,8 @@ TOOLS = (
         "get_content",
         "Read an indexed file",
         "Read the text of an indexed file, or a range of its lines, passages or pages; also of PDFs and other formats. "
-        "Use it after search, with the path of a hit and its start_line. Lists a directory. Says when a file has "
-        "changed since; call index then.",
+        "Use it after search, with path and start_line of a hit. Lists a directory. Says when a file has "
+        "changed; call index then.",
         ContentArguments,
         TextAnswer,
         quickly(Tools.get_content),
@@ -70,7 +70,7 @@ TOOLS = (
         "similar_files",
         "Find similar files",
         "Find files whose content is like that of an indexed file: related notes, duplicates, other implementations. "
-        "Give the path of a hit of search. Answers one passage of each file, best first; read it with get_content.",
+        "Give the path of a hit of search. Answers one passage of each file, best first.",
         SimilarArguments,
         SearchAnswer,
         slowly(Tools.similar_files),
