@@ -16,7 +16,7 @@ with lazily:
     import sqlite3
 
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 
 FTS_TABLE = (
     f"CREATE VIRTUAL TABLE chunks_fts USING fts5({', '.join(FTS_COLUMNS)}, content='', tokenize=\"{FTS_TOKENIZE}\")"

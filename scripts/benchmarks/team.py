@@ -105,7 +105,8 @@ class TeamServer:
         self._key = made.stdout.strip().splitlines()[-1]
         with socket.create_server(("127.0.0.1", 0)) as free:
             self._port = free.getsockname()[1]
-        self._log = tempfile.TemporaryFile()  # a pipe that nobody reads would stop the server
+        # A pipe that nobody reads would stop the server.
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed with the server
         self._process = subprocess.Popen(  # noqa: S603 - ours
             [DIRINDEX, "serve", "--http", f"127.0.0.1:{self._port}", *at],
             stderr=self._log,
