@@ -157,17 +157,23 @@ class ContentArguments(NamedTuple):
 
     path: IndexedFile
     start_line: Annotated[Number, "First line to read, from 1.", Field(ge=1, le=_LAST_LINE)] = 1
-    end_line: Annotated[Number, "Last line to read; 0: as far as max_tokens reaches.", Field(ge=0, le=_LAST_LINE)] = 0
+    end_line: Annotated[Number, "Last line; 0: as far as max_tokens reaches.", Field(ge=0, le=_LAST_LINE)] = 0
     chunks: Annotated[
         str,
-        'Read these passages in place of lines: "3", "3-7" or "3-".',
+        'Read these passages in place of lines: "3", "3-7" or "3-". For very long lines.',
         _Range,
     ] = ""
-    pages: Annotated[str, 'Read these pages in place of lines, in a document that has pages: "2" or "2-4".', _Range] = (
-        ""
-    )
+    pages: Annotated[str, 'Read these pages in place of lines: "2" or "2-4".', _Range] = ""
     collection: InCollection = DEFAULT
     max_tokens: MaxTokens = Budgets.CONTENT
+
+
+class OutlineArguments(NamedTuple):
+    """The arguments of `outline`."""
+
+    path: Annotated[str, "An indexed file or directory; or FILE#Heading.", _FilePath]
+    collection: InCollection = DEFAULT
+    max_tokens: MaxTokens = Budgets.OUTLINE
 
 
 class ConvertArguments(NamedTuple):
@@ -189,11 +195,11 @@ class IndexArguments(NamedTuple):
     path: IndexPath = ""
     action: Annotated[
         IndexAction,
-        "start: start a run, or join the one that goes on; cancel: stop it after its batch.",
+        "start or join a run; cancel: stop it after its batch.",
     ] = IndexAction.START
     wait_seconds: Annotated[
         Number,
-        "Answer when it has ended, or after so long.",
+        "Wait so long for the run to end; it goes on after that.",
         Field(ge=0, le=50),
     ] = 20
     collection: InCollection = DEFAULT

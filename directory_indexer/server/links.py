@@ -46,9 +46,10 @@ class Link:
 def links(answer: SearchAnswer, result: SearchResult) -> tuple[Link, ...]:
     """Link the files of the best hits, of those that the default collection has.
 
-    Where there is no room for a whole excerpt there is none for links.
+    Where there is room for a part of one hit alone there is none for links.
     """
-    shown = {passage.path for passage in answer.hits if not passage.shortened}
+    is_scant = len(answer.hits) == 1 and answer.hits[0].shortened
+    shown = set() if is_scant else {passage.path for passage in answer.hits}
     best = {hit.path: hit for hit in reversed(result.hits) if hit.path in shown and hit.collection in {"", DEFAULT}}
     return tuple(_link(hit) for hit in list(reversed(best.values()))[:MOST_LINKS])
 
