@@ -20,6 +20,7 @@ class Budgets:
     SEARCH: Final = 1500
     CONTENT: Final = 4000
     INFO: Final = 1500
+    OUTLINE: Final = 600
     LEAST: Final = 200
     MOST: Final = 10_000
 
