@@ -16,7 +16,7 @@ with lazily:
     import sqlite3
 
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 
 FTS_TABLE = (
     f"CREATE VIRTUAL TABLE chunks_fts USING fts5({', '.join(FTS_COLUMNS)}, content='', tokenize=\"{FTS_TOKENIZE}\")"
@@ -223,6 +223,11 @@ CREATE TABLE paused_runs (
 """
 """What was paused outlives the list of runs, which keeps the newest ones."""
 
+_LESSONS = """
+ALTER TABLE static_model ADD COLUMN own_rows BLOB NOT NULL DEFAULT x'';
+ALTER TABLE static_model ADD COLUMN n_lessons INTEGER NOT NULL DEFAULT 0;
+"""
+
 _MIGRATIONS: dict[int, str] = {
     1: _TABLES,
     2: "ALTER TABLE directories ADD COLUMN mounts TEXT NOT NULL DEFAULT '[]';",
@@ -236,6 +241,7 @@ _MIGRATIONS: dict[int, str] = {
     10: _SCANS,
     11: _STATIC,
     12: _PAUSES,
+    13: _LESSONS,
 }
 """What to run, in one transaction, to come to each version from the one before."""
 
