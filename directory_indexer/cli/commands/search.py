@@ -17,12 +17,13 @@ from directory_indexer.cli.options import (
     DataDir,
     InCollections,
     Quiet,
+    ResultFormat,
     Verbose,
     given_path,
     new_command_line,
 )
 from directory_indexer.cli.output import Output
-from directory_indexer.cli.showing import show_result
+from directory_indexer.cli.showing import Showing, form_of, show_result
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.errors import ExitCode, UsageError
 from directory_indexer.lazy import lazily
@@ -86,6 +87,13 @@ def search(
     ] = False,
     files: Annotated[bool, typer.Option("--files", "-l", help="One line a file.")] = False,
     full: Annotated[bool, typer.Option("--full", help="The whole chunk, not an excerpt.")] = False,
+    n_lines: Annotated[
+        int | None, typer.Option("--lines", min=1, max=500, help="Lines of each hit on a terminal [4].")
+    ] = None,
+    opened: Annotated[
+        int | None,
+        typer.Option("--open", "-o", min=1, metavar="N", help="Open hit N in $EDITOR, or a page in the viewer."),
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say why each hit stands where it does.")] = False,
     collections: InCollections = None,
     named_scope: Annotated[
@@ -96,10 +104,12 @@ def search(
     data_dir: DataDir = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
+    result_format: ResultFormat = None,
     as_json: AsJson = False,
 ) -> None:
     """Find passages by meaning and by words, best first."""
-    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    form = form_of(result_format, as_json=as_json)
+    output = Output(quiet=quiet, verbose=verbose, as_json=form.startswith("json"))
     query, path = _query_and_place(query, others or ())
     conditions = {
         "author": authors or (),
@@ -139,9 +149,9 @@ def search(
     show_result(
         result,
         output,
+        app=app,
         index=lambda: result.summary if collections else app.status.checked(result.summary),
-        view=view,
-        explain=explain,
+        how=Showing(form, view, explain, n_lines or 0, opened or 0),
         position=position,
     )
     is_found = bool(result.hits) and (limit is not None or not result.is_weak)
