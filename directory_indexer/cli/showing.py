@@ -73,8 +73,8 @@ def show_result(
         output.lines(lines)
     else:
         output.data(rows(shown, Format(how.form), paths=output.row_paths, view=how.view, explain=how.explain))
-    output.notes([answers.near_misses_note(near, paths=output.paths)] if near else [])
-    output.notes(answers.closing_notes(result))
+    closing = [answers.near_misses_note(near, paths=output.paths)] if near else answers.closing_notes(result)
+    output.notes(closing)
 
 
 def _wider(app: App, hits: tuple[Hit, ...], n_lines: int) -> tuple[Hit, ...]:

@@ -106,9 +106,18 @@ def _freshness_notes(hits: Sequence[Hit]) -> Iterator[str]:
             yield f"{count(len(paths), 'file')} {became} since the last run; dirindex index brings the index up to date"
 
 
-def get_text(file_text: FileText, *, for_terminal: bool) -> str:
+def get_text(file_text: FileText, *, for_terminal: bool, is_numbered: bool = False) -> str:
     """Give the text of a file: exactly in a pipe, and without anything that moves the cursor on a terminal."""
-    return _lines_of(file_text.text) if for_terminal else file_text.text
+    text = _lines_of(file_text.text) if for_terminal else file_text.text
+    if not is_numbered:
+        return text
+    rows = text.removesuffix("\n").split("\n")
+    return "".join(f"{number:>6}\t{row}\n" for number, row in enumerate(rows, file_text.start_line))
+
+
+def title_line(file_text: FileText, *, paths: PathStyle) -> str:
+    """Name a file above its text, where there are several."""
+    return f"==> {single_line(paths.shown(file_text.path))}:{file_text.start_line}-{file_text.end_line} <=="
 
 
 def markdown(text: str, *, for_terminal: bool) -> str:

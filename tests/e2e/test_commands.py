@@ -52,7 +52,7 @@ def test_a_question_finds_the_passage_that_answers_it(indexed: Shell) -> None:
 def test_a_pipe_gets_plain_rows_that_start_with_path_and_line(indexed: Shell) -> None:
     rows = indexed.run("search", "carrots ginger", "--mode", "keyword").stdout.splitlines()
     place, score, *_ = rows[0].split("\t")
-    assert place.rpartition(":")[0] == str(indexed.docs / "kitchen/soup.md")
+    assert place.rpartition(":")[0] == "kitchen/soup.md"
     assert float(score) > 0
     assert "\x1b" not in rows[0]
 
@@ -243,6 +243,70 @@ def test_get_gives_the_very_text_of_a_file(indexed: Shell) -> None:
     assert indexed.run("get", path, "--lines", "3-3").stdout == "## Key rotation\n"
     path.write_text("new", encoding="utf-8")
     assert "has changed since" in indexed.run("get", path).stderr
+
+
+def test_get_takes_parts_of_several_files_and_numbers_their_lines(indexed: Shell) -> None:
+    parts = (f"{indexed.docs}/ops/keys.md#Key rotation", f"{indexed.docs}/code/store.py:2-3")
+    shown = indexed.run("get", "-N", *parts).stdout
+    assert shown.split("\n") == [
+        f"==> {indexed.docs}/ops/keys.md:3-5 <==",
+        "     3\t## Key rotation",
+        "     4\t",
+        "     5\tRotate the signing keys every ninety days.",
+        f"==> {indexed.docs}/code/store.py:2-3 <==",
+        "     2\t    def open(self, path):",
+        "     3\t        return connect(path)",
+        "",
+    ]
+    assert [one["start_line"] for one in indexed.json("get", *parts)["texts"]] == [3, 2]
+    assert "leave one of them out" in indexed.run("get", parts[1], "--lines", "1", expect=2).stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="an editor of POSIX")
+@pytest.mark.parametrize(
+    ("name", "editor", "arguments"),
+    [
+        ("a b.md", "vim", "+3 {}"),
+        ("$(touch owned).md", "vim -R", "-R +3 {}"),
+        ("-rf; rm x.md", "code --wait", "--wait --goto {}:3"),
+        ("plain.md", "other", "{}"),
+    ],
+)
+def test_a_hit_is_opened_in_the_editor_and_its_name_reaches_no_shell(
+    shell: Shell, tmp_path: Path, name: str, editor: str, arguments: str
+) -> None:
+    path = shell.write(name, "# Signing\n\nRotate the signing keys.\n")
+    program = tmp_path / editor.split(maxsplit=1)[0]
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$#" "$*" > {tmp_path}/opened\n')
+    program.chmod(0o755)
+    shell.run("index", shell.docs, "--quiet")
+    shell.environ["EDITOR"] = f"{tmp_path}/{editor}"
+    shell.environ.pop("VISUAL", None)
+    assert shell.run("search", "signing keys", "--mode", "keyword", "-o", "1").stdout == ""
+    n_arguments, opened = (tmp_path / "opened").read_text().splitlines()
+    assert opened.replace(":1", ":3").replace("+1 ", "+3 ") == arguments.format(path)
+    assert int(n_arguments) == len(arguments.split())
+    assert not (shell.docs / "owned").exists()
+    assert "there is no hit 9" in shell.run("search", "signing keys", "-o", "9", expect=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("form", "starts"),
+    [
+        ("jsonl", '{"path":'),
+        ("tsv", "path\tline\t"),
+        ("md", "1. ["),
+        ("grep", "ops/keys.md:"),
+        ("paths", "ops/keys.md"),
+    ],
+)
+def test_hits_come_in_the_form_that_is_asked_for(indexed: Shell, form: str, starts: str) -> None:
+    assert indexed.run("search", "signing keys", "--format", form).stdout.startswith(starts)
+    assert "exclude each other" in indexed.run("search", "keys", "--json", "--format", form, expect=2).stdout
+
+
+def test_format_json_is_json(indexed: Shell) -> None:
+    assert json.loads(indexed.run("search", "signing keys", "--format", "json").stdout)["hits"]
 
 
 def test_get_of_a_file_outside_the_index_says_so(indexed: Shell) -> None:
