@@ -129,3 +129,15 @@ class SearchResult(NamedTuple):
     corrections: tuple[Correction, ...] = ()
     summary: IndexSummary = IndexSummary()
     state: str = ""
+
+
+def sorted_by(order: str, result: SearchResult) -> SearchResult:
+    """Put the hits in another order than the best first: by `date`, newest first, or by `path` and line."""
+    match order:
+        case "date":
+            hits = sorted(result.hits, key=lambda hit: -(hit.dated_at or 0.0))
+        case "path":
+            hits = sorted(result.hits, key=lambda hit: (hit.path, hit.start_line))
+        case _:
+            return result
+    return result._replace(hits=tuple(hits))

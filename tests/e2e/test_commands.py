@@ -11,7 +11,7 @@ import subprocess
 import sys
 from email.message import EmailMessage
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from office_files import pptx, shape
@@ -167,6 +167,75 @@ def test_a_glob_counts_from_the_tracked_directory(indexed: Shell, pattern: str) 
     globs = ["--glob", "*", "--glob", pattern] if pattern.startswith("!") else ["--glob", pattern]
     found = indexed.json("search", "open a store of soup", *(one.format(docs=indexed.docs) for one in globs))["hits"]
     assert {hit["path"] for hit in found} == {str(indexed.docs / "code/store.py")}
+
+
+def found_by(shell: Shell, *words: str) -> list[dict[str, Any]]:
+    """Give what is found, how weak it may be: of three files, few words tell much."""
+    hits = json.loads(shell.run("search", *words, "--json", expect=None).stdout)["hits"]
+    assert isinstance(hits, list)
+    return hits
+
+
+def test_patterns_that_only_take_back_leave_out_and_nothing_else(indexed: Shell) -> None:
+    found = found_by(indexed, "open a store of soup", "-g", "!kitchen/", "-g", "!*.py", "--all")
+    assert {hit["path"] for hit in found} <= {str(indexed.docs / "ops/keys.md")}
+    assert found_by(indexed, "signing keys", "-g", "!kitchen/")
+
+
+def test_a_search_looks_into_several_places_and_where_somebody_stands(indexed: Shell, tmp_path: Path) -> None:
+    both = found_by(indexed, "type:md OR type:py", "kitchen", "code")
+    assert {Path(hit["path"]).name for hit in both} == {"soup.md", "store.py"}
+    assert "not indexed" not in indexed.run("search", "signing keys", "--here", expect=None).stderr
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    outside = subprocess.run(
+        [DIRINDEX, "search", "signing keys"],
+        cwd=elsewhere,
+        env=indexed.environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"the working directory is not indexed; the answer comes from {indexed.docs}" in outside.stderr
+    refused = subprocess.run(
+        [DIRINDEX, "search", "keys", "--here"],
+        cwd=elsewhere,
+        env=indexed.environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "lies in no tracked directory" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ('"signing keys" OR "carrots with ginger"', {"keys.md", "soup.md"}),
+        ('"signing keys" OR "no such phrase"', {"keys.md"}),
+        ("(path:kitchen OR path:code) open", {"soup.md", "store.py"}),
+        ("heading:soup OR heading:rotation", {"keys.md", "soup.md"}),
+    ],
+)
+def test_one_of_several_is_enough(indexed: Shell, query: str, names: set[str]) -> None:
+    hits = found_by(indexed, query, "--mode", "keyword", "--all")
+    assert {Path(hit["path"]).name for hit in hits} <= names
+    assert hits
+
+
+def test_tests_are_left_out_on_request_and_hits_come_in_order(shell: Shell) -> None:
+    shell.write("b.py", "def rotate():\n    return keys\n")
+    shell.write("a.py", "def rotate_keys():\n    return keys and rotate\n")
+    shell.write("tests/test_a.py", "def test_rotate():\n    assert rotate keys\n")
+    os.utime(shell.docs / "a.py", (1_000_000_000, 1_000_000_000))
+    shell.run("index", shell.docs, "--quiet")
+    options = ("--format", "paths", "--all", "--mode", "keyword")
+    assert "tests/test_a.py" in shell.run("search", "rotate keys", *options).stdout
+    without = shell.run("search", "rotate keys", "--no-tests", "--sort", "path", *options).stdout
+    assert without.splitlines() == ["a.py", "b.py"]
+    newest = shell.run("search", "rotate keys -is:test", "--sort", "date", *options).stdout
+    assert newest.splitlines() == ["b.py", "a.py"]
+    assert shell.run("search", "rotate is:test", *options).stdout.splitlines() == ["tests/test_a.py"]
 
 
 @pytest.mark.parametrize("pattern", ["a\\", "[z", "#"])
