@@ -139,7 +139,7 @@ def _alternative(group: Sequence[Query], languages: tuple[str, ...], vocabulary:
 
 def _all_of(query: Query, languages: tuple[str, ...], vocabulary: Vocabulary) -> str:
     plain = [word for word in query.words if word.kind is not WordKind.PHRASE]
-    clauses = [f"({_any_of(list(_planned(word, languages, vocabulary)))})" for word in plain]
+    clauses = [f"({_any_of(list(_planned(word, languages, vocabulary, 1)))})" for word in plain]
     return " AND ".join(clause for clause in (*_required(query), *clauses) if clause != "()")
 
 
