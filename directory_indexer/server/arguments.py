@@ -160,7 +160,7 @@ class ContentArguments(NamedTuple):
     end_line: Annotated[Number, "Last line; 0: as far as max_tokens reaches.", Field(ge=0, le=_LAST_LINE)] = 0
     chunks: Annotated[
         str,
-        'Read these passages in place of lines: "3", "3-7" or "3-". For very long lines.',
+        'Read these passages in place of lines: "3", "3-7" or "3-".',
         _Range,
     ] = ""
     pages: Annotated[str, 'Read these pages in place of lines: "2" or "2-4".', _Range] = ""
@@ -199,7 +199,7 @@ class IndexArguments(NamedTuple):
     ] = IndexAction.START
     wait_seconds: Annotated[
         Number,
-        "Wait so long for the run to end; it goes on after that.",
+        "Answer when it has ended, or after so long.",
         Field(ge=0, le=50),
     ] = 20
     collection: InCollection = DEFAULT
