@@ -45,9 +45,10 @@ from directory_indexer.server.identity import FRESH_MS, INSTRUCTIONS, NAME, TITL
 from directory_indexer.server.links import PLAIN, Link, media_type
 from directory_indexer.server.model import BackgroundModel, ModelState
 from directory_indexer.server.places import URI_PREFIX, name_in_uri
+from directory_indexer.server.questions import collections_named
 from directory_indexer.server.running import Caller, Desk, Progress
 from directory_indexer.server.schemas import object_for_models, schema_of
-from directory_indexer.server.tools import Answer, collections_named
+from directory_indexer.server.tools import Answer
 from directory_indexer.team.collections import no_collection
 from directory_indexer.wire.documents import TextAnswer
 from directory_indexer.wire.objects import JsonObject
