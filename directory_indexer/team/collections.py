@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -27,6 +27,7 @@ with lazily:
     import secrets
     import shutil
 
+    from directory_indexer.converting.fetching import Fetch, fetch_changed
     from directory_indexer.indexing.runs import writing
     from directory_indexer.registry.collections import CollectionRow, CollectionRows
     from directory_indexer.registry.documents import State
@@ -91,6 +92,10 @@ class Collections:
         """
         with self.using(name) as opened:
             return opened.app
+
+    def fetch(self, *, allow_private: bool = False) -> Fetch:
+        """Give what fetches documents from where the configuration allows."""
+        return partial(fetch_changed, destinations=self._app.policies.destinations(allow_private=allow_private))
 
     def scope(self, name: str, scope: str) -> tuple[FilePath, ...]:
         """Give the directories that a scope of a collection names.
