@@ -62,9 +62,12 @@ CREATE TABLE scopes (
 """`url` is where the content was had from in the end; `stored_name` is what the file of a document is called on disk,
 which `mtime_ns` and `n_bytes` tell from another one by that name. `metadata` is what the sender said, as JSON."""
 
+_USES = "ALTER TABLE keys ADD COLUMN last_used_at REAL;"
+
 _MIGRATIONS: dict[int, str] = {
     1: _KEYS,
     2: _DOCUMENTS,
+    3: _USES,
 }
 """What to run, in one transaction, to come to each version from the one before."""
 
