@@ -22,6 +22,7 @@ with lazily:
     from directory_indexer.docstore.scans import Scans
     from directory_indexer.docstore.search_vectors import SearchVectors
     from directory_indexer.docstore.static_vectors import StaticVectors
+    from directory_indexer.docstore.stretches import Stretches
     from directory_indexer.docstore.typed_paths import TypedPaths
     from directory_indexer.docstore.vector_sets import VectorSets
     from directory_indexer.docstore.vectors import StalePoints, Vectors
@@ -79,6 +80,11 @@ class Snapshot(Reading):
     def chunks(self) -> Chunks:
         """The chunks and their texts."""
         return Chunks(self._connection, self._known)
+
+    @cached_property
+    def stretches(self) -> Stretches:
+        """The texts in whole lines."""
+        return Stretches(self._connection, self._known)
 
     @cached_property
     def words(self) -> Words:

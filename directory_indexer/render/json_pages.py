@@ -25,10 +25,12 @@ with lazily:
     from directory_indexer.paths import FilePath
     from directory_indexer.registry.keys import Key
     from directory_indexer.searching.answers import SearchRequest, SearchResult
+    from directory_indexer.searching.grep import GrepMatches, GrepRequest
     from directory_indexer.searching.texts import FileText
     from directory_indexer.status import StatusReport
     from directory_indexer.wire.cursors import Position
     from directory_indexer.wire.documents import converted, text_answer
+    from directory_indexer.wire.grep import found_file, grep_answer
     from directory_indexer.wire.hits import facets_answer, passage_of, search_answer
     from directory_indexer.wire.keys import KeyList, key_facts
     from directory_indexer.wire.reports import (
@@ -90,6 +92,14 @@ def get_json(file_text: FileText, *, page_bytes: int = PAGE_BYTES) -> str:
     part = _part_that_fits(file_text, _room(object_of(answer._replace(text="")), page_bytes))
     is_cut = bool(part.next_start_line or part.next_chunks)
     return _text(answer._replace(truncated=is_cut, **part._asdict()))
+
+
+def grep_json(
+    request: GrepRequest, files: Iterable[GrepMatches], *, notes: Iterable[str], with_lines: bool = True
+) -> str:
+    """Write all that was found, however much that is: a part of it would pass for all of it."""
+    shown = (found_file(file, with_lines=with_lines) for file in files)
+    return _text(grep_answer(request.pattern.patterns, shown, notes=notes))
 
 
 def index_json(report: IndexReport, *, page_bytes: int = PAGE_BYTES) -> str:

@@ -21,6 +21,7 @@ from directory_indexer.server.arguments import (
     ConvertArguments,
     IndexArguments,
     InfoArguments,
+    OutlineArguments,
     SearchArguments,
     SimilarArguments,
 )
@@ -29,11 +30,13 @@ from directory_indexer.server.contents import content_answer, content_text
 from directory_indexer.server.conversions import converted_text, part_of_converted
 from directory_indexer.server.directories import to_index
 from directory_indexer.server.failures import NoRunError
+from directory_indexer.server.fitting import Page, counting_answer, fitting_answer
 from directory_indexer.server.jobs import IndexJobs, Job
 from directory_indexer.server.links import Link, links
 from directory_indexer.server.listings import text_named
 from directory_indexer.server.model import BackgroundModel
-from directory_indexer.server.passages import Page, counting_answer, fitting_answer, search_text
+from directory_indexer.server.outlines import outline_named, outline_within_budget
+from directory_indexer.server.passages import search_text
 from directory_indexer.server.places import indexed_lines, scope_of
 from directory_indexer.server.run_results import ENDED, covers
 from directory_indexer.server.schemas import object_for_models
@@ -41,6 +44,7 @@ from directory_indexer.server.wording import info_text, run_text
 from directory_indexer.wire.cursors import Position, position_of
 from directory_indexer.wire.documents import ConvertedText, TextAnswer
 from directory_indexer.wire.hits import SearchAnswer, index_state
+from directory_indexer.wire.outlines import OutlineAnswer
 from directory_indexer.wire.runs import Run
 from directory_indexer.wire.server import ServerAnswer
 from directory_indexer.wire.status import Model, directory_of
@@ -49,7 +53,7 @@ with lazily:
     from directory_indexer.app import App
 
 
-Result: TypeAlias = SearchAnswer | TextAnswer | ConvertedText | Run | ServerAnswer
+Result: TypeAlias = SearchAnswer | TextAnswer | OutlineAnswer | ConvertedText | Run | ServerAnswer
 
 PATIENCE_SECONDS = 0.3
 """A search for words and meaning waits so long for a model that is being loaded, then answers by words."""
@@ -146,6 +150,13 @@ class Tools:
             text = text_named(snapshot, call)
         answer = content_answer(text, max_tokens=call.max_tokens)
         return Answer(content_text(answer), answer)
+
+    def outline(self, call: OutlineArguments) -> Answer:
+        """Show what a file or a directory consists of."""
+        with self._app.docstore.snapshot() as snapshot:
+            found = outline_named(snapshot, call.path)
+        answer = outline_within_budget(found, max_tokens=call.max_tokens)
+        return Answer(answer.outline or "", answer)
 
     def convert_to_text(self, call: ConvertArguments) -> Answer:
         """Convert an indexed file, or a document on the web, to Markdown."""
