@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -84,6 +86,50 @@ def test_spans_of_a_page_are_resolved_and_its_menu_is_left_out(converter: Conver
     assert 'title: "Sales"\nkind: "html"\nauthors: ["Ada Byron"]\nlanguage: "en"' in text
     assert "| Region | Year | Year |\n| --- | --- | --- |\n| Region | 2023 | 2024 |\n| North | 1 | 2 |" in text
     assert "Menu" not in text
+
+
+_MENU = "<div class=menu><a href=/>Home</a> <a href=/imprint>Imprint</a></div>"
+_BANNER = "<div class=cookies>We value your privacy and use cookies. Accept all</div>"
+_RECIPE = (
+    "<h1>Carrot soup</h1><p>Peel the carrots and boil them in salted water for twenty minutes, until they are soft.</p>"
+    "<h2>Spices</h2><p>Ginger and cumin are roasted in butter before anything else goes into the pot.</p>"
+    "<table><tr><th>What<th>How much<tr><td>Carrots<td>500 g</table>"
+)
+
+
+@pytest.mark.parametrize(
+    "main", ["<main>{}</main>", "<article>{}</article>", "<div role=main>{}</div>", "<div class=content>{}</div>"]
+)
+def test_what_surrounds_the_text_of_a_page_is_left_out_whether_it_says_so_or_not(
+    converter: Converter, tmp_path: Path, main: str
+) -> None:
+    page = f"<html><head><title>Soup</title></head><body>{_MENU}{_BANNER}{main.format(_RECIPE)}</body></html>"
+    text = convert(converter, tmp_path / "a.html", page.encode())
+    assert "# Carrot soup" in text
+    assert "## Spices" in text
+    assert "| Carrots | 500 g |" in text
+    assert "Imprint" not in text
+    assert "privacy" not in text
+
+
+def test_a_page_of_which_little_would_be_left_is_kept_whole(converter: Converter, tmp_path: Path) -> None:
+    links = "".join(f"<div><a href=/{n}>Chapter {n} of the long book of soups</a></div>" for n in range(200))
+    text = convert(converter, tmp_path / "a.html", f"<html><body><p>Contents</p>{links}</body></html>".encode())
+    assert "Chapter 7 of" in text
+    assert "Chapter 199 of" in text
+
+
+def test_what_makes_pages_readable_is_imported_by_workers_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(f"<html><body>{_MENU}{_RECIPE}</body></html>")
+    program = (
+        "import sys; from directory_indexer.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\nassert 'trafilatura' not in sys.modules"
+    )
+    command = [sys.executable, "-c", program, "convert", str(tmp_path / "a.html"), "--data-dir", str(tmp_path / "data")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert "Peel the carrots" in done.stdout
+    assert "Imprint" not in done.stdout
 
 
 def test_a_member_is_converted_by_its_path(converter: Converter, tmp_path: Path) -> None:
