@@ -184,7 +184,7 @@ class App:
     @cached_property
     def converter(self) -> Converter:
         """Convert documents to Markdown."""
-        return Converter(lambda: self.policies.parse)
+        return Converter(lambda: self.policies.parse, destinations=self.policies.destinations)
 
     @cached_property
     def doctor(self) -> Doctor:

@@ -42,7 +42,7 @@ class Run(NamedTuple):
     id: Annotated[str | None, "Name of the run, once it has begun."]
     state: Annotated[str, "queued, running, completed, interrupted, paused, out of time or failed."]
     directories: Annotated[tuple[str, ...], "What the run brings up to date."]
-    phase: Annotated[str, "What it is doing."]
+    phase: Annotated[str, "What it does."]
     message: Annotated[str | None, "Why it failed, or what was met."]
     verb: Annotated[str, "index or migrate.", Only.PROGRAMS]
     pid: Annotated[int, "Its process.", Only.PROGRAMS]
