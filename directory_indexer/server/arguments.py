@@ -134,6 +134,20 @@ class SearchArguments(NamedTuple):
     cursor: Cursor = ""
 
 
+class GrepArguments(NamedTuple):
+    """The arguments of `grep`."""
+
+    pattern: Annotated[str, "Regular expression, as in ripgrep: no look-around.", Field(min_length=1, max_length=1000)]
+    path: Below = ""
+    types: Types = ()
+    globs: Globs = ()
+    fixed: Annotated[bool, "pattern is plain text."] = False
+    ignore_case: Annotated[bool, "In whatever case."] = False
+    words: Annotated[bool, "Only whole words."] = False
+    context: Annotated[Number, "Lines to show around each.", Field(ge=0, le=20)] = 0
+    max_tokens: MaxTokens = Budgets.SEARCH
+
+
 class SimilarArguments(NamedTuple):
     """The arguments of `similar_files`."""
 

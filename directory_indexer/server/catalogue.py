@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from directory_indexer.server.arguments import (
     ContentArguments,
     ConvertArguments,
+    GrepArguments,
     IndexArguments,
     InfoArguments,
     SearchArguments,
     SimilarArguments,
 )
 from directory_indexer.server.running import ToolRun, index, quickly, slowly
+from directory_indexer.server.schemas import outline_of, schema_of
 from directory_indexer.server.tools import Tools
 from directory_indexer.wire.documents import ConvertedText, TextAnswer
+from directory_indexer.wire.grep import GrepAnswer
 from directory_indexer.wire.hits import SearchAnswer
+from directory_indexer.wire.objects import JsonObject
 from directory_indexer.wire.runs import Run
 from directory_indexer.wire.server import ServerAnswer
 
@@ -32,8 +37,14 @@ class ToolEntry:
     run: ToolRun
     is_read_only: bool = True
 
+    @property
+    def result_schema(self) -> JsonObject:
+        """Describe what it gives; what an earlier tool gives, too, is described there."""
+        is_known = any(one.result is self.result for one in TOOLS[: TOOLS.index(self)])
+        return outline_of(self.result) if is_known else schema_of(self.result)
 
-TOOLS = (
+
+TOOLS: Final = (
     ToolEntry(
         "search",
         "Search files",
@@ -44,6 +55,15 @@ TOOLS = (
         SearchArguments,
         SearchAnswer,
         slowly(Tools.search),
+    ),
+    ToolEntry(
+        "grep",
+        "Find all lines",
+        "Find every line that matches a pattern in the indexed files, PDFs and other formats included: exact and "
+        "complete. Use it for names, symbols and phrases that you know; search for questions.",
+        GrepArguments,
+        GrepAnswer,
+        slowly(Tools.grep),
     ),
     ToolEntry(
         "get_content",
@@ -59,7 +79,7 @@ TOOLS = (
         "similar_files",
         "Find similar files",
         "Find files whose content is like that of an indexed file: related notes, duplicates, other implementations. "
-        "Give the path of a hit of search. Answers one passage of each file, best first; read it with get_content.",
+        "Answers one passage of each file, best first; read it with get_content.",
         SimilarArguments,
         SearchAnswer,
         slowly(Tools.similar_files),
@@ -79,7 +99,7 @@ TOOLS = (
         "Bring indexed directories up to date, or add one that the operator of this server allows. Use it when files "
         "were added or changed, or when search says that nothing is indexed. Runs in the background: starts a run or "
         'joins the one that goes on, waits up to wait_seconds and answers its state. On "running", call it again to '
-        "wait on, or search what is done. Never changes the user's files.",
+        "wait on. Never changes the user's files.",
         IndexArguments,
         Run,
         index,
@@ -89,7 +109,7 @@ TOOLS = (
         "server_info",
         "Show what is indexed",
         "List the indexed directories with their counts, the index run that goes on and the state of the embedding "
-        "model. Use it first when you do not know what can be searched, and after an error that says so.",
+        "model. Use it first when you do not know what can be searched.",
         InfoArguments,
         ServerAnswer,
         quickly(Tools.server_info),

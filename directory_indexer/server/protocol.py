@@ -177,7 +177,7 @@ def _listed(entry: ToolEntry) -> Tool:
         title=entry.title,
         description=entry.description,
         input_schema=_arguments_schema(entry),
-        output_schema=schema_of(entry.result),
+        output_schema=entry.result_schema,
         annotations=ToolAnnotations(
             title=entry.title,
             read_only_hint=entry.is_read_only,

@@ -20,6 +20,7 @@ from directory_indexer.searching.conditions import metadata_conditions, since_mo
 from directory_indexer.server.arguments import (
     ContentArguments,
     ConvertArguments,
+    GrepArguments,
     IndexArguments,
     InfoArguments,
     SearchArguments,
@@ -31,6 +32,7 @@ from directory_indexer.server.conversions import converted_text, part_of_convert
 from directory_indexer.server.directories import to_index
 from directory_indexer.server.failures import NoRunError
 from directory_indexer.server.jobs import IndexJobs, Job
+from directory_indexer.server.lines import grep_request, lines_answer, lines_text
 from directory_indexer.server.links import Link, links
 from directory_indexer.server.listings import text_named
 from directory_indexer.server.model import BackgroundModel
@@ -41,6 +43,7 @@ from directory_indexer.server.schemas import object_for_models
 from directory_indexer.server.wording import info_text, run_text
 from directory_indexer.wire.cursors import Position, position_of
 from directory_indexer.wire.documents import ConvertedText, TextAnswer
+from directory_indexer.wire.grep import GrepAnswer
 from directory_indexer.wire.hits import SearchAnswer, index_state
 from directory_indexer.wire.runs import Run
 from directory_indexer.wire.server import ServerAnswer
@@ -50,7 +53,7 @@ with lazily:
     from directory_indexer.app import App
 
 
-Result: TypeAlias = SearchAnswer | TextAnswer | ConvertedText | Run | ServerAnswer
+Result: TypeAlias = SearchAnswer | GrepAnswer | TextAnswer | ConvertedText | Run | ServerAnswer
 
 PATIENCE_SECONDS = 0.3
 """A search for words and meaning waits so long for a model that is being loaded, then answers by words."""
@@ -128,6 +131,13 @@ class Tools:
             embedding_seconds=self._app.loaded.config.serving.embedding_ms / 1000,
         )
         return request, position
+
+    def grep(self, call: GrepArguments) -> Answer:
+        """Find all lines that match a pattern."""
+        with self._app.docstore.snapshot() as snapshot:
+            request = grep_request(call, scope_of(snapshot, call.path))
+            answer = lines_answer(snapshot, request, max_tokens=call.max_tokens)
+        return Answer(lines_text(answer), answer)
 
     def similar_files(self, call: SimilarArguments) -> Answer:
         """Find files like an indexed one."""
