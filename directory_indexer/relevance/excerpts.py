@@ -7,30 +7,55 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import groupby
 from typing import Final, NamedTuple
 
 from directory_indexer.relevance.analyzer import GRAM_SIZES, transliterated, words
+from directory_indexer.relevance.definitions import definition_of, names_in
 from directory_indexer.relevance.evidence import Excerpt
 from directory_indexer.relevance.matchplan import MatchPlan
 
 
 def excerpt(text: str, plan: MatchPlan, *, start_line: int, max_chars: int) -> Excerpt:
-    """Cut the stretch of whole lines that holds most of what is looked for; the start when it holds nothing.
+    """Cut the stretch of whole lines with the definition that is named, or that with most of what is looked for.
 
-    Lines too long for that are cut at white space.
+    When it holds nothing of either, it is the start. Lines too long for that are cut at white space.
     """
     found = list(_found(text, _numbers_of_forms(plan)))
-    start, end = _best_stretch(_pieces(text, max_chars), found, plan.weights, max_chars)
+    pieces = _pieces(text, max_chars)
+    definition = definition_of(names_in(plan.query), text)
+    if definition is None:
+        start, end = _best_stretch(pieces, found, plan.weights, max_chars)
+    else:
+        at = bisect_right([start for start, _ in pieces], definition) - 1
+        start, end = _stretch_around(pieces, at, at, max_chars)
     shown = text[start:end].rstrip()
     end = start + len(shown)
-    line_starts = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))]
+    inside = [one for one in found if start <= one.start and one.end <= end]
+    best = _best_place(text, inside, plan.weights) if definition is None else definition
     return Excerpt(
         text=shown,
-        start_line=start_line + bisect_right(line_starts, start) - 1,
-        end_line=start_line + bisect_right(line_starts, max(start, end - 1)) - 1,
-        marks=_merged((one.start - start, one.end - start) for one in found if start <= one.start and one.end <= end),
+        start_line=_line_at(text, start, start_line),
+        end_line=_line_at(text, max(start, end - 1), start_line),
+        marks=_merged((one.start - start, one.end - start) for one in inside),
+        best_line=None if best is None else _line_at(text, best, start_line),
     )
+
+
+def _line_at(text: str, at: int, first: int) -> int:
+    return first + text.count("\n", 0, at)
+
+
+def _best_place(text: str, found: Sequence[_Found], weights: Sequence[float]) -> int | None:
+    """Find the line with the most telling words, each counted little more than once."""
+    best, best_score = None, 0.0
+    for _, line in groupby(found, key=lambda one: text.count("\n", 0, one.start)):
+        places = list(line)
+        held = Counter(one.term for one in places)
+        score = math.fsum(weights[term] * (1 + _REPEATED * (n - 1)) for term, n in held.items())
+        if score > best_score + _NOTICEABLE:
+            best, best_score = places[0].start, score
+    return best
 
 
 class _Found(NamedTuple):
@@ -106,7 +131,11 @@ def _best_stretch(
         score = math.fsum(weights[term] * (1 + _REPEATED * (n - 1)) for term, n in held.items() if n)
         if score > best_score + _NOTICEABLE:
             best, best_score = (first, last), score
-    first, last = _with_surroundings(pieces, *best, max_chars)
+    return _stretch_around(pieces, *best, max_chars)
+
+
+def _stretch_around(pieces: Sequence[tuple[int, int]], first: int, last: int, max_chars: int) -> tuple[int, int]:
+    first, last = _with_surroundings(pieces, first, last, max_chars)
     return pieces[first][0], pieces[last][1]
 
 

@@ -139,7 +139,7 @@ def _facts(file_text: FileText, path: str) -> Iterator[str]:
 
 
 def _headline(hit: Hit, paths: PathStyle, view: View) -> Line:
-    place = "" if view in _FILES else f":{hit.excerpt.start_line}"
+    place = "" if view in _FILES else f":{hit.excerpt.line}"
     where = hit.facts.title if view in _FILES else _heading(hit)
     return line(
         Span(f"{hit.score:.2f}  ", Style.NUMBER),
@@ -166,7 +166,7 @@ def _one_a_file(hits: Sequence[Hit]) -> list[Hit]:
 def _whole_chunk(hit: Hit) -> Excerpt:
     offset = hit.text.find(hit.excerpt.text)
     marks = tuple((start + offset, end + offset) for start, end in hit.excerpt.marks) if offset >= 0 else ()
-    return Excerpt(hit.text, hit.start_line, hit.end_line, marks)
+    return Excerpt(hit.text, hit.start_line, hit.end_line, marks, hit.excerpt.best_line)
 
 
 def _marked_lines(excerpt: Excerpt) -> list[tuple[Span, ...]]:
@@ -217,7 +217,7 @@ def _path(hit: Hit) -> str:
 
 
 def _fields(hit: Hit, *, explain: bool) -> Iterator[str]:
-    yield f"{_path(hit)}:{hit.excerpt.start_line}"
+    yield f"{_path(hit)}:{hit.excerpt.line}"
     yield f"{hit.score:.2f}"
     yield single_line(_heading(hit))
     yield single_line(" ".join(hit.excerpt.text.split()))

@@ -29,6 +29,7 @@ from directory_indexer.relevance.spelling import respelled
 from directory_indexer.scans import NoPages, RecognisedPages
 from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, SearchResult
 from directory_indexer.searching.background import BackgroundTask
+from directory_indexer.searching.defining import defining_first
 from directory_indexer.searching.hits import with_documents
 from directory_indexer.searching.inquiry import Inquiry, Lists, Meaning, bands_of
 from directory_indexer.searching.notes import notes_on, require_types
@@ -161,6 +162,7 @@ class Searcher:
         worthy = worth_showing(ranking)
         is_by_words = mode is SearchMode.KEYWORD
         shown = good_ones(worthy, by_words_alone=is_by_words) if request.only_good else worthy
+        shown = defining_first(shown, chunks, query)
         hits = (_hit(chunks[one.chunk_id], one, plan, excerpt_chars=request.excerpt_chars) for one in shown)
         unread = () if shown and not ranking.is_weak else unread_scans(snapshot)
         return SearchResult(
