@@ -117,7 +117,7 @@ def _parts(app: App, options: ServeOptions) -> _Parts:
         running=app.status.running,
         is_locked=app.status.is_locked,
     )
-    tools = Tools(app=app, model=model, jobs=jobs, allowed=options.allowed)
+    tools = Tools(app=app, model=model, jobs=jobs, allowed=options.allowed, is_watching=options.watch)
     return _Parts(Desk(tools), model, jobs, _watch(app, jobs) if options.watch else None)
 
 

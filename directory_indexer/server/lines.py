@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import UsageError
@@ -34,7 +34,9 @@ def grep_request(call: GrepArguments, scope: tuple[FilePath, ...]) -> GrepReques
     )
 
 
-def lines_answer(snapshot: Snapshot, request: GrepRequest, *, max_tokens: int) -> GrepAnswer:
+def lines_answer(
+    snapshot: Snapshot, request: GrepRequest, changes: Sequence[str] = (), *, max_tokens: int
+) -> GrepAnswer:
     """Find the lines, and show as many as fit; of the other files it is said how many lines they have.
 
     Raises:
@@ -44,7 +46,7 @@ def lines_answer(snapshot: Snapshot, request: GrepRequest, *, max_tokens: int) -
     began = time.monotonic()
     found = grep(snapshot, request)
     files = tuple(_brief(one, max_tokens) for one in _in_time(found, began))
-    notes = grep_notes(snapshot, request, found, seconds=time.monotonic() - began)
+    notes = (*changes, *grep_notes(snapshot, request, found, seconds=time.monotonic() - began))
     whole = grep_answer(request.pattern.patterns, files, notes=notes)
     n_lines = most_that_fit(_n_lines(files), lambda n: _fits(_with_lines(whole, n), max_tokens))
     answer = _with_lines(whole, n_lines)

@@ -85,8 +85,17 @@ class Answer:
 class Tools:
     """The tools over one index; threads may share it."""
 
-    def __init__(self, *, app: App, model: BackgroundModel, jobs: IndexJobs, allowed: Sequence[FilePath]) -> None:
+    def __init__(
+        self,
+        *,
+        app: App,
+        model: BackgroundModel,
+        jobs: IndexJobs,
+        allowed: Sequence[FilePath],
+        is_watching: bool = False,
+    ) -> None:
         self._app = app
+        self._is_watching = is_watching
         self._model = model
         self.jobs = jobs
         self._allowed = tuple(allowed)
@@ -108,8 +117,9 @@ class Tools:
         """Find passages, those of the pages before left out."""
         request, position = self._question(call)
         mode, notes = self._mode(call.mode)
+        changes = self._changes(request.scope)
         found = self._app.searcher.search(request._replace(mode=mode))
-        result = position.rest(found._replace(degraded=(*notes, *found.degraded)), limit=call.limit)
+        result = position.rest(found._replace(degraded=(*changes, *notes, *found.degraded)), limit=call.limit)
         return result, Page(position, call.max_tokens, self._app.status.checked(result.summary))
 
     def _question(self, call: SearchArguments) -> tuple[SearchRequest, Position]:
@@ -136,7 +146,9 @@ class Tools:
         """Find all lines that match a pattern."""
         with self._app.docstore.snapshot() as snapshot:
             request = grep_request(call, scope_of(snapshot, call.path))
-            answer = lines_answer(snapshot, request, max_tokens=call.max_tokens)
+        changes = self._changes(request.scope)
+        with self._app.docstore.snapshot() as snapshot:
+            answer = lines_answer(snapshot, request, changes, max_tokens=call.max_tokens)
         return Answer(lines_text(answer), answer)
 
     def similar_files(self, call: SimilarArguments) -> Answer:
@@ -146,8 +158,10 @@ class Tools:
             within = scope_of(snapshot, call.within)
         position = position_of(call.cursor, question=("similar", call.path, call.within))
         self._model.is_usable(within_seconds=LONG_PATIENCE_SECONDS)
+        changes = self._changes(within)
         found = self._app.similar_files.find(path, within=within, limit=position.limit(call.limit))
-        result = found._replace(request=found.request._replace(mode=SearchMode.SEMANTIC))
+        degraded = (*changes, *found.degraded)
+        result = found._replace(request=found.request._replace(mode=SearchMode.SEMANTIC), degraded=degraded)
         page = Page(position, call.max_tokens, self._app.status.checked(result.summary))
         return _found(position.rest(result, limit=call.limit), page)
 
@@ -238,6 +252,10 @@ class Tools:
             raise NoRunError("no index run goes on there" if directory else "no index run goes on")
         request_stop(self._app.loaded.config.storage.sqlite_path, running.id)
         return running
+
+    def _changes(self, scope: Sequence[FilePath]) -> tuple[str, ...]:
+        """Bring in what changed, and say what is not in yet; a server that watches has been told of it."""
+        return () if self._is_watching else self._app.refresh(scope)
 
     def _mode(self, wanted: SearchMode) -> tuple[SearchMode, tuple[str, ...]]:
         if wanted is SearchMode.KEYWORD:

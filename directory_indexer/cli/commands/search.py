@@ -26,7 +26,7 @@ from directory_indexer.cli.showing import show_result
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.errors import ExitCode, UsageError
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import display, lies_in, resolved_path
+from directory_indexer.paths import FilePath, display, lies_in, resolved_path
 
 with lazily:
     from directory_indexer.relevance.query import filter_in
@@ -133,8 +133,10 @@ def search(
     if facets:
         _show_facets(team, request, collections or (), output)
         return
+    notes = tuple(note for name in collections or ("",) for note in _refreshed(team, name, request.scope))
     seconds = app.loaded.config.searching.embedding_ms / 1000
     found = search_collections(team, collections or (), request._replace(embedding_seconds=seconds))
+    found = found._replace(degraded=(*notes, *found.degraded))
     result = position.rest(found, limit=limit or _DEFAULT_LIMIT)
     show_result(
         result,
@@ -146,6 +148,11 @@ def search(
     )
     is_found = bool(result.hits) and (limit is not None or not result.is_weak)
     raise typer.Exit(ExitCode.DONE if is_found else ExitCode.INCOMPLETE)
+
+
+def _refreshed(team: Collections, collection: str, scope: Sequence[FilePath]) -> tuple[str, ...]:
+    """Bring in what changed before it is searched; a cursor goes on in what was found."""
+    return team.app_of(collection or DEFAULT).refresh(scope)
 
 
 def _in_scope(team: Collections, request: SearchRequest, name: str, collections: Sequence[str]) -> SearchRequest:
