@@ -17,6 +17,7 @@ with lazily:
     from directory_indexer.docstore.meta import Meta
     from directory_indexer.docstore.metadata import DocumentMetadata
     from directory_indexer.docstore.overview import Overview
+    from directory_indexer.docstore.pauses import Pauses
     from directory_indexer.docstore.runs import Runs
     from directory_indexer.docstore.scans import Scans
     from directory_indexer.docstore.search_vectors import SearchVectors
@@ -129,6 +130,11 @@ class Snapshot(Reading):
     def runs(self) -> Runs:
         """The index runs."""
         return Runs(self._connection, self._known)
+
+    @cached_property
+    def pauses(self) -> Pauses:
+        """The runs that were paused."""
+        return Pauses(self._connection, self._known)
 
     @cached_property
     def meta(self) -> Meta:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from directory_indexer.docstore.runs import Outcome, Verb
+from directory_indexer.docstore.runs import Origin, Outcome, RunRequest, Verb
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import LockedError, RootUnavailableError, UnavailableError
 from directory_indexer.fingerprint import Fingerprint
@@ -50,12 +50,19 @@ class Refresher:
     """Look through the tracked directories, and bring in by words what changed."""
 
     def __init__(
-        self, *, docstore: DocStore, vectorizer: Callable[[], Vectorizer], policy: IndexPolicy, lock_path: Path
+        self,
+        *,
+        docstore: DocStore,
+        vectorizer: Callable[[], Vectorizer],
+        policy: IndexPolicy,
+        lock_path: Path,
+        origin: Origin = Origin.COMMAND,
     ) -> None:
         self._docstore = docstore
         self._vectorizer = vectorizer
         self._policy = policy
         self._lock_path = lock_path
+        self._origin = origin
         self._turn = threading.Lock()
         self._last: tuple[float, tuple[FilePath, ...], Freshness] = (0.0, (), Freshness())
 
@@ -116,8 +123,7 @@ class Refresher:
             write_lock(self._lock_path, wait=False) as lock,
             recorded_run(
                 self._docstore,
-                Verb.INDEX,
-                [plan.directory for plan in plans],
+                RunRequest(Verb.INDEX, [plan.directory for plan in plans], self._origin),
                 lock=lock,
                 listener=lambda _: None,
                 stop_reason=stop_reason,

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from directory_indexer.relevance.analyzer import GRAM_SIZES, transliterated, words
+from directory_indexer.relevance.analyzer import transliterated, words
 from directory_indexer.relevance.definitions import definition_of, names_in
 from directory_indexer.relevance.evidence import Excerpt
+from directory_indexer.relevance.grams import GRAM_SIZES, UNSPACED, UNSPACED_MARKS, size_in
 from directory_indexer.relevance.matchplan import MatchPlan
 
 
@@ -22,17 +23,52 @@ def excerpt(text: str, plan: MatchPlan, *, start_line: int, max_chars: int) -> E
     When it holds nothing of either, it is the start. Lines too long for that are cut at white space.
     """
     found = list(_found(text, _numbers_of_forms(plan)))
-    pieces = _pieces(text, max_chars)
     definition = definition_of(names_in(plan.query), text)
-    if definition is None:
-        start, end = _best_stretch(pieces, found, plan.weights, max_chars)
+    return _cut_out(_Passage(text, start_line, definition), found, plan.weights, max_chars=max_chars)
+
+
+def narrowed(excerpt: Excerpt, max_chars: int) -> Excerpt:
+    """Cut an excerpt down to the stretch of it that holds most of the marked words; long words are the rarer ones.
+
+    What it points at stays in it.
+    """
+    text, start_line, _, marks, best_line = excerpt
+    words_marked = [text[start:end].casefold() for start, end in marks]
+    numbers = {word: number for number, word in enumerate(dict.fromkeys(words_marked))}
+    found = [_Found(*mark, numbers[word]) for mark, word in zip(marks, words_marked, strict=True)]
+    best = None if best_line is None else _start_of_line(text, best_line - start_line)
+    weights = [len(word) for word in numbers]
+    return _cut_out(_Passage(text, start_line, best), found, weights, max_chars=max_chars)
+
+
+class _Passage(NamedTuple):
+    """A text, its first line, and the character that must be shown of it, if there is one."""
+
+    text: str
+    start_line: int
+    best: int | None
+
+
+class _Found(NamedTuple):
+    """A stretch of text that stands for the term of this number."""
+
+    start: int
+    end: int
+    term: int
+
+
+def _cut_out(passage: _Passage, found: Sequence[_Found], weights: Sequence[float], *, max_chars: int) -> Excerpt:
+    text, start_line, best = passage
+    pieces = _pieces(text, max_chars)
+    if best is None:
+        start, end = _best_stretch(pieces, found, weights, max_chars)
     else:
-        at = bisect_right([start for start, _ in pieces], definition) - 1
+        at = bisect_right([start for start, _ in pieces], best) - 1
         start, end = _stretch_around(pieces, at, at, max_chars)
     shown = text[start:end].rstrip()
     end = start + len(shown)
     inside = [one for one in found if start <= one.start and one.end <= end]
-    best = _best_place(text, inside, plan.weights) if definition is None else definition
+    best = _best_place(text, inside, weights) if best is None else best
     return Excerpt(
         text=shown,
         start_line=_line_at(text, start, start_line),
@@ -46,6 +82,10 @@ def _line_at(text: str, at: int, first: int) -> int:
     return first + text.count("\n", 0, at)
 
 
+def _start_of_line(text: str, n_lines: int) -> int:
+    return sum(map(len, text.split("\n")[:n_lines])) + n_lines
+
+
 def _best_place(text: str, found: Sequence[_Found], weights: Sequence[float]) -> int | None:
     """Find the line with the most telling words, each counted little more than once."""
     best, best_score = None, 0.0
@@ -56,14 +96,6 @@ def _best_place(text: str, found: Sequence[_Found], weights: Sequence[float]) ->
         if score > best_score + _NOTICEABLE:
             best, best_score = places[0].start, score
     return best
-
-
-class _Found(NamedTuple):
-    """A stretch of text that stands for the term of this number."""
-
-    start: int
-    end: int
-    term: int
 
 
 def _numbers_of_forms(plan: MatchPlan) -> dict[str, int]:
@@ -91,19 +123,26 @@ def _in_run(run: str, numbers: Mapping[str, int]) -> Iterable[_Found]:
 
 
 def _in_unusual_run(run: str, numbers: Mapping[str, int]) -> Iterator[_Found]:
+    if re.fullmatch(UNSPACED, run):
+        yield from _grams_in(run, numbers, [size_in(run)])
+        return
     tokens = words(run)
     whole = [form for form in (*tokens, transliterated(run.casefold())) if form in numbers]
     if len(tokens) == 1 and whole:
         yield _Found(0, len(run), numbers[whole[0]])
     elif len(tokens) > 1:
-        for start in range(len(run)):
-            for size in GRAM_SIZES:
-                if (number := numbers.get(run[start : start + size])) is not None:
-                    yield _Found(start, start + size, number)
+        yield from _grams_in(run, numbers, GRAM_SIZES)
     else:
         for part in _PART.finditer(run):
             if (number := numbers.get(part[0].lower())) is not None:
                 yield _Found(*part.span(), number)
+
+
+def _grams_in(run: str, numbers: Mapping[str, int], sizes: Iterable[int]) -> Iterator[_Found]:
+    for size in sizes:
+        for start in range(len(run)):
+            if (number := numbers.get(run[start : start + size])) is not None:
+                yield _Found(start, start + size, number)
 
 
 def _pieces(text: str, max_chars: int) -> list[tuple[int, int]]:
@@ -161,7 +200,7 @@ def _merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return tuple(merged)
 
 
-_RUN: Final = re.compile(r"[^\W_]+(?:[\u0300-\u036f\u064b-\u065f\u0900-\u0dff]+[^\W_]*)*")
+_RUN: Final = re.compile(rf"[^\W_]+(?:[\u0300-\u036f\u064b-\u065f\u0900-\u0dff{UNSPACED_MARKS}]+[^\W_]*)*")
 _PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _REPEATED: Final = 0.05
 _NOTICEABLE: Final = 1e-9

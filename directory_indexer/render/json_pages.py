@@ -16,6 +16,7 @@ from directory_indexer.wire.objects import JsonObject, object_of
 with lazily:
     from directory_indexer.config import LoadedConfig
     from directory_indexer.docstore.facets import Facets
+    from directory_indexer.docstore.pauses import PausedRun
     from directory_indexer.docstore.summaries import IndexSummary
     from directory_indexer.exporting.exporter import ExportReport
     from directory_indexer.findings import Finding
@@ -42,7 +43,7 @@ with lazily:
         migration_answer,
     )
     from directory_indexer.wire.run_reports import plan_answer, run_report
-    from directory_indexer.wire.status import status_answer
+    from directory_indexer.wire.status import PausedList, paused_of, status_answer
 
 
 PAGE_BYTES = 200_000
@@ -159,6 +160,11 @@ def status_json(report: StatusReport, *, verbose: bool = False, page_bytes: int 
     n_refused = sum(one.n_refused for one in report.directories)
     lists = {"failures": page["failed"] + n_refused} | ({"skipped_files": page["skipped"]} if verbose else {})
     return _with_lists(page, lists, page_bytes)
+
+
+def paused_json(paused: Iterable[PausedRun]) -> str:
+    """Write what is paused."""
+    return _text(PausedList(tuple(map(paused_of, paused))))
 
 
 def doctor_json(findings: Sequence[Finding]) -> str:

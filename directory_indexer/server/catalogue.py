@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from directory_indexer.server.arguments import (
     ContentArguments,
@@ -11,16 +10,16 @@ from directory_indexer.server.arguments import (
     GrepArguments,
     IndexArguments,
     InfoArguments,
+    OutlineArguments,
     SearchArguments,
     SimilarArguments,
 )
 from directory_indexer.server.running import ToolRun, index, quickly, slowly
-from directory_indexer.server.schemas import outline_of, schema_of
 from directory_indexer.server.tools import Tools
 from directory_indexer.wire.documents import ConvertedText, TextAnswer
 from directory_indexer.wire.grep import GrepAnswer
 from directory_indexer.wire.hits import SearchAnswer
-from directory_indexer.wire.objects import JsonObject
+from directory_indexer.wire.outlines import OutlineAnswer
 from directory_indexer.wire.runs import Run
 from directory_indexer.wire.server import ServerAnswer
 
@@ -37,14 +36,8 @@ class ToolEntry:
     run: ToolRun
     is_read_only: bool = True
 
-    @property
-    def result_schema(self) -> JsonObject:
-        """Describe what it gives; what an earlier tool gives, too, is described there."""
-        is_known = any(one.result is self.result for one in TOOLS[: TOOLS.index(self)])
-        return outline_of(self.result) if is_known else schema_of(self.result)
 
-
-TOOLS: Final = (
+TOOLS = (
     ToolEntry(
         "search",
         "Search files",
@@ -69,17 +62,26 @@ TOOLS: Final = (
         "get_content",
         "Read an indexed file",
         "Read the text of an indexed file, or a range of its lines, passages or pages; also of PDFs and other formats. "
-        "Use it after search, with the path of a hit and its start_line. Lists a directory. Says when a file has "
-        "changed since; call index then.",
+        "Use it after search, with path and start_line of a hit. Lists a directory. Says when a file has "
+        "changed; call index then.",
         ContentArguments,
         TextAnswer,
         quickly(Tools.get_content),
     ),
     ToolEntry(
+        "outline",
+        "Outline a file",
+        "Show an indexed file's symbols, headings or pages with lines and tokens, or a directory's tree. Use it before "
+        "reading a long file.",
+        OutlineArguments,
+        OutlineAnswer,
+        quickly(Tools.outline),
+    ),
+    ToolEntry(
         "similar_files",
         "Find similar files",
         "Find files whose content is like that of an indexed file: related notes, duplicates, other implementations. "
-        "Answers one passage of each file, best first; read it with get_content.",
+        "Give the path of a hit of search. Answers one passage of each file, best first.",
         SimilarArguments,
         SearchAnswer,
         slowly(Tools.similar_files),
@@ -87,8 +89,8 @@ TOOLS: Final = (
     ToolEntry(
         "convert_to_text",
         "Convert a document to Markdown",
-        "Convert a document to Markdown, with its headings, tables and metadata: office files, "
-        "PDFs, mail, books, web pages. Use it where get_content loses the tables. Changes and indexes nothing.",
+        "Convert a document to Markdown, with its tables: office files, PDFs, mail, books, web "
+        "pages. Use it where get_content loses the tables. Indexes nothing.",
         ConvertArguments,
         ConvertedText,
         slowly(Tools.convert_to_text),

@@ -62,12 +62,6 @@ def schema_of(record: type) -> JsonObject:
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}
 
 
-def outline_of(record: type) -> JsonObject:
-    """Make the schema of a record without what the records in it have."""
-    schema = schema_of(record)
-    return schema | {"properties": {name: _outlined(one) for name, one in schema["properties"].items()}}
-
-
 def object_for_models(value: object) -> Any:
     """Turn a record into what its schema describes."""
     if type(value) in _PLAIN:  # most values are
@@ -110,11 +104,6 @@ def _schema_of_field(field: Field) -> JsonObject:
     if field.default not in _UNSAID:
         schema["default"] = object_for_models(field.default)
     return schema
-
-
-def _outlined(schema: JsonObject) -> JsonObject:
-    kept = {name: value for name, value in schema.items() if name not in {"properties", "required"}}
-    return kept | {"items": _outlined(kept["items"])} if "items" in kept else kept
 
 
 def _schema_of_type(hint: Any) -> JsonObject:
