@@ -56,7 +56,7 @@ class Refresher:
         vectorizer: Callable[[], Vectorizer],
         policy: IndexPolicy,
         lock_path: Path,
-        origin: Origin = Origin.COMMAND,
+        origin: Origin = Origin.TERMINAL,
     ) -> None:
         self._docstore = docstore
         self._vectorizer = vectorizer

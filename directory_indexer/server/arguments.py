@@ -62,6 +62,8 @@ _FilePath = Field(min_length=1, max_length=_LONGEST_PATH)
 _Range = Field(max_length=30)
 _Count = Field(ge=1, le=50)
 
+_AS_IN_SEARCH = "As in search."
+
 Cursor = Annotated[
     str,
     "next_cursor of the answer before; all else as before.",
@@ -105,7 +107,7 @@ Mode = Annotated[
 ]
 IndexPath = Annotated[
     str,
-    "Directory to bring up to date, or to add where the operator of this server allows it. Empty: all of them.",
+    "Directory to bring up to date, or to add. Empty: all of them.",
     _Path,
 ]
 
@@ -137,14 +139,11 @@ class SearchArguments(NamedTuple):
 class GrepArguments(NamedTuple):
     """The arguments of `grep`."""
 
-    pattern: Annotated[str, "Regular expression, as in ripgrep: no look-around.", Field(min_length=1, max_length=1000)]
-    path: Below = ""
-    types: Types = ()
-    globs: Globs = ()
-    fixed: Annotated[bool, "pattern is plain text."] = False
-    ignore_case: Annotated[bool, "In whatever case."] = False
-    words: Annotated[bool, "Only whole words."] = False
-    context: Annotated[Number, "Lines to show around each.", Field(ge=0, le=20)] = 0
+    pattern: Annotated[str, "Regular expression; (?i) ignores case.", Field(min_length=1, max_length=1000)]
+    path: Annotated[str, _AS_IN_SEARCH, _Path] = ""
+    globs: Annotated[Texts, _AS_IN_SEARCH] = ()
+    fixed: Annotated[bool, "Plain text."] = False
+    context: Annotated[Number, "Lines around each.", Field(ge=0, le=20)] = 0
     max_tokens: MaxTokens = Budgets.SEARCH
 
 
@@ -198,7 +197,7 @@ class IndexArguments(NamedTuple):
     path: IndexPath = ""
     action: Annotated[
         IndexAction,
-        "start: start a run, or join the one that goes on; cancel: stop it, at the end of the batch in hand.",
+        "start a run, or join the one that goes on; cancel it.",
     ] = IndexAction.START
     wait_seconds: Annotated[
         Number,

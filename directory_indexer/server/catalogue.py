@@ -43,8 +43,7 @@ TOOLS = (
         "Search files",
         "Find passages in the user's indexed files by meaning and by words: use it whenever an answer may lie in the "
         "user's notes, documents or code, instead of listing or reading files one by one. Answers ranked excerpts with "
-        "path, lines, heading and score. Then call get_content with the path and start_line of a hit to read on, or "
-        "repeat with next_cursor for more.",
+        "path and lines. Then call get_content with the path and start_line of a hit, or repeat with next_cursor.",
         SearchArguments,
         SearchAnswer,
         slowly(Tools.search),
@@ -52,8 +51,8 @@ TOOLS = (
     ToolEntry(
         "grep",
         "Find all lines",
-        "Find every line that matches a pattern in the indexed files, PDFs and other formats included: exact and "
-        "complete. Use it for names, symbols and phrases that you know; search for questions.",
+        "Find every line that matches a pattern, also in PDFs: exact and complete. Use it for names and phrases "
+        "that you know.",
         GrepArguments,
         GrepAnswer,
         slowly(Tools.grep),
@@ -81,7 +80,7 @@ TOOLS = (
         "similar_files",
         "Find similar files",
         "Find files whose content is like that of an indexed file: related notes, duplicates, other implementations. "
-        "Give the path of a hit of search. Answers one passage of each file, best first.",
+        "Answers one passage of each file, best first.",
         SimilarArguments,
         SearchAnswer,
         slowly(Tools.similar_files),
@@ -99,9 +98,8 @@ TOOLS = (
         "index",
         "Index or refresh directories",
         "Bring indexed directories up to date, or add one that the operator of this server allows. Use it when files "
-        "were added or changed, or when search says that nothing is indexed. Runs in the background: starts a run or "
-        'joins the one that goes on, waits up to wait_seconds and answers its state. On "running", call it again to '
-        "wait on. Never changes the user's files.",
+        "were added or changed, or when search says that nothing is indexed. Runs in the background, and answers its "
+        'state after wait_seconds; on "running", call it again. Never changes a file of the user.',
         IndexArguments,
         Run,
         index,

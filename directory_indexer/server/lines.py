@@ -25,9 +25,8 @@ _LEAST_COST_OF_A_LINE = 8
 def grep_request(call: GrepArguments, scope: tuple[FilePath, ...]) -> GrepRequest:
     """Read what a call asks for."""
     return GrepRequest(
-        PatternOptions((call.pattern,), are_texts=call.fixed, ignore_case=call.ignore_case, are_words=call.words),
+        PatternOptions((call.pattern,), are_texts=call.fixed),
         scope=scope,
-        kinds=call.types,
         globs=call.globs,
         before=call.context,
         after=call.context,
