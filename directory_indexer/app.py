@@ -50,6 +50,7 @@ class App:
     def __init__(self, loaded: LoadedConfig) -> None:
         self.loaded = loaded
         self._config = loaded.config
+        self.is_watched = False
         self.lock_path = self._config.storage.sqlite_path.with_name("write.lock")
         self.origin = Origin.TERMINAL
         """Where documents are sent to this process; who serves clients says so before anything is built."""
@@ -163,8 +164,11 @@ class App:
         )
 
     def refresh(self, scope: Sequence[FilePath]) -> tuple[str, ...]:
-        """Bring in what changed in some places, as long as the configuration allows; say what is not in yet."""
-        seconds = self._config.searching.refresh_ms / 1000
+        """Bring in what changed in some places, as long as the configuration allows; say what is not in yet.
+
+        Where changes are watched for, there is nothing to look for.
+        """
+        seconds = 0 if self.is_watched else self._config.searching.refresh_ms / 1000
         return self.refresher.look(scope, seconds=seconds).notes if seconds else ()
 
     @cached_property
