@@ -38,6 +38,7 @@ from directory_indexer.searching.scope import resolve_scope
 
 with lazily:
     from directory_indexer.docstore.facets import Facets
+    from directory_indexer.searching.matching_passages import narrowed_scope, with_matches
     from directory_indexer.searching.nearest import Nearest
 
 
@@ -145,13 +146,13 @@ class Searcher:
             else None
         )
         plan = plan_match(query, snapshot.words)
-        scope = resolve_scope(snapshot, request, query)
+        scope = narrowed_scope(snapshot, resolve_scope(snapshot, request, query), request)
         inquiry = Inquiry(snapshot, request._replace(mode=mode), plan, scope, embedding, self._nearest)
         depth = _depth(request.limit)
         while True:
             lists = inquiry.lists(depth)
             bands = bands_of(lists)
-            chunks = snapshot.chunks.by_id(_permitted(snapshot, plan, bands.keys()))
+            chunks = with_matches(snapshot.chunks.by_id(_permitted(snapshot, plan, bands.keys())), request)
             candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
             ranking = rank(plan, candidates, limit=request.limit, model=lists.model)
             # Copies of a passage, which are shown once, and what the query excludes may take up all the places.

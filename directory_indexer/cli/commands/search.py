@@ -81,6 +81,9 @@ def search(
     ] = None,
     since: Annotated[str, typer.Option("--since", help="Only files dated since: 7d, 2w, 2026-01-31.")] = "",
     until: Annotated[str, typer.Option("--until", help="Only files dated until: 7d, 2026, 2026-01-31.")] = "",
+    grep: Annotated[
+        str, typer.Option("--grep", metavar="PATTERN", help="Only passages of which a line matches, as with grep.")
+    ] = "",
     here: Annotated[
         bool, typer.Option("--here", help="Only in the tracked directory around the working directory.")
     ] = False,
@@ -131,7 +134,19 @@ def search(
         "created": created or (),
     }
     scope = tuple(dict.fromkeys(map(resolved_path, places)))
-    question = (query, mode, *scope, kinds, globs, list(conditions.values()), since, until, collections, named_scope)
+    question = (
+        query,
+        mode,
+        *scope,
+        kinds,
+        globs,
+        list(conditions.values()),
+        since,
+        until,
+        collections,
+        named_scope,
+        grep,
+    )
     position = position_of(cursor, question=question)
     request = SearchRequest(
         query=query,
@@ -144,6 +159,7 @@ def search(
         until=until_moment(until, name="--until"),
         metadata=metadata_conditions(conditions, names={name: f"--{name}" for name in conditions}),
         only_good=not show_all,
+        grep=grep,
     )
     view = View.FILES if files else View.FULL if full else View.EXCERPTS
     app = open_app(config, data_dir, output) if collections else open_existing_app(config, data_dir, output)
@@ -153,8 +169,8 @@ def search(
     if named_scope:
         request = _in_scope(team, request, named_scope, collections or ())
     if facets:
-        _show_facets(team, request, collections or (), output)
-        return
+        n_files = _show_facets(team, request, collections or (), output)
+        raise typer.Exit(ExitCode.DONE if n_files else ExitCode.INCOMPLETE)
     notes = tuple(note for name in collections or ("",) for note in _refreshed(team, name, request.scope))
     seconds = app.loaded.config.searching.embedding_ms / 1000
     found = search_collections(team, collections or (), request._replace(embedding_seconds=seconds))
@@ -170,7 +186,7 @@ def search(
         how=Showing(form, view, explain, n_lines or 0, opened or 0),
         position=position,
     )
-    is_found = bool(result.hits) and (limit is not None or not result.is_weak)
+    is_found = bool(result.hits) and not result.is_weak
     raise typer.Exit(ExitCode.DONE if is_found else ExitCode.INCOMPLETE)
 
 
@@ -201,13 +217,15 @@ def _query_and_places(query: str, others: Sequence[str]) -> tuple[str, list[Path
     return " ".join([query, *filters.values()]), list(map(given_path, places))
 
 
-def _show_facets(team: Collections, request: SearchRequest, collections: Sequence[str], output: Output) -> None:
+def _show_facets(team: Collections, request: SearchRequest, collections: Sequence[str], output: Output) -> int:
+    """Show how many files there are of each kind, and tell how many there are."""
     app = team.app_of(_only_one(collections, "--facets"))
     facets = app.searcher.facets(request)
     if output.as_json:
         output.data(json_pages.facets_json(request, facets, index=app.status.summary()))
     else:
         output.lines(facet_lines(facets, paths=output.paths))
+    return facets.n_files
 
 
 def _only_one(collections: Sequence[str], option: str) -> str:
