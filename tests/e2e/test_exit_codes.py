@@ -12,7 +12,7 @@ from shells import Shell
 DOCUMENT = Path(__file__).parents[2] / "docs" / "json.md"
 ROW = re.compile(r"^\| `(.+?)` \| (\d) \| (.+?) \| (.+?) \|$", re.MULTILINE)
 ROWS = ROW.findall(DOCUMENT.read_text("utf-8").partition("## Exit codes and streams")[2])
-NOTHING = "–"
+NOTHING = "\u2013"
 
 
 @pytest.fixture(scope="module")
