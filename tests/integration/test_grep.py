@@ -14,7 +14,9 @@ from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.errors import NotIndexedError, UsageError
 from directory_indexer.matching.patterns import PatternOptions
 from directory_indexer.paths import FilePath
+from directory_indexer.searching.answers import SearchMode
 from directory_indexer.searching.grep import GrepRequest, files_without, grep, grep_notes
+from directory_indexer.searching.whole_sections import in_whole_sections
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -196,3 +198,38 @@ def test_only_chunks_with_the_words_are_read(index: Index) -> None:
         answer = grep(snapshot, request)
         assert answer.is_looked_up
         assert [one.path for one in answer.files] == [str(index.root / "77.txt")]
+
+
+def test_a_search_ranks_only_passages_of_which_a_line_matches(index: Index) -> None:
+    index.write("a.md", "The keys are rotated every spring.\n")
+    index.write("b.md", "The keys are rotated every autumn.\n")
+    index.run()
+    assert sorted(index.names("when are keys rotated")) == ["a.md", "b.md"]
+    assert index.names("when are keys rotated", grep="aut[u]mn") == ["b.md"]
+    assert index.names("when are keys rotated", grep="winter") == []
+    with pytest.raises(UsageError):
+        index.names("keys", grep="(")
+
+
+def test_a_hit_points_at_the_definition_that_is_named(index: Index) -> None:
+    body = "".join(f"def handler_{n}(request):\n    return reply(request, {n})\n\n\n" for n in range(30))
+    index.write("a.py", f"{body}handlers = [handler_14, handler_15, handler_14]\n")
+    index.run()
+    best = index.search("handler_14", mode=SearchMode.KEYWORD)[0]
+    assert best.excerpt.line == 14 * 4 + 1
+    assert "def handler_14(" in best.excerpt.text
+
+
+def test_few_hits_are_given_with_their_whole_function(index: Index) -> None:
+    body = "".join(f"    step_{n} = prepare({n}, step_{n - 1}, what='water')\n" for n in range(1, 40))
+    text = f"def one():\n    pass\n\n\ndef boil(step_0):\n{body}    return step_39\n\n\ndef two():\n    pass\n"
+    index.write("a.py", text)
+    index.run()
+    hit = index.search("step_20", mode=SearchMode.KEYWORD, limit=1)[0]
+    assert "def boil" not in hit.text or "return step_39" not in hit.text
+    with index.docstore.snapshot() as snapshot:
+        (whole,) = in_whole_sections(snapshot, [hit])
+        assert in_whole_sections(snapshot, [hit] * 4) == (hit,) * 4
+    assert "def boil(step_0):" in whole.text
+    assert "return step_39" in whole.text
+    assert text.split("\n")[whole.start_line - 1 : whole.end_line] == whole.text.removesuffix("\n").split("\n")

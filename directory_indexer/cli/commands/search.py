@@ -28,15 +28,17 @@ from directory_indexer.cli.showing import Showing, form_of, show_result
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.errors import ExitCode, UsageError
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, display, lies_in, resolved_path
+from directory_indexer.paths import display, lies_in, resolved_path
 
 with lazily:
+    from directory_indexer.app import App
     from directory_indexer.relevance.query import filter_in
     from directory_indexer.render import json_pages
     from directory_indexer.render.answers import View
     from directory_indexer.render.facets import facet_lines
-    from directory_indexer.searching.answers import SearchMode, SearchRequest, sorted_by
+    from directory_indexer.searching.answers import SearchMode, SearchRequest, SearchResult, sorted_by
     from directory_indexer.searching.conditions import metadata_conditions, since_moment, until_moment
+    from directory_indexer.searching.whole_sections import in_whole_sections
     from directory_indexer.team.collections import Collections
     from directory_indexer.team.scopes import directories_of
     from directory_indexer.team.search import search_collections
@@ -98,7 +100,9 @@ def search(
         bool, typer.Option("--all", "-a", help="Also hits that are much weaker than the best.")
     ] = False,
     files: Annotated[bool, typer.Option("--files", "-l", help="One line a file.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="The whole chunk, not an excerpt.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="The whole chunk; of three hits or fewer the whole function or section.")
+    ] = False,
     n_lines: Annotated[
         int | None, typer.Option("--lines", min=1, max=500, help="Lines of each hit on a terminal [4].")
     ] = None,
@@ -171,13 +175,12 @@ def search(
     if facets:
         n_files = _show_facets(team, request, collections or (), output)
         raise typer.Exit(ExitCode.DONE if n_files else ExitCode.INCOMPLETE)
-    notes = tuple(note for name in collections or ("",) for note in _refreshed(team, name, request.scope))
     seconds = app.loaded.config.searching.embedding_ms / 1000
-    found = search_collections(team, collections or (), request._replace(embedding_seconds=seconds))
-    found = found._replace(degraded=(*notes, *found.degraded))
+    found = _found_fresh(team, request._replace(embedding_seconds=seconds), collections or ())
     result = sorted_by(order, position.rest(found, limit=limit or _DEFAULT_LIMIT))
     if not (request.scope or collections):
         result = result._replace(degraded=(*result.degraded, *whence(app, Path.cwd())))
+    result = _widened(app, result) if full and not collections else result
     show_result(
         result,
         output,
@@ -190,9 +193,17 @@ def search(
     raise typer.Exit(ExitCode.DONE if is_found else ExitCode.INCOMPLETE)
 
 
-def _refreshed(team: Collections, collection: str, scope: Sequence[FilePath]) -> tuple[str, ...]:
-    """Bring in what changed before it is searched; a cursor goes on in what was found."""
-    return team.app_of(collection or DEFAULT).refresh(scope)
+def _widened(app: "App", result: SearchResult) -> SearchResult:
+    with app.docstore.snapshot() as snapshot:
+        return result._replace(hits=in_whole_sections(snapshot, result.hits))
+
+
+def _found_fresh(team: Collections, request: SearchRequest, collections: Sequence[str]) -> SearchResult:
+    """Search when what changed has been brought in, and say what has not."""
+    names = collections or (DEFAULT,)
+    notes = [note for name in names for note in team.app_of(name).refresh(request.scope)]
+    found = search_collections(team, collections, request)
+    return found._replace(degraded=(*notes, *found.degraded))
 
 
 def _in_scope(team: Collections, request: SearchRequest, name: str, collections: Sequence[str]) -> SearchRequest:
