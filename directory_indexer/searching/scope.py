@@ -25,7 +25,7 @@ with lazily:
     from directory_indexer.walker.path_patterns import PathPatterns
 
 
-_NAMED_FILES = 256
+NAMED_FILES = 256
 """So many files are named to the vector store one by one; of more, its answers are filtered as they come."""
 
 _SMALL_PART = 0.1
@@ -66,7 +66,7 @@ def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> S
     file_ids = frozenset(file.id for file in files)
     file_ids_json = json.dumps(sorted(file_ids))
     vectors = VectorScope(directories=_tracked_parts(snapshot, wanted.within))
-    if len(files) <= _NAMED_FILES:
+    if len(files) <= NAMED_FILES:
         vectors = VectorScope(files=tuple(file.path for file in files))
     is_small = len(files) <= _SMALL_PART * snapshot.overview.summary().n_files
     return Scope(file_ids, vectors, file_ids_json, snapshot.chunks.rows_of_files(file_ids_json) if is_small else None)

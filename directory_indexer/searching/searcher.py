@@ -29,6 +29,7 @@ from directory_indexer.relevance.spelling import respelled
 from directory_indexer.scans import NoPages, RecognisedPages
 from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, SearchResult
 from directory_indexer.searching.background import BackgroundTask
+from directory_indexer.searching.defining import defining_first
 from directory_indexer.searching.hits import with_documents
 from directory_indexer.searching.inquiry import Inquiry, Lists, Meaning, bands_of
 from directory_indexer.searching.notes import notes_on, require_types
@@ -37,6 +38,7 @@ from directory_indexer.searching.scope import resolve_scope
 
 with lazily:
     from directory_indexer.docstore.facets import Facets
+    from directory_indexer.searching.matching_passages import narrowed_scope, with_matches
     from directory_indexer.searching.nearest import Nearest
 
 
@@ -144,13 +146,13 @@ class Searcher:
             else None
         )
         plan = plan_match(query, snapshot.words)
-        scope = resolve_scope(snapshot, request, query)
+        scope = narrowed_scope(snapshot, resolve_scope(snapshot, request, query), request)
         inquiry = Inquiry(snapshot, request._replace(mode=mode), plan, scope, embedding, self._nearest)
         depth = _depth(request.limit)
         while True:
             lists = inquiry.lists(depth)
             bands = bands_of(lists)
-            chunks = snapshot.chunks.by_id(_permitted(snapshot, plan, bands.keys()))
+            chunks = with_matches(snapshot.chunks.by_id(_permitted(snapshot, plan, bands.keys())), request)
             candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
             ranking = rank(plan, candidates, limit=request.limit, model=lists.model)
             # Copies of a passage, which are shown once, and what the query excludes may take up all the places.
@@ -161,6 +163,7 @@ class Searcher:
         worthy = worth_showing(ranking)
         is_by_words = mode is SearchMode.KEYWORD
         shown = good_ones(worthy, by_words_alone=is_by_words) if request.only_good else worthy
+        shown = defining_first(shown, chunks, query)
         hits = (_hit(chunks[one.chunk_id], one, plan, excerpt_chars=request.excerpt_chars) for one in shown)
         unread = () if shown and not ranking.is_weak else unread_scans(snapshot)
         return SearchResult(

@@ -64,6 +64,8 @@ _Range = Field(max_length=30)
 _CollectionName = Field(max_length=63)
 _Count = Field(ge=1, le=50)
 
+_AS_IN_SEARCH = "As in search."
+
 Cursor = Annotated[
     str,
     "next_cursor of the answer before; all else as before.",
@@ -139,6 +141,18 @@ class SearchArguments(NamedTuple):
     all: WithWeaker = False
     max_tokens: MaxTokens = Budgets.SEARCH
     cursor: Cursor = ""
+
+
+class GrepArguments(NamedTuple):
+    """The arguments of `grep`."""
+
+    pattern: Annotated[str, "Regular expression; (?i) ignores case.", Field(min_length=1, max_length=1000)]
+    path: Annotated[str, _AS_IN_SEARCH, _Path] = ""
+    globs: Annotated[Texts, _AS_IN_SEARCH] = ()
+    fixed: Annotated[bool, "Plain text."] = False
+    context: Annotated[Number, "Lines around each.", Field(ge=0, le=20)] = 0
+    max_tokens: MaxTokens = Budgets.SEARCH
+    collection: InCollection = DEFAULT
 
 
 class SimilarArguments(NamedTuple):

@@ -50,9 +50,11 @@ def question_of(call: SearchArguments, *, embedding_ms: int) -> tuple[SearchRequ
 
 
 def search_in(opened: OpenCollection, request: SearchRequest, path: str) -> SearchResult:
-    """Answer a request from a collection, at a path in it."""
-    result = opened.app.searcher.search(within(opened, request, path))
-    return result._replace(summary=opened.app.status.checked(result.summary))
+    """Answer a request from a collection, at a path in it, after a look for what changed there."""
+    request = within(opened, request, path)
+    changes = opened.app.refresh(request.scope)
+    result = opened.app.searcher.search(request)
+    return result._replace(summary=opened.app.status.checked(result.summary), degraded=(*changes, *result.degraded))
 
 
 def within(opened: OpenCollection, request: SearchRequest, path: str) -> SearchRequest:

@@ -19,6 +19,7 @@ from directory_indexer.searching.answers import SearchMode, SearchResult
 from directory_indexer.server.arguments import (
     ContentArguments,
     ConvertArguments,
+    GrepArguments,
     IndexArguments,
     InfoArguments,
     OutlineArguments,
@@ -33,6 +34,7 @@ from directory_indexer.server.directories import to_index
 from directory_indexer.server.failures import NoRunError
 from directory_indexer.server.fitting import Page, counting_answer, fitting_answer
 from directory_indexer.server.jobs import Job
+from directory_indexer.server.lines import grep_request, lines_answer, lines_text
 from directory_indexer.server.links import Link, links
 from directory_indexer.server.listings import text_named
 from directory_indexer.server.model import BackgroundModel
@@ -46,6 +48,7 @@ from directory_indexer.server.wording import info_text, run_text
 from directory_indexer.team.search import search_collections
 from directory_indexer.wire.cursors import position_of
 from directory_indexer.wire.documents import ConvertedText, TextAnswer
+from directory_indexer.wire.grep import GrepAnswer
 from directory_indexer.wire.hits import SearchAnswer, index_state
 from directory_indexer.wire.outlines import OutlineAnswer
 from directory_indexer.wire.runs import Run
@@ -57,7 +60,7 @@ with lazily:
     from directory_indexer.team.collections import Collections
 
 
-Result: TypeAlias = SearchAnswer | TextAnswer | OutlineAnswer | ConvertedText | Run | ServerAnswer
+Result: TypeAlias = SearchAnswer | GrepAnswer | TextAnswer | OutlineAnswer | ConvertedText | Run | ServerAnswer
 
 PATIENCE_SECONDS = 0.3
 """A search for words and meaning waits so long for a model that is being loaded, then answers by words."""
@@ -129,6 +132,17 @@ class Tools:
         result = position.rest(found._replace(degraded=(*notes, *found.degraded)), limit=call.limit)
         return result, Page(position, call.max_tokens, result.summary)
 
+    def grep(self, call: GrepArguments) -> Answer:
+        """Find all lines that match a pattern."""
+        with self.collections.using(call.collection) as opened:
+            app = opened.app
+            with app.docstore.snapshot() as snapshot:
+                request = grep_request(call, scope_of(snapshot, call.path))
+            changes = app.refresh(request.scope)
+            with app.docstore.snapshot() as snapshot:
+                answer = lines_answer(snapshot, request, changes, max_tokens=call.max_tokens)
+        return Answer(lines_text(answer), answer)
+
     def similar_files(self, call: SimilarArguments) -> Answer:
         """Find files like an indexed one."""
         position = position_of(call.cursor, question=("similar", call.path, call.within, call.collection))
@@ -138,9 +152,12 @@ class Tools:
                 path, _ = indexed_lines(snapshot, call.path)
                 within = scope_of(snapshot, call.within)
             self._model.is_usable(within_seconds=LONG_PATIENCE_SECONDS)
+            changes = app.refresh(within)
             found = app.similar_files.find(path, within=within, limit=position.limit(call.limit))
             result = found._replace(
-                request=found.request._replace(mode=SearchMode.SEMANTIC), hits=placed(opened, found.hits)
+                request=found.request._replace(mode=SearchMode.SEMANTIC),
+                hits=placed(opened, found.hits),
+                degraded=(*changes, *found.degraded),
             )
             page = Page(position, call.max_tokens, app.status.checked(result.summary))
         return _found(position.rest(result, limit=call.limit), page)

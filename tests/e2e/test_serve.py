@@ -41,7 +41,7 @@ def client(place: Path) -> Iterator[RawClient]:
 
 def test_the_tools_are_those_that_clients_are_told_of(client: RawClient) -> None:
     tools = client.request("tools/list")["result"]["tools"]
-    names = ["search", "get_content", "outline", "similar_files", "convert_to_text", "index", "server_info"]
+    names = ["search", "grep", "get_content", "outline", "similar_files", "convert_to_text", "index", "server_info"]
     assert [tool["name"] for tool in tools] == names
     for tool in tools:
         assert tool["title"]
@@ -318,7 +318,7 @@ def test_the_newer_protocol_is_served_without_a_handshake(place: Path) -> None:
             "io.modelcontextprotocol/clientCapabilities": {},
         }
         answer = client.request("tools/list", {"_meta": meta})
-    assert len(answer["result"]["tools"]) == 7
+    assert len(answer["result"]["tools"]) == 8
 
 
 def test_the_end_of_input_ends_the_server_in_the_middle_of_a_call(place: Path) -> None:
