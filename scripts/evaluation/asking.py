@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -60,6 +61,12 @@ class IndexedCorpus:
     def close(self) -> None:
         """Give back files and memory."""
         self._app.close()
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Write all the time, so that searches cannot keep what they embed."""
+        with self._app.docstore.transaction():
+            yield
 
     def measure(self, question: Question, mode: SearchMode) -> dict[str, float]:
         """Ask a question and measure the answer; times are in milliseconds, of the clock and of the processor."""
