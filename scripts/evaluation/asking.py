@@ -18,6 +18,7 @@ from evaluation.measures import of_files, of_hits, of_spans, of_targets
 from evaluation.sets import Span, Unit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from directory_indexer.chunker.chunks import Chunk
