@@ -290,3 +290,16 @@ def test_a_long_question_is_not_weak_because_no_passage_has_all_of_its_words() -
     for query, is_weak in ((long, False), (f"keys {long[20:]}", True)):
         ranking = rank(plan_match(parse_query(query), Words()), short, limit=1, model=EMBEDDED_MODEL)
         assert ranking.is_weak == is_weak
+
+
+def test_distant_passages_of_a_long_document_do_not_stand_back() -> None:
+    near, far = (
+        [candidate(f"m{n}", f"rotate keys {n}", path="/many.md", ordinal=n * apart, meaning=0.7) for n in range(3)]
+        for apart in (1, 100)
+    )
+    others = [candidate(f"o{n}", f"rotate the keys of {n}", meaning=0.65) for n in range(3)]
+    orders = [
+        [hit.chunk_id for hit in rank(PLAN, [*long, *others], limit=3, model=EMBEDDED_MODEL).hits]
+        for long in (near, far)
+    ]
+    assert orders == [[b"m0", b"o0", b"o1"], [b"m0", b"m1", b"m2"]]
