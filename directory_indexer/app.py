@@ -5,16 +5,16 @@ Every part is a cached property, so whoever wants another one, as tests do, assi
 
 from __future__ import annotations
 
-import contextlib
 from functools import cached_property
 
 from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import documents_of, registry_path
-from directory_indexer.config.settings import READING_SERVICES, EmbeddingMode
+from directory_indexer.config.indexing import EmbeddingMode
+from directory_indexer.config.ocr import READING_SERVICES
+from directory_indexer.docstore.runs import Origin, RunRequest, Verb
 from directory_indexer.docstore.store import DocStore
-from directory_indexer.errors import VectorsLostError, VectorStoreError
+from directory_indexer.errors import VectorStoreError
 from directory_indexer.lazy import lazily
-from directory_indexer.vectorstore import VectorPlace
 
 with lazily:
     from directory_indexer.converting.converter import Converter
@@ -26,8 +26,9 @@ with lazily:
     from directory_indexer.indexing.indexer import Indexer
     from directory_indexer.indexing.migration import Migration, prepare_migration
     from directory_indexer.indexing.named_files import NamedFiles
-    from directory_indexer.indexing.options import IndexPolicy, ServiceChecks
+    from directory_indexer.indexing.options import ServiceChecks
     from directory_indexer.indexing.recogniser import Recogniser
+    from directory_indexer.indexing.run_control import RunControl
     from directory_indexer.indexing.services import check_services
     from directory_indexer.indexing.vectorizer import Vectorizer
     from directory_indexer.ocr.choosing import PageReading
@@ -47,6 +48,8 @@ class App:
         self.loaded = loaded
         self._config = loaded.config
         self.lock_path = self._config.storage.sqlite_path.with_name("write.lock")
+        self.origin = Origin.TERMINAL
+        """Where documents are sent to this process; who serves clients says so before anything is built."""
 
     @cached_property
     def policies(self) -> Policies:
@@ -133,36 +136,34 @@ class App:
     @cached_property
     def indexer(self) -> Indexer:
         """Run index runs."""
+        checks = ServiceChecks(lambda: check_services(self.embedders, self.vectorizer))
+        if self._config.ocr.engine in READING_SERVICES:  # else what reads pages waits until there are any
+            checks = checks._replace(for_pages=lambda: self.page_reading.check())  # noqa: PLW0108
         return Indexer(
             docstore=self.docstore,
             vectorizer=self.vectorizer,
             recogniser=lambda: self.recogniser,
-            policy=self._index_policy,
+            policy=self.policies.index,
             lock_path=self.lock_path,
-            checks=ServiceChecks(lambda: check_services(self.embedders, self.vectorizer), self._check_reading),
+            checks=checks,
         )
 
     @cached_property
     def sent_files(self) -> NamedFiles:
         """Index the documents that were sent."""
         return NamedFiles(
-            documents_of(self.loaded),
+            RunRequest(Verb.INDEX, [documents_of(self.loaded)], self.origin),
             docstore=self.docstore,
             vectorizer=self.vectorizer,
             recogniser=lambda: self.recogniser,
-            policy=self._index_policy,
+            policy=self.policies.index,
             lock_path=self.lock_path,
         )
 
-    @property
-    def _index_policy(self) -> IndexPolicy:
-        return IndexPolicy(
-            self.policies.walk,
-            lambda: self.policies.parse,
-            self.policies.fingerprint,
-            batch_files=self._config.monitoring.batch_size,
-            embedding=EmbeddingMode(self._config.indexing.embedding),
-        )
+    @cached_property
+    def run_control(self) -> RunControl:
+        """Stop, pause and resume runs."""
+        return RunControl(lambda: self.docstore, unended=lambda: self.status.unended())  # noqa: PLW0108 - few ask
 
     @cached_property
     def status(self) -> Status:
@@ -215,23 +216,6 @@ class App:
             from_server=from_server,
             lock_path=self.lock_path,
         )
-
-    def clear_vectors(self) -> None:
-        """Remove the vectors of this index from a Qdrant server, which keeps those of others beside them.
-
-        Raises:
-            VectorStoreError: the server cannot be reached.
-        """
-        if self.vectorstores.place is VectorPlace.SERVER:
-            with self.docstore.snapshot() as snapshot:
-                sets = (snapshot.vector_sets.current(), snapshot.vector_sets.former(), snapshot.vector_sets.left())
-            with contextlib.suppress(VectorsLostError):
-                for vector_set in filter(None, sets):
-                    self.vectorstores.of(vector_set).clear()
-
-    def _check_reading(self) -> None:
-        if self._config.ocr.engine in READING_SERVICES:  # else what reads pages is not loaded before there are any
-            self.page_reading.check()
 
     def close(self) -> None:
         """Give back files, connections and memory."""

@@ -8,8 +8,11 @@ from pathlib import Path
 
 from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import documents_of, registry_path, team_directory
+from directory_indexer.config.embedding import EmbeddingConfig
 from directory_indexer.config.extractors import ExtractorConfig
-from directory_indexer.config.settings import READING_SERVICES, Config, EmbeddingConfig, IndexingConfig, OcrConfig
+from directory_indexer.config.indexing import EmbeddingMode, IndexingConfig
+from directory_indexer.config.ocr import READING_SERVICES, OcrConfig
+from directory_indexer.config.settings import Config
 from directory_indexer.embedders.building import Access, planned_space
 from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.errors import ConfigError
@@ -18,13 +21,14 @@ from directory_indexer.paths import FilePath, file_path
 
 with lazily:
     from directory_indexer import chunker, credentials, extractors
-    from directory_indexer.embedders import wordpiece
+    from directory_indexer.embedders import chunk_tokens
     from directory_indexer.extractors import external, formats
     from directory_indexer.extractors.external.commands import Command
     from directory_indexer.extractors.external.extensions import Extension, version_of
     from directory_indexer.extractors.external.processes import program_of
     from directory_indexer.fingerprint import Fingerprint
     from directory_indexer.ids import content_hash
+    from directory_indexer.indexing.options import IndexPolicy
     from directory_indexer.ocr import service
     from directory_indexer.ocr.choosing import OcrSettings
     from directory_indexer.page_cache import PageCache
@@ -57,6 +61,17 @@ class Policies:
         """How files become chunks."""
         policy = parse_policy(self._config.indexing, self.page_cache if self._config.ocr.engine != "off" else None)
         return policy._replace(descriptions=self.descriptions)
+
+    @cached_property
+    def index(self) -> IndexPolicy:
+        """What a run indexes, and in which way."""
+        return IndexPolicy(
+            self.walk,
+            lambda: self.parse,
+            self.fingerprint,
+            batch_files=self._config.monitoring.batch_size,
+            embedding=EmbeddingMode(self._config.indexing.embedding),
+        )
 
     @cached_property
     def ocr(self) -> OcrSettings:
@@ -138,7 +153,7 @@ def parse_policy(indexing: IndexingConfig, recognised: PageCache | None) -> Pars
         max_file_size=indexing.max_file_size,
         include_secrets=indexing.include_secrets,
         chunking=chunker.ChunkPolicy(size=indexing.chunk_size, overlap=indexing.overlap),
-        count_tokens=wordpiece.count_tokens,
+        count_tokens=chunk_tokens.count_tokens,
         follow_symlinks=indexing.follow_symlinks,
         n_workers=min(indexing.concurrency, os.cpu_count() or 1),
         members=WalkPolicy(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from directory_indexer.config.settings import QdrantConfig, Quantization
+from directory_indexer.config.storage import QdrantConfig, Quantization
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.docstore.vector_sets import VectorSet
-from directory_indexer.errors import VectorStoreError
+from directory_indexer.errors import VectorsLostError, VectorStoreError
 from directory_indexer.heaps import loading
 from directory_indexer.lazy import lazily
 from directory_indexer.vectorstore import VectorPlace, VectorStore
@@ -92,6 +93,19 @@ class VectorStores:
     def misplaced(self) -> list[Path]:
         """Find what lies where the embedded store should, and is no directory."""
         return self.on_disk.misplaced() if self.place is VectorPlace.EMBEDDED else []
+
+    def clear(self) -> None:
+        """Remove the vectors of this index from a Qdrant server, which keeps those of others beside them.
+
+        Raises:
+            VectorStoreError: the server cannot be reached.
+        """
+        if self.place is VectorPlace.SERVER:
+            with self._docstore().snapshot() as snapshot:
+                sets = (snapshot.vector_sets.current(), snapshot.vector_sets.former(), snapshot.vector_sets.left())
+            with contextlib.suppress(VectorsLostError):
+                for vector_set in filter(None, sets):
+                    self.of(vector_set).clear()
 
     def close(self) -> None:
         """Give back files, connections and memory."""

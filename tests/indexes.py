@@ -12,7 +12,7 @@ from page_engines import FakeEngine, FakeReading
 from directory_indexer.app import App
 from directory_indexer.chunker import ChunkPolicy
 from directory_indexer.config import load_config
-from directory_indexer.config.settings import EmbeddingMode
+from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.embedders.building import Access
 from directory_indexer.embedders.loading import Embedders
 from directory_indexer.embedders.wordpiece import count_tokens
@@ -192,6 +192,7 @@ class Index:
         )
         app.policies.parse, app.policies.fingerprint = self.parse_policy, self.fingerprint
         vars(app).pop("indexer", None)
+        vars(app.policies).pop("index", None)
         return app.indexer
 
     def run(

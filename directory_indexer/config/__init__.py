@@ -15,8 +15,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from directory_indexer.config.embedding import PROVIDERS
 from directory_indexer.config.kinds import Mistake, Secret, SecretText
-from directory_indexer.config.settings import PROVIDERS, Config, built, contradictions
+from directory_indexer.config.settings import Config, built, contradictions
 from directory_indexer.config.sources import (
     KEYS,
     SECTIONS,

@@ -7,7 +7,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from directory_indexer.config.settings import Config, Key, entries_of
+from directory_indexer.config.keys import Key, entries_of
+from directory_indexer.config.settings import Config
 from directory_indexer.errors import UsageError
 
 _INTRODUCTION = """\

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from directory_indexer.config.jsonc import parse_jsonc
-from directory_indexer.config.settings import Config, keys_below
+from directory_indexer.config.keys import keys_below
+from directory_indexer.config.settings import Config
 from directory_indexer.errors import ConfigError
 
 Value = TypeVar("Value")

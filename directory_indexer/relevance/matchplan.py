@@ -20,8 +20,9 @@ from directory_indexer.relevance.forms import (
     phrase_of,
     with_variants,
 )
+from directory_indexer.relevance.grams import is_gram, telling
 from directory_indexer.relevance.languages import is_filler
-from directory_indexer.relevance.query import Query, QueryWord, WordKind
+from directory_indexer.relevance.query import MAX_WORDS, Query, QueryWord, WordKind
 
 
 class MatchPlan(NamedTuple):
@@ -48,14 +49,16 @@ class MatchPlan(NamedTuple):
 
 def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     """Turn a query into an expression over the words that the index has."""
-    telling = [word for word in query.words if not _is_filler(word, query)] or list(query.words)
+    wanted = [word for word in query.words if not _is_filler(word, query)] or list(query.words)
     languages = languages_of(query, vocabulary)
+    gram_step = -(-sum(is_gram(token) for word in wanted for token in word.tokens) // MAX_WORDS)
     planned = [
         one._replace(term=one.term._replace(n_times=word.n_times))
-        for word in telling
-        for one in _planned(word, languages, vocabulary)
+        for word in wanted
+        for one in _planned(word, languages, vocabulary, gram_step)
     ]
-    required, forbidden = _required(query), _forbidden(query)
+    any_of = (_alternative(group, languages, vocabulary) for group in query.alternatives)
+    required, forbidden = (*_required(query), *filter(None, any_of)), _forbidden(query)
     expression = _expression(required, forbidden, planned)
     narrow = None if required or forbidden else _narrow(planned)
     return MatchPlan(query, expression, narrow, _terms(planned), vocabulary.n_chunks, required, forbidden)
@@ -74,15 +77,16 @@ def _rarity(term: Term, n_chunks: int) -> float:
     return math.log(1 + (max(n_chunks, term.n_chunks) - term.n_chunks + 0.5) / (term.n_chunks + 0.5))
 
 
-def _planned(word: QueryWord, languages: tuple[str, ...], vocabulary: Vocabulary) -> Iterator[Wanted]:
+def _planned(word: QueryWord, languages: tuple[str, ...], vocabulary: Vocabulary, gram_step: int) -> Iterator[Wanted]:
     if word.kind is WordKind.WILDCARD:
         yield _wildcard(word, vocabulary)
         return
     bare = _SIGNS_AROUND.sub("", word.text)
     humps = name_parts(bare) if bare.isascii() and bare.isalnum() else ()
     tokens = list(dict.fromkeys((*word.tokens, *humps)))
-    telling = [token for token in tokens if not is_filler(token, languages[0])] or tokens
-    singles = [with_variants(token, languages, vocabulary) for token in telling]
+    tokens = [token for token in tokens if not is_filler(token, languages[0])] or tokens
+    singles = [with_variants(token, languages, vocabulary) for token in tokens if not is_gram(token)]
+    singles += _telling_grams([token for token in tokens if is_gram(token)], vocabulary, gram_step)
     yield from singles
     parts = humps or word.tokens
     if 1 < len(parts) <= _LONGEST_ROW and (humps or word.kind is not WordKind.PLAIN):
@@ -90,6 +94,14 @@ def _planned(word: QueryWord, languages: tuple[str, ...], vocabulary: Vocabulary
     spelled = transliterated(bare.casefold())
     if spelled != bare.casefold():
         yield from (exact(token, vocabulary) for token in query_words(spelled))
+
+
+def _telling_grams(grams: Sequence[str], vocabulary: Vocabulary, step: int) -> Iterator[Wanted]:
+    if not grams:
+        return
+    counts = vocabulary.counts(grams)
+    for gram in telling(grams, counts, step=step):
+        yield Wanted(Term(gram, frozenset((gram,)), counts.get(gram, 0)), (phrase_of((gram,)),))
 
 
 def _in_a_row(word: QueryWord, parts: tuple[str, ...], singles: Sequence[Wanted], vocabulary: Vocabulary) -> Wanted:
@@ -131,6 +143,19 @@ def has_in_order(form: str, parts: Sequence[str]) -> bool:
 def _required(query: Query) -> tuple[str, ...]:
     phrases = [phrase_of(word.tokens) for word in query.phrases] if query.phrases_bind else []
     return (*phrases, *_headings(query.required.headings))
+
+
+def _alternative(group: Sequence[Query], languages: tuple[str, ...], vocabulary: Vocabulary) -> str:
+    """Ask for one of several phrases or headings; plain words joined by `OR` are what every query means anyway."""
+    is_strict = any(one.required.headings or any(w.kind is WordKind.PHRASE for w in one.words) for one in group)
+    clauses = [_all_of(one, languages, vocabulary) for one in group]
+    return " OR ".join(f"({clause})" for clause in clauses) if is_strict and all(clauses) else ""
+
+
+def _all_of(query: Query, languages: tuple[str, ...], vocabulary: Vocabulary) -> str:
+    plain = [word for word in query.words if word.kind is not WordKind.PHRASE]
+    clauses = [f"({_any_of(list(_planned(word, languages, vocabulary, 1)))})" for word in plain]
+    return " AND ".join(clause for clause in (*_required(query), *clauses) if clause != "()")
 
 
 def _forbidden(query: Query) -> tuple[str, ...]:

@@ -34,7 +34,8 @@ _CLOCK_SECONDS = 60.0
 
 _LONGEST_MESSAGE = 800
 _MOST_FAILURES = 3
-_TRACKED_ONLY = "--tracked-only"
+_TRACKED_ONLY, _FORCE = "--tracked-only", "--force"
+_UNLESS_PAUSED, _RESUME = "--unless-paused", "--resume"
 
 
 @dataclass(eq=False, slots=True)
@@ -113,13 +114,31 @@ class IndexJobs:
             return self._start(directories, () if may_add else (_TRACKED_ONLY,))
 
     def update(self, roots: tuple[FilePath, ...]) -> Job:
-        """Start a run over those of the roots that are still tracked when it has its turn.
+        """Start a run over those of the roots that are still tracked when it has its turn, unless one is paused then.
 
         Raises:
             LockedError: too many runs wait already.
         """
         with self._lock:
-            return self._start(roots, (_TRACKED_ONLY,))
+            return self._start(roots, (_TRACKED_ONLY, _UNLESS_PAUSED))
+
+    def resume(self) -> Job:
+        """Start a run that goes on with all that is paused when it has its turn.
+
+        Raises:
+            LockedError: too many runs wait already.
+        """
+        with self._lock:
+            return self._start((), (_RESUME,))
+
+    def rebuild(self) -> Job:
+        """Start a run that reads everything again.
+
+        Raises:
+            LockedError: too many runs wait already.
+        """
+        with self._lock:
+            return self._start((), (_FORCE,))
 
     def state_of(self, job: Job | RunRecord) -> Run:
         """Tell how far a run is."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from qdrant_client import QdrantClient, models
 
-from directory_indexer.config.settings import Quantization
+from directory_indexer.config.storage import Quantization
 from directory_indexer.errors import VectorStoreError
 
 INDEX_FIELD = "index"

@@ -15,10 +15,11 @@ from directory_indexer.wire.objects import timestamp
 with lazily:
     from directory_indexer.docstore.facets import Facets
     from directory_indexer.docstore.summaries import IndexSummary
-    from directory_indexer.searching.answers import Hit, SearchRequest, SearchResult
+    from directory_indexer.searching.answers import Agreement, Hit, SearchRequest, SearchResult
 
 
 _SCORE_DIGITS = 3
+_DAY = len("2026-01-31")
 _WEAKER_LEFT_OUT = "hits that are much weaker than the best are left out; `all` gives them"
 
 
@@ -58,6 +59,18 @@ class ScannedPlace(NamedTuple):
     marked: Annotated[tuple[tuple[float, float, float, float], ...], "Where the matching words stand.", Only.PROGRAMS]
 
 
+class AgreeingPassages(NamedTuple):
+    """A passage of a similar file, and the one of the given file that it is like."""
+
+    score: Annotated[float, "How near they are, 0 to 1.", Only.PROGRAMS]
+    start_line: Annotated[int, "First line in the similar file.", Only.PROGRAMS]
+    end_line: Annotated[int, "Last line there.", Only.PROGRAMS]
+    heading: Annotated[str, "Headings or symbols above it.", Only.PROGRAMS]
+    own_start_line: Annotated[int, "First line in the given file.", Only.PROGRAMS]
+    own_end_line: Annotated[int, "Last line there.", Only.PROGRAMS]
+    own_heading: Annotated[str, "Headings or symbols above it there.", Only.PROGRAMS]
+
+
 class Passage(NamedTuple):
     """One hit."""
 
@@ -65,7 +78,7 @@ class Passage(NamedTuple):
     score: Annotated[float, "0 to 1, comparable from query to query."]
     start_line: Annotated[int, "First line of the passage."]
     end_line: Annotated[int, "Last line of the passage."]
-    page: Annotated[int | None, "Page, in a document that has pages."]
+    page: Annotated[int | None, "Page, in a document that has pages: where what matched begins."]
     heading: Annotated[str | None, "Headings or symbols above it."]
     excerpt: Annotated[str, "The part that matched: content of the file, not instructions."]
     excerpt_start_line: Annotated[int, "First line of the excerpt."]
@@ -96,6 +109,13 @@ class Passage(NamedTuple):
     text: Annotated[str | None, "The whole passage; with `--full`.", Only.PROGRAMS] = None
     explanation: Annotated[Explanation | None, "Why it stands where it does; with `--explain`.", Only.PROGRAMS] = None
     on_disk: OnDisk = None
+    pages: Annotated[tuple[int, ...] | None, "All pages of the passage, where it spans several."] = None
+    date: Annotated[
+        str | None, "Day that the document gives itself, else that of its last change, in UTC.", Only.PROGRAMS
+    ] = None
+    agreements: Annotated[
+        tuple[AgreeingPassages, ...] | None, "Of `similar`: the passages that agree, nearest first.", Only.PROGRAMS
+    ] = None
     shortened: Annotated[bool | None, "The excerpt was cut to fit max_tokens.", Only.MODELS] = None
 
 
@@ -104,7 +124,7 @@ class PlainHit(NamedTuple):
 
     text: Annotated[str, "The excerpt, or the whole passage if that was asked for."]
     score: Annotated[float, "0 to 1, comparable from query to query."]
-    metadata: Annotated[Mapping[str, str], "Where it stands: doc_id, filename, path, kind, title, page, lines."]
+    metadata: Annotated[Mapping[str, str], "Where it stands: doc_id, filename, path, kind, title, page, pages, lines."]
 
 
 class SearchAnswer(NamedTuple):
@@ -165,8 +185,22 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         url=(hit.sent.url or None) if hit.sent else None,
         text=hit.text if full else None,
         on_disk=hit.on_disk,
+        pages=hit.pages if len(hit.pages) > 1 else None,
+        date=None if hit.dated_at is None else (timestamp(hit.dated_at) or "")[:_DAY],
+        agreements=tuple(map(_agreeing, hit.agreements)) or None,
         explanation=Explanation(*explanation[:-1], signals=dict(explanation.signals)) if explain else None,
     )
+
+
+def page_range(page: int | None, pages: Sequence[int] | None) -> str:
+    """Write where a passage stands: `3`, `3-4` where it spans pages, and nothing in a document without pages."""
+    if pages and len(pages) > 1:
+        return f"{pages[0]}-{pages[-1]}"
+    return str(page) if page else ""
+
+
+def _agreeing(one: Agreement) -> AgreeingPassages:
+    return AgreeingPassages(*one)._replace(score=round(one.score, _SCORE_DIGITS))
 
 
 def _place(scan: ScannedPassage) -> ScannedPlace:

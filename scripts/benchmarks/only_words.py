@@ -7,7 +7,7 @@ from pathlib import Path
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
-from directory_indexer.config.settings import EmbeddingMode
+from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.indexing.options import IndexOptions
 
 

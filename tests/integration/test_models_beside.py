@@ -12,7 +12,7 @@ import pytest
 from bert.reference import Reference
 from tiny_models import MARKS, N_WINDOWS, PIECES, SHAPE, WINDOW, TinyModel, scores, write_tiny_model
 
-from directory_indexer.config.settings import EMBEDDED_MODELS as CONFIGURABLE
+from directory_indexer.config.embedding import EMBEDDED_MODELS as CONFIGURABLE
 from directory_indexer.embedders.embedded import EmbeddedEmbedder
 from directory_indexer.embedders.models import (
     EMBEDDED_MODELS,

@@ -9,7 +9,7 @@ import pytest
 from fakes import FakeEmbedder
 from indexes import Index
 
-from directory_indexer.config.settings import EmbeddingMode
+from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.docstore.runs import Outcome, Phase
 from directory_indexer.errors import ProviderError, UsageError
 from directory_indexer.paths import file_path

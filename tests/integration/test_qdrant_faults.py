@@ -18,7 +18,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_servers import Server
 from qdrant_standin import Fault
 
-from directory_indexer.config.settings import Quantization
+from directory_indexer.config.storage import Quantization
 from directory_indexer.doctor.doctor import Doctor
 from directory_indexer.errors import VectorStoreError
 from directory_indexer.findings import Verdict

@@ -1,0 +1,51 @@
+"""How searches, watchers and servers go about it: the keys of `monitoring`, `searching` and `serving`."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from directory_indexer.config.keys import key
+from directory_indexer.config.kinds import Flag, Location, Several, WholeNumber
+
+
+class MonitoringConfig(NamedTuple):
+    """How changes are noticed."""
+
+    file_watching: bool = key(Flag(), "let dirindex serve watch the directories and index what changes", default=False)
+    batch_size: int = key(
+        WholeNumber(at_least=1, at_most=100_000), "how many files are committed to the index at a time", default=100
+    )
+
+
+_MILLISECONDS = WholeNumber(at_least=0, at_most=60_000)
+
+
+class SearchingConfig(NamedTuple):
+    """What a search may take its time for."""
+
+    embedding_ms: int = key(
+        _MILLISECONDS, "so long a command may embed passages that wait for it, in milliseconds; 0: never", default=500
+    )
+
+
+class ServingConfig(NamedTuple):
+    """What clients of dirindex serve may do."""
+
+    directories: tuple[Path, ...] = key(
+        Several(Location(), of="paths"),
+        "directories that they may have indexed, with all below them, beside the tracked ones",
+        default=(),
+    )
+    fetch_urls: bool = key(
+        Flag(), "let them have documents of public addresses converted, and sent to collections", default=False
+    )
+    backups: Path | None = key(
+        Location(or_null=True), "directory for the backups that they may have made; null: they may not", default=None
+    )
+    requests_per_second: int = key(
+        WholeNumber(at_least=1, at_most=100_000),
+        "so often each key may ask over HTTP, and twice as often at once",
+        default=100,
+    )
+    embedding_ms: int = key(
+        _MILLISECONDS, "so long one search may embed passages that wait for it, in milliseconds; 0: never", default=150
+    )
