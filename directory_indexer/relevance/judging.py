@@ -179,7 +179,7 @@ _TAKEN_FOR: Final = "english"
 
 _WORDS: Final = 0.8
 _NOTHING: Final = 0.32
-_FULL: Final = 0.4
+_FULL: Final = 0.5
 _SURPRISE: Final = 0.04
 _USUAL_CHUNKS: Final = 2000
 _FEW_CHUNKS: Final = 20
