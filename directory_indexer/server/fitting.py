@@ -129,7 +129,9 @@ def _fits(answer: SearchAnswer, max_tokens: int, *, linked: int = 0) -> bool:
 
 
 def _brief(hit: Passage) -> Passage:
-    """Leave out of the metadata what a reader of passages has no use for."""
+    """Leave out a title that the heading begins with, and of the metadata what a reader of passages has no use for."""
+    if hit.title and f"{hit.heading} > ".startswith(f"{hit.title} > "):
+        hit = hit._replace(title=None)
     if hit.metadata is None:
         return hit
     is_by_sender = hit.metadata.get("author") == hit.metadata.get("from")
