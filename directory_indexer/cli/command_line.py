@@ -25,6 +25,7 @@ with lazily:
         export,
         forget,
         get,
+        grep,
         index,
         key,
         migrate,
@@ -40,6 +41,7 @@ with lazily:
 _COMMANDS: Mapping[str, Any] = {
     "index": index,
     "search": search,
+    "grep": grep,
     "similar": similar,
     "get": get,
     "outline": outline,

@@ -44,6 +44,20 @@ class FileSize(NamedTuple):
     n_tokens: int
 
 
+class TextFile(NamedTuple):
+    """A file with text, and the character at which each of its pages begins, if it has pages."""
+
+    id: int
+    path: FilePath
+    kind: str
+    pages: str
+
+    @property
+    def page_starts(self) -> tuple[int, ...]:
+        """Give the character at which each page begins."""
+        return tuple(map(int, self.pages.split()))
+
+
 class Files(Reading):
     """The files of one moment."""
 
@@ -119,6 +133,15 @@ class Files(Reading):
             arguments,
         )
         return map(FileSize._make, rows)
+
+    def texts(self, ids_json: str | None) -> list[TextFile]:
+        """List files with text by path: those of a JSON array, or all."""
+        chosen = "hash IS NOT NULL" if ids_json is None else "id IN (SELECT value FROM json_each(?))"
+        rows = self._connection.execute(
+            f"SELECT id, path, kind, page_starts FROM files WHERE {chosen} ORDER BY path",  # noqa: S608
+            [] if ids_json is None else [ids_json],
+        )
+        return list(map(TextFile._make, rows))
 
     def paths(self) -> Iterator[FilePath]:
         """Give the paths of all files with text, in no order."""

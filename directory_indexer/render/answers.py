@@ -19,6 +19,7 @@ with lazily:
     from directory_indexer.searching.answers import Hit, OnDisk, SearchResult
     from directory_indexer.searching.texts import FileText
     from directory_indexer.wire.documents import metadata_of
+    from directory_indexer.wire.hits import page_range
 
 
 DEFAULT_LINES: Final = 4
@@ -178,7 +179,7 @@ def _headline(number: int, hit: Hit, paths: PathStyle, view: View) -> Line:
 
 def heading_of(hit: Hit) -> str:
     """Say where in its document a hit stands: page, and heading or title."""
-    page = f"page {hit.page}" if hit.page else ""
+    page = f"{'pages' if len(hit.pages) > 1 else 'page'} {page_range(hit.page, hit.pages)}" if hit.page else ""
     if hit.scan:
         page += f" (scanned, {hit.scan.confidence:.0%} sure)"
     return " · ".join(part for part in (page, hit.heading or hit.facts.title) if part)

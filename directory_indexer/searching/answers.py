@@ -81,6 +81,7 @@ class Agreement(NamedTuple):
 class Hit(NamedTuple):
     """One passage of an answer. `score` lies between 0 and 1 and means the same from query to query.
 
+    `page` is where what matched begins, `pages` are all that the passage stands on.
     `collection` is named where several were searched, or another one than the first; `sent` is for documents that were
     sent.
     """
@@ -110,6 +111,8 @@ class Hit(NamedTuple):
     """The time that the document gives itself, else that of the last change of its file, in seconds since the epoch."""
     agreements: tuple[Agreement, ...] = ()
     """Of a similar file, what of it is like what of the given one; best first."""
+
+    pages: tuple[int, ...] = ()
 
 
 class SearchResult(NamedTuple):

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from directory_indexer.docstore.runs import Origin
 from directory_indexer.embedders import Embedder
 from directory_indexer.isolation import isolated_command
 from directory_indexer.lazy import lazily
@@ -110,6 +111,7 @@ def _leave(number: int, _: object) -> NoReturn:
 
 
 def _parts(app: App, options: ServeOptions) -> _Parts:
+    app.origin = Origin.SERVER
     model = BackgroundModel(lambda: _warm(app))
     jobs = IndexJobs(
         command=index_command(app.loaded),
@@ -142,6 +144,7 @@ def _watch(app: App, jobs: IndexJobs) -> DirectoryWatch:
         tracked=tracked,
         directories=directories,
         jobs=jobs,
+        is_paused=lambda: bool(app.run_control.paused()),
         lock_path=database.with_name("watch.lock"),
         data_dir=database.parent,
     )
@@ -153,5 +156,5 @@ def index_command(loaded: LoadedConfig) -> tuple[str, ...]:
     """Make the command that indexes into the same index; directories are added at its end, resolved before."""
     config = ("--config", str(loaded.file)) if loaded.file else ()
     where = ("--data-dir", str(loaded.data_dir))
-    words = ("index", "--json", "--quiet", "--exact", *config, *where)
+    words = ("index", "--json", "--quiet", "--exact", "--from-server", *config, *where)
     return isolated_command("directory_indexer.cli:main", *words)

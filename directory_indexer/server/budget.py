@@ -27,8 +27,12 @@ class Budgets:
 
 def cost(value: object) -> int:
     """Count the tokens of a value as it is sent."""
-    size = len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
-    return -(-size // _BYTES_PER_TOKEN)
+    return -(-n_bytes_of(value) // _BYTES_PER_TOKEN)
+
+
+def n_bytes_of(value: object) -> int:
+    """Count the bytes of a value as it is sent."""
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
 
 
 def most_that_fit(most: int, fits: Callable[[int], bool]) -> int:
