@@ -36,9 +36,11 @@ from mcp.types import (
 from directory_indexer import __version__
 from directory_indexer.errors import DirIndexError
 from directory_indexer.lazy import lazily
-from directory_indexer.server.arguments import ArgumentError, ContentArguments, arguments_of
+from directory_indexer.server import client_roots
+from directory_indexer.server.arguments import ArgumentError, ContentArguments, SearchArguments, arguments_of
 from directory_indexer.server.budget import Budgets
 from directory_indexer.server.catalogue import TOOLS, ToolEntry
+from directory_indexer.server.client_roots import ClientRoots
 from directory_indexer.server.failures import failure_text
 from directory_indexer.server.identity import FRESH_MS, INSTRUCTIONS, NAME, TITLE
 from directory_indexer.server.links import PLAIN, Link, media_type
@@ -95,6 +97,7 @@ class _Session:
     def __init__(self, desk: Desk, model: BackgroundModel) -> None:
         self._desk = desk
         self._model = model
+        self._roots = ClientRoots()
 
     async def warm_up(self, ctx: ServerRequestContext[Any, Any], call_next: Callable[..., Any]) -> Any:
         result = await call_next(ctx)
@@ -113,6 +116,8 @@ class _Session:
             return _failed(f"{entry.name} needs a key with the right to write. Next: search what is indexed.")
         try:
             call = arguments_of(entry.arguments, params.arguments or {})
+            if isinstance(call, SearchArguments) and not call.path:
+                client_roots.named.set(await self._roots.of(ctx))
             answer = await entry.run(self._desk, call, _progress(ctx))
         except ArgumentError as error:
             return _failed(f"{error.message}. Next: correct the arguments and call {entry.name} again.")

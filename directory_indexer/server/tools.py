@@ -26,6 +26,7 @@ from directory_indexer.server.arguments import (
     SimilarArguments,
 )
 from directory_indexer.server.budget import Budgets, cost
+from directory_indexer.server.client_roots import roots_indexed, roots_note
 from directory_indexer.server.contents import content_answer, content_text
 from directory_indexer.server.conversions import converted_text, part_of_converted
 from directory_indexer.server.directories import to_index
@@ -109,12 +110,13 @@ class Tools:
         request, position = self._question(call)
         mode, notes = self._mode(call.mode)
         found = self._app.searcher.search(request._replace(mode=mode))
+        notes += () if call.path else roots_note(request.scope)
         result = position.rest(found._replace(degraded=(*notes, *found.degraded)), limit=call.limit)
         return result, Page(position, call.max_tokens, self._app.status.checked(result.summary))
 
     def _question(self, call: SearchArguments) -> tuple[SearchRequest, Position]:
         with self._app.docstore.snapshot() as snapshot:
-            scope = scope_of(snapshot, call.path)
+            scope = scope_of(snapshot, call.path) if call.path else roots_indexed(snapshot)
         position = position_of(call.cursor, question=call._replace(cursor="", limit=0, max_tokens=0, all=False))
         request = SearchRequest(
             query=call.query,
