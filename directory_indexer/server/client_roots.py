@@ -64,9 +64,8 @@ def roots_indexed(snapshot: Snapshot) -> tuple[FilePath, ...]:
 def roots_note(scope: tuple[FilePath, ...]) -> tuple[str, ...]:
     """Say that a search looked where the client works, or that nothing is indexed there."""
     if scope:
-        return (
-            f'looked in the roots of this client alone: {", ".join(map(display, scope))}; path="/" looks everywhere',
-        )
+        roots = ", ".join(map(display, scope))
+        return (f'looked in the roots of this client alone: {roots}; path="/" looks everywhere',)
     if named.get():
         return ("nothing is indexed in the roots of this client: the answer comes from elsewhere",)
     return ()

@@ -55,7 +55,9 @@ def test_the_tools_are_those_that_clients_are_told_of(client: RawClient) -> None
 
 
 @pytest.mark.parametrize("is_indexed", [True, False])
-def test_a_search_without_a_place_looks_where_the_client_works(place: Path, tmp_path: Path, is_indexed: bool) -> None:
+def test_a_search_without_a_place_looks_where_the_client_works(
+    place: Path, tmp_path: Path, *, is_indexed: bool
+) -> None:
     root = place / "docs" if is_indexed else tmp_path
     with RawClient("--data-dir", place / "data", environ=dict(os.environ)) as client:
         capabilities = {"roots": {"listChanged": True}}
