@@ -94,18 +94,18 @@ def get_json(file_text: FileText, *, page_bytes: int = PAGE_BYTES) -> str:
     return _text(answer._replace(truncated=is_cut, **part._asdict()))
 
 
-def texts_json(texts: Sequence[FileText], *, page_bytes: int = PAGE_BYTES) -> str:
-    """Write the texts of several files, each with an equal share of the page."""
-    pages = [json.loads(get_json(one, page_bytes=page_bytes // len(texts))) for one in texts]
-    return json.dumps({"texts": pages})
-
-
 def grep_json(
     request: GrepRequest, files: Iterable[GrepMatches], *, notes: Iterable[str], with_lines: bool = True
 ) -> str:
     """Write all that was found, however much that is: a part of it would pass for all of it."""
     shown = (found_file(file, with_lines=with_lines) for file in files)
     return _text(grep_answer(request.pattern.patterns, shown, notes=notes))
+
+
+def texts_json(texts: Sequence[FileText], *, page_bytes: int = PAGE_BYTES) -> str:
+    """Write the texts of several files, each with an equal share of the page."""
+    pages = [json.loads(get_json(one, page_bytes=page_bytes // len(texts))) for one in texts]
+    return json.dumps({"texts": pages})
 
 
 def index_json(report: IndexReport, *, page_bytes: int = PAGE_BYTES) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from directory_indexer.config.collections import DEFAULT
 from directory_indexer.docstore.runs import Origin
 from directory_indexer.embedders import Embedder
 from directory_indexer.isolation import isolated_command
@@ -26,6 +27,7 @@ with lazily:
     from directory_indexer.app import App
     from directory_indexer.config import LoadedConfig
     from directory_indexer.registry.keys import Keys
+    from directory_indexer.server.collection_jobs import CollectionJobs
     from directory_indexer.server.gate.logs import LogFormat, start_logging
     from directory_indexer.server.http import HttpParts, run_http
     from directory_indexer.server.jobs import IndexJobs
@@ -35,6 +37,10 @@ with lazily:
     from directory_indexer.server.stdio import run_stdio
     from directory_indexer.server.tools import Tools
     from directory_indexer.server.watching import DirectoryWatch
+    from directory_indexer.server.work import Works
+    from directory_indexer.team.administration import Administration
+    from directory_indexer.team.background import Background
+    from directory_indexer.team.collections import Collections
 
 
 __all__ = ["ServeOptions", "index_command", "serve_http", "serve_stdio"]
@@ -81,7 +87,9 @@ def serve_http(app: App, options: ServeOptions, access: Access, log_format: LogF
     with importing():
         parts = _parts(app, options)
         server = make_server(parts.desk, parts.model)
-        answering = HttpParts(app, parts.desk, parts.model)
+        tools = parts.desk.tools
+        administration = Administration(app.registry, app.loaded.data_dir, Works(app, tools).all())
+        answering = HttpParts(app, parts.desk, parts.model, Background(tools.collections), administration)
     run_http(server, answering, access, close=parts.close)
 
 
@@ -89,7 +97,7 @@ def serve_http(app: App, options: ServeOptions, access: Access, log_format: LogF
 class _Parts:
     desk: Desk
     model: BackgroundModel
-    jobs: IndexJobs
+    jobs: CollectionJobs
     watch: DirectoryWatch | None
 
     def close(self) -> None:
@@ -113,14 +121,10 @@ def _leave(number: int, _: object) -> NoReturn:
 def _parts(app: App, options: ServeOptions) -> _Parts:
     app.origin = Origin.SERVER
     model = BackgroundModel(lambda: _warm(app))
-    jobs = IndexJobs(
-        command=index_command(app.loaded),
-        runs=app.status.runs,
-        running=app.status.running,
-        is_locked=app.status.is_locked,
-    )
-    tools = Tools(app=app, model=model, jobs=jobs, allowed=options.allowed)
-    return _Parts(Desk(tools), model, jobs, _watch(app, jobs) if options.watch else None)
+    collections = Collections(app)
+    jobs = CollectionJobs(collections, command=index_command)
+    tools = Tools(collections=collections, model=model, jobs=jobs, allowed=options.allowed)
+    return _Parts(Desk(tools), model, jobs, _watch(app, jobs.of(DEFAULT)) if options.watch else None)
 
 
 def _warm(app: App) -> Embedder:
@@ -156,5 +160,6 @@ def index_command(loaded: LoadedConfig) -> tuple[str, ...]:
     """Make the command that indexes into the same index; directories are added at its end, resolved before."""
     config = ("--config", str(loaded.file)) if loaded.file else ()
     where = ("--data-dir", str(loaded.data_dir))
-    words = ("index", "--json", "--quiet", "--exact", "--from-server", *config, *where)
+    collection = () if loaded.collection == DEFAULT else ("--collection", loaded.collection)
+    words = ("index", "--json", "--quiet", "--exact", "--from-server", *config, *where, *collection)
     return isolated_command("directory_indexer.cli:main", *words)

@@ -109,13 +109,13 @@ class Passage(NamedTuple):
     text: Annotated[str | None, "The whole passage; with `--full`.", Only.PROGRAMS] = None
     explanation: Annotated[Explanation | None, "Why it stands where it does; with `--explain`.", Only.PROGRAMS] = None
     on_disk: OnDisk = None
+    pages: Annotated[tuple[int, ...] | None, "All pages of the passage, where it spans several."] = None
     date: Annotated[
         str | None, "Day that the document gives itself, else that of its last change, in UTC.", Only.PROGRAMS
     ] = None
     agreements: Annotated[
         tuple[AgreeingPassages, ...] | None, "Of `similar`: the passages that agree, nearest first.", Only.PROGRAMS
     ] = None
-    pages: Annotated[tuple[int, ...] | None, "All pages of the passage, where it spans several."] = None
     shortened: Annotated[bool | None, "The excerpt was cut to fit max_tokens.", Only.MODELS] = None
 
 
@@ -185,15 +185,11 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         url=(hit.sent.url or None) if hit.sent else None,
         text=hit.text if full else None,
         on_disk=hit.on_disk,
+        pages=hit.pages if len(hit.pages) > 1 else None,
         date=None if hit.dated_at is None else (timestamp(hit.dated_at) or "")[:_DAY],
         agreements=tuple(map(_agreeing, hit.agreements)) or None,
-        pages=hit.pages if len(hit.pages) > 1 else None,
         explanation=Explanation(*explanation[:-1], signals=dict(explanation.signals)) if explain else None,
     )
-
-
-def _agreeing(one: Agreement) -> AgreeingPassages:
-    return AgreeingPassages(*one)._replace(score=round(one.score, _SCORE_DIGITS))
 
 
 def page_range(page: int | None, pages: Sequence[int] | None) -> str:
@@ -201,6 +197,10 @@ def page_range(page: int | None, pages: Sequence[int] | None) -> str:
     if pages and len(pages) > 1:
         return f"{pages[0]}-{pages[-1]}"
     return str(page) if page else ""
+
+
+def _agreeing(one: Agreement) -> AgreeingPassages:
+    return AgreeingPassages(*one)._replace(score=round(one.score, _SCORE_DIGITS))
 
 
 def _place(scan: ScannedPassage) -> ScannedPlace:

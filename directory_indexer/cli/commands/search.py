@@ -38,6 +38,7 @@ with lazily:
     from directory_indexer.searching.answers import SearchMode, SearchRequest, sorted_by
     from directory_indexer.searching.conditions import metadata_conditions, since_moment, until_moment
     from directory_indexer.team.collections import Collections
+    from directory_indexer.team.scopes import directories_of
     from directory_indexer.team.search import search_collections
     from directory_indexer.wire.cursors import position_of
 
@@ -173,7 +174,7 @@ def search(
 
 def _in_scope(team: Collections, request: SearchRequest, name: str, collections: Sequence[str]) -> SearchRequest:
     collection = _only_one(collections, "--scope")
-    paths = team.scope(collection, name)
+    paths = directories_of(team, collection, name)
     within = [path for path in paths if not request.scope or any(lies_in(path, one) for one in request.scope)]
     around = [path for path in request.scope if any(lies_in(path, one) for one in paths)]
     if not within and not around:
