@@ -31,11 +31,12 @@ from directory_indexer.scans import NoPages, RecognisedPages
 from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, SearchResult
 from directory_indexer.searching.background import BackgroundTask
 from directory_indexer.searching.defining import defining_first
+from directory_indexer.searching.gaps import gaps_in
 from directory_indexer.searching.hits import with_documents
 from directory_indexer.searching.inquiry import Inquiry, Lists, Meaning, bands_of
 from directory_indexer.searching.notes import notes_on, require_types
 from directory_indexer.searching.phrases import continued, note_on, relaxed
-from directory_indexer.searching.readiness import require_indexed, unread_scans
+from directory_indexer.searching.readiness import require_indexed
 from directory_indexer.searching.scope import resolve_scope
 
 with lazily:
@@ -168,11 +169,11 @@ class Searcher:
         shown = good_ones(worthy, by_words_alone=is_by_words) if request.only_good else worthy
         shown = defining_first(shown, chunks, query)
         hits = (_hit(chunks[one.chunk_id], one, plan, excerpt_chars=request.excerpt_chars) for one in shown)
-        unread = () if shown and not ranking.is_weak else unread_scans(snapshot)
+        gaps = gaps_in(snapshot, request, query, is_weak=not shown or ranking.is_weak)
         return SearchResult(
             request=request,
             hits=with_documents(snapshot, hits, self._recognised),
-            degraded=(*degraded, *notes_on(snapshot, query, scope), *unread),
+            degraded=(*degraded, *notes_on(snapshot, query, scope), *gaps),
             summary=snapshot.overview.summary(),
             state=snapshot.overview.state_name(),
             is_truncated=len(shown) >= request.limit,

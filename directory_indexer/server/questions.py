@@ -9,6 +9,7 @@ from directory_indexer.lazy import lazily
 from directory_indexer.searching.answers import SearchRequest, SearchResult
 from directory_indexer.searching.conditions import metadata_conditions, since_moment, until_moment
 from directory_indexer.server.arguments import SearchArguments
+from directory_indexer.server.client_roots import roots_indexed, roots_note
 from directory_indexer.server.places import scope_of
 from directory_indexer.team.search import with_senders
 from directory_indexer.wire.cursors import Position, position_of
@@ -54,7 +55,10 @@ def search_in(opened: OpenCollection, request: SearchRequest, path: str) -> Sear
     request = within(opened, request, path)
     changes = opened.app.refresh(request.scope)
     result = opened.app.searcher.search(request)
-    return result._replace(summary=opened.app.status.checked(result.summary), degraded=(*changes, *result.degraded))
+    roots = roots_note(request.scope) if _means_roots(opened, path) else ()
+    return result._replace(
+        summary=opened.app.status.checked(result.summary), degraded=(*changes, *roots, *result.degraded)
+    )
 
 
 def within(opened: OpenCollection, request: SearchRequest, path: str) -> SearchRequest:
@@ -64,7 +68,14 @@ def within(opened: OpenCollection, request: SearchRequest, path: str) -> SearchR
         NotIndexedError: nothing is indexed there.
     """
     with opened.app.docstore.snapshot() as snapshot:
+        if _means_roots(opened, path):
+            return request._replace(scope=roots_indexed(snapshot))
         return request._replace(scope=scope_of(snapshot, path))
+
+
+def _means_roots(opened: OpenCollection, path: str) -> bool:
+    """Tell whether a call looks where the client said that the user works; its paths are of the default collection."""
+    return not path and opened.name == DEFAULT
 
 
 def placed(opened: OpenCollection, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
