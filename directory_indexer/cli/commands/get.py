@@ -2,6 +2,7 @@
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -55,11 +56,10 @@ def get(
     """Print the indexed text of files, or of parts of them."""
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     selection = _selection(chunks=chunks, lines=lines, pages=pages)
-    for file in files:
-        given_path(file)
+    names = [os.fspath(given_path(file)) for file in files]
     app = open_existing_app(config, data_dir, output, collection)
     with app.docstore.snapshot() as snapshot:
-        texts = [_text(snapshot, file, selection) for file in files]
+        texts = [_text(snapshot, name, selection) for name in names]
     if as_json:
         output.data(json_pages.get_json(texts[0]) if len(texts) == 1 else json_pages.texts_json(texts))
         return
