@@ -194,13 +194,13 @@ class Indexer:
         run.notice = self._services_notice(plans, options)
         directories = [(self._track(plan.directory), plan) for plan in plans]
         updater.update_words(directories)
+        if not run.must_stop:
+            self._complete([directory_id for directory_id, _ in directories])
         if self._policy.embedding is not EmbeddingMode.OFF:
             updater.cover()
         if self._has_scans_to_read():  # else what reads them is not loaded, which takes 30 ms
             updater.recognise_pages(self._recogniser(), most_pages=options.most_pages)
         updater.update_meaning(self._policy.embedding)
-        if not run.must_stop and not updater.report.unavailable:
-            self._complete([directory_id for directory_id, _ in directories])
 
     def _has_scans_to_read(self) -> bool:
         with self._docstore.snapshot() as snapshot:
