@@ -119,6 +119,13 @@ class Status:
         """Give the run that goes on now, in whichever process."""
         return self._going_on(self.runs(_MOST_AT_ONCE))
 
+    def embeddable(self) -> tuple[int, str | None]:
+        """Count the chunks that wait for vectors and may get them, and tell what built the index."""
+        with self._docstore().snapshot() as snapshot:
+            n_waiting = snapshot.embedding_queue.count()
+            n_refused = snapshot.embedding_queue.count_refused() if n_waiting else 0
+            return n_waiting - n_refused, snapshot.meta.get("fingerprint")
+
     def is_locked(self) -> bool:
         """Tell whether some process writes to the index now."""
         return is_locked(self._lock_path)

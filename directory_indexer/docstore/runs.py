@@ -80,6 +80,7 @@ class RunProgress(NamedTuple):
 class RunRecord(NamedTuple):
     """One index run as all processes see it; times are seconds since the epoch.
 
+    While it goes on, `message` is what somebody should know of it now; then it says why it ended so.
     `directories` are the tracked directories that it works on; none where it works on the whole index.
     """
 
@@ -141,12 +142,12 @@ class RunWrites:
         """Tell other processes how far a run is."""
         self._connection.execute(
             """UPDATE runs SET heartbeat_at = ?, phase = ?, files_done = ?, files_total = ?, bytes_done = ?,
-                   bytes_total = ?, chunks_done = ?, chunks_total = ?, n_failed = ?, pages_done = ?, pages_total = ?
-               WHERE id = ?""",
+                   bytes_total = ?, chunks_done = ?, chunks_total = ?, n_failed = ?, pages_done = ?, pages_total = ?,
+                   message = ? WHERE id = ?""",
             (
                 *(time.time(), progress.phase, progress.files_done, progress.files_total, progress.bytes_done),
                 *(progress.bytes_total, progress.chunks_done, progress.chunks_total, progress.n_failed),
-                *(progress.pages_done, progress.pages_total, run_id),
+                *(progress.pages_done, progress.pages_total, well_formed(progress.notice), run_id),
             ),
         )
 

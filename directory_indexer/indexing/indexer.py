@@ -16,7 +16,8 @@ from directory_indexer.errors import ConsentNeededError, ProviderError, RootUnav
 from directory_indexer.files import FileFailure, Stage
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.adoption import Adoption
-from directory_indexer.indexing.options import IndexOptions, IndexPolicy, ServiceChecks
+from directory_indexer.indexing.options import Effort, IndexOptions, IndexPolicy, ServiceChecks
+from directory_indexer.indexing.pace import FullPace, Pace
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.planning import Plans, WalkStoppedError
 from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
@@ -103,13 +104,13 @@ class Indexer:
         """
         started = time.monotonic()
         # Before it waits for anything: what a path means now is what the caller has seen.
-        given = list(map(file_path, paths)) if options.is_exact else resolved_roots(paths, self._tracked())
+        given = [] if options.waiting_only else self._given(paths, options)
         require_not_reserved(given, self._policy.walk)
         with writing(
             self._docstore, self._lock_path, listener=listener, stop_reason=stop_reason, wait=options.wait
         ) as lock:
             start = self._start()
-            roots = roots_of(given, start.tracked)
+            roots = [] if options.waiting_only else roots_of(given, start.tracked)
             if options.tracked_only:
                 roots = [root for root in roots if root in start.tracked]
             self._adoption.adopt(start.fingerprint, start.vector_places, has_consent=options.has_consent)
@@ -179,6 +180,9 @@ class Indexer:
             self._recogniser().forget_unused()  # last, for if that fails, nothing else is left
         return sum(file.hash is not None for file in known.values())
 
+    def _given(self, paths: Sequence[str], options: IndexOptions) -> list[FilePath]:
+        return list(map(file_path, paths)) if options.is_exact else resolved_roots(paths, self._tracked())
+
     def _update(self, updater: Updater, run: Run, roots: Sequence[FilePath], options: IndexOptions) -> None:
         plans: list[Plan] = []
         for root in roots:
@@ -200,7 +204,12 @@ class Indexer:
             updater.cover()
         if self._has_scans_to_read():  # else what reads them is not loaded, which takes 30 ms
             updater.recognise_pages(self._recogniser(), most_pages=options.most_pages)
-        updater.update_meaning(self._policy.embedding)
+        updater.update_meaning(self._policy.embedding, self._pace(options.effort))
+
+    def _pace(self, effort: Effort) -> Pace | None:
+        if effort is Effort.BACKGROUND:
+            return self._policy.background()
+        return FullPace() if effort is Effort.FULL else None
 
     def _has_scans_to_read(self) -> bool:
         with self._docstore.snapshot() as snapshot:

@@ -81,7 +81,7 @@ class Run:
         if is_new or now - self._written_at >= _HEARTBEAT_SECONDS:
             self._written_at = now
             with self._docstore.transaction() as transaction:
-                transaction.runs.update(self._run_id, progress)
+                transaction.runs.update(self._run_id, progress._replace(notice=self.notice))
 
     @property
     def is_in_the_way(self) -> bool:

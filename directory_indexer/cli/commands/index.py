@@ -2,11 +2,12 @@
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -29,7 +30,7 @@ from directory_indexer.paths import FilePath, display, exact_text
 with lazily:
     from directory_indexer import watcher
     from directory_indexer.app import App
-    from directory_indexer.indexing.options import IndexOptions
+    from directory_indexer.indexing.options import Effort, IndexOptions
     from directory_indexer.indexing.report import IndexReport
     from directory_indexer.render import json_pages, reports
     from directory_indexer.render.printable import printable
@@ -39,6 +40,8 @@ with lazily:
 _FAILURES_TOLD = 5
 
 cli = new_command_line()
+
+_Effort = Literal["full", "background", "none"]
 
 
 @cli.command()
@@ -69,6 +72,12 @@ def index(
     tracked_only: Annotated[
         bool, typer.Option("--tracked-only", hidden=True, help="Leave out what is no longer tracked.")
     ] = False,
+    waiting_only: Annotated[
+        bool, typer.Option("--waiting-only", hidden=True, help="Look at no directory, and do what was left undone.")
+    ] = False,
+    effort: Annotated[
+        _Effort, typer.Option("--effort", hidden=True, help="How much is done for vectors of what waits.")
+    ] = "full",
     collection: InCollection = "",
     config: ConfigFile = None,
     data_dir: DataDir = None,
@@ -88,6 +97,7 @@ def index(
             estimate = app.indexer.estimate(plans)
             output.lines(reports.plan_lines(plans, estimate, paths=output.paths, verbose=verbose))
         return
+    goes_on = watch and app.policies.embeds_in_background(is_watching=True)
     options = IndexOptions(
         read_everything=force,
         has_consent=yes or force,
@@ -96,6 +106,8 @@ def index(
         is_exact=exact,
         accepts_mounts=accept_mounts,
         most_pages=0 if no_ocr else app.loaded.config.ocr.max_pages_per_run if max_ocr_pages is None else max_ocr_pages,
+        waiting_only=waiting_only,
+        effort=Effort.NONE if goes_on else Effort(effort),
     )
     switch = StopSwitch(max_seconds=max_seconds)
     report = _run(app, wanted, options, switch, output)
@@ -106,7 +118,12 @@ def index(
     else:
         _tell_failures(report)
     if watch:
-        _watch(app, wanted, switch, output)
+        with contextlib.ExitStack() as stack:
+            if goes_on:
+                output.notes(["embedding goes on in the background; dirindex status shows how far it is"])
+                app.embedding_process.start()
+                stack.callback(app.embedding_process.stop)
+            _watch(app, wanted, options, switch, output)
     raise typer.Exit(report.exit_code)
 
 
@@ -123,13 +140,13 @@ def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, 
         return app.indexer.index(paths, options=consenting, listener=listener, stop_reason=switch.reason)
 
 
-def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> None:
+def _watch(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, output: Output) -> None:
     def update(touched: Sequence[FilePath]) -> None:
         try:
             report = app.indexer.index(
                 [exact_text(root) for root in touched],
                 options=IndexOptions(
-                    tracked_only=True, is_exact=True, most_pages=app.loaded.config.ocr.max_pages_per_run
+                    tracked_only=True, is_exact=True, most_pages=options.most_pages, effort=options.effort
                 ),
                 listener=lambda _: None,
                 stop_reason=switch.reason,
