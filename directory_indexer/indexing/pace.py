@@ -21,8 +21,8 @@ _PATIENCE_SECONDS = 10.0
 _BATTERY_SECONDS = 20.0
 _REST_SECONDS, _LONG_REST_SECONDS = 0.1, 1.0
 
-_TEXTS_A_CORE = 16
-"""Half a second of embedding: so long somebody waits who wants to write, or a question for the core that it needs."""
+_TEXTS_A_CORE = 8
+"""A fifth of a second of embedding: so long somebody waits who wants to write, or a question for the core that it needs."""
 
 
 class Pace(Protocol):
@@ -71,7 +71,7 @@ class FullPace:
 
 
 class BackgroundPace:
-    """Embed at the lowest priority, and pause while questions are answered, or on a battery with less than so much.
+    """Embed at a low priority, and pause while questions are answered, or on a battery with less than so much.
 
     The process that has begun stays at that priority to its end.
     """

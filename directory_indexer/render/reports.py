@@ -333,7 +333,7 @@ def _running(run: RunRecord, *, now: float) -> str:
 
 def _ended(run: RunRecord, *, now: float) -> str:
     ending = _ENDINGS[run.outcome] if run.outcome else "stopped without a word"
-    reason = f": {run.message}" if run.message else ""
+    reason = f": {run.message}" if run.outcome and run.message else ""
     return f"{ending}{reason}, {ago(run.heartbeat_at, now=now)}"
 
 
