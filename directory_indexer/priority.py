@@ -12,8 +12,8 @@ with lazily:
     import ctypes
 
 _NICENESS = 10
-"""It gets a tenth of a core that another process wants, too: with the least of all, who waits for its batch to end would
-wait half a minute where something is being compiled."""
+"""It gets a tenth of a core that another process wants, too. With the least of all, who waits for its batch to end
+would wait half a minute where something is being compiled."""
 
 _CURRENT_PROCESS = -1
 _BACKGROUND_BEGIN = 0x0010_0000

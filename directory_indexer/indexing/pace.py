@@ -22,7 +22,7 @@ _BATTERY_SECONDS = 20.0
 _REST_SECONDS, _LONG_REST_SECONDS = 0.1, 1.0
 
 _TEXTS_A_CORE = 8
-"""A fifth of a second of embedding: so long somebody waits who wants to write, or a question for the core that it needs."""
+"""A fifth of a second of embedding: so long waits who wants to write, or a question for the core that it needs."""
 
 
 class Pace(Protocol):
@@ -84,7 +84,7 @@ class BackgroundPace:
         battery: Callable[[], int | None] = battery_percent,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.notice = ""
+        self.notice = "in the background"
         self._database = database
         self._least_percent = least_percent
         self._battery = battery

@@ -234,6 +234,7 @@ class Updater:
         notice = self._run.notice
         pace.begin()
         try:
+            self._run.notice = pace.notice or notice
             self._embed_in_turns(pace)
         finally:
             pace.end()

@@ -29,8 +29,7 @@ def shell(tmp_path: Path) -> Shell:
     home.mkdir()
     shell = Shell(tmp_path, home)
     for number in range(_N_FILES):
-        paragraphs = "".join(f"Paragraph {n} of note {number} is about topic {number * n}.\n\n" * 6 for n in range(4))
-        shell.write(f"note{number}.md", f"# Note {number}\n\n{paragraphs}")
+        shell.write(f"note{number}.md", f"# Note {number}\n\nAbout topic {number * 7}.\n")
     return shell
 
 
@@ -81,6 +80,8 @@ def test_a_server_that_is_told_not_to_leaves_what_waits(shell: Shell) -> None:
 
 @pytest.mark.timeout(300)
 def test_a_change_is_found_while_a_watcher_goes_on_embedding(shell: Shell) -> None:
+    for number in range(_N_FILES):
+        shell.write(f"long{number}.md", f"# Long {number}\n\n" + f"Paragraph of topic {number}.\n\n" * 200)
     with watcher(shell) as process:
         while (run := _embedding_run(shell)) is None:
             assert process.poll() is None
