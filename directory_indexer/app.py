@@ -11,6 +11,7 @@ from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import documents_of, registry_path
 from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.config.ocr import READING_SERVICES
+from directory_indexer.docstore.runs import Origin, RunRequest, Verb
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import VectorStoreError
 from directory_indexer.lazy import lazily
@@ -28,6 +29,7 @@ with lazily:
     from directory_indexer.indexing.named_files import NamedFiles
     from directory_indexer.indexing.options import ServiceChecks
     from directory_indexer.indexing.recogniser import Recogniser
+    from directory_indexer.indexing.run_control import RunControl
     from directory_indexer.indexing.services import check_services
     from directory_indexer.indexing.vectorizer import Vectorizer
     from directory_indexer.ocr.choosing import PageReading
@@ -47,6 +49,8 @@ class App:
         self.loaded = loaded
         self._config = loaded.config
         self.lock_path = self._config.storage.sqlite_path.with_name("write.lock")
+        self.origin = Origin.TERMINAL
+        """Where documents are sent to this process; who serves clients says so before anything is built."""
 
     @cached_property
     def policies(self) -> Policies:
@@ -149,13 +153,18 @@ class App:
     def sent_files(self) -> NamedFiles:
         """Index the documents that were sent."""
         return NamedFiles(
-            documents_of(self.loaded),
+            RunRequest(Verb.INDEX, [documents_of(self.loaded)], self.origin),
             docstore=self.docstore,
             vectorizer=self.vectorizer,
             recogniser=lambda: self.recogniser,
             policy=self.policies.index,
             lock_path=self.lock_path,
         )
+
+    @cached_property
+    def run_control(self) -> RunControl:
+        """Stop, pause and resume runs."""
+        return RunControl(lambda: self.docstore, unended=lambda: self.status.unended())  # noqa: PLW0108 - few ask
 
     @cached_property
     def status(self) -> Status:

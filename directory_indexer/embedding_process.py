@@ -108,10 +108,21 @@ def index_command(loaded: LoadedConfig) -> tuple[str, ...]:
     config = ("--config", str(loaded.file)) if loaded.file else ()
     where = ("--data-dir", str(loaded.data_dir))
     which = () if loaded.collection == DEFAULT else ("--collection", loaded.collection)
-    words = ("index", "--json", "--quiet", "--exact", "--effort", "background", *config, *where, *which)
+    words = (
+        "index",
+        "--json",
+        "--quiet",
+        "--exact",
+        "--from-server",
+        "--effort",
+        "background",
+        *config,
+        *where,
+        *which,
+    )
     return isolated_command("directory_indexer.cli:main", *words)
 
 
 def embedding_command(loaded: LoadedConfig) -> tuple[str, ...]:
     """Make the command that embeds what waits in the same index, and looks at no directory."""
-    return (*index_command(loaded), "--waiting-only")
+    return (*index_command(loaded), "--waiting-only", "--unless-paused")

@@ -6,7 +6,8 @@ DirIndexError                     70  a bug, when nothing more precise is raised
 │   ├── OverlapError               2  a directory lies inside or around a tracked one
 │   ├── ConsentNeededError         2  the run would redo or take much, and was not told that it may
 │   ├── ContentRefusedError        2  what was sent is a secret, holds one, is empty, too large or unreadable
-│   └── ConflictError              2  it is there already, or is being deleted
+│   ├── NotStoppableError          2  a client asks a run to stop that was started in a terminal
+│   └── ConflictError              2  it is there already, is being deleted, or does not stand as it would have to
 ├── NotIndexedError                1  the file or directory is not in the index
 ├── UnavailableError               3  something that is needed cannot be used now
 │   ├── BusyError                  3  more waits already than can be answered in time; asking again later helps
@@ -102,8 +103,12 @@ class ContentRefusedError(UsageError):
         self.reason = reason
 
 
+class NotStoppableError(UsageError):
+    """A client asks a run to stop that was started in a terminal."""
+
+
 class ConflictError(UsageError):
-    """What is to be made is there already, or what is to be changed is being deleted."""
+    """What is to be made is there already, what is to be changed is being deleted, or no run stands as it must."""
 
 
 class NotIndexedError(DirIndexError):

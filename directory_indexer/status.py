@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from directory_indexer.docstore.pauses import PausedRun
 from directory_indexer.docstore.runs import RunRecord
 from directory_indexer.docstore.scans import ScanCounts
 from directory_indexer.docstore.store import DocStore, Snapshot
@@ -61,6 +62,7 @@ class StatusReport(NamedTuple):
     ocr_advice: str = ""
     model_advice: str = ""
     waiting: WaitingVectors = WaitingVectors()
+    paused: tuple[PausedRun, ...] = ()
 
 
 class Status:
@@ -108,6 +110,7 @@ class Status:
                 n_vector_bytes=self._vector_bytes(),
                 running=self._going_on(runs),
                 last_run=runs[0] if runs else None,
+                paused=snapshot.pauses.all(),
             )
 
     def runs(self, limit: int) -> tuple[RunRecord, ...]:
@@ -120,11 +123,15 @@ class Status:
         return self._going_on(self.runs(_MOST_AT_ONCE))
 
     def embeddable(self) -> tuple[int, str | None]:
-        """Count the chunks that wait for vectors and may get them, and tell what built the index."""
+        """Count the chunks that wait for vectors and may get them now, and tell what built the index."""
         with self._docstore().snapshot() as snapshot:
-            n_waiting = snapshot.embedding_queue.count()
+            n_waiting = 0 if snapshot.pauses.all() else snapshot.embedding_queue.count()
             n_refused = snapshot.embedding_queue.count_refused() if n_waiting else 0
             return n_waiting - n_refused, snapshot.meta.get("fingerprint")
+
+    def unended(self) -> tuple[RunRecord, ...]:
+        """List the runs that go on: the one that writes, and those that gave way to it."""
+        return tuple(run for run in self.runs(_MOST_AT_ONCE) if run.outcome is None) if self.is_locked() else ()
 
     def is_locked(self) -> bool:
         """Tell whether some process writes to the index now."""

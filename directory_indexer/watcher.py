@@ -38,16 +38,19 @@ def watch(
     directories: Callable[[Sequence[FilePath]], Iterable[FilePath]],
     stop_reason: Callable[[], Outcome | None],
     except_below: str = "",
+    is_held: Callable[[], bool] = lambda: False,
 ) -> None:
     """Call `update` for all roots, then for those in which something changed, until there is a reason to stop.
 
     `directories` lists what is to be watched. What happens `except_below` a directory is no change: each run writes to
-    the index, which may lie in a root.
+    the index, which may lie in a root. While it `is_held`, changes are gathered.
 
     Raises:
         UnavailableError: the system refuses to watch so much.
     """
-    _Watch(roots, update, directories=directories, stop_reason=stop_reason, except_below=except_below).run()
+    _Watch(
+        roots, update, directories=directories, stop_reason=stop_reason, except_below=except_below, is_held=is_held
+    ).run()
 
 
 class _Watch:
@@ -59,7 +62,9 @@ class _Watch:
         directories: Callable[[Sequence[FilePath]], Iterable[FilePath]],
         stop_reason: Callable[[], Outcome | None],
         except_below: str,
+        is_held: Callable[[], bool],
     ) -> None:
+        self._is_held = is_held
         self._roots = roots
         self._update = update
         self._directories = directories
@@ -75,14 +80,17 @@ class _Watch:
         watched, identities = self._to_watch(), self._identities()
         rescan_at = time.monotonic() + _RESCAN_SECONDS
         is_first, was_flood = True, False
+        waiting: dict[FilePath, None] = {}
         for changed in _reports(watched, self._stop_reason):
             is_flood = len(changed) >= _MANY_CHANGES
             # What happened between the last run and the first report of this watch was reported to nobody, and what
             # happened at the end of a flood may not have been.
             is_unsure = is_first or is_flood or was_flood or self._identities() != identities
             touched = [root for root in self._roots if is_unsure or any(lies_in(path, root) for path in changed)]
-            if touched:
-                self._update(touched)
+            waiting |= dict.fromkeys(touched)
+            if waiting and not self._is_held():
+                self._update(list(waiting))
+                waiting.clear()
             is_outdated = touched and (self._identities() != identities or self._to_watch() != watched)
             if is_outdated or time.monotonic() >= rescan_at:
                 return

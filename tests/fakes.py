@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ import numpy as np
 from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -65,3 +66,31 @@ def word_vector(text: str, dimensions: int) -> NDArray[np.float32]:
     for word in re.findall(r"\w+", text.lower()):
         vector[zlib.crc32(word.encode("utf-8", "replace")) % dimensions] += 1
     return vector / np.linalg.norm(vector)
+
+
+class GatedEmbedder(FakeEmbedder):
+    """Stands still in its second batch until it is let go on."""
+
+    def __init__(self) -> None:
+        super().__init__(batch_size=4)
+        self.has_begun, self.may_go_on = threading.Event(), threading.Event()
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if len(self.embedded) >= 4:
+            self.has_begun.set()
+            assert self.may_go_on.wait(30)
+        return super().embed_documents(texts)
+
+
+def in_a_thread(work: Callable[[], object]) -> tuple[threading.Thread, list[object]]:
+    results: list[object] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # noqa: BLE001 - the test looks at it
+            results.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, results

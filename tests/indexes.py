@@ -193,6 +193,7 @@ class Index:
         app.policies.parse, app.policies.fingerprint = self.parse_policy, self.fingerprint
         vars(app.policies).pop("index", None)
         vars(app).pop("indexer", None)
+        vars(app.policies).pop("index", None)
         return app.indexer
 
     def run(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, groupby, pairwise, takewhile
 from typing import Final, NamedTuple
 
 from directory_indexer.chunker import ChunkPolicy
-from directory_indexer.chunker.chunks import Chunk
+from directory_indexer.chunker.chunks import Chunk, LineCut
 from directory_indexer.chunker.cutting import Ruler, Unit, cut, sentence_starts, units_of
 from directory_indexer.extractors.document import Document, Section
 
@@ -208,6 +209,7 @@ def _chunks(document: Document, pieces: Iterable[_Piece]) -> Iterator[Chunk]:
             page=_page(document, page_starts, shared_start),
             heading=heading,
             cell=_cell(document, row_starts, shared_start),
+            line_cut=_line_cut(text, shared_start),
         )
 
 
@@ -222,8 +224,18 @@ def _cell(document: Document, starts: list[int], start: int) -> str:
     return document.cells[index].cell if index >= 0 else ""
 
 
+def _line_cut(text: str, start: int) -> LineCut:
+    if start == 0 or text[start - 1] == "\n":
+        return LineCut.NONE
+    is_in_word = all(unicodedata.category(one)[0] in _IN_WORDS for one in text[start - 1 : start + 1])
+    return LineCut.IN_WORD if is_in_word else LineCut.BETWEEN_WORDS
+
+
 _CHARACTER: Final = re.compile(r"\S")
 _SEPARATOR: Final = " > "
+_IN_WORDS: Final = "LNMC"
+"""Categories of characters that words are made of, and of those that nobody sees."""
+
 _N_MARKS: Final = 2
 _SCRAP_SHARE: Final = 8
 _SECTION_STRENGTH: Final = 200

@@ -2,6 +2,7 @@
 
 import os
 import re
+from enum import IntEnum
 from typing import NamedTuple
 
 from directory_indexer.paths import FilePath
@@ -9,12 +10,20 @@ from directory_indexer.paths import FilePath
 _NAME_WORD = re.compile(r"[^\W\d_]{2,}")
 
 
+class LineCut(IntEnum):
+    """Whether a chunk begins within a line, and whether it does so within a word."""
+
+    NONE = 0
+    BETWEEN_WORDS = 1
+    IN_WORD = 2
+
+
 class Chunk(NamedTuple):
     """A stretch of a document's text: characters `start_char` to `end_char`, lines counted from 1, both inclusive.
 
     Chunks of a document are sorted, cover all of its text, and overlap only with their neighbours, so the document
     can be put together again from them. `heading` is the heading or symbol path joined by ` > `; `cell` is the
-    first cell of the spreadsheet row that it begins in.
+    first cell of the spreadsheet row that it begins in; `line_cut` tells whether its first line is a whole one.
     """
 
     ordinal: int
@@ -27,6 +36,7 @@ class Chunk(NamedTuple):
     page: int | None = None
     heading: str = ""
     cell: str = ""
+    line_cut: LineCut = LineCut.NONE
 
 
 def embedding_text(chunk: Chunk, path: FilePath) -> str:

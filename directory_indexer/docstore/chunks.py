@@ -83,6 +83,14 @@ class Chunks(Reading):
         )
         return [indexed_chunk(row) for row in rows]
 
+    def has_text(self, path: FilePath) -> bool:
+        """Tell whether a file has chunks of its own."""
+        return bool(
+            self._count(
+                "SELECT EXISTS (SELECT 1 FROM files f JOIN chunks c ON c.file_id = f.id WHERE path = ?)", [path]
+            )
+        )
+
     def coverage(self, path: FilePath) -> Coverage:
         """Tell how much of a file can be found, with all that lies in it."""
         row = self._connection.execute(

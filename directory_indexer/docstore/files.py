@@ -35,6 +35,29 @@ class FoundFile(NamedTuple):
     directory_id: int
 
 
+class FileSize(NamedTuple):
+    """How much text a file has."""
+
+    path: FilePath
+    kind: str
+    n_chunks: int
+    n_tokens: int
+
+
+class TextFile(NamedTuple):
+    """A file with text, and the character at which each of its pages begins, if it has pages."""
+
+    id: int
+    path: FilePath
+    kind: str
+    pages: str
+
+    @property
+    def page_starts(self) -> tuple[int, ...]:
+        """Give the character at which each page begins."""
+        return tuple(map(int, self.pages.split()))
+
+
 class Files(Reading):
     """The files of one moment."""
 
@@ -91,6 +114,26 @@ class Files(Reading):
         condition, arguments = condition_of(wanted)
         query = f"SELECT f.id, f.path, f.directory_id FROM files f WHERE {condition}"  # noqa: S608 - made of constants
         return list(map(FoundFile._make, self._connection.execute(query, arguments)))
+
+    def sizes(self, within: FilePath) -> Iterator[FileSize]:
+        """Measure the files with text below a directory, or in a container, in the order of their paths."""
+        condition, arguments = within_condition(within)
+        rows = self._connection.execute(
+            f"""SELECT f.path, f.kind, count(c.id), coalesce(sum(c.n_tokens), 0)
+                FROM files f LEFT JOIN chunks c ON c.file_id = f.id
+                WHERE f.hash IS NOT NULL AND {condition} GROUP BY f.id ORDER BY f.path""",  # noqa: S608
+            arguments,
+        )
+        return map(FileSize._make, rows)
+
+    def texts(self, ids_json: str | None) -> list[TextFile]:
+        """List files with text by path: those of a JSON array, or all."""
+        chosen = "hash IS NOT NULL" if ids_json is None else "id IN (SELECT value FROM json_each(?))"
+        rows = self._connection.execute(
+            f"SELECT id, path, kind, page_starts FROM files WHERE {chosen} ORDER BY path",  # noqa: S608
+            [] if ids_json is None else [ids_json],
+        )
+        return list(map(TextFile._make, rows))
 
     def paths(self) -> Iterator[FilePath]:
         """Give the paths of all files with text, in no order."""

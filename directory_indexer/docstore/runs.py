@@ -45,7 +45,7 @@ class Phase(StrEnum):
     @property
     def gives_way(self) -> bool:
         """Tell whether a run lets others write between two batches."""
-        return self is Phase.EMBEDDING
+        return self in {Phase.RECOGNISING, Phase.EMBEDDING}
 
 
 class Outcome(StrEnum):
@@ -53,8 +53,28 @@ class Outcome(StrEnum):
 
     COMPLETED = "completed"
     INTERRUPTED = "interrupted"
+    PAUSED = "paused"
     OUT_OF_TIME = "out of time"
     FAILED = "failed"
+
+
+class Origin(StrEnum):
+    """Where a run was started: in a terminal, or by a server for its clients."""
+
+    TERMINAL = "terminal"
+    SERVER = "server"
+
+
+class RunRequest(NamedTuple):
+    """What a run was asked to do; `options` is JSON that the verb can read again.
+
+    `directories` are the tracked directories that it works on; none where it works on the whole index.
+    """
+
+    verb: Verb
+    directories: Sequence[FilePath] = ()
+    origin: Origin = Origin.TERMINAL
+    options: str = "{}"
 
 
 class RunProgress(NamedTuple):
@@ -80,8 +100,9 @@ class RunProgress(NamedTuple):
 class RunRecord(NamedTuple):
     """One index run as all processes see it; times are seconds since the epoch.
 
-    While it goes on, `message` is what somebody should know of it now; then it says why it ended so.
-    `directories` are the tracked directories that it works on; none where it works on the whole index.
+    `directories` are the tracked directories that it works on; none where it works on the whole index. `is_paused`
+    says that somebody has paused it, whether it has noticed or not, and nobody has let it go on. While it goes on,
+    `message` is what somebody should know of it now; then it says why it ended so.
     """
 
     id: int
@@ -94,6 +115,9 @@ class RunRecord(NamedTuple):
     progress: RunProgress
     outcome: Outcome | None = None
     message: str = ""
+    origin: Origin = Origin.TERMINAL
+    is_paused: bool = False
+    options: str = "{}"
 
 
 class Runs(Reading):
@@ -104,7 +128,7 @@ class Runs(Reading):
         rows = self._connection.execute(
             """SELECT id, pid, host, verb, directories, started_at, heartbeat_at, phase, files_done, files_total,
                       bytes_done, bytes_total, chunks_done, chunks_total, n_failed, pages_done, pages_total,
-                      outcome, message
+                      outcome, message, origin, id IN (SELECT run_id FROM paused_runs), options
                FROM runs ORDER BY id DESC LIMIT ?""",
             (limit,),
         )
@@ -117,9 +141,7 @@ class RunWrites:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def start(
-        self, *, pid: int, host: str, verb: Verb, directories: Sequence[FilePath], others_gave_way: bool = False
-    ) -> int:
+    def start(self, request: RunRequest, *, pid: int, host: str, others_gave_way: bool = False) -> int:
         """Record a run that begins; runs of processes that died are closed, old ones dropped.
 
         Where others gave way to it, those that wait have not died.
@@ -127,12 +149,17 @@ class RunWrites:
         now = time.time()
         alive = f"AND phase != '{Phase.WAITING}'" if others_gave_way else ""
         self._connection.execute(
-            f"UPDATE runs SET outcome = 'interrupted', message = 'the process ended' WHERE outcome IS NULL {alive}"  # noqa: S608
+            f"""UPDATE runs SET message = 'the process ended',
+                    outcome = iif(id IN (SELECT run_id FROM paused_runs), 'paused', 'interrupted')
+                WHERE outcome IS NULL {alive}"""  # noqa: S608
         )
         cursor = self._connection.execute(
-            """INSERT INTO runs (pid, host, verb, directories, started_at, heartbeat_at, phase)
-               VALUES (?, ?, ?, ?, ?, ?, 'walking')""",
-            (pid, host, verb, json.dumps(directories), now, now),
+            """INSERT INTO runs (pid, host, verb, directories, origin, options, started_at, heartbeat_at, phase)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'walking')""",
+            (
+                *(pid, host, request.verb, json.dumps(request.directories), request.origin, request.options),
+                *(now, now),
+            ),
         )
         run_id = int(cursor.lastrowid or 0)
         self._connection.execute("DELETE FROM runs WHERE id <= ?", (run_id - _RUNS_KEPT,))
@@ -152,10 +179,14 @@ class RunWrites:
         )
 
     def finish(self, run_id: int, outcome: Outcome, message: str) -> None:
-        """Record how a run ended."""
+        """Record how a run ended; one that was done before it noticed that it is paused is paused no more."""
+        if outcome is Outcome.COMPLETED:
+            self._connection.execute("DELETE FROM paused_runs WHERE run_id = ?", (run_id,))
         self._connection.execute(
-            "UPDATE runs SET heartbeat_at = ?, phase = 'done', outcome = ?, message = ? WHERE id = ?",
-            (time.time(), outcome.value, well_formed(message), run_id),
+            """UPDATE runs SET heartbeat_at = ?, phase = 'done', message = ?,
+                   outcome = iif(id IN (SELECT run_id FROM paused_runs), 'paused', ?)
+               WHERE id = ?""",
+            (time.time(), well_formed(message), outcome.value, run_id),
         )
 
     def forget_details(self) -> None:
@@ -168,7 +199,12 @@ def _run_record(row: Sequence[object]) -> RunRecord:
     progress = RunProgress(Phase(phase), *counts)  # type: ignore[arg-type]
     outcome = Outcome(str(row[17])) if row[17] else None
     places = tuple(map(FilePath, json.loads(str(directories))))
-    return RunRecord(id_, pid, host, Verb(verb), places, started_at, heartbeat_at, progress, outcome, row[18])  # type: ignore[arg-type]
+    return RunRecord(
+        *(id_, pid, host, Verb(verb), places, started_at, heartbeat_at, progress, outcome, row[18]),  # type: ignore[arg-type]
+        origin=Origin(str(row[19])),
+        is_paused=bool(row[20]),
+        options=str(row[21]),
+    )
 
 
 _RUNS_KEPT = 100

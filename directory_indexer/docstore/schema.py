@@ -16,7 +16,7 @@ with lazily:
     import sqlite3
 
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 13
 
 FTS_TABLE = (
     f"CREATE VIRTUAL TABLE chunks_fts USING fts5({', '.join(FTS_COLUMNS)}, content='', tokenize=\"{FTS_TOKENIZE}\")"
@@ -211,6 +211,27 @@ CREATE TABLE search_vectors (
 ) WITHOUT ROWID;
 """
 
+_PAUSES = """
+ALTER TABLE runs ADD COLUMN origin TEXT NOT NULL DEFAULT 'terminal';
+ALTER TABLE runs ADD COLUMN options TEXT NOT NULL DEFAULT '{}';
+CREATE TABLE paused_runs (
+    run_id      INTEGER PRIMARY KEY,
+    directories TEXT NOT NULL,
+    options     TEXT NOT NULL,
+    paused_at   REAL NOT NULL
+);
+"""
+"""What was paused outlives the list of runs, which keeps the newest ones."""
+
+_LINE_CUTS = """
+ALTER TABLE chunks ADD COLUMN line_cut INTEGER NOT NULL DEFAULT 0;
+UPDATE chunks SET line_cut = 2 WHERE ordinal > 0 AND start_line <= (
+    SELECT end_line FROM chunks AS before WHERE before.file_id = chunks.file_id AND before.ordinal = chunks.ordinal - 1
+);
+CREATE INDEX chunks_in_words ON chunks (id) WHERE line_cut = 2;
+"""
+"""Of chunks of before it is known only whether they share a line; with 2, `grep` reads them whatever it looks for."""
+
 _MIGRATIONS: dict[int, str] = {
     1: _TABLES,
     2: "ALTER TABLE directories ADD COLUMN mounts TEXT NOT NULL DEFAULT '[]';",
@@ -223,6 +244,8 @@ _MIGRATIONS: dict[int, str] = {
     9: _MEMBERS,
     10: _SCANS,
     11: _STATIC,
+    12: _PAUSES,
+    13: _LINE_CUTS,
 }
 """What to run, in one transaction, to come to each version from the one before."""
 

@@ -17,10 +17,12 @@ with lazily:
     from directory_indexer.docstore.meta import Meta
     from directory_indexer.docstore.metadata import DocumentMetadata
     from directory_indexer.docstore.overview import Overview
+    from directory_indexer.docstore.pauses import Pauses
     from directory_indexer.docstore.runs import Runs
     from directory_indexer.docstore.scans import Scans
     from directory_indexer.docstore.search_vectors import SearchVectors
     from directory_indexer.docstore.static_vectors import StaticVectors
+    from directory_indexer.docstore.stretches import Stretches
     from directory_indexer.docstore.typed_paths import TypedPaths
     from directory_indexer.docstore.vector_sets import VectorSets
     from directory_indexer.docstore.vectors import StalePoints, Vectors
@@ -80,6 +82,11 @@ class Snapshot(Reading):
         return Chunks(self._connection, self._known)
 
     @cached_property
+    def stretches(self) -> Stretches:
+        """The texts in whole lines."""
+        return Stretches(self._connection, self._known)
+
+    @cached_property
     def words(self) -> Words:
         """The full-text index."""
         return Words(self._connection, self._known)
@@ -123,6 +130,11 @@ class Snapshot(Reading):
     def runs(self) -> Runs:
         """The index runs."""
         return Runs(self._connection, self._known)
+
+    @cached_property
+    def pauses(self) -> Pauses:
+        """The runs that were paused."""
+        return Pauses(self._connection, self._known)
 
     @cached_property
     def meta(self) -> Meta:

@@ -1,8 +1,8 @@
 """The truth about files, texts and runs, in one SQLite database.
 
 Readers get a `Snapshot`: everything read through it belongs to one moment. Writers get a `Transaction`: all of it
-happens or nothing. Only a holder of the write lock opens transactions, but for those that keep what a search has made;
-readers never wait for them (WAL).
+happens or nothing. Only a holder of the write lock opens transactions, but for those that keep what a search has made
+and the one that pauses a run; readers never wait for them (WAL).
 """
 
 from __future__ import annotations

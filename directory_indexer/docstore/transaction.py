@@ -17,6 +17,7 @@ with lazily:
     from directory_indexer.docstore.file_writes import FileWrites
     from directory_indexer.docstore.meta import MetaWrites
     from directory_indexer.docstore.metadata import MetadataWrites
+    from directory_indexer.docstore.pauses import PauseWrites
     from directory_indexer.docstore.runs import RunWrites
     from directory_indexer.docstore.scans import ScanWrites
     from directory_indexer.docstore.search_vectors import SearchVectorWrites
@@ -42,3 +43,4 @@ class Transaction:
         self.search_vectors = SearchVectorWrites(connection)
         self.vector_sets = VectorSetWrites(connection, self.meta, self.vectors)
         self.runs = RunWrites(connection)
+        self.pauses = PauseWrites(connection)

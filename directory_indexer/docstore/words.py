@@ -136,6 +136,11 @@ class Words(Reading):
         )
         return rows.fetchall()
 
+    def holding(self, parts: Sequence[str]) -> list[tuple[str, int]]:
+        """Give words that have any of these parts, with the number of chunks they occur in; reads all words."""
+        test = " OR ".join("instr(term, ?)" for _ in parts)
+        return self._connection.execute(f"SELECT term, doc FROM chunks_vocab WHERE {test}", list(parts)).fetchall()  # noqa: S608
+
     def count_rows(self) -> int:
         """Count the rows of the full-text index, which must be as many as there are chunks."""
         return self._count("SELECT count(*) FROM chunks_fts_docsize")

@@ -6,11 +6,12 @@ import contextlib
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from directory_indexer.config.indexing import EmbeddingMode
-from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, Verb
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRequest, Verb
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import ConsentNeededError, ProviderError, RootUnavailableError, VectorStoreError
 from directory_indexer.files import FileFailure, Stage
@@ -63,6 +64,9 @@ class _Start(NamedTuple):
     was_cut_off: bool
     """Whether the last run ended without a word; the caller holds the lock, so that none is going on."""
 
+    is_paused: bool
+    """Whether a run waits for somebody to let it go on."""
+
 
 class Indexer:
     """The writing side of the index of one data directory."""
@@ -110,13 +114,15 @@ class Indexer:
             self._docstore, self._lock_path, listener=listener, stop_reason=stop_reason, wait=options.wait
         ) as lock:
             start = self._start()
+            if start.is_paused and options.unless_paused:
+                return IndexReport(outcome=Outcome.PAUSED)
             roots = [] if options.waiting_only else roots_of(given, start.tracked)
             if options.tracked_only:
                 roots = [root for root in roots if root in start.tracked]
             self._adoption.adopt(start.fingerprint, start.vector_places, has_consent=options.has_consent)
-            with recorded_run(
-                self._docstore, Verb.INDEX, roots, lock=lock, listener=listener, stop_reason=stop_reason
-            ) as run:
+            request = RunRequest(Verb.INDEX, roots, options.origin, options.to_json())
+            with recorded_run(self._docstore, request, lock=lock, listener=listener, stop_reason=stop_reason) as run:
+                run.take_over_paused(roots)
                 self._vectorizer.merger.restore_lost()
                 updater = self._updater(run, is_wary=start.was_cut_off)
                 with contextlib.suppress(GaveWayError):
@@ -175,6 +181,7 @@ class Indexer:
             self._vectorizer.merger.forget_gone()
             self._vectorizer.drop_makeshifts()
             with self._docstore.transaction() as transaction:
+                transaction.pauses.end([root], by="")
                 transaction.runs.forget_details()
             self._docstore.upkeep.compact()
             self._recogniser().forget_unused()  # last, for if that fails, nothing else is left
@@ -202,19 +209,15 @@ class Indexer:
             self._complete([directory_id for directory_id, _ in directories])
         if self._policy.embedding is not EmbeddingMode.OFF:
             updater.cover()
-        if self._has_scans_to_read():  # else what reads them is not loaded, which takes 30 ms
-            updater.recognise_pages(self._recogniser(), most_pages=options.most_pages)
-        updater.update_meaning(self._policy.embedding, self._pace(options.effort))
+        read_pages = partial(updater.read_pages, self._recogniser, most_pages=options.most_pages)
+        read_pages()
+        pace = self._pace(options.effort)
+        updater.update_meaning(self._policy.embedding, after_giving_way=read_pages, pace=pace)
 
     def _pace(self, effort: Effort) -> Pace | None:
         if effort is Effort.BACKGROUND:
             return self._policy.background()
         return FullPace() if effort is Effort.FULL else None
-
-    def _has_scans_to_read(self) -> bool:
-        with self._docstore.snapshot() as snapshot:
-            counts = snapshot.scans.counts()
-        return bool(counts.n_waiting or counts.n_failed)
 
     def _pack_texts(self, run: Run) -> None:
         """Pack the texts that an older version wrote; the next run goes on where this one is stopped."""
@@ -239,6 +242,7 @@ class Indexer:
                 fingerprint=snapshot.meta.get("fingerprint"),
                 vector_places=frozenset(snapshot.vector_sets.generations()),
                 was_cut_off=bool(runs) and runs[0].outcome is None and runs[0].progress.phase is not Phase.WAITING,
+                is_paused=bool(snapshot.pauses.all()),
             )
 
     def _updater(self, run: Run, *, is_wary: bool) -> Updater:

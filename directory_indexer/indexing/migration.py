@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from directory_indexer.config.sources import KEYS
-from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, Verb
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRequest, Verb
 from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.errors import (
     GenerationGoneError,
@@ -81,7 +81,7 @@ class Migration:
             wanted = snapshot.vectors.embedded_chunk_ids()
             plan = self._planned(snapshot)
             with recorded_run(
-                self._docstore, Verb.MIGRATE, lock=lock, listener=listener, stop_reason=stop_reason
+                self._docstore, RunRequest(Verb.MIGRATE), lock=lock, listener=listener, stop_reason=stop_reason
             ) as run:
                 n_copied, plan = self._copy(snapshot, plan, wanted, run)
                 n_same, n_compared = (0, 0) if run.must_stop else self._verified(plan, wanted)

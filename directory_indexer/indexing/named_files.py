@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from directory_indexer.config.indexing import EmbeddingMode
-from directory_indexer.docstore.runs import Outcome, RunProgress, Verb
+from directory_indexer.docstore.runs import Outcome, RunProgress, RunRequest
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.files import SourceFile, source_file
 from directory_indexer.indexing.adoption import Adoption
@@ -33,11 +34,11 @@ with lazily:
 
 
 class NamedFiles:
-    """Index, and take out of the index, single files of one tracked directory."""
+    """Index, and take out of the index, single files of one tracked directory, which `request` names."""
 
     def __init__(
         self,
-        directory: FilePath,
+        request: RunRequest,
         *,
         docstore: DocStore,
         vectorizer: Vectorizer,
@@ -45,7 +46,8 @@ class NamedFiles:
         policy: IndexPolicy,
         lock_path: Path,
     ) -> None:
-        self._directory = directory
+        self._request = request
+        (self._directory,) = request.directories
         self._docstore = docstore
         self._vectorizer = vectorizer
         self._recogniser = recogniser
@@ -94,17 +96,21 @@ class NamedFiles:
     def complete(self, *, give_up: Callable[[], bool], stop_reason: Callable[[], Outcome | None]) -> IndexReport:
         """Read pages that are pictures, and give everything in the index its vectors, until it is time to stop.
 
+        While a run is paused, it does nothing.
+
         Raises:
             LockedError: another process is writing, and it is time to give up.
         """
+        if self._is_paused():
+            return IndexReport(outcome=Outcome.PAUSED)
         with self._run(give_up, stop_reason) as run:
             updater = self._updater(run)
             with contextlib.suppress(GaveWayError):
                 if self._policy.embedding is not EmbeddingMode.OFF:
                     updater.cover()
-                if self._has_scans_to_read():
-                    updater.recognise_pages(self._recogniser(), most_pages=None)
-                updater.update_meaning(self._policy.embedding)
+                read_pages = partial(updater.read_pages, self._recogniser, most_pages=None)
+                read_pages()
+                updater.update_meaning(self._policy.embedding, after_giving_way=read_pages)
             return updater.report._replace(outcome=run.outcome)
 
     @contextlib.contextmanager
@@ -112,7 +118,7 @@ class NamedFiles:
         with self._writing(give_up) as lock:
             self._adopt_new()
             with recorded_run(
-                self._docstore, Verb.INDEX, [self._directory], lock=lock, listener=_quiet, stop_reason=stop_reason
+                self._docstore, self._request, lock=lock, listener=_quiet, stop_reason=stop_reason
             ) as run:
                 self._vectorizer.merger.restore_lost()
                 yield run
@@ -159,9 +165,9 @@ class NamedFiles:
             run=run,
         )
 
-    def _has_scans_to_read(self) -> bool:
+    def _is_paused(self) -> bool:
         with self._docstore.snapshot() as snapshot:
-            return bool(snapshot.scans.counts().n_waiting)
+            return bool(snapshot.pauses.all())
 
 
 def _present(paths: Sequence[FilePath]) -> Iterator[SourceFile]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
 from directory_indexer.config.indexing import EmbeddingMode
+from directory_indexer.docstore.runs import Origin
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.pace import FullPace, Pace
 from directory_indexer.lazy import lazily
@@ -58,8 +60,9 @@ class IndexOptions(NamedTuple):
 
     With `tracked_only` it leaves out what is not tracked, as a directory that was forgotten meanwhile. With `is_exact`
     the paths were resolved before: a link that has taken the place of one since is not followed. With `accepts_mounts`
-    other file systems take the place of those that were mounted before. No more than `most_pages` are read by OCR. With
-    `waiting_only` no directory is looked at: the run does what earlier ones left undone.
+    other file systems take the place of those that were mounted before. No more than `most_pages` are read by OCR.
+    With `unless_paused` it does nothing while a run is paused, for nobody has asked for this one. With `waiting_only`
+    no directory is looked at: the run does what earlier ones left undone.
     """
 
     read_everything: bool = False
@@ -71,3 +74,26 @@ class IndexOptions(NamedTuple):
     most_pages: int | None = None
     waiting_only: bool = False
     effort: Effort = Effort.FULL
+    unless_paused: bool = False
+    origin: Origin = Origin.TERMINAL
+
+    def to_json(self) -> str:
+        """Write down what a run was asked for, so that another one can go on with it."""
+        return json.dumps({name: value for name, value in self._asdict().items() if name in _ASKED})
+
+
+def options_of(written: Iterable[str]) -> IndexOptions:
+    """Ask for all that runs were asked for which go on as one; the paths of runs are resolved already."""
+    asked = [json.loads(one) for one in written]
+    limits = [one.get("most_pages") for one in asked]
+    return IndexOptions(
+        read_everything=any(one.get("read_everything") for one in asked),
+        has_consent=any(one.get("has_consent") for one in asked),
+        accepts_mounts=any(one.get("accepts_mounts") for one in asked),
+        most_pages=None if None in limits else max(limits, default=None),
+        is_exact=True,
+    )
+
+
+_ASKED = frozenset({"read_everything", "has_consent", "accepts_mounts", "most_pages"})
+"""What a run goes on with; the rest is about how it was started."""

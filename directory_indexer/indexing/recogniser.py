@@ -51,6 +51,9 @@ class RecogniseStep(NamedTuple):
     refusal: str = ""
     usage: str = ""
 
+    n_asked: int = 0
+    """How many pages the engine was asked for."""
+
 
 class Recogniser:
     """The pages of one index that wait for OCR."""
@@ -113,8 +116,7 @@ class Recogniser:
             self._cache.require_writable()
             try:
                 for outcome in reader.read(queue.requests()[:most_pages], must_stop=must_stop):
-                    if outcome.refusal:
-                        yield RecogniseStep(refusal=outcome.refusal)
+                    yield RecogniseStep(refusal=outcome.refusal, n_asked=1)
                     yield from self._steps(queue, self._settle(queue, outcome, reader.recipe))
             except ProviderError as error:
                 trouble = error

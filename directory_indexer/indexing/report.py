@@ -78,7 +78,7 @@ class IndexReport(NamedTuple):
     @property
     def exit_code(self) -> ExitCode:
         """Tell how a command ends that did this."""
-        if self.outcome is Outcome.INTERRUPTED:
+        if self.outcome in {Outcome.INTERRUPTED, Outcome.PAUSED}:
             return ExitCode.INTERRUPTED
         if self.unavailable_roots or self.unavailable:
             return ExitCode.UNAVAILABLE

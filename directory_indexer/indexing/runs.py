@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, Verb
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRequest
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import LockedError
+from directory_indexer.indexing.options import options_of
 from directory_indexer.indexing.stop_requests import StopRequests
 from directory_indexer.lock import WriteLock, write_lock
 from directory_indexer.paths import FilePath, display, file_path
@@ -21,6 +22,9 @@ _ASKED = "another process asked it to stop"
 
 _LONGEST_BATCH_SECONDS = 60.0
 """After so long a run that should have given way is taken for one that does not."""
+
+_MOST_AT_ONCE = 8
+"""A run that gave way is older than those that came after it."""
 
 _LATER = "run the same command again later, or with --wait; dirindex status shows how far it is"
 
@@ -60,7 +64,7 @@ class Run:
     @property
     def message(self) -> str:
         """Say why it would end so."""
-        asked = (_ASKED,) if self._stop_requests.is_asked() else ()
+        asked = (_ASKED,) if self._stop_requests.asked() is Outcome.INTERRUPTED else ()
         return "; ".join((*asked, *self._troubles))
 
     @property
@@ -83,6 +87,11 @@ class Run:
             with self._docstore.transaction() as transaction:
                 transaction.runs.update(self._run_id, progress._replace(notice=self.notice))
 
+    def take_over_paused(self, directories: Sequence[FilePath]) -> None:
+        """Do what was paused over these directories, so that they are paused no more."""
+        with self._docstore.transaction() as transaction:
+            transaction.pauses.end(directories, by=f"run-{self._run_id} goes on with it")
+
     @property
     def is_in_the_way(self) -> bool:
         """Whether another run waits for this one."""
@@ -92,6 +101,16 @@ class Run:
     def is_guest(self) -> bool:
         """Whether another run gave way to this one, and goes on when this one is done."""
         return self._lock.is_owed
+
+    @property
+    def leaves_pages_to_host(self) -> bool:
+        """Whether the run that gave way has all pages read that wait, those of this one, too, when it goes on."""
+        if not self.is_guest:
+            return False
+        with self._docstore.snapshot() as snapshot:
+            latest = snapshot.runs.latest(_MOST_AT_ONCE)
+        hosts = [run for run in latest if run.outcome is None and run.progress.phase is Phase.WAITING]
+        return any(options_of([run.options]).most_pages is None for run in hosts)
 
     def give_way(self) -> None:
         """Let other runs write that wait, and go on when they are done.
@@ -118,7 +137,23 @@ class Run:
             transaction.runs.finish(self._run_id, outcome, message)
 
     def _reason(self) -> Outcome | None:
-        return self._stop_reason() or (Outcome.INTERRUPTED if self._stop_requests.is_asked() else None)
+        return self._stop_requests.asked() or self._stop_reason()
+
+
+class Turn:
+    """The time until another run wants to write in the place of this one."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self.is_over = False
+
+    def must_stop(self) -> bool:
+        """Tell whether to let others write now, or to stop altogether.
+
+        A guest gives way to nobody: it would have its turn again when the run that gave way to it is done.
+        """
+        self.is_over = self.is_over or (self._run.is_in_the_way and not self._run.is_guest)
+        return self.is_over or self._run.must_stop
 
 
 @contextlib.contextmanager
@@ -179,8 +214,7 @@ def who_writes(docstore: DocStore, *, but: int | None = None) -> str:
 @contextlib.contextmanager
 def recorded_run(
     docstore: DocStore,
-    verb: Verb,
-    directories: Sequence[FilePath] = (),
+    request: RunRequest,
     *,
     lock: WriteLock,
     listener: Callable[[RunProgress], None],
@@ -189,9 +223,7 @@ def recorded_run(
     """Record a run from its start to its end; an exception is its end too."""
     with docstore.transaction() as transaction:
         host = file_path(platform.node())
-        run_id = transaction.runs.start(
-            pid=os.getpid(), host=host, verb=verb, directories=directories, others_gave_way=lock.is_owed
-        )
+        run_id = transaction.runs.start(request, pid=os.getpid(), host=host, others_gave_way=lock.is_owed)
     run = Run(run_id=run_id, docstore=docstore, lock=lock, listener=listener, stop_reason=stop_reason)
     outcome, message = Outcome.FAILED, ""
     try:

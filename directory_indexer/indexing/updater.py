@@ -20,7 +20,7 @@ from directory_indexer.indexing.batch import Batch
 from directory_indexer.indexing.pace import FullPace, Pace
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import IndexReport
-from directory_indexer.indexing.runs import Run
+from directory_indexer.indexing.runs import Run, Turn
 from directory_indexer.indexing.tally import Tally
 from directory_indexer.lazy import lazily
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, ParseRequest
@@ -82,24 +82,25 @@ class Updater:
             self._run.report(self._progress)
         self._progress = self._progress._replace(chunks_done=0, chunks_total=0)
 
-    def recognise_pages(self, recogniser: Recogniser, *, most_pages: int | None) -> None:
-        """Have pages read that are pictures, until none waits, a service fails, or the run must stop."""
-        if recogniser.counts().n_failed and most_pages != 0:
-            self._attempt(recogniser.try_again)
-        counts = recogniser.counts()
-        n_read_ahead = 0
-        if counts.n_waiting and not self._run.must_stop:
-            self._attempt(partial(self._recognise, recogniser, most_pages))
-            self._attempt(recogniser.prune)
-            counts, n_read_ahead = recogniser.counts(), recogniser.n_read_ahead()
-        n_waiting = counts.n_waiting - n_read_ahead
-        self.report = self.report.plus(n_pages_waiting=n_waiting, n_pages_unreadable=counts.n_failed)
-        self.report = self.report._replace(ocr_advice=recogniser.reading.advice() if n_waiting else "")
+    def read_pages(self, recogniser: Callable[[], Recogniser], *, most_pages: int | None) -> None:
+        """Have pages read that are pictures, until none waits, a service fails, or the run must stop.
 
-    def update_meaning(self, mode: EmbeddingMode, pace: Pace | None = _FULL_PACE) -> None:
+        Called again, it has those read that have come since.
+        """
+        with self._docstore.snapshot() as snapshot:
+            counts = snapshot.scans.counts()
+        has_failed = counts.n_failed > self.report.n_pages_unreadable
+        # Else what reads them is not loaded, which takes 30 ms.
+        if counts.n_waiting > self.report.n_pages_waiting or has_failed:
+            self._read_pages(recogniser(), most_pages, try_again=has_failed and most_pages != 0)
+
+    def update_meaning(
+        self, mode: EmbeddingMode, *, after_giving_way: Callable[[], None], pace: Pace | None = _FULL_PACE
+    ) -> None:
         """Take over what searches embedded, and embed the rest where that is wanted; without a pace, others do it.
 
-        It ends when all is searchable by meaning, a service fails, or the run must stop.
+        It ends when all is searchable by meaning, a service fails, or the run must stop. What others have written
+        while it gave way may leave something to do first.
         """
         state = self._vectorizer.merger.state()
         total = state.n_waiting
@@ -110,7 +111,7 @@ class Updater:
         # The run that gave way to this one embeds for both, and soon.
         is_wanted = mode is EmbeddingMode.COMPLETE and not self._run.must_stop and not self._run.is_guest
         if state.n_waiting and is_wanted and pace is not None:
-            self._attempt(partial(self._embed, pace))
+            self._attempt(partial(self._embed, pace, after_giving_way))
             n_tokens, n_truncated = self._vectorizer.usage
             self.report = self.report.plus(n_tokens=n_tokens, n_truncated=n_truncated)
             state = self._vectorizer.merger.state()
@@ -181,19 +182,51 @@ class Updater:
                 self._commit(batch)
         self._commit(batch)
 
+    def _read_pages(self, recogniser: Recogniser, most_pages: int | None, *, try_again: bool) -> None:
+        if try_again:
+            self._attempt(recogniser.try_again)
+        counts = recogniser.counts()
+        n_read_ahead = 0
+        # The run that gave way to this one reads the pages of both, and soon.
+        if counts.n_waiting and not self._run.must_stop and not self._run.leaves_pages_to_host:
+            self._attempt(partial(self._recognise, recogniser, most_pages))
+            self._attempt(recogniser.prune)
+            counts, n_read_ahead = recogniser.counts(), recogniser.n_read_ahead()
+        n_waiting = counts.n_waiting - n_read_ahead
+        self.report = self.report._replace(
+            n_pages_waiting=n_waiting,
+            n_pages_unreadable=counts.n_failed,
+            ocr_advice=recogniser.reading.advice() if n_waiting else "",
+        )
+
     def _recognise(self, recogniser: Recogniser, most_pages: int | None) -> None:
-        refusals = Counter[str]()
-        for step in recogniser.work_off(most_pages=most_pages, must_stop=lambda: self._run.must_stop):
+        """Read pages that wait, and between them let other runs write that wait."""
+        fingerprint, n_asked = self._fingerprint(), 0
+        while fingerprint == self._fingerprint():
+            turn = Turn(self._run)
+            most = most_pages and max(most_pages - n_asked, 0)
+            n_asked += self._recognise_in(turn, recogniser, most)
+            if not turn.is_over or self._run.must_stop:
+                return
+            self._run.give_way()
+
+    def _recognise_in(self, turn: Turn, recogniser: Recogniser, most_pages: int | None) -> int:
+        """Read pages until others want to write; tell how many pages the engine was asked for."""
+        n_asked, refusals = 0, Counter(dict(self.report.ocr_refusals))
+        for step in recogniser.work_off(most_pages=most_pages, must_stop=turn.must_stop):
+            n_asked += step.n_asked
             self.report = self.report._replace(ocr_usage=step.usage)
             if step.refusal:
                 refusals[step.refusal] += 1
                 self.report = self.report._replace(ocr_refusals=tuple(refusals.most_common()))
             self._read_again(step.documents)
             if step.n_pages_total is not None:
-                self._progress = self._progress._replace(phase=Phase.RECOGNISING, pages_total=step.n_pages_total)
+                total = self._progress.pages_done + step.n_pages_total
+                self._progress = self._progress._replace(phase=Phase.RECOGNISING, pages_total=total)
             self._progress = self._progress._replace(pages_done=self._progress.pages_done + step.n_pages)
             self.report = self.report.plus(n_pages=step.n_read)
             self._run.report(self._progress)
+        return n_asked
 
     def _read_again(self, documents: Sequence[DocumentToRead]) -> None:
         """Read files that were counted already, with what was read on their pages."""
@@ -229,39 +262,34 @@ class Updater:
         self.report = self.report.plus(n_reused=n_chunks)
         self._progress = self._progress._replace(chunks_done=self._progress.chunks_done + n_chunks)
 
-    def _embed(self, pace: Pace) -> None:
+    def _embed(self, pace: Pace, after_giving_way: Callable[[], None]) -> None:
         """Embed what waits, and let people see at which pace."""
         notice = self._run.notice
         pace.begin()
         try:
             self._run.notice = pace.notice or notice
-            self._embed_in_turns(pace)
+            self._embed_in_turns(pace, after_giving_way)
         finally:
             pace.end()
             self._run.notice = notice
 
-    def _embed_in_turns(self, pace: Pace) -> None:
+    def _embed_in_turns(self, pace: Pace, after_giving_way: Callable[[], None]) -> None:
         """Embed, and between batches let other runs write that wait."""
         fingerprint = self._fingerprint()
         while fingerprint == self._fingerprint():
             self._run.report(self._progress)
-            is_in_the_way = False
-
-            def must_stop() -> bool:
-                nonlocal is_in_the_way
-                is_in_the_way = is_in_the_way or self._run.is_in_the_way
-                return is_in_the_way or self._run.must_stop
-
-            for step in self._vectorizer.embed_pending(must_stop=must_stop, pace=pace):
+            turn = Turn(self._run)
+            for step in self._vectorizer.embed_pending(must_stop=turn.must_stop, pace=pace):
                 self._run.notice = pace.notice or self._run.notice
                 self.report = self.report.plus(n_embedded=step.n_embedded, n_reused=step.n_reused, refused=step.refused)
                 self._progress = self._progress._replace(chunks_done=self._progress.chunks_done + step.n_chunks)
                 self._run.report(self._progress)
-            if not is_in_the_way or self._run.must_stop:
+            if not turn.is_over or self._run.must_stop:
                 return
             self._run.give_way()
-            n_waiting = self._vectorizer.merger.state().n_waiting
-            self._progress = self._progress._replace(chunks_total=self._progress.chunks_done + n_waiting)
+            after_giving_way()
+            total = self._progress.chunks_done + self._vectorizer.merger.state().n_waiting
+            self._progress = self._progress._replace(phase=Phase.EMBEDDING, chunks_total=total)
 
     def _fingerprint(self) -> str | None:
         """Tell what builds the index: who wrote meanwhile may have been told to build it in another way."""

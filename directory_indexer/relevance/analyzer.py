@@ -11,6 +11,8 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
+from directory_indexer.relevance.grams import UNSPACED, UNSPACED_MARKS, all_grams, full_grams
+
 ANALYZER_VERSION: Final = 1
 """Changes whenever `index_fields` gives other words for the same text: the index must then be filled again."""
 
@@ -18,9 +20,6 @@ FTS_COLUMNS: Final = ("text", "parts", "heading", "title", "path")
 FTS_TOKENIZE: Final = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
 FTS_WEIGHTS: Final = (1.0, 0.7, 2.0, 2.0, 1.0)
 """What a word weighs in bm25(), one number for each of `FTS_COLUMNS`."""
-
-GRAM_SIZES: Final = (2, 3)
-"""How many letters the pieces have that languages without spaces are cut into: East Asian and Thai ones."""
 
 
 def index_fields(*, text: str, heading: str, title: str, path: str) -> tuple[str, ...]:
@@ -37,7 +36,7 @@ def fold(text: str) -> str:
     """Give the text in the spelling that is indexed, all but lower case and Latin accents, which SQLite folds."""
     if text.isascii():
         return text
-    return re.sub(_UNSPACED, _all_grams, _respelled(text))
+    return re.sub(UNSPACED, lambda run: f" {all_grams(run[0])} ", _respelled(text))
 
 
 def words(text: str) -> list[str]:
@@ -51,7 +50,15 @@ def query_words(text: str) -> list[str]:
     """Cut text into words that are to be found: without the short rests at the end of runs of letters."""
     if text.isascii():
         return words(text)
-    return re.findall(_WORD, _lowered(re.sub(_UNSPACED, _full_grams, _respelled(text))))
+    return re.findall(_WORD, _lowered(re.sub(UNSPACED, lambda run: f" {full_grams(run[0])} ", _respelled(text))))
+
+
+def unspaced_apart(text: str) -> tuple[str, str]:
+    """Give the runs of letters without spaces, a line each, and the rest of a text; quicker than to cut the runs."""
+    if text.isascii() or not re.search(UNSPACED, text):
+        return "", text
+    respelled = _respelled(text)
+    return "\n".join(re.findall(UNSPACED, respelled)), re.sub(UNSPACED, " ", respelled)
 
 
 def part_words(text: str) -> set[str]:
@@ -102,23 +109,6 @@ def _lowered(folded: str) -> str:
     return unicodedata.normalize("NFC", re.sub(_ACCENT, "", unicodedata.normalize("NFD", folded.lower())))
 
 
-def _all_grams(run: re.Match[str]) -> str:
-    """Cut a run of letters into overlapping pieces; the short ones at its end let any part of it be found."""
-    letters = run[0]
-    size = _gram_size(letters)
-    return " " + " ".join([letters[at : at + size] for at in range(len(letters))]) + " "
-
-
-def _full_grams(run: re.Match[str]) -> str:
-    letters = run[0]
-    size = _gram_size(letters)
-    return " " + " ".join([letters[at : at + size] for at in range(max(1, len(letters) - size + 1))]) + " "
-
-
-def _gram_size(letters: str) -> int:
-    return GRAM_SIZES[1] if letters[0] < "\u2000" else GRAM_SIZES[0]
-
-
 _ASCII_WORDS: Final = bytes(byte if chr(byte).isalnum() else ord(" ") for byte in bytes(range(128)).lower()) + bytes(
     128
 )
@@ -132,13 +122,8 @@ _HUMPS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _UMLAUT: Final = "[äöüÄÖÜåÅøØæÆ\u0308\u030a]"
 _UMLAUT_WORD: Final = r"\w*[äöüÄÖÜåÅøØæÆ]\w*"
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae"})
-_WORD: Final = r"[^\W_]+(?:[\u0300-\u036f\u0900-\u0dff]+[^\W_]*)*"
+_WORD: Final = rf"(?:[^\W_]|[{UNSPACED_MARKS}])+(?:[\u0300-\u036f\u0900-\u0dff]+[^\W_]*)*"
 _ACCENT: Final = "(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+"
-_UNSPACED: Final = (
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"  # Thai, Lao, Burmese, Khmer: three letters tell words apart best
-    "|[\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-    "\uac00-\ud7af]+"  # Chinese, Japanese, and Korean, whose endings are glued to the word
-)
 _SPELLINGS: Final[dict[str, str]] = {
     "ı": "i", "ł": "l", "đ": "d", "ø": "o", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ħ": "h", "ё": "е",
     "أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "ـ": "",

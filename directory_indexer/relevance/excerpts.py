@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from directory_indexer.relevance.analyzer import GRAM_SIZES, transliterated, words
+from directory_indexer.relevance.analyzer import transliterated, words
 from directory_indexer.relevance.evidence import Excerpt
+from directory_indexer.relevance.grams import GRAM_SIZES, UNSPACED, UNSPACED_MARKS, size_in
 from directory_indexer.relevance.matchplan import MatchPlan
 
 
@@ -21,7 +22,30 @@ def excerpt(text: str, plan: MatchPlan, *, start_line: int, max_chars: int) -> E
     Lines too long for that are cut at white space.
     """
     found = list(_found(text, _numbers_of_forms(plan)))
-    start, end = _best_stretch(_pieces(text, max_chars), found, plan.weights, max_chars)
+    return _cut_out(text, found, plan.weights, start_line=start_line, max_chars=max_chars)
+
+
+def narrowed(excerpt: Excerpt, max_chars: int) -> Excerpt:
+    """Cut an excerpt down to the stretch of it that holds most of the marked words; long words are the rarer ones."""
+    text, start_line, _, marks = excerpt
+    words_marked = [text[start:end].casefold() for start, end in marks]
+    numbers = {word: number for number, word in enumerate(dict.fromkeys(words_marked))}
+    found = [_Found(*mark, numbers[word]) for mark, word in zip(marks, words_marked, strict=True)]
+    return _cut_out(text, found, [len(word) for word in numbers], start_line=start_line, max_chars=max_chars)
+
+
+class _Found(NamedTuple):
+    """A stretch of text that stands for the term of this number."""
+
+    start: int
+    end: int
+    term: int
+
+
+def _cut_out(
+    text: str, found: Sequence[_Found], weights: Sequence[float], *, start_line: int, max_chars: int
+) -> Excerpt:
+    start, end = _best_stretch(_pieces(text, max_chars), found, weights, max_chars)
     shown = text[start:end].rstrip()
     end = start + len(shown)
     line_starts = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))]
@@ -31,14 +55,6 @@ def excerpt(text: str, plan: MatchPlan, *, start_line: int, max_chars: int) -> E
         end_line=start_line + bisect_right(line_starts, max(start, end - 1)) - 1,
         marks=_merged((one.start - start, one.end - start) for one in found if start <= one.start and one.end <= end),
     )
-
-
-class _Found(NamedTuple):
-    """A stretch of text that stands for the term of this number."""
-
-    start: int
-    end: int
-    term: int
 
 
 def _numbers_of_forms(plan: MatchPlan) -> dict[str, int]:
@@ -66,19 +82,26 @@ def _in_run(run: str, numbers: Mapping[str, int]) -> Iterable[_Found]:
 
 
 def _in_unusual_run(run: str, numbers: Mapping[str, int]) -> Iterator[_Found]:
+    if re.fullmatch(UNSPACED, run):
+        yield from _grams_in(run, numbers, [size_in(run)])
+        return
     tokens = words(run)
     whole = [form for form in (*tokens, transliterated(run.casefold())) if form in numbers]
     if len(tokens) == 1 and whole:
         yield _Found(0, len(run), numbers[whole[0]])
     elif len(tokens) > 1:
-        for start in range(len(run)):
-            for size in GRAM_SIZES:
-                if (number := numbers.get(run[start : start + size])) is not None:
-                    yield _Found(start, start + size, number)
+        yield from _grams_in(run, numbers, GRAM_SIZES)
     else:
         for part in _PART.finditer(run):
             if (number := numbers.get(part[0].lower())) is not None:
                 yield _Found(*part.span(), number)
+
+
+def _grams_in(run: str, numbers: Mapping[str, int], sizes: Iterable[int]) -> Iterator[_Found]:
+    for size in sizes:
+        for start in range(len(run)):
+            if (number := numbers.get(run[start : start + size])) is not None:
+                yield _Found(start, start + size, number)
 
 
 def _pieces(text: str, max_chars: int) -> list[tuple[int, int]]:
@@ -132,7 +155,7 @@ def _merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return tuple(merged)
 
 
-_RUN: Final = re.compile(r"[^\W_]+(?:[\u0300-\u036f\u064b-\u065f\u0900-\u0dff]+[^\W_]*)*")
+_RUN: Final = re.compile(rf"[^\W_]+(?:[\u0300-\u036f\u064b-\u065f\u0900-\u0dff{UNSPACED_MARKS}]+[^\W_]*)*")
 _PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _REPEATED: Final = 0.05
 _NOTICEABLE: Final = 1e-9

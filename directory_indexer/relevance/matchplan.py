@@ -19,8 +19,9 @@ from directory_indexer.relevance.forms import (
     phrase_of,
     with_variants,
 )
+from directory_indexer.relevance.grams import is_gram, telling
 from directory_indexer.relevance.languages import is_filler
-from directory_indexer.relevance.query import Query, QueryWord, WordKind
+from directory_indexer.relevance.query import MAX_WORDS, Query, QueryWord, WordKind
 
 
 class MatchPlan(NamedTuple):
@@ -50,9 +51,10 @@ class MatchPlan(NamedTuple):
 
 def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     """Turn a query into an expression over the words that the index has."""
-    telling = [word for word in query.words if not _is_filler(word, query.language)] or list(query.words)
+    wanted = [word for word in query.words if not _is_filler(word, query.language)] or list(query.words)
     languages = languages_of(query, vocabulary)
-    planned = [one for word in telling for one in _planned(word, languages, vocabulary)]
+    gram_step = -(-sum(is_gram(token) for word in wanted for token in word.tokens) // MAX_WORDS)
+    planned = [one for word in wanted for one in _planned(word, languages, vocabulary, gram_step)]
     terms = {one.term.typed: one.term for one in planned}
     required, forbidden = _required(query), _forbidden(query)
     expression = _expression(required, forbidden, planned)
@@ -60,17 +62,15 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     return MatchPlan(query, expression, narrow, tuple(terms.values()), vocabulary.n_chunks, required, forbidden)
 
 
-def _planned(word: QueryWord, languages: tuple[str, ...], vocabulary: Vocabulary) -> Iterator[Wanted]:
+def _planned(word: QueryWord, languages: tuple[str, ...], vocabulary: Vocabulary, gram_step: int) -> Iterator[Wanted]:
     if word.kind is WordKind.WILDCARD:
         yield _wildcard(word, vocabulary)
         return
     bare = _SIGNS_AROUND.sub("", word.text)
     humps = name_parts(bare) if bare.isascii() and bare.isalnum() else ()
-    singles = [
-        with_variants(token, languages, vocabulary)
-        for token in dict.fromkeys((*word.tokens, *humps))
-        if not is_filler(token, languages[0])
-    ]
+    tokens = [token for token in dict.fromkeys((*word.tokens, *humps)) if not is_filler(token, languages[0])]
+    singles = [with_variants(token, languages, vocabulary) for token in tokens if not is_gram(token)]
+    singles += _telling_grams([token for token in tokens if is_gram(token)], vocabulary, gram_step)
     yield from singles
     parts = humps or word.tokens
     if 1 < len(parts) <= _LONGEST_ROW and (humps or word.kind is not WordKind.PLAIN):
@@ -78,6 +78,14 @@ def _planned(word: QueryWord, languages: tuple[str, ...], vocabulary: Vocabulary
     spelled = transliterated(bare.casefold())
     if spelled != bare.casefold():
         yield from (exact(token, vocabulary) for token in query_words(spelled))
+
+
+def _telling_grams(grams: Sequence[str], vocabulary: Vocabulary, step: int) -> Iterator[Wanted]:
+    if not grams:
+        return
+    counts = vocabulary.counts(grams)
+    for gram in telling(grams, counts, step=step):
+        yield Wanted(Term(gram, frozenset((gram,)), counts.get(gram, 0)), (phrase_of((gram,)),))
 
 
 def _in_a_row(word: QueryWord, parts: tuple[str, ...], singles: Sequence[Wanted], vocabulary: Vocabulary) -> Wanted:

@@ -13,6 +13,7 @@ from enum import Enum, auto
 from typing import Final, NamedTuple
 
 from directory_indexer.relevance.analyzer import query_words
+from directory_indexer.relevance.grams import is_gram
 from directory_indexer.relevance.languages import language_of
 from directory_indexer.relevance.periods import period_of
 
@@ -20,6 +21,9 @@ MAX_CHARACTERS: Final = 4_000
 """Longer queries are read up to here: more than the embedding model takes in, and than words can tell apart."""
 
 MAX_WORDS: Final = 64
+
+GRAMS_A_WORD: Final = 4
+"""So many letters are a word where none are marked by spaces; a question has as much room in every language."""
 
 
 class WordKind(Enum):
@@ -150,12 +154,12 @@ def _filters(pieces: Iterable[_Piece]) -> Filters:
 
 def _words_of(pieces: Iterable[_Piece]) -> Iterator[QueryWord]:
     seen: set[tuple[tuple[str, ...], WordKind]] = set()
-    n_tokens = 0
+    n_tokens = 0.0
     for piece in pieces:
         word = _query_word(piece)
         if not word.tokens or (word.tokens, word.kind) in seen:
             continue
-        n_tokens += len(word.tokens)
+        n_tokens += sum(1 / GRAMS_A_WORD if is_gram(token) else 1 for token in word.tokens)
         if n_tokens > MAX_WORDS and seen:
             return
         seen.add((word.tokens, word.kind))
@@ -170,7 +174,7 @@ def _query_word(piece: _Piece) -> QueryWord:
     if _APOSTROPHE.search(piece.text):
         tokens = query_words(piece.text)
         return QueryWord(piece.text, tuple(token for token in tokens if len(token) > _ELISION) or tuple(tokens))
-    tokens = query_words(piece.text)[:MAX_WORDS]
+    tokens = query_words(piece.text)[: MAX_WORDS * GRAMS_A_WORD if is_gram(piece.text[:1]) else MAX_WORDS]
     return QueryWord(piece.text, tuple(tokens), WordKind.LITERAL if len(tokens) > 1 else WordKind.PLAIN)
 
 

@@ -10,7 +10,8 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from directory_indexer.relevance.analyzer import part_words, words
+from directory_indexer.relevance.analyzer import part_words, unspaced_apart, words
+from directory_indexer.relevance.grams import is_gram, run_of
 from directory_indexer.relevance.matchplan import MatchPlan
 
 
@@ -34,15 +35,20 @@ class Matcher:
         for index, term in enumerate(plan.terms):
             self._forms += [(form, index, 1.0 if form == term.typed else _VARIANT) for form in sorted(term.forms)]
             self._rows += [(index, row) for row in term.rows]
+        self._grams = [(form, index) for form, index, _ in self._forms if is_gram(form)]
+        self._spaced = [one for one in self._forms if not is_gram(one[0])]
         self._known = frozenset(form for form, _, _ in self._forms)
         self._weights = plan.weights
         self._total = math.fsum(self._weights) or 1.0
 
     def match(self, text: str, *, names: str) -> TextMatch:
         """Count the terms in one passage; `names` is what stands above it: heading, title, path."""
-        found = words(text)
+        runs, rest = unspaced_apart(text)
+        found = words(rest)
         counts = [0.0] * len(self._weights)
-        if possible := self._possible(text):
+        for gram, index in self._grams if runs else ():
+            counts[index] += runs.count(gram)
+        if possible := self._possible(rest, self._spaced):
             for form, index, amount in possible:
                 counts[index] += found.count(form) * amount
             parts = part_words(text)
@@ -50,26 +56,30 @@ class Matcher:
                 if form in parts:
                     counts[index] += _PART * amount
         for index, row in self._rows:
-            counts[index] += _count_row(found, row)
+            if all(map(is_gram, row)):
+                counts[index] += runs.count(run_of(row))
+            else:
+                counts[index] += _count_row(words(text) if runs else found, row)
         named = self.terms_in(names)
-        return TextMatch(tuple(counts), tuple(index in named for index in range(len(counts))), len(found))
+        n_words = len(found) + len(runs) - runs.count("\n")
+        return TextMatch(tuple(counts), tuple(index in named for index in range(len(counts))), n_words)
 
     def terms_in(self, names: str) -> set[int]:
         """Tell which terms occur in a name or a path."""
-        possible = self._possible(names)
+        possible = self._possible(names, self._forms)
         found = _all_words(names) if possible else ()
         return {index for form, index, _ in possible if form in found}
 
-    def _possible(self, text: str) -> Sequence[tuple[str, int, float]]:
+    def _possible(self, text: str, forms: Sequence[tuple[str, int, float]]) -> Sequence[tuple[str, int, float]]:
         """Leave out the forms that are no word of a text because it does not have their letters, which is quick."""
         if not text.isascii():
-            return self._forms
+            return forms
         lowered = text.lower()
-        return [one for one in self._forms if one[0] in lowered]
+        return [one for one in forms if one[0] in lowered]
 
     def share_of_name(self, name: str) -> float:
         """Tell how much of a name the query says, between 0 and 1."""
-        if not self._possible(name):
+        if not self._possible(name, self._forms):
             return 0.0
         found = _all_words(name)
         return len(found & self._known) / len(found) if found else 0.0

@@ -16,6 +16,7 @@ with lazily:
     from directory_indexer.searching.answers import Hit, OnDisk, SearchResult
     from directory_indexer.searching.texts import FileText
     from directory_indexer.wire.documents import metadata_of
+    from directory_indexer.wire.hits import page_range
 
 
 _INDENT = 6
@@ -150,7 +151,7 @@ def _headline(hit: Hit, paths: PathStyle, view: View) -> Line:
 
 
 def _heading(hit: Hit) -> str:
-    page = f"page {hit.page}" if hit.page else ""
+    page = f"{'pages' if len(hit.pages) > 1 else 'page'} {page_range(hit.page, hit.pages)}" if hit.page else ""
     if hit.scan:
         page += f" (scanned, {hit.scan.confidence:.0%} sure)"
     return " · ".join(part for part in (page, hit.heading or hit.facts.title) if part)

@@ -16,6 +16,7 @@ from directory_indexer.wire.objects import JsonObject, object_of
 with lazily:
     from directory_indexer.config import LoadedConfig
     from directory_indexer.docstore.facets import Facets
+    from directory_indexer.docstore.pauses import PausedRun
     from directory_indexer.docstore.summaries import IndexSummary
     from directory_indexer.exporting.exporter import ExportReport
     from directory_indexer.findings import Finding
@@ -24,10 +25,12 @@ with lazily:
     from directory_indexer.paths import FilePath
     from directory_indexer.registry.keys import Key
     from directory_indexer.searching.answers import SearchRequest, SearchResult
+    from directory_indexer.searching.grep import GrepMatches, GrepRequest
     from directory_indexer.searching.texts import FileText
     from directory_indexer.status import StatusReport
     from directory_indexer.wire.cursors import Position
     from directory_indexer.wire.documents import converted, text_answer
+    from directory_indexer.wire.grep import found_file, grep_answer
     from directory_indexer.wire.hits import facets_answer, passage_of, search_answer
     from directory_indexer.wire.keys import KeyList, key_facts
     from directory_indexer.wire.reports import (
@@ -40,7 +43,7 @@ with lazily:
         migration_answer,
     )
     from directory_indexer.wire.run_reports import plan_answer, run_report
-    from directory_indexer.wire.status import status_answer
+    from directory_indexer.wire.status import PausedList, paused_of, status_answer
 
 
 PAGE_BYTES = 200_000
@@ -89,6 +92,14 @@ def get_json(file_text: FileText, *, page_bytes: int = PAGE_BYTES) -> str:
     part = _part_that_fits(file_text, _room(object_of(answer._replace(text="")), page_bytes))
     is_cut = bool(part.next_start_line or part.next_chunks)
     return _text(answer._replace(truncated=is_cut, **part._asdict()))
+
+
+def grep_json(
+    request: GrepRequest, files: Iterable[GrepMatches], *, notes: Iterable[str], with_lines: bool = True
+) -> str:
+    """Write all that was found, however much that is: a part of it would pass for all of it."""
+    shown = (found_file(file, with_lines=with_lines) for file in files)
+    return _text(grep_answer(request.pattern.patterns, shown, notes=notes))
 
 
 def index_json(report: IndexReport, *, page_bytes: int = PAGE_BYTES) -> str:
@@ -149,6 +160,11 @@ def status_json(report: StatusReport, *, verbose: bool = False, page_bytes: int 
     n_refused = sum(one.n_refused for one in report.directories)
     lists = {"failures": page["failed"] + n_refused} | ({"skipped_files": page["skipped"]} if verbose else {})
     return _with_lists(page, lists, page_bytes)
+
+
+def paused_json(paused: Iterable[PausedRun]) -> str:
+    """Write what is paused."""
+    return _text(PausedList(tuple(map(paused_of, paused))))
 
 
 def doctor_json(findings: Sequence[Finding]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from directory_indexer.docstore.pauses import PausedRun
 from directory_indexer.docstore.runs import Outcome, RunRecord
 from directory_indexer.docstore.summaries import DirectoryStatus
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason
@@ -30,6 +31,7 @@ _SILENT_SECONDS = 60
 _ENDINGS = {
     Outcome.COMPLETED: "done",
     Outcome.INTERRUPTED: "stopped; the next run goes on from here",
+    Outcome.PAUSED: "paused; dirindex index --resume goes on from here",
     Outcome.OUT_OF_TIME: "out of time; the next run goes on from here",
     Outcome.FAILED: "failed",
 }
@@ -148,7 +150,9 @@ def status_lines(report: StatusReport, *, now: float, paths: PathStyle, verbose:
     yield _fact("on disk", f"{size(report.n_database_bytes)} in the database, {size(report.n_vector_bytes)} of vectors")
     if report.running:
         yield _fact("running", _running(report.running, now=now))
-    if report.last_run and report.last_run != report.running:
+    for paused in report.paused:
+        yield _fact("paused", f"{_paused(paused, paths)}, {ago(paused.paused_at, now=now)}")
+    if report.last_run and report.last_run != report.running and not report.last_run.is_paused:
         yield _fact("last run", _ended(report.last_run, now=now))
 
 
@@ -329,6 +333,20 @@ def _running(run: RunRecord, *, now: float) -> str:
     notice = f", {run.message}" if run.message else ""
     process = f"process {run.pid} on {run.host}"
     return f"{progress.phase}{far}{notice}, started {ago(run.started_at, now=now)} ({process}){silence}"
+
+
+def paused_lines(paused: Sequence[PausedRun], asked: Sequence[RunRecord], *, paths: PathStyle) -> Iterator[Line]:
+    """Say what is paused now, and which of the runs that were to be paused had ended before."""
+    for one in paused:
+        yield _fact("paused", _paused(one, paths))
+    for done in {one.id for one in asked} - {one.run_id for one in paused}:
+        yield _fact("done", f"run-{done} had done everything before it could stop")
+
+
+def _paused(run: PausedRun, paths: PathStyle) -> str:
+    return (
+        f"run-{run.run_id} over {', '.join(map(paths.shown, run.directories))}; dirindex index --resume goes on with it"
+    )
 
 
 def _ended(run: RunRecord, *, now: float) -> str:

@@ -69,6 +69,7 @@ class SentPlace(NamedTuple):
 class Hit(NamedTuple):
     """One passage of an answer. `score` lies between 0 and 1 and means the same from query to query.
 
+    `page` is where what matched begins, `pages` are all that the passage stands on.
     `collection` is named where several were searched, or another one than the first; `sent` is for documents that were
     sent.
     """
@@ -94,6 +95,8 @@ class Hit(NamedTuple):
     on_disk: OnDisk | None = None
     source: SourceFile | None = None
     """The file as it was indexed."""
+
+    pages: tuple[int, ...] = ()
 
 
 class SearchResult(NamedTuple):

@@ -1,4 +1,4 @@
-"""What is known of the documents that hits lie in, added when it is clear which hits are shown."""
+"""What is known of the documents that hits lie in, and their pages, added when it is clear which hits are shown."""
 
 from __future__ import annotations
 
@@ -26,22 +26,33 @@ def with_documents(snapshot: Snapshot, hits: Iterable[Hit], recognised: Recognis
     hits = tuple(hit._replace(metadata=metadata.get(hit.path, Metadata())) for hit in hits)
     files = {path: (snapshot.files.get(path), since_indexed(snapshot, path)) for path in paths}
     hits = tuple(_with_file(hit, *files[hit.path]) for hit in hits)
-    scans = snapshot.scans.of({hit.path for hit in hits if hit.page is not None})
-    starts = {path: snapshot.files.page_starts(path) for path in {path for path, _ in scans}}
-    return tuple(_with_scan(_on_its_page(hit, starts.get(hit.path, ())), scans, recognised) for hit in hits)
+    paths_of_pages = {hit.path for hit in hits if hit.page is not None}
+    scans = snapshot.scans.of(paths_of_pages)
+    starts = {path: snapshot.files.page_starts(path) for path in paths_of_pages}
+    return tuple(_with_scan(_with_pages(hit, starts.get(hit.path, ())), scans, recognised) for hit in hits)
 
 
 def _with_file(hit: Hit, known: KnownFile | None, on_disk: OnDisk | None) -> Hit:
     return hit._replace(source=known.source if known else None, on_disk=on_disk)
 
 
-def _on_its_page(hit: Hit, page_starts: Sequence[int]) -> Hit:
-    """Name the page of what matched: a passage that begins on one page may go on over others."""
+def _with_pages(hit: Hit, page_starts: Sequence[int]) -> Hit:
+    """Name the page of what matched and all pages of the passage, which may begin on one and go on over others."""
     if not page_starts:
         return hit
     first_mark = hit.excerpt.marks[0][0] if hit.excerpt.marks else 0
     at = hit.start_char + max(hit.text.find(hit.excerpt.text), 0) + first_mark
-    return hit._replace(page=bisect_right(page_starts, at))
+    first, last = (_page_at(hit.start_char + offset, page_starts) for offset in _first_and_last_character(hit.text))
+    return hit._replace(page=_page_at(at, page_starts), pages=tuple(range(first, last + 1)))
+
+
+def _page_at(character: int, page_starts: Sequence[int]) -> int:
+    return bisect_right(page_starts, character)
+
+
+def _first_and_last_character(text: str) -> tuple[int, int]:
+    """Find where a text begins and ends without the white space around it, which may reach to another page."""
+    return len(text) - len(text.lstrip()), max(len(text.rstrip()) - 1, 0)
 
 
 def _with_scan(hit: Hit, scans: dict[tuple[FilePath, int], Scan], recognised: RecognisedPages) -> Hit:

@@ -132,6 +132,8 @@ def _path_test(request: SearchRequest, query: Query, root: FilePath) -> Callable
 def _matches(patterns: Sequence[str], root: FilePath) -> Callable[[FilePath], bool]:
     """Match as a .gitignore in the tracked directory would; a pattern may begin with the path of that directory."""
     above = exact_text(root).rstrip(os.sep)
+    if all(pattern.startswith("!") for pattern in patterns):
+        patterns = ("*", *patterns)  # whoever only says what to leave out means all the rest
     wanted = PathPatterns([_below(pattern, above) for pattern in patterns])
     return lambda path: wanted.match(exact_text(path)[len(above) + 1 :].replace(os.sep, "/"))
 

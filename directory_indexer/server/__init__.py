@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from directory_indexer.docstore.runs import Origin
 from directory_indexer.embedders import Embedder
 from directory_indexer.embedding_process import index_command
 from directory_indexer.lazy import lazily
@@ -113,6 +114,7 @@ def _leave(number: int, _: object) -> NoReturn:
 
 
 def _parts(app: App, options: ServeOptions) -> _Parts:
+    app.origin = Origin.SERVER
     model = BackgroundModel(lambda: _warm(app))
     jobs = IndexJobs(
         command=index_command(app.loaded),
@@ -149,6 +151,7 @@ def _watch(app: App, jobs: IndexJobs) -> DirectoryWatch:
         tracked=tracked,
         directories=directories,
         jobs=jobs,
+        is_paused=lambda: bool(app.run_control.paused()),
         lock_path=database.with_name("watch.lock"),
         data_dir=database.parent,
     )

@@ -152,13 +152,18 @@ class ContentArguments(NamedTuple):
     end_line: Annotated[Number, "Last line to read; 0: as far as max_tokens reaches.", Field(ge=0, le=_LAST_LINE)] = 0
     chunks: Annotated[
         str,
-        'Read these passages in place of lines: "3", "3-7" or "3-". Useful where a file has very long lines.',
+        'Read these passages in place of lines: "3", "3-7" or "3-". For very long lines.',
         _Range,
     ] = ""
-    pages: Annotated[str, 'Read these pages in place of lines, in a document that has pages: "2" or "2-4".', _Range] = (
-        ""
-    )
+    pages: Annotated[str, 'Read these pages in place of lines: "2" or "2-4".', _Range] = ""
     max_tokens: MaxTokens = Budgets.CONTENT
+
+
+class OutlineArguments(NamedTuple):
+    """The arguments of `outline`."""
+
+    path: Annotated[str, "An indexed file or directory; or FILE#Heading.", _FilePath]
+    max_tokens: MaxTokens = Budgets.OUTLINE
 
 
 class ConvertArguments(NamedTuple):
@@ -183,7 +188,7 @@ class IndexArguments(NamedTuple):
     ] = IndexAction.START
     wait_seconds: Annotated[
         Number,
-        "Wait so long for the run to end before answering with its state; it goes on after that.",
+        "Wait so long for the run to end; it goes on after that.",
         Field(ge=0, le=50),
     ] = 20
 

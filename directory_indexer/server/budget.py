@@ -20,14 +20,19 @@ class Budgets:
     SEARCH: Final = 1500
     CONTENT: Final = 4000
     INFO: Final = 1500
+    OUTLINE: Final = 600
     LEAST: Final = 200
     MOST: Final = 10_000
 
 
 def cost(value: object) -> int:
     """Count the tokens of a value as it is sent."""
-    size = len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
-    return -(-size // _BYTES_PER_TOKEN)
+    return -(-n_bytes_of(value) // _BYTES_PER_TOKEN)
+
+
+def n_bytes_of(value: object) -> int:
+    """Count the bytes of a value as it is sent."""
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
 
 
 def most_that_fit(most: int, fits: Callable[[int], bool]) -> int:

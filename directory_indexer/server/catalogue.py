@@ -9,6 +9,7 @@ from directory_indexer.server.arguments import (
     ConvertArguments,
     IndexArguments,
     InfoArguments,
+    OutlineArguments,
     SearchArguments,
     SimilarArguments,
 )
@@ -16,6 +17,7 @@ from directory_indexer.server.running import ToolRun, index, quickly, slowly
 from directory_indexer.server.tools import Tools
 from directory_indexer.wire.documents import ConvertedText, TextAnswer
 from directory_indexer.wire.hits import SearchAnswer
+from directory_indexer.wire.outlines import OutlineAnswer
 from directory_indexer.wire.runs import Run
 from directory_indexer.wire.server import ServerAnswer
 
@@ -49,17 +51,26 @@ TOOLS = (
         "get_content",
         "Read an indexed file",
         "Read the text of an indexed file, or a range of its lines, passages or pages; also of PDFs and other formats. "
-        "Use it after search, with the path of a hit and its start_line. Lists a directory. Says when a file has "
-        "changed since; call index then.",
+        "Use it after search, with path and start_line of a hit. Lists a directory. Says when a file has "
+        "changed; call index then.",
         ContentArguments,
         TextAnswer,
         quickly(Tools.get_content),
     ),
     ToolEntry(
+        "outline",
+        "Outline a file",
+        "Show an indexed file's symbols, headings or pages with lines and tokens, or a directory's tree. Use it before "
+        "reading a long file.",
+        OutlineArguments,
+        OutlineAnswer,
+        quickly(Tools.outline),
+    ),
+    ToolEntry(
         "similar_files",
         "Find similar files",
         "Find files whose content is like that of an indexed file: related notes, duplicates, other implementations. "
-        "Give the path of a hit of search. Answers one passage of each file, best first; read it with get_content.",
+        "Give the path of a hit of search. Answers one passage of each file, best first.",
         SimilarArguments,
         SearchAnswer,
         slowly(Tools.similar_files),
@@ -67,8 +78,8 @@ TOOLS = (
     ToolEntry(
         "convert_to_text",
         "Convert a document to Markdown",
-        "Convert a document to Markdown, with its headings, tables and metadata: office files, "
-        "PDFs, mail, books, web pages. Use it where get_content loses the tables. Changes and indexes nothing.",
+        "Convert a document to Markdown, with its tables: office files, PDFs, mail, books, web "
+        "pages. Use it where get_content loses the tables. Indexes nothing.",
         ConvertArguments,
         ConvertedText,
         slowly(Tools.convert_to_text),

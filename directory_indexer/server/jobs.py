@@ -35,6 +35,8 @@ _CLOCK_SECONDS = 60.0
 _LONGEST_MESSAGE = 800
 _MOST_FAILURES = 3
 _TRACKED_ONLY = "--tracked-only"
+_UNLESS_PAUSED = "--unless-paused"
+_RESUME = "--resume"
 
 
 @dataclass(eq=False, slots=True)
@@ -113,13 +115,22 @@ class IndexJobs:
             return self._start(directories, () if may_add else (_TRACKED_ONLY,))
 
     def update(self, roots: tuple[FilePath, ...]) -> Job:
-        """Start a run over those of the roots that are still tracked when it has its turn.
+        """Start a run over those of the roots that are still tracked when it has its turn, unless one is paused then.
 
         Raises:
             LockedError: too many runs wait already.
         """
         with self._lock:
-            return self._start(roots, (_TRACKED_ONLY,))
+            return self._start(roots, (_TRACKED_ONLY, _UNLESS_PAUSED))
+
+    def resume(self) -> Job:
+        """Start a run that goes on with all that is paused when it has its turn.
+
+        Raises:
+            LockedError: too many runs wait already.
+        """
+        with self._lock:
+            return self._start((), (_RESUME,))
 
     def state_of(self, job: Job | RunRecord) -> Run:
         """Tell how far a run is."""

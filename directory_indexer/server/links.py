@@ -43,8 +43,9 @@ class Link:
 
 
 def links(answer: SearchAnswer, result: SearchResult) -> tuple[Link, ...]:
-    """Link the files of the best hits; where there is no room for a whole excerpt there is none for links."""
-    shown = {passage.path for passage in answer.hits if not passage.shortened}
+    """Link the files of the best hits; where there is room for a part of one hit alone there is none for links."""
+    is_scant = len(answer.hits) == 1 and answer.hits[0].shortened
+    shown = set() if is_scant else {passage.path for passage in answer.hits}
     best = {hit.path: hit for hit in reversed(result.hits) if hit.path in shown}
     return tuple(_link(hit) for hit in list(reversed(best.values()))[:MOST_LINKS])
 

@@ -1,76 +1,16 @@
-"""Found passages as an answer that keeps to its budget: whole hits, best first, and a cursor for the rest."""
+"""Found passages as text that is complete by itself."""
 
 from __future__ import annotations
 
-import dataclasses
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from directory_indexer.docstore.summaries import IndexSummary
-from directory_indexer.lazy import lazily
 from directory_indexer.paths import well_formed
-from directory_indexer.server.arguments import ArgumentError
-from directory_indexer.server.budget import cost, most_that_fit
-from directory_indexer.server.links import links
-from directory_indexer.server.schemas import object_for_models
-from directory_indexer.wire.cursors import Position
-from directory_indexer.wire.hits import Passage, SearchAnswer, facets_answer, passage_of, search_answer
+from directory_indexer.wire.hits import Passage, SearchAnswer, page_range
 
-with lazily:
-    from directory_indexer.docstore.facets import Facets
-    from directory_indexer.searching.answers import SearchRequest, SearchResult
-
-
-_SHORTEST_EXCERPT = 40
 _LINE_ENDS = re.compile("(\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])(?![\n\r])")
 _INDENT = "    "
 _NOT_FOR_LINES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """How much is shown of a result, and what answers are drawn from."""
-
-    position: Position
-    max_tokens: int
-    index: IndexSummary
-
-
-def fitting_answer(result: SearchResult, page: Page) -> SearchAnswer:
-    """Show as many hits as fit; the first one is shortened rather than left out.
-
-    Raises:
-        ArgumentError: not even its path fits into `max_tokens`.
-    """
-    hits = [_brief(passage_of(hit)) for hit in result.hits]
-
-    def fits(shown: Sequence[Passage]) -> bool:
-        answer = _answer(result, page, shown)
-        linked = cost([dataclasses.astuple(link) for link in links(answer, result)])
-        return _fits(answer, page.max_tokens, linked=linked)
-
-    n_shown = most_that_fit(len(hits), lambda n: fits(hits[:n]))
-    if n_shown or not hits:
-        return _answer(result, page, hits[:n_shown])
-    first = hits[0]._replace(metadata=None)
-    if not fits([_shortened(first, _SHORTEST_EXCERPT)]):
-        first = first._replace(heading=None, title=None, language=None, scan=None)
-    if not fits([_shortened(first, 0)]):
-        needed = cost(object_for_models(_answer(result, page, [_shortened(first, _SHORTEST_EXCERPT)])))
-        raise ArgumentError(f"max_tokens is too small for the path of a hit; repeat the call with max_tokens={needed}")
-    n_characters = most_that_fit(len(first.excerpt), lambda n: fits([_shortened(first, n)]))
-    return _answer(result, page, [_shortened(first, n_characters)])
-
-
-def counting_answer(request: SearchRequest, facets: Facets, page: Page) -> SearchAnswer:
-    """Show how files spread; as many values of each facet as fit."""
-
-    def counts(most: int) -> SearchAnswer:
-        n_files, *values = facets
-        return facets_answer(request, Facets(n_files, *(one[:most] for one in values)), index=page.index)
-
-    return counts(most_that_fit(max(map(len, facets[1:])), lambda n: _fits(counts(n), page.max_tokens)))
 
 
 def search_text(answer: SearchAnswer) -> str:
@@ -82,32 +22,6 @@ def search_text(answer: SearchAnswer) -> str:
 def one_line(text: str) -> str:
     """Keep a name on its line, so that it cannot pass for another part of the answer."""
     return _NOT_FOR_LINES.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), well_formed(text))
-
-
-def _answer(result: SearchResult, page: Page, shown: Sequence[Passage]) -> SearchAnswer:
-    left_out = len(result.hits) - len(shown)
-    cursor = None
-    if left_out or result.is_truncated:
-        cursor = page.position.cursor_after(result.hits[: len(shown)], state=result.state)
-    answer = search_answer(result, index=page.index, hits=shown, next_cursor=cursor)
-    return answer._replace(left_out=left_out or None)
-
-
-def _fits(answer: SearchAnswer, max_tokens: int, *, linked: int = 0) -> bool:
-    return cost(object_for_models(answer)) <= max_tokens and cost(search_text(answer)) + linked <= max_tokens
-
-
-def _brief(hit: Passage) -> Passage:
-    """Leave out of the metadata what a reader of passages has no use for."""
-    if hit.metadata is None:
-        return hit
-    is_by_sender = hit.metadata.get("author") == hit.metadata.get("from")
-    unneeded = {"message_id", "thread", "pages", *(("author",) if is_by_sender else ())}
-    return hit._replace(metadata={k: v for k, v in hit.metadata.items() if k not in unneeded} or None)
-
-
-def _shortened(hit: Passage, n_characters: int) -> Passage:
-    return hit._replace(excerpt=hit.excerpt[:n_characters], shortened=True)
 
 
 def _headline(answer: SearchAnswer) -> str:
@@ -122,7 +36,7 @@ def _headline(answer: SearchAnswer) -> str:
 
 def _block(number: int, hit: Passage) -> str:
     facts = [f"score {hit.score}", f"chunk {hit.chunk}"]
-    facts += [f"page {hit.page}"] if hit.page else []
+    facts += [f"{'pages' if hit.pages else 'page'} {page_range(hit.page, hit.pages)}"] if hit.page else []
     facts += [f"scanned, read with confidence {hit.scan.confidence}"] if hit.scan else []
     facts += [one_line(hit.heading)] if hit.heading else []
     facts += [f"{hit.more_in_file} more in this file"] if hit.more_in_file else []

@@ -103,7 +103,7 @@ class _Session:
         return result
 
     async def list_tools(self, _: object, __: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[_listed(entry) for entry in TOOLS])
+        return ListToolsResult(tools=[listed_tool(entry) for entry in TOOLS])
 
     async def call_tool(self, ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
         entry = _ENTRIES.get(params.name)
@@ -171,21 +171,25 @@ def _media_type(answer: Answer) -> str:
     return media_type(answer.result.kind) if isinstance(answer.result, TextAnswer) else PLAIN
 
 
-def _listed(entry: ToolEntry) -> Tool:
+_LENGTHS: Final = frozenset({"minLength", "maxLength", "maxItems"})
+
+
+def listed_tool(entry: ToolEntry) -> Tool:
+    """Describe a tool to clients; not what it answers, which would take three times as many tokens."""
     return Tool(
         name=entry.name,
         title=entry.title,
         description=entry.description,
         input_schema=_arguments_schema(entry),
-        output_schema=schema_of(entry.result),
-        annotations=ToolAnnotations(
-            title=entry.title,
-            read_only_hint=entry.is_read_only,
-            destructive_hint=False,
-            idempotent_hint=True,
-            open_world_hint=False,
-        ),
+        annotations=_hints(entry),
     )
+
+
+def _hints(entry: ToolEntry) -> ToolAnnotations:
+    """Tell what a tool does to the world; of one that only reads, nothing else has a meaning."""
+    if entry.is_read_only:
+        return ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    return ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 
 async def _with_request_id(ctx: ServerRequestContext[Any, Any], call_next: Callable[..., Any]) -> Any:
@@ -218,7 +222,13 @@ def _failed(text: str) -> CallToolResult:
 
 
 def _arguments_schema(entry: ToolEntry) -> JsonObject:
-    return {**schema_of(entry.arguments), "additionalProperties": False}
+    """Describe arguments without how long texts and lists may be: assistants pay for each word, and none is as long."""
+    described = schema_of(entry.arguments)
+    listed = {
+        name: {key: value for key, value in one.items() if key not in _LENGTHS}
+        for name, one in described["properties"].items()
+    }
+    return {**described, "properties": listed, "additionalProperties": False}
 
 
 def _progress(ctx: ServerRequestContext[Any, Any]) -> Progress:

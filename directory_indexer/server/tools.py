@@ -10,9 +10,8 @@ from typing import TypeAlias
 
 from directory_indexer import __version__
 from directory_indexer.converting.converter import is_url
-from directory_indexer.docstore.runs import RunRecord
+from directory_indexer.docstore.runs import Origin, RunRecord
 from directory_indexer.errors import DirIndexError, ProviderError, UsageError
-from directory_indexer.indexing.stop_requests import request_stop
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.searching.answers import SearchMode, SearchRequest, SearchResult
@@ -22,6 +21,7 @@ from directory_indexer.server.arguments import (
     ConvertArguments,
     IndexArguments,
     InfoArguments,
+    OutlineArguments,
     SearchArguments,
     SimilarArguments,
 )
@@ -30,11 +30,13 @@ from directory_indexer.server.contents import content_answer, content_text
 from directory_indexer.server.conversions import converted_text, part_of_converted
 from directory_indexer.server.directories import to_index
 from directory_indexer.server.failures import NoRunError
+from directory_indexer.server.fitting import Page, counting_answer, fitting_answer
 from directory_indexer.server.jobs import IndexJobs, Job
 from directory_indexer.server.links import Link, links
 from directory_indexer.server.listings import text_named
 from directory_indexer.server.model import BackgroundModel
-from directory_indexer.server.passages import Page, counting_answer, fitting_answer, search_text
+from directory_indexer.server.outlines import outline_named, outline_within_budget
+from directory_indexer.server.passages import search_text
 from directory_indexer.server.places import indexed_lines, scope_of
 from directory_indexer.server.run_results import ENDED, covers
 from directory_indexer.server.schemas import object_for_models
@@ -42,6 +44,7 @@ from directory_indexer.server.wording import info_text, run_text
 from directory_indexer.wire.cursors import Position, position_of
 from directory_indexer.wire.documents import ConvertedText, TextAnswer
 from directory_indexer.wire.hits import SearchAnswer, index_state
+from directory_indexer.wire.outlines import OutlineAnswer
 from directory_indexer.wire.runs import Run
 from directory_indexer.wire.server import ServerAnswer
 from directory_indexer.wire.status import Model, directory_of
@@ -50,7 +53,7 @@ with lazily:
     from directory_indexer.app import App
 
 
-Result: TypeAlias = SearchAnswer | TextAnswer | ConvertedText | Run | ServerAnswer
+Result: TypeAlias = SearchAnswer | TextAnswer | OutlineAnswer | ConvertedText | Run | ServerAnswer
 
 PATIENCE_SECONDS = 0.3
 """A search for words and meaning waits so long for a model that is being loaded, then answers by words."""
@@ -148,6 +151,13 @@ class Tools:
         answer = content_answer(text, max_tokens=call.max_tokens)
         return Answer(content_text(answer), answer)
 
+    def outline(self, call: OutlineArguments) -> Answer:
+        """Show what a file or a directory consists of."""
+        with self._app.docstore.snapshot() as snapshot:
+            found = outline_named(snapshot, call.path)
+        answer = outline_within_budget(found, max_tokens=call.max_tokens)
+        return Answer(answer.outline or "", answer)
+
     def convert_to_text(self, call: ConvertArguments) -> Answer:
         """Convert an indexed file, or a document on the web, to Markdown."""
         if is_url(call.source):
@@ -226,7 +236,7 @@ class Tools:
         running = self._app.status.running()
         if running is None or (directory is not None and not covers(running, directory)):
             raise NoRunError("no index run goes on there" if directory else "no index run goes on")
-        request_stop(self._app.loaded.config.storage.sqlite_path, running.id)
+        self._app.run_control.stop(running, by=Origin.SERVER)
         return running
 
     def _mode(self, wanted: SearchMode) -> tuple[SearchMode, tuple[str, ...]]:

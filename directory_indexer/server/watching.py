@@ -35,12 +35,14 @@ class DirectoryWatch:
         tracked: Callable[[], Sequence[FilePath]],
         directories: Callable[[Sequence[FilePath]], Iterable[FilePath]],
         jobs: IndexJobs,
+        is_paused: Callable[[], bool],
         lock_path: Path,
         data_dir: Path,
     ) -> None:
         self._tracked = tracked
         self._directories = directories
         self._jobs = jobs
+        self._is_paused = is_paused
         self._lock_path = lock_path
         self._data_dir = data_dir
         self._stopped = threading.Event()
@@ -81,7 +83,14 @@ class DirectoryWatch:
             return None
 
         own = os.path.realpath(self._data_dir)
-        watch(roots, self._update, directories=self._directories, stop_reason=reason, except_below=own)
+        watch(
+            roots,
+            self._update,
+            directories=self._directories,
+            stop_reason=reason,
+            except_below=own,
+            is_held=self._is_paused,
+        )
 
     def _update(self, roots: Sequence[FilePath]) -> None:
         """Index what changed in a run of its own, for one that goes on may have passed the change already."""

@@ -58,6 +58,7 @@ class CollectionApp(App):
     def __init__(self, around: App, name: CollectionName) -> None:
         super().__init__(of_collection(around.loaded, name))
         self._around = around
+        self.origin = around.origin
 
     @cached_property
     def embedders(self) -> Embedders:

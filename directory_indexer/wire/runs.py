@@ -40,7 +40,7 @@ class Run(NamedTuple):
     """An index run as it is now."""
 
     id: Annotated[str | None, "Name of the run, once it has begun."]
-    state: Annotated[str, "queued, running, completed, interrupted, out of time or failed."]
+    state: Annotated[str, "queued, running, completed, interrupted, paused, out of time or failed."]
     directories: Annotated[tuple[str, ...], "What the run brings up to date."]
     phase: Annotated[str, "What it is doing."]
     message: Annotated[str | None, "Why it failed, or what to know while it goes on."]
@@ -111,5 +111,5 @@ def skipped_of(skipped: SkippedFile) -> SkippedOne:
 
 def _state(record: RunRecord, *, goes_on: bool) -> str:
     if not goes_on:
-        return record.outcome or Outcome.FAILED
+        return record.outcome or (Outcome.PAUSED if record.is_paused else Outcome.FAILED)
     return QUEUED if record.progress.phase is Phase.WAITING else RUNNING

@@ -24,6 +24,7 @@ from directory_indexer.wire.objects import timestamp
 from directory_indexer.wire.runs import Failure, Run, SkippedOne, failure_of, run_of, skipped_of
 
 with lazily:
+    from directory_indexer.docstore.pauses import PausedRun
     from directory_indexer.docstore.runs import RunRecord
     from directory_indexer.docstore.summaries import DirectoryStatus
     from directory_indexer.embedders.space import EmbeddingSpace
@@ -87,6 +88,20 @@ class Waiting(NamedTuple):
     seconds: Annotated[float | None, "About how long it takes to embed them; null where only the provider knows."]
 
 
+class PausedOne(NamedTuple):
+    """A run that was paused."""
+
+    id: Annotated[str, "Name of the run."]
+    directories: Annotated[tuple[str, ...], "What it has still to bring up to date."]
+    paused_at: Annotated[str | None, "When."]
+
+
+class PausedList(NamedTuple):
+    """The runs that were paused."""
+
+    paused: Annotated[tuple[PausedOne, ...], "All of them; `dirindex index --resume` goes on with them as one."]
+
+
 class StatusAnswer(NamedTuple):
     """What is indexed, altogether and by directory."""
 
@@ -105,6 +120,7 @@ class StatusAnswer(NamedTuple):
     database_bytes: Annotated[int, "Size of the database on disk."]
     vector_bytes: Annotated[int, "Size of the vectors on disk."]
     run: Annotated[Run | None, "The index run that goes on, or the last one."]
+    paused: Annotated[tuple[PausedOne, ...], "The runs that were paused; `dirindex index --resume` goes on with them."]
     waiting: Annotated[Waiting, "The passages that wait for their vectors, altogether."]
     failures: Annotated[tuple[Failure, ...], "The failed files, and the passages that the provider refused."]
     truncated: Truncated
@@ -136,6 +152,7 @@ def status_answer(report: StatusReport, *, verbose: bool) -> StatusAnswer:
         database_bytes=report.n_database_bytes,
         vector_bytes=report.n_vector_bytes,
         run=_run(report.running, report.last_run),
+        paused=tuple(map(paused_of, report.paused)),
         waiting=Waiting(*report.waiting),
         failures=tuple(map(failure_of, report.failures)),
         truncated=False,
@@ -159,6 +176,11 @@ def directory_of(directory: DirectoryStatus) -> Directory:
         masked=directory.n_masked,
         skip_reasons=dict(directory.skipped),
     )
+
+
+def paused_of(run: PausedRun) -> PausedOne:
+    """Describe a run that was paused."""
+    return PausedOne(f"run-{run.run_id}", run.directories, timestamp(run.paused_at))
 
 
 def _unreadable(path: FilePath, scan: Scan) -> UnreadablePage:

@@ -13,13 +13,13 @@ from directory_indexer.app import App
 from directory_indexer.config import load_config
 from directory_indexer.paths import os_path, resolved_path
 from directory_indexer.searching.answers import SearchMode, SearchRequest
-from evaluation.measures import of_files, of_hits, of_spans
-from evaluation.sets import Span
+from evaluation.measures import of_files, of_hits, of_spans, of_targets
+from evaluation.sets import Span, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
+    from directory_indexer.chunker.chunks import Chunk
     from directory_indexer.searching.answers import SearchResult
     from evaluation.sets import Question
 
@@ -54,7 +54,7 @@ class IndexedCorpus:
         self._corpus = os.path.realpath(corpus)
         self._seconds = seconds
         self._app = App(load_config(file=settings, data_dir=data_dir, environ={}))
-        self.n_chunks = self._app.status.summary().n_chunks
+        self.left_out = self._left_out(root)
         self._ask("warm up", SearchMode.HYBRID, limit=1)
 
     def close(self) -> None:
@@ -69,7 +69,10 @@ class IndexedCorpus:
         files = [self._name(hit.path) for hit in result.hits]
         measures = of_files(list(dict.fromkeys(files)), question.grades) | of_hits(files, question.grades)
         if question.spans:
-            measures |= of_spans(self._spans(shown), question.spans)
+            unit = question.spans[0].unit
+            measures |= of_spans([place[unit] for place in self._places(shown) if unit in place], question.spans)
+        if question.targets:
+            measures |= of_targets(self._places(result), question.targets)
         measures["shown R@10"] = of_files([self._name(hit.path) for hit in shown.hits], question.grades)["R@10"]
         measures["shown"] = float(len(shown.hits))
         return measures | {"missed": float(result.is_weak)} | {name: times[name] for name in ("ms", "CPU ms")}
@@ -86,17 +89,37 @@ class IndexedCorpus:
         """Tell whether the searcher claims to have found something good."""
         return not self._ask(text, mode, limit=10).is_weak
 
+    def _left_out(self, root: Path) -> tuple[str, ...]:
+        """Name the files of the corpus that are not in the index, as judgements do."""
+        with self._app.docstore.snapshot() as snapshot:
+            indexed = set(map(self._name, snapshot.files.paths()))
+        there = {
+            self._relative(os.path.join(directory, name)) for directory, _, names in os.walk(root) for name in names
+        }
+        return tuple(sorted(there - indexed))
+
     def _ask(self, text: str, mode: SearchMode, *, limit: int, only_good: bool = False) -> SearchResult:
         request = SearchRequest(text, mode=mode, limit=limit, only_good=only_good, embedding_seconds=self._seconds)
         return self._app.searcher.search(request)
 
-    def _spans(self, result: SearchResult) -> Sequence[Span]:
+    def _places(self, result: SearchResult) -> list[dict[Unit, Span]]:
+        """Say of each hit where it stands, in every unit that its file has."""
         with self._app.docstore.snapshot() as snapshot:
             chunks = snapshot.chunks.by_id([hit.chunk_id for hit in result.hits])
-        return [
-            Span(self._name(hit.path), chunks[hit.chunk_id].chunk.start_char, chunks[hit.chunk_id].chunk.end_char)
-            for hit in result.hits
-        ]
+        return [_places_of(self._name(hit.path), chunks[hit.chunk_id].chunk) for hit in result.hits]
 
     def _name(self, path: str) -> str:
-        return os.path.relpath(os_path(resolved_path(path)), self._corpus).replace(os.sep, "/")
+        return self._relative(os_path(resolved_path(path)))
+
+    def _relative(self, path: str) -> str:
+        return os.path.relpath(os.path.realpath(path), self._corpus).replace(os.sep, "/")
+
+
+def _places_of(file: str, chunk: Chunk) -> dict[Unit, Span]:
+    places = {
+        Unit.CHARACTERS: Span(file, chunk.start_char, chunk.end_char),
+        Unit.LINES: Span(file, chunk.start_line, chunk.end_line + 1, Unit.LINES),
+    }
+    if chunk.page is not None:
+        places[Unit.PAGES] = Span(file, chunk.page, chunk.page + 1, Unit.PAGES)
+    return places

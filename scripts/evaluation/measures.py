@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evaluation.sets import Span
+    from evaluation.sets import Span, Unit
 
 DEPTH = 10
 """How many places a person looks at."""
@@ -52,6 +52,17 @@ def of_spans(hits: Sequence[Span], wanted: Sequence[Span]) -> dict[str, float]:
         "span precision": held / n_shown if n_shown else 0.0,
         "span IoU": answered / (n_shown + n_wanted - answered),
     }
+
+
+def of_targets(hits: Sequence[Mapping[Unit, Span]], targets: Sequence[Span]) -> dict[str, float]:
+    """Measure at which places the first passages stand that overlap the targets, each of which counts alike."""
+    places = [_first_over(target, [hit.get(target.unit) for hit in hits]) for target in targets]
+    found = [(place, 1) for place in places if place is not None]
+    return {"targets nDCG@10": _ndcg(found, dict.fromkeys(map(str, range(len(targets))), 1))}
+
+
+def _first_over(target: Span, hits: Sequence[Span | None]) -> int | None:
+    return next((place for place, hit in enumerate(hits) if hit and _overlap(target, [hit])), None)
 
 
 def _ndcg(found: Sequence[tuple[int, int]], grades: Mapping[str, int]) -> float:

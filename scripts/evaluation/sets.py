@@ -1,8 +1,10 @@
 """Retrieval sets on disk: `corpus/`, `queries.jsonl`, `qrels.tsv`, and where they come from in `SOURCE.md`.
 
-A query is `{"id", "text"}`; `"spans": [{"file", "start", "end"}]` adds the characters that answer it, and `"repo"`
-names the folder of the corpus that it is meant for, which is then indexed by itself. A judgement is a line of query
-id, path below `corpus/`, and grade, where 0 means not relevant.
+A query is `{"id", "text"}`; `"spans": [{"file", "start", "end"}]` adds the characters that answer it, or its lines
+(`start_line` and `end_line`, from 1, both of them within), and `"repo"` names the folder of the corpus that it is meant
+for, which is then indexed by itself. `"targets"` are files, or lines or a `page` of them, one of which a passage must
+overlap to count; those that are `"missing"` in the corpus count as never found. A judgement is a line of query id, path
+below `corpus/`, and grade, where 0 means not relevant.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import json
 import re
 import sys
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,23 +21,36 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+class Unit(Enum):
+    """What a span counts."""
+
+    CHARACTERS = auto()
+    LINES = auto()
+    PAGES = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Characters of a file that answer a query."""
+    """A part of a file that answers a query, from `start` up to but not including `end`."""
 
     file: str
     start: int
     end: int
+    unit: Unit = Unit.CHARACTERS
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A query with its judgements: the grade of each relevant path, and the spans that answer it, if they are known."""
+    """A query with its judgements: the grade of each relevant path, and what answers it, if that is known.
+
+    `spans` hold nothing but the answer, `targets` are places that a passage should come from.
+    """
 
     id: str
     text: str
     grades: dict[str, int]
     spans: tuple[Span, ...] = ()
+    targets: tuple[Span, ...] = ()
     repository: str = ""
 
 
@@ -80,13 +96,26 @@ def _grades(file: Path) -> dict[str, dict[str, int]]:
 
 
 def _question(fields: dict[str, Any], grades: dict[str, dict[str, int]]) -> Question:
+    targets = fields.get("targets") or ()
     return Question(
         id=fields["id"],
         text=fields["text"],
-        grades=grades.get(fields["id"], {}),
-        spans=tuple(Span(span["file"], span["start"], span["end"]) for span in fields.get("spans") or ()),
+        grades=dict.fromkeys((one["file"] for one in targets if one.get("missing")), 1) | grades.get(fields["id"], {}),
+        spans=tuple(map(_span, fields.get("spans") or ())),
+        targets=tuple(map(_span, targets)),
         repository=fields.get("repo") or "",
     )
+
+
+def _span(fields: dict[str, Any]) -> Span:
+    """Read a part of a file, or the whole of it where nothing says which part."""
+    if "start" in fields:
+        return Span(fields["file"], fields["start"], fields["end"])
+    if "start_line" in fields:
+        return Span(fields["file"], fields["start_line"], fields["end_line"] + 1, Unit.LINES)
+    if "page" in fields:
+        return Span(fields["file"], fields["page"], fields["page"] + 1, Unit.PAGES)
+    return Span(fields["file"], 0, sys.maxsize)
 
 
 def _published(source: str) -> str:

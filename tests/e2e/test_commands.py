@@ -17,7 +17,7 @@ import pytest
 from office_files import pptx, shape
 from shells import DIRINDEX, Shell
 
-from directory_indexer.docstore.runs import Verb
+from directory_indexer.docstore.runs import RunRequest, Verb
 from directory_indexer.docstore.schema import SCHEMA_VERSION
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.lock import write_lock
@@ -231,7 +231,7 @@ def test_a_cursor_beyond_all_hits_finds_nothing(indexed: Shell) -> None:
 
 def test_a_run_that_was_killed_is_not_said_to_go_on(indexed: Shell) -> None:
     with DocStore(indexed.data_dir / "data.db").transaction() as transaction:
-        transaction.runs.start(pid=1, host="here", verb=Verb.INDEX, directories=[])
+        transaction.runs.start(RunRequest(Verb.INDEX), pid=1, host="here")
     assert indexed.json("search", "carrots", "--mode", "keyword")["index"]["running"] is False
     with write_lock(indexed.data_dir / "write.lock", wait=False):
         assert indexed.json("search", "carrots", "--mode", "keyword")["index"]["running"] is True

@@ -12,7 +12,7 @@ import pytest
 from indexes import Index
 from shells import DIRINDEX
 
-from directory_indexer.docstore.runs import Outcome, Phase
+from directory_indexer.docstore.runs import Outcome, Phase, RunRequest, Verb
 from directory_indexer.indexing.options import Effort, IndexOptions
 from directory_indexer.searching.answers import SearchMode
 
@@ -121,7 +121,7 @@ def test_only_what_waits_is_embedded_where_no_directory_is_looked_at(waiting: In
 @pytest.mark.timeout(120)
 def test_a_run_that_was_killed_is_not_said_to_pause(waiting: Index, tmp_path: Path) -> None:
     with waiting.docstore.transaction() as transaction:
-        run_id = transaction.runs.start(pid=1, host="here", verb="index", directories=[])  # type: ignore[arg-type]
+        run_id = transaction.runs.start(RunRequest(Verb.INDEX), pid=1, host="here")
         transaction.runs.update(run_id, waiting.progress[-1]._replace(notice="in the background, paused: so it was"))
     command: list[str | Path] = [DIRINDEX, "status", "--data-dir", tmp_path / "data"]
     told = subprocess.run(command, capture_output=True, check=True, encoding="utf-8", timeout=60).stdout

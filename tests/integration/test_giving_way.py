@@ -6,36 +6,24 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from fakes import FakeEmbedder
+from fakes import GatedEmbedder, in_a_thread
 from indexes import Index
+from page_engines import FakeEngine, FakeReading
+from scanned_pages import scan
 
 from directory_indexer.docstore.runs import Outcome, Phase, RunProgress
 from directory_indexer.errors import LockedError
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.lock import write_lock
+from directory_indexer.searching.answers import SearchMode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
-    import numpy as np
-    from numpy.typing import NDArray
+    from directory_indexer.ocr.requests import PageRequest
 
 N_OLD = 40
-
-
-class GatedEmbedder(FakeEmbedder):
-    """Stands still in its second batch until it is let go on."""
-
-    def __init__(self) -> None:
-        super().__init__(batch_size=4)
-        self.has_begun, self.may_go_on = threading.Event(), threading.Event()
-
-    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        if len(self.embedded) >= 4:
-            self.has_begun.set()
-            assert self.may_go_on.wait(30)
-        return super().embed_documents(texts)
 
 
 @pytest.fixture
@@ -50,23 +38,11 @@ def embedding(tmp_path: Path) -> Index:
     return index
 
 
-def in_a_thread(work: Callable[[], object]) -> tuple[threading.Thread, list[object]]:
-    results: list[object] = []
-
-    def run() -> None:
-        try:
-            results.append(work())
-        except BaseException as error:  # noqa: BLE001 - the test looks at it
-            results.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    return thread, results
-
-
-def second_run(index: Index, listener: Callable[[RunProgress], None], *, wait: bool) -> object:
+def second_run(
+    index: Index, listener: Callable[[RunProgress], None], *, wait: bool, pages: FakeEngine | None = None
+) -> object:
     """Index the new directory as another process would: with stores of its own, and a model that is quick."""
-    other = Index(root=index.root.parent / "new", data_dir=index.data_dir)
+    other = Index(root=index.root.parent / "new", data_dir=index.data_dir, pages=pages, max_file_size=10_000_000)
     other.progress = []
     try:
         return other.indexer.index(
@@ -170,4 +146,79 @@ def test_a_directory_is_indexed_when_its_words_are_complete(embedding: Index) ->
     first.join(30)
     assert directory.n_embedded < directory.n_chunks
     assert directory.completed_at is not None
+    embedding.close()
+
+
+def reading_index(place: Path, engine: FakeEngine) -> Index:
+    (place / "old").mkdir()
+    (place / "new").mkdir()
+    index = Index(root=place / "old", data_dir=place / "data", pages=engine, max_file_size=10_000_000)
+    for number in range(6):
+        index.write_bytes(f"{number}.pdf", scan(f"Ledger {number}"))
+    (place / "new" / "soup.md").write_text("Boil the carrots.\n")
+    (place / "new" / "menu.pdf").write_bytes(scan("Ginger on Friday"))
+    return index
+
+
+@pytest.mark.timeout(60)
+def test_a_run_writes_between_two_pages_that_another_reads(tmp_path: Path) -> None:
+    engine = FakeEngine()
+    index = reading_index(tmp_path, engine)
+    is_waiting, others = threading.Event(), list[tuple[threading.Thread, list[object]]]()
+    found: list[list[str]] = []
+
+    def listener(progress: RunProgress) -> None:
+        if progress.phase is Phase.WAITING:
+            is_waiting.set()
+
+    def before(_: PageRequest) -> None:
+        if len(engine.read) == 1 and not others:
+            others.append(in_a_thread(lambda: second_run(index, listener, wait=True, pages=FakeEngine())))
+            assert is_waiting.wait(30)
+        if len(engine.read) == 3:
+            found.append(index.names("carrots", mode=SearchMode.KEYWORD))
+
+    reading = index.app.page_reading
+    assert isinstance(reading, FakeReading)
+    reading.before = before
+    report = index.run()
+    [(thread, results)] = others
+    thread.join(30)
+    [other] = results
+
+    assert found == [[str(tmp_path / "new" / "soup.md")]], (
+        "words of something new do not wait for pages of something old"
+    )
+    assert (other.outcome, other.n_pages, other.n_pages_waiting) == (Outcome.COMPLETED, 0, 5)  # type: ignore[attr-defined]
+    assert (report.outcome, report.n_pages, report.n_pages_waiting) == (Outcome.COMPLETED, 7, 0)
+    assert sorted(engine.read) == ["Ginger on Friday", *(f"Ledger {number}" for number in range(6))], "each page once"
+    assert index.progress[-1].pages_done == index.progress[-1].pages_total == 7
+    index.close()
+
+
+@pytest.mark.timeout(60)
+def test_pages_that_came_while_a_run_embedded_are_read_by_it(embedding: Index) -> None:
+    gate = embedding.embedder
+    assert isinstance(gate, GatedEmbedder)
+    (embedding.root.parent / "new" / "menu.pdf").write_bytes(scan("Ginger on Friday"))
+    engine = FakeEngine()
+    embedding.app.page_reading = FakeReading(engine, lambda: embedding.parse_policy)
+    embedding.pages = engine
+    is_waiting = threading.Event()
+
+    def listener(progress: RunProgress) -> None:
+        if progress.phase is Phase.WAITING:
+            is_waiting.set()
+
+    first, of_first = in_a_thread(embedding.run)
+    assert gate.has_begun.wait(30)
+    second, of_second = in_a_thread(lambda: second_run(embedding, listener, wait=True, pages=FakeEngine()))
+    assert is_waiting.wait(30)
+    gate.may_go_on.set()
+    for thread in (second, first):
+        thread.join(30)
+
+    [report, other] = [*of_first, *of_second]
+    assert (other.n_pages, report.n_pages, report.n_pending) == (0, 1, 0)  # type: ignore[attr-defined]
+    assert engine.read == ["Ginger on Friday"]
     embedding.close()

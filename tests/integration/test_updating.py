@@ -11,7 +11,7 @@ import pytest
 from archives import zipped
 from trees import let_settle
 
-from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, Verb
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRequest, Verb
 from directory_indexer.errors import (
     ConsentNeededError,
     LockedError,
@@ -443,7 +443,7 @@ def test_a_directory_is_forgotten_although_its_vectors_are_lost(index: Index) ->
 def test_after_a_run_that_was_cut_off_no_file_is_parsed_in_the_process(index: Index) -> None:
     index.extract = hostile_formats.tell_process
     with index.docstore.transaction() as transaction:
-        transaction.runs.start(pid=1, host="here", verb=Verb.INDEX, directories=[])
+        transaction.runs.start(RunRequest(Verb.INDEX), pid=1, host="here")
     index.write("before.txt", "x")
     index.run()
     index.write("after.txt", "y")
@@ -455,7 +455,7 @@ def test_who_waits_or_may_not_wait_is_told_who_writes_and_how_far_it_is(index: I
     index.write("keys.md", KEYS)
     index.run()
     with index.docstore.transaction() as transaction:
-        run_id = transaction.runs.start(pid=4711, host="elsewhere", verb=Verb.INDEX, directories=[FilePath("/docs")])
+        run_id = transaction.runs.start(RunRequest(Verb.INDEX, [FilePath("/docs")]), pid=4711, host="elsewhere")
         transaction.runs.update(run_id, RunProgress(Phase.READING, files_done=30, files_total=40))
     waited: list[RunProgress] = []
     with write_lock(index.data_dir / "write.lock", wait=False):

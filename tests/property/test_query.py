@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from directory_indexer.relevance.analyzer import FTS_COLUMNS, FTS_TOKENIZE, index_fields, query_words, words
 from directory_indexer.relevance.excerpts import excerpt
 from directory_indexer.relevance.matchplan import has_in_order, plan_match
-from directory_indexer.relevance.query import MAX_CHARACTERS, MAX_WORDS, parse_query
+from directory_indexer.relevance.query import GRAMS_A_WORD, MAX_CHARACTERS, MAX_WORDS, parse_query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +106,7 @@ def test_a_text_is_found_by_itself(text: str) -> None:
 def test_a_query_of_a_megabyte_is_bounded(piece: str) -> None:
     query = parse_query(piece * (1_000_000 // len(piece)))
     assert len(query.meaning) <= MAX_CHARACTERS
-    assert sum(len(word.tokens) for word in query.words) <= 2 * MAX_WORDS
+    assert sum(len(word.tokens) for word in query.words) <= GRAMS_A_WORD * MAX_WORDS
     table().matches(query.text)
 
 

@@ -5,6 +5,7 @@
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -23,7 +24,8 @@ from directory_indexer.cli.options import (
     new_command_line,
 )
 from directory_indexer.cli.output import Output
-from directory_indexer.errors import ConsentNeededError, DirIndexError
+from directory_indexer.docstore.runs import Origin
+from directory_indexer.errors import ConsentNeededError, DirIndexError, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display, exact_text
 
@@ -38,6 +40,7 @@ with lazily:
     from directory_indexer.signals import StopSwitch
 
 _FAILURES_TOLD = 5
+_POLL_SECONDS = 0.1
 
 cli = new_command_line()
 
@@ -63,6 +66,10 @@ def index(
         int | None, typer.Option("--max-ocr-pages", min=0, help="Read no more scanned pages; the others wait.")
     ] = None,
     no_ocr: Annotated[bool, typer.Option("--no-ocr", help="Read no scanned pages; they wait.")] = False,
+    pause: Annotated[
+        bool, typer.Option("--pause", help="Stop the run that goes on until --resume; nothing starts by itself then.")
+    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with what was paused.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     accept_mounts: Annotated[
         bool,
@@ -78,6 +85,12 @@ def index(
     effort: Annotated[
         _Effort, typer.Option("--effort", hidden=True, help="How much is done for vectors of what waits.")
     ] = "full",
+    unless_paused: Annotated[
+        bool, typer.Option("--unless-paused", hidden=True, help="Do nothing while a run is paused.")
+    ] = False,
+    from_server: Annotated[
+        bool, typer.Option("--from-server", hidden=True, help="A server has started it for its clients.")
+    ] = False,
     collection: InCollection = "",
     config: ConfigFile = None,
     data_dir: DataDir = None,
@@ -88,14 +101,16 @@ def index(
     """Add directories to the index, or bring tracked ones up to date."""
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     wanted = [os.fspath(path) for path in paths or ()]
+    if (pause or resume) and (wanted or dry_run or watch or force or (pause and resume)):
+        raise UsageError(
+            "--pause and --resume are about what was asked for before", hint="leave out directories and --force"
+        )
     app = open_app(config, data_dir, output, collection)
+    if pause:
+        _pause(app, output, wait=wait)
+        return
     if dry_run:
-        plans = app.indexer.plans(wanted)
-        if as_json:
-            output.data(json_pages.plan_json(plans, app.indexer.estimate(plans)))
-        else:
-            estimate = app.indexer.estimate(plans)
-            output.lines(reports.plan_lines(plans, estimate, paths=output.paths, verbose=verbose))
+        _show_plans(app, wanted, output)
         return
     goes_on = watch and app.policies.embeds_in_background(is_watching=True)
     options = IndexOptions(
@@ -105,18 +120,17 @@ def index(
         tracked_only=tracked_only,
         is_exact=exact,
         accepts_mounts=accept_mounts,
+        unless_paused=unless_paused,
+        origin=Origin.SERVER if from_server else Origin.TERMINAL,
         most_pages=0 if no_ocr else app.loaded.config.ocr.max_pages_per_run if max_ocr_pages is None else max_ocr_pages,
         waiting_only=waiting_only,
         effort=Effort.NONE if goes_on else Effort(effort),
     )
+    if resume:
+        wanted, options = _resumed(app, options)
     switch = StopSwitch(max_seconds=max_seconds)
     report = _run(app, wanted, options, switch, output)
-    if as_json:
-        output.data(json_pages.index_json(report))
-    elif not quiet:
-        output.lines(reports.index_lines(report, paths=output.paths, verbose=verbose))
-    else:
-        _tell_failures(report)
+    _show(report, output)
     if watch:
         with contextlib.ExitStack() as stack:
             if goes_on:
@@ -125,6 +139,46 @@ def index(
                 stack.callback(app.embedding_process.stop)
             _watch(app, wanted, options, switch, output)
     raise typer.Exit(report.exit_code)
+
+
+def _show_plans(app: App, wanted: list[str], output: Output) -> None:
+    plans = app.indexer.plans(wanted)
+    estimate = app.indexer.estimate(plans)
+    if output.as_json:
+        output.data(json_pages.plan_json(plans, estimate))
+    else:
+        output.lines(reports.plan_lines(plans, estimate, paths=output.paths, verbose=output.verbose))
+
+
+def _show(report: IndexReport, output: Output) -> None:
+    if output.as_json:
+        output.data(json_pages.index_json(report))
+    elif not output.quiet:
+        output.lines(reports.index_lines(report, paths=output.paths, verbose=output.verbose))
+    else:
+        _tell_failures(report)
+
+
+def _resumed(app: App, options: IndexOptions) -> tuple[list[str], IndexOptions]:
+    """Ask for what was paused, as it was asked for then."""
+    directories, asked = app.run_control.resumption()
+    consent = options.has_consent or asked.has_consent
+    return list(map(exact_text, directories)), asked._replace(
+        wait=options.wait, has_consent=consent, origin=options.origin
+    )
+
+
+def _pause(app: App, output: Output, *, wait: bool) -> None:
+    """Pause what goes on, and wait until it has stopped, which takes a batch."""
+    runs = app.run_control.pause(by=Origin.TERMINAL)
+    ids = {run.id for run in runs}
+    while wait and any(run.id in ids for run in app.status.unended()):
+        time.sleep(_POLL_SECONDS)
+    paused = app.run_control.paused()
+    if output.as_json:
+        output.data(json_pages.paused_json(paused))
+    else:
+        output.lines(reports.paused_lines(paused, runs, paths=output.paths))
 
 
 def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, output: Output) -> IndexReport:
@@ -146,7 +200,11 @@ def _watch(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch
             report = app.indexer.index(
                 [exact_text(root) for root in touched],
                 options=IndexOptions(
-                    tracked_only=True, is_exact=True, most_pages=options.most_pages, effort=options.effort
+                    tracked_only=True,
+                    is_exact=True,
+                    unless_paused=True,
+                    most_pages=options.most_pages,
+                    effort=options.effort,
                 ),
                 listener=lambda _: None,
                 stop_reason=switch.reason,
@@ -160,7 +218,14 @@ def _watch(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch
     roots = app.indexer.tracked(paths)
     output.notes([f"watching {', '.join(map(display, roots))}; ^C ends it"])
     own = os.path.realpath(app.loaded.data_dir)
-    watcher.watch(roots, update, directories=app.indexer.directories, stop_reason=switch.reason, except_below=own)
+    watcher.watch(
+        roots,
+        update,
+        directories=app.indexer.directories,
+        stop_reason=switch.reason,
+        except_below=own,
+        is_held=lambda: bool(app.run_control.paused()),
+    )
 
 
 def _tell_failures(report: IndexReport) -> None:

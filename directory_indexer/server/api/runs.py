@@ -6,9 +6,8 @@ from collections import OrderedDict
 
 import anyio
 
-from directory_indexer.docstore.runs import RunRecord
+from directory_indexer.docstore.runs import Origin, RunRecord
 from directory_indexer.errors import NotIndexedError
-from directory_indexer.indexing.stop_requests import request_stop
 from directory_indexer.lazy import lazily
 from directory_indexer.server.api.arguments import IndexCall, OperationCall
 from directory_indexer.server.api.operations import Reply, Services
@@ -68,10 +67,11 @@ class IndexRuns:
         return self._state(self._find(operation_id))
 
     def cancel(self, operation_id: str) -> Run:
-        """Ask a run to stop at the end of its batch, whoever started it.
+        """Ask a run to stop at the end of its batch, whichever client started it.
 
         Raises:
             NotIndexedError: there is none of this id.
+            NotStoppableError: it was started in a terminal.
             RefusedError: it has ended.
         """
         found = self._find(operation_id)
@@ -80,7 +80,7 @@ class IndexRuns:
         if isinstance(found, Job):
             self._tools.jobs.cancel(found)
         else:
-            request_stop(self._app.loaded.config.storage.sqlite_path, found.id)
+            self._app.run_control.stop(found, by=Origin.SERVER)
         return self._state(found)
 
     def _find(self, operation_id: str) -> Job | RunRecord:

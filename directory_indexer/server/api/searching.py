@@ -9,7 +9,7 @@ from directory_indexer.searching.answers import Hit
 from directory_indexer.server.api.arguments import DEFAULT_HITS, SearchCall
 from directory_indexer.server.api.operations import Services
 from directory_indexer.server.arguments import SearchArguments
-from directory_indexer.wire.hits import Passage, PlainHit, SearchAnswer, passage_of, search_answer
+from directory_indexer.wire.hits import Passage, PlainHit, SearchAnswer, page_range, passage_of, search_answer
 
 
 def search(services: Services, call: SearchCall) -> SearchAnswer:
@@ -51,6 +51,7 @@ def _plain(passage: Passage) -> PlainHit:
         "kind": passage.kind,
         "title": passage.title,
         "page": passage.page,
+        "pages": page_range(None, passage.pages) or None,
         "start_line": passage.start_line,
         "end_line": passage.end_line,
     }

@@ -1,0 +1,76 @@
+"""Show what files and directories consist of."""
+
+# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from directory_indexer.cli.opening import open_existing_app
+from directory_indexer.cli.options import (
+    AsJson,
+    ConfigFile,
+    DataDir,
+    InCollection,
+    Quiet,
+    Verbose,
+    given_path,
+    new_command_line,
+)
+from directory_indexer.cli.output import Output
+from directory_indexer.lazy import lazily
+
+with lazily:
+    from directory_indexer.render.json_pages import record_json
+    from directory_indexer.render.outlines import folded_note, outline_lines, outline_within, way_to_more
+    from directory_indexer.searching.named_parts import named_outline, outline_of
+    from directory_indexer.wire.outlines import OutlineList, outline_answer
+
+if TYPE_CHECKING:
+    from directory_indexer.docstore.store import Snapshot
+    from directory_indexer.searching.outlines import Outline
+
+_MAX_TOKENS = 600
+
+cli = new_command_line()
+
+
+@cli.command()
+def outline(
+    *,
+    places: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FILE|DIR|FILE#HEADING]...", help="None: all tracked directories."),
+    ] = None,
+    max_tokens: Annotated[
+        int,
+        typer.Option("--max-tokens", min=0, help="Fold each outline to so many tokens; 0: show everything."),
+    ] = _MAX_TOKENS,
+    collection: InCollection = "",
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the headings, symbols or pages of files, and what directories hold, with sizes."""
+    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    app = open_existing_app(config, data_dir, output, collection)
+    with app.docstore.snapshot() as snapshot:
+        outlines = [outline_within(one, max_tokens=max_tokens) for one in _outlines(snapshot, places or ())]
+    if as_json:
+        output.data(record_json(OutlineList(tuple(map(outline_answer, outlines)))))
+        return
+    for one in outlines:
+        output.lines(outline_lines(one, paths=output.paths))
+        if note := folded_note(one, max_tokens=max_tokens):
+            output.notes([note, way_to_more(one, paths=output.paths, max_tokens=max_tokens)])
+
+
+def _outlines(snapshot: "Snapshot", places: Sequence[str]) -> "Iterator[Outline]":
+    for place in places:
+        given_path(place)
+        yield named_outline(snapshot, place)
+    if not places:
+        yield from (outline_of(snapshot, root) for root in snapshot.directories.all())

@@ -1,0 +1,87 @@
+"""Which words of the index a text lies in: the words in it, and at its ends parts of words.
+
+Whatever stands around the text, the words of a document that holds it are these. Letters that the analysis may write in
+another way, such as those with marks, are left out.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from directory_indexer.relevance.analyzer import fold
+
+
+class Piece(NamedTuple):
+    """A word, or a part of one where the word does not begin or end with it."""
+
+    text: str
+    begins: bool
+    ends: bool
+
+    @property
+    def is_word(self) -> bool:
+        """Tell whether it is a whole word."""
+        return self.begins and self.ends
+
+
+def piece_rows(text: str) -> list[tuple[Piece, ...]]:
+    """Cut a text into rows of pieces; those of a row follow each other as words of the index."""
+    rows: list[tuple[Piece, ...]] = []
+    row: list[Piece] = []
+    for run in re.finditer(_RUN, "".join(map(_shape, text))):
+        start, end = run.span()
+        match run[0][0]:
+            case "a":
+                row += _word_piece(text, start, end)
+                continue
+            case " ":
+                continue
+            case "g":
+                rows += [tuple(row), tuple(_grams(text, start, end))]
+            case _:
+                rows.append(tuple(row))
+        row = []
+    return [one for one in (*rows, tuple(row)) if one]
+
+
+def _word_piece(text: str, start: int, end: int) -> Iterator[Piece]:
+    begins = start > 0 and _shape(text[start - 1]) == " "
+    ends = end < len(text) and _shape(text[end]) == " "
+    if not ends and not text[end - 1].isascii():
+        end -= 1  # a mark may follow and become one letter with it
+    if start < end:
+        yield Piece(text[start:end].lower(), begins, ends)
+
+
+def _grams(text: str, start: int, end: int) -> Iterator[Piece]:
+    """Cut letters of languages without spaces as the analysis does: the pieces of two begin at every letter."""
+    if not _is_han(text[end - 1]):
+        end -= 1
+    if end - start == 1:
+        yield Piece(text[start:end], begins=True, ends=False)
+    for at in range(start, end - 1):
+        yield Piece(text[at : at + 2], begins=True, ends=True)
+
+
+@lru_cache(maxsize=1 << 12)
+def _shape(character: str) -> str:
+    """Tell a letter (`a`) from what stands between words (` `), a letter without spaces (`g`), and the rest (`?`)."""
+    if character.isascii():
+        return "a" if character.isalnum() else " "
+    if re.match(_GRAMS, character):
+        return "g"
+    lowered = character.lower()
+    is_plain = len(lowered) == 1 and unicodedata.normalize("NFKD", lowered) == lowered == fold(character)
+    return "a" if is_plain and lowered.isalpha() else "?"
+
+
+def _is_han(character: str) -> bool:
+    return "\u4e00" <= character <= "\u9fff"
+
+
+_RUN: Final = r"a+| +|g+|\?+"
+_GRAMS: Final = "[\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]"

@@ -1,0 +1,189 @@
+"""All lines of the indexed texts that match a pattern: exact, and exhaustive as the index is."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Final, NamedTuple
+
+from directory_indexer.docstore.files import TextFile
+from directory_indexer.docstore.store import Snapshot
+from directory_indexer.docstore.stretches import Stretch, WordLookup
+from directory_indexer.matching.lines import LineSpan, all_lines, matching_lines, other_lines
+from directory_indexer.matching.patterns import LinePattern, PatternOptions
+from directory_indexer.paths import FilePath
+from directory_indexer.relevance.query import Query
+from directory_indexer.searching.answers import SearchRequest
+from directory_indexer.searching.line_lookup import plan_lookup
+from directory_indexer.searching.notes import require_types
+from directory_indexer.searching.readiness import require_indexed, unread_scans
+from directory_indexer.searching.scope import Scope, resolve_scope
+
+
+class GrepRequest(NamedTuple):
+    """Which lines are looked for, and where.
+
+    With `invert` the lines are those that do not match, with `max_count` at most so many of each file. So many lines
+    are shown `before` and `after` each one.
+    """
+
+    pattern: PatternOptions
+    scope: tuple[FilePath, ...] = ()
+    kinds: tuple[str, ...] = ()
+    globs: tuple[str, ...] = ()
+    invert: bool = False
+    max_count: int | None = None
+    before: int = 0
+    after: int = 0
+
+
+class GrepLine(NamedTuple):
+    """A line that was found, or one that stands beside it; `spans` are its matches, in characters from 0."""
+
+    number: int
+    text: str
+    is_found: bool = True
+    spans: tuple[tuple[int, int], ...] = ()
+    page: int | None = None
+
+
+class GrepMatches(NamedTuple):
+    """What was found in one file; `n_found` counts its lines without those that stand beside them."""
+
+    path: FilePath
+    kind: str
+    lines: tuple[GrepLine, ...]
+    n_found: int
+
+
+class Grep(NamedTuple):
+    """Lines that match: the files that have any come sorted by path, as they are read.
+
+    Where `is_looked_up` is false, no word could be looked up, and all files of the scope are read.
+    """
+
+    files: Iterator[GrepMatches]
+    is_looked_up: bool
+
+
+def grep(snapshot: Snapshot, request: GrepRequest) -> Grep:
+    """Find the lines that match, in the files that a request is about.
+
+    Raises:
+        NotIndexedError: nothing is indexed, or nothing where the request looks.
+        UsageError: there is no such type, or the pattern cannot be meant.
+    """
+    pattern = LinePattern(request.pattern)
+    scope = grep_scope(snapshot, request)
+    lookup = None if request.invert else plan_lookup(pattern.clauses, snapshot.words)
+    texts = _all_texts(snapshot, scope) if lookup is None else _texts_found(snapshot, scope, lookup, request)
+    read = (_FileReader(file, pattern, request).read(stretches) for file, stretches in texts)
+    return Grep((found for found in read if found is not None), lookup is not None)
+
+
+def files_without(snapshot: Snapshot, request: GrepRequest, found: Grep) -> Iterator[GrepMatches]:
+    """Give the files in which nothing is found, each without a line."""
+    found_in = {one.path for one in found.files}
+    for file in snapshot.files.texts(grep_scope(snapshot, request).file_ids_json):
+        if file.path not in found_in:
+            yield GrepMatches(file.path, file.kind, (), 0)
+
+
+def grep_notes(snapshot: Snapshot, request: GrepRequest, found: Grep, *, seconds: float) -> tuple[str, ...]:
+    """Say what could not be looked into, and why it took long if it did."""
+    return tuple(_notes(snapshot, request, found, seconds))
+
+
+def _notes(snapshot: Snapshot, request: GrepRequest, found: Grep, seconds: float) -> Iterator[str]:
+    if seconds > _SLOW and not found.is_looked_up and not request.invert:
+        yield "all texts were read: the pattern has no rare word in it that the index could look up"
+    if n_failed := snapshot.left_out.count_failed(request.scope):
+        files, them = ("file", "it") if n_failed == 1 else ("files", "them")
+        yield f"{n_failed:,} {files} could not be read: dirindex status names {them}"
+    yield from unread_scans(snapshot)
+
+
+def grep_scope(snapshot: Snapshot, request: GrepRequest) -> Scope:
+    """Find the files that a request is about.
+
+    Raises:
+        NotIndexedError: nothing is indexed, or nothing where the request looks.
+        UsageError: there is no such type.
+    """
+    require_indexed(snapshot, request.scope)
+    require_types(request.kinds)
+    asked = SearchRequest("", scope=request.scope, kinds=request.kinds, globs=request.globs)
+    return resolve_scope(snapshot, asked, Query("", ""))
+
+
+def _all_texts(snapshot: Snapshot, scope: Scope) -> Iterator[tuple[TextFile, Iterable[Stretch]]]:
+    for file in snapshot.files.texts(scope.file_ids_json):
+        yield file, snapshot.stretches.of_file(file.id)
+
+
+def _texts_found(
+    snapshot: Snapshot, scope: Scope, lookup: WordLookup, request: GrepRequest
+) -> Iterator[tuple[TextFile, Iterable[Stretch]]]:
+    found: dict[int, list[Stretch]] = {}
+    for stretch in snapshot.stretches.holding(lookup):
+        if scope.file_ids is None or stretch.file_id in scope.file_ids:
+            found.setdefault(stretch.file_id, []).append(stretch)
+    shows_context = bool(request.before or request.after)
+    for file in snapshot.files.texts(json.dumps(list(found))):
+        yield file, snapshot.stretches.of_file(file.id) if shows_context else found[file.id]
+
+
+class _FileReader:
+    """Finds the lines of one file."""
+
+    def __init__(self, file: TextFile, pattern: LinePattern, request: GrepRequest) -> None:
+        self._file = file
+        self._page_starts = file.page_starts
+        self._pattern = pattern
+        self._request = request
+
+    def read(self, stretches: Iterable[Stretch]) -> GrepMatches | None:
+        lines: list[GrepLine] = []
+        n_found = 0
+        for stretch in stretches:
+            found = self._found(stretch, n_found)
+            n_found += len(found)
+            lines += self._shown(stretch, found)
+        return GrepMatches(self._file.path, self._file.kind, tuple(lines), n_found) if n_found else None
+
+    def _found(self, stretch: Stretch, n_before: int) -> Sequence[LineSpan]:
+        lines = matching_lines(stretch.text, self._pattern, first_line=stretch.start_line)
+        if self._request.invert:
+            lines = other_lines(stretch.text, lines, first_line=stretch.start_line)
+        most = self._request.max_count
+        return list(islice(lines, None if most is None else most - n_before))
+
+    def _shown(self, stretch: Stretch, found: Sequence[LineSpan]) -> Iterator[GrepLine]:
+        before, after = self._request.before, self._request.after
+        if not found or not (before or after):
+            return (self._line(stretch, line, is_found=True) for line in found)
+        numbers = {line.number for line in found}
+        shown = {near for number in numbers for near in range(number - before, number + after + 1)}
+        return (
+            self._line(stretch, line, is_found=line.number in numbers)
+            for line in all_lines(stretch.text, first_line=stretch.start_line)
+            if line.number in shown
+        )
+
+    def _line(self, stretch: Stretch, line: LineSpan, *, is_found: bool) -> GrepLine:
+        raw = stretch.text[line.start : line.end]
+        spans = self._pattern.spans(raw) if is_found and not self._request.invert else []
+        page = self._page(stretch, line.start + (spans[0][0] if spans else 0))
+        if not raw.isascii():
+            spans = [(len(raw[:start].decode()), len(raw[:end].decode())) for start, end in spans]
+        return GrepLine(line.number, raw.decode(), is_found, tuple(spans), page)
+
+    def _page(self, stretch: Stretch, at: int) -> int | None:
+        if not self._page_starts:
+            return None
+        return bisect_right(self._page_starts, stretch.start_char + len(stretch.text[:at].decode())) or 1
+
+
+_SLOW: Final = 1.0

@@ -1,0 +1,203 @@
+"""What a file consists of, told from its chunks: headings and symbols, else pages, else passages by their first lines.
+
+Nothing is parsed again. Small sections of several parents that share a chunk are known by their outermost names.
+"""
+
+from __future__ import annotations
+
+import difflib
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from directory_indexer.chunker.chunks import Chunk
+from directory_indexer.docstore.store import Snapshot
+from directory_indexer.errors import NotIndexedError, UsageError
+from directory_indexer.extractors.document import FileFacts
+from directory_indexer.paths import FilePath, display
+from directory_indexer.searching.answers import OnDisk
+from directory_indexer.searching.freshness import since_indexed
+from directory_indexer.searching.section_starts import SEPARATOR, SectionStart, first_line, section_starts
+from directory_indexer.searching.texts import joined
+
+_MOST_CHARACTERS = 60
+_MOST_NAMED = 5
+
+
+class Entry(NamedTuple):
+    """One part of what an outline is of: a section of a file, or a directory or file below a directory.
+
+    `depth` counts from 0. Lines are those of a section; `kinds` and `n_files` are those of a directory. `n_folded`
+    parts of it are not shown.
+    """
+
+    name: str
+    depth: int
+    n_tokens: int
+    start_line: int = 0
+    end_line: int = 0
+    page: int | None = None
+    n_files: int = 0
+    n_chunks: int = 0
+    kinds: tuple[tuple[str, int], ...] = ()
+    n_folded: int = 0
+
+
+class Outline(NamedTuple):
+    """What a file or a directory consists of. `n_left_out` are entries of the first level that are not shown."""
+
+    path: FilePath
+    facts: FileFacts
+    n_tokens: int
+    entries: tuple[Entry, ...]
+    n_lines: int = 0
+    n_pages: int = 0
+    n_files: int = 0
+    n_chunks: int = 0
+    part: str = ""
+    on_disk: OnDisk | None = None
+    n_left_out: int = 0
+    is_directory: bool = False
+
+
+def file_outline(snapshot: Snapshot, path: FilePath, part: str = "") -> Outline:
+    """Tell what a file consists of, or the part of it with this name.
+
+    Raises:
+        NotIndexedError: the index holds no text of the file.
+        UsageError: it has no such part.
+    """
+    stored = snapshot.chunks.of_file(path)
+    if not stored:
+        raise NotIndexedError(f"the index holds no text of {display(path)}", hint="dirindex status -v says why")
+    chunks = [one.chunk for one in stored]
+    page_starts = snapshot.files.page_starts(path)
+    entries = tuple(_entries(chunks, page_starts))
+    whole = Outline(
+        path,
+        stored[0].facts,
+        sum(chunk.n_tokens for chunk in chunks),
+        entries,
+        n_lines=chunks[-1].end_line,
+        n_pages=len(page_starts),
+        n_chunks=len(chunks),
+        on_disk=since_indexed(snapshot, snapshot.files.container_of(path) or path),
+    )
+    return _part_of(whole, part) if part else whole
+
+
+def part_named(entries: Sequence[Entry], name: str, path: FilePath) -> int:
+    """Find the entry that `FILE#name` means: by its name, or by the end of its path of names.
+
+    Raises:
+        UsageError: there is none.
+    """
+    wanted = _folded(name)
+    names = [_folded(SEPARATOR.join(one)) for one in _paths(entries)]
+    tests = (
+        lambda text: text == wanted or text.endswith(SEPARATOR + wanted),
+        lambda text: text.rpartition(SEPARATOR)[2].startswith(wanted),
+        lambda text: wanted in text.rpartition(SEPARATOR)[2],
+    )
+    for test in tests:
+        if (found := next((at for at, text in enumerate(names) if test(text)), None)) is not None:
+            return found
+    plain = [entry.name for entry in entries]
+    near = difflib.get_close_matches(name, plain, n=_MOST_NAMED, cutoff=0.5) or plain[:_MOST_NAMED]
+    raise UsageError(
+        f"{display(path)} has no part '{name}'", hint=f"some of its parts: {', '.join(near)}" if near else ""
+    )
+
+
+def _part_of(whole: Outline, part: str) -> Outline:
+    at = part_named(whole.entries, part, whole.path)
+    first = whole.entries[at]
+    end = next((one for one in range(at + 1, len(whole.entries)) if whole.entries[one].depth <= first.depth), None)
+    shown = tuple(one._replace(depth=one.depth - first.depth) for one in whole.entries[at:end])
+    return whole._replace(entries=shown, part=first.name, n_tokens=first.n_tokens)
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.replace("::", SEPARATOR).casefold().split())
+
+
+def _paths(entries: Iterable[Entry]) -> Iterator[tuple[str, ...]]:
+    above: tuple[str, ...] = ()
+    for entry in entries:
+        above = (*above[: entry.depth], entry.name)
+        yield above
+
+
+class _Place(NamedTuple):
+    """Where an entry begins."""
+
+    name: str
+    depth: int
+    start_char: int
+    line: int
+
+
+def _entries(chunks: Sequence[Chunk], page_starts: Sequence[int]) -> Iterator[Entry]:
+    places = list(_section_places(chunks)) or list(_page_places(chunks, page_starts)) or list(_chunk_places(chunks))
+    tokens = _TokensBefore(chunks)
+    end_of_text = _Place("", 0, chunks[-1].end_char, chunks[-1].end_line + 1)
+    for place, following in zip(places, _following(places, end_of_text), strict=True):
+        page = bisect_right(page_starts, place.start_char) if page_starts else None
+        n_tokens = tokens.at(following.start_char) - tokens.at(place.start_char)
+        yield Entry(place.name, place.depth, n_tokens, place.line, max(following.line - 1, place.line), page)
+
+
+def _following(places: Sequence[_Place], end_of_text: _Place) -> list[_Place]:
+    """Find for each place the one at which its part ends: the next that is no deeper."""
+    found: list[_Place] = []
+    ahead = [end_of_text._replace(depth=-1)]
+    for place in reversed(places):
+        while ahead[-1].depth > place.depth:
+            ahead.pop()
+        found.append(ahead[-1])
+        ahead.append(place)
+    return found[::-1]
+
+
+def _section_places(chunks: Iterable[Chunk]) -> Iterator[_Place]:
+    """Give every section where it begins; a chunk that goes on with one names it again."""
+    above: tuple[str, ...] = ()
+    for chunk in chunks:
+        for start in section_starts(chunk, open_name=above[-1] if above else ""):
+            if start.path == above[: len(start.path)]:
+                continue
+            above = start.path
+            yield _place(start)
+
+
+def _place(start: SectionStart) -> _Place:
+    return _Place(start.path[-1], len(start.path) - 1, start.start_char, start.line)
+
+
+def _page_places(chunks: Sequence[Chunk], page_starts: Sequence[int]) -> Iterator[_Place]:
+    text = joined(chunks) if page_starts else ""
+    for number, start in enumerate(page_starts, 1):
+        name = first_line(text[start : start + _MOST_CHARACTERS * 4], most=_MOST_CHARACTERS)
+        yield _Place(name or f"page {number}", 0, start, text.count("\n", 0, start) + 1)
+
+
+def _chunk_places(chunks: Iterable[Chunk]) -> Iterator[_Place]:
+    for chunk in chunks:
+        yield _Place(first_line(chunk.text, most=_MOST_CHARACTERS), 0, chunk.start_char, chunk.start_line)
+
+
+class _TokensBefore:
+    """How many tokens a document has before a character, as if those of a chunk were spread evenly."""
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self._starts = [chunk.start_char for chunk in chunks]
+        self._chunks = chunks
+        self._before = [0]
+        for chunk in chunks:
+            self._before.append(self._before[-1] + chunk.n_tokens)
+
+    def at(self, character: int) -> int:
+        index = max(bisect_right(self._starts, character) - 1, 0)
+        chunk = self._chunks[index]
+        share = (character - chunk.start_char) / max(chunk.end_char - chunk.start_char, 1)
+        return self._before[index] + round(min(share, 1.0) * chunk.n_tokens)
