@@ -14,6 +14,7 @@ DirIndexError                     70  a bug, when nothing more precise is raised
 │   ├── ProviderError              3  a service that embeds or reads pages is away, refuses, or answers nonsense
 │   │   └── TextsRefusedError      3  it refuses some of the texts, and gave vectors for the others
 │   ├── StoreError                 3  SQLite or the vector store cannot be read or written
+│   │   ├── DiskFullError          3  there is no room left on the disk
 │   │   ├── CorruptIndexError      3  the database is damaged and has to be built again
 │   │   ├── PageCacheError         3  what OCR has read cannot be kept; pages wait
 │   │   ├── VectorStoreError       3  the vectors cannot be reached, read or written; words still answer
@@ -142,6 +143,10 @@ class TextsRefusedError(ProviderError):
 
 class StoreError(UnavailableError):
     """SQLite or the vector store cannot be read or written."""
+
+
+class DiskFullError(StoreError):
+    """There is no room left on the disk."""
 
 
 class CorruptIndexError(StoreError):

@@ -22,7 +22,7 @@ from directory_indexer.questions import QUESTIONS_NAME
 
 with lazily:
     from directory_indexer import chunker, credentials, extractors
-    from directory_indexer.embedders import wordpiece
+    from directory_indexer.embedders import chunk_tokens
     from directory_indexer.extractors import external, formats
     from directory_indexer.extractors.external.commands import Command
     from directory_indexer.extractors.external.extensions import Extension, version_of
@@ -167,7 +167,7 @@ def parse_policy(indexing: IndexingConfig, recognised: PageCache | None) -> Pars
         max_file_size=indexing.max_file_size,
         include_secrets=indexing.include_secrets,
         chunking=chunker.ChunkPolicy(size=indexing.chunk_size, overlap=indexing.overlap),
-        count_tokens=wordpiece.count_tokens,
+        count_tokens=chunk_tokens.count_tokens,
         follow_symlinks=indexing.follow_symlinks,
         n_workers=min(indexing.concurrency, os.cpu_count() or 1),
         members=WalkPolicy(

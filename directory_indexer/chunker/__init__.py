@@ -19,7 +19,7 @@ with lazily:
     from directory_indexer.extractors.document import Document
 
 
-CHUNKER_VERSION: Final = 2
+CHUNKER_VERSION: Final = 3
 """Counts the changes that make other chunks of the same document."""
 
 

@@ -252,7 +252,8 @@ _LINE_START: Final = re.compile(
 _INDENTATION: Final = 1
 # Compiled when a line is too long to stay whole, which few are.
 _SENTENCE: Final = (
-    "[.!?\u2026][\"'\u201d\u2019)\\]]{0,3}\\s+|[\u3002\uff01\uff1f][\u201d\u2019\u300d\u300f\uff09]{0,3}\\s*"
+    "[.!?\u2026\u061f\u06d4\u0964\u0965\u104b\u1362\u17d4][\"'\u201d\u2019)\\]]{0,3}\\s+"
+    "|[\u3002\uff01\uff1f][\u201d\u2019\u300d\u300f\uff09]{0,3}\\s*"
 )
 _CLUMP: Final = r"\S\s+(?:\S{1,32}\s+){0,7}"
 _WORD: Final = r"\S\s+"

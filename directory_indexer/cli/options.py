@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -47,6 +47,10 @@ InCollection = Annotated[
 InCollections = Annotated[
     list[str] | None,
     typer.Option("--collection", metavar="NAME", help="In this collection; of several, the best hits of all."),
+]
+ResultFormat = Annotated[
+    Literal["text", "json", "jsonl", "tsv", "md", "grep", "paths"] | None,
+    typer.Option("--format", help="How hits are written; --json is short for json."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no notes.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show more.")]

@@ -42,6 +42,11 @@ class Output:
             return PathStyle()
         return PathStyle(working_directory=_working_directory(), home=os.path.expanduser("~"))
 
+    @property
+    def row_paths(self) -> PathStyle:
+        """Write paths for a program that runs where this command does: relative to there, else absolute."""
+        return PathStyle(working_directory=os.path.realpath(_working_directory()))
+
     def lines(self, lines: Iterable[Line]) -> None:
         """Write lines to standard output, in colour on a terminal."""
         if self.is_terminal:

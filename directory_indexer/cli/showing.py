@@ -3,36 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.cli.output import Output
+from directory_indexer.errors import UsageError
 from directory_indexer.lazy import lazily
 
 with lazily:
+    from directory_indexer.cli.viewing import open_hit
     from directory_indexer.docstore.summaries import IndexSummary
     from directory_indexer.render import answers, json_pages
     from directory_indexer.render.answers import View
-    from directory_indexer.searching.answers import SearchResult
+    from directory_indexer.render.rows import Format, rows
+    from directory_indexer.searching.answers import Hit, SearchResult
+    from directory_indexer.searching.surroundings import with_surroundings
+
+if TYPE_CHECKING:
+    from directory_indexer.app import App
     from directory_indexer.wire.cursors import Position
+
+
+class Showing(NamedTuple):
+    """How hits are to be shown; `opened` is the number of the one that is opened instead."""
+
+    form: str
+    view: View
+    explain: bool = False
+    n_lines: int = 0
+    opened: int = 0
+
+
+def form_of(form: str | None, *, as_json: bool) -> str:
+    """Read `--format`, beside which `--json` is short for one of its values.
+
+    Raises:
+        UsageError: both are given and differ.
+    """
+    if as_json and form not in {None, "json"}:
+        raise UsageError(f"--json and --format {form} exclude each other", hint="leave one of them out")
+    return "json" if as_json else form or "text"
 
 
 def show_result(
     result: SearchResult,
     output: Output,
     *,
+    app: App,
     index: Callable[[], IndexSummary],
-    view: View,
-    explain: bool,
+    how: Showing,
     position: Position,
 ) -> None:
     """Show what a search found, after the notes that say how far to trust it."""
-    if output.as_json:
-        is_full = view is View.FULL
-        output.data(json_pages.search_json(result, index=index(), position=position, full=is_full, explain=explain))
+    if how.opened:
+        open_hit(result.hits, how.opened)
         return
+    if how.form == Format.JSON:
+        is_full = how.view is View.FULL
+        page = json_pages.search_json(result, index=index(), position=position, full=is_full, explain=how.explain)
+        output.data(page)
+        return
+    shown, near = answers.without_near_misses(result)
     # First of all how far to trust what follows.
-    output.notes(answers.search_notes(result))
-    if output.is_terminal:
-        output.lines(answers.search_lines(result, paths=output.paths, view=view, explain=explain))
+    output.notes(answers.search_notes(shown, is_near=bool(near)))
+    if output.is_terminal and how.form == Format.TEXT:
+        n_lines = how.n_lines or answers.DEFAULT_LINES
+        if n_lines > answers.DEFAULT_LINES and how.view is View.EXCERPTS:
+            shown = shown._replace(hits=_wider(app, shown.hits, n_lines))
+        lines = answers.search_lines(shown, paths=output.paths, view=how.view, explain=how.explain, n_lines=n_lines)
+        output.lines(lines)
     else:
-        output.data(answers.search_rows(result, view=view, explain=explain))
-    output.notes(answers.closing_notes(result))
+        output.data(rows(shown, Format(how.form), paths=output.row_paths, view=how.view, explain=how.explain))
+    closing = [answers.near_misses_note(near, paths=output.paths)] if near else answers.closing_notes(result)
+    output.notes(closing)
+
+
+def _wider(app: App, hits: tuple[Hit, ...], n_lines: int) -> tuple[Hit, ...]:
+    with app.docstore.snapshot() as snapshot:
+        return tuple(with_surroundings(snapshot, hit, n_lines=n_lines) for hit in hits)

@@ -41,7 +41,12 @@ class ServingConfig(NamedTuple):
         "directories that they may have indexed, with all below them, beside the tracked ones",
         default=(),
     )
-    fetch_urls: bool = key(Flag(), "let them have documents on the web converted, of public addresses", default=False)
+    fetch_urls: bool = key(
+        Flag(), "let them have documents of public addresses converted, and sent to collections", default=False
+    )
+    backups: Path | None = key(
+        Location(or_null=True), "directory for the backups that they may have made; null: they may not", default=None
+    )
     requests_per_second: int = key(
         WholeNumber(at_least=1, at_most=100_000),
         "so often each key may ask over HTTP, and twice as often at once",

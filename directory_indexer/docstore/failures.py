@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from directory_indexer.errors import CorruptIndexError, StoreError
+from directory_indexer.errors import CorruptIndexError, DiskFullError, StoreError
 
 
 @contextlib.contextmanager
@@ -34,7 +34,11 @@ def translated_errors(path: Path) -> Iterator[None]:
 
 _CHECK = "dirindex doctor checks the index"
 REBUILD = "dirindex doctor --repair sets the damaged database aside and builds the index again"
-_ERRORS = {sqlite3.SQLITE_CORRUPT: CorruptIndexError, sqlite3.SQLITE_NOTADB: CorruptIndexError}
+_ERRORS = {
+    sqlite3.SQLITE_CORRUPT: CorruptIndexError,
+    sqlite3.SQLITE_NOTADB: CorruptIndexError,
+    sqlite3.SQLITE_FULL: DiskFullError,
+}
 _HINTS = {
     sqlite3.SQLITE_FULL: "free some disk space and run the same command again: nothing that was written is lost",
     sqlite3.SQLITE_READONLY: "make the index directory writable, or choose another one with --data-dir",

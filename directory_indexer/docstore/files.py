@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from directory_indexer.docstore.filters import FileFilter, condition_of, within_condition
 from directory_indexer.docstore.known import KNOWN_COLUMNS, KnownFile, KnownFiles, known_by_path
-from directory_indexer.docstore.reading import Reading
+from directory_indexer.docstore.reading import Reading, batches, marks
 from directory_indexer.extractors.document import FileFacts
 from directory_indexer.ids import ContentHash
 from directory_indexer.paths import FilePath
@@ -114,6 +114,14 @@ class Files(Reading):
         condition, arguments = condition_of(wanted)
         query = f"SELECT f.id, f.path, f.directory_id FROM files f WHERE {condition}"  # noqa: S608 - made of constants
         return list(map(FoundFile._make, self._connection.execute(query, arguments)))
+
+    def dates(self, paths: Iterable[FilePath]) -> dict[FilePath, float]:
+        """Give the times that documents give themselves, else those of their last change on disk."""
+        found: dict[FilePath, float] = {}
+        for batch in batches(paths):
+            query = f"SELECT path, coalesce(dated_at, mtime_ns / 1e9) FROM files WHERE path IN ({marks(batch)})"  # noqa: S608
+            found.update((FilePath(path), moment) for path, moment in self._connection.execute(query, batch))
+        return found
 
     def sizes(self, within: FilePath) -> Iterator[FileSize]:
         """Measure the files with text below a directory, or in a container, in the order of their paths."""

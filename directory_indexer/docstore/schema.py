@@ -16,7 +16,7 @@ with lazily:
     import sqlite3
 
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 
 FTS_TABLE = (
     f"CREATE VIRTUAL TABLE chunks_fts USING fts5({', '.join(FTS_COLUMNS)}, content='', tokenize=\"{FTS_TOKENIZE}\")"
@@ -232,6 +232,11 @@ CREATE INDEX chunks_in_words ON chunks (id) WHERE line_cut = 2;
 """
 """Of chunks of before it is known only whether they share a line; with 2, `grep` reads them whatever it looks for."""
 
+_LESSONS = """
+ALTER TABLE static_model ADD COLUMN own_rows BLOB NOT NULL DEFAULT x'';
+ALTER TABLE static_model ADD COLUMN n_lessons INTEGER NOT NULL DEFAULT 0;
+"""
+
 _MIGRATIONS: dict[int, str] = {
     1: _TABLES,
     2: "ALTER TABLE directories ADD COLUMN mounts TEXT NOT NULL DEFAULT '[]';",
@@ -246,6 +251,7 @@ _MIGRATIONS: dict[int, str] = {
     11: _STATIC,
     12: _PAUSES,
     13: _LINE_CUTS,
+    14: _LESSONS,
 }
 """What to run, in one transaction, to come to each version from the one before."""
 

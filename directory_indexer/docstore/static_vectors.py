@@ -31,11 +31,16 @@ class StaticBlocks(NamedTuple):
 
 
 class StoredModel(NamedTuple):
-    """What static vectors are made by: weights and means as float32 values, and the version of the table."""
+    """What static vectors are made by: weights and means as float32 values, and the version of the table.
+
+    `own_rows` are rows that were learned from so many texts as `n_lessons` says.
+    """
 
     version: int
     weights: bytes
     mean: bytes
+    own_rows: bytes = b""
+    n_lessons: int = 0
 
 
 class StaticVectors(Reading):
@@ -43,7 +48,9 @@ class StaticVectors(Reading):
 
     def model(self) -> StoredModel | None:
         """Give what they were made by; None while there are none."""
-        row = self._connection.execute("SELECT version, weights, mean FROM static_model").fetchone()
+        row = self._connection.execute(
+            "SELECT version, weights, mean, own_rows, n_lessons FROM static_model"
+        ).fetchone()
         return StoredModel(*row) if row else None
 
     def all(self) -> StaticBlocks:
@@ -69,7 +76,7 @@ class StaticVectorWrites:
     def begin(self, model: StoredModel) -> None:
         """Drop what is there, and remember what new ones are made by."""
         self.clear()
-        self._connection.execute("INSERT INTO static_model VALUES (1, ?, ?, ?)", model)
+        self._connection.execute("INSERT INTO static_model VALUES (1, ?, ?, ?, ?, ?)", model)
 
     def add(self, rows: Sequence[int], codes: NDArray[np.uint8]) -> None:
         """Add a block: rows of chunks that have none yet, and their codes, of shape (rows, bytes of a code)."""

@@ -158,6 +158,13 @@ class Vectors(Reading):
         )
         return {row[0] for row in rows}
 
+    def embedded_sample(self, limit: int) -> list[ChunkId]:
+        """Give some of the chunks that have a vector, from all over the index: ids are hashes."""
+        rows = self._connection.execute(
+            "SELECT chunk_id FROM chunks WHERE is_embedded = 1 ORDER BY chunk_id LIMIT ?", (limit,)
+        )
+        return [row[0] for row in rows]
+
     def count_pending(self) -> int:
         """Count the vectors that no generation holds yet."""
         return self._count("SELECT count(*) FROM pending_vectors")

@@ -13,7 +13,7 @@ from directory_indexer.errors import ProviderError
 
 DIMENSIONS = 384
 
-STATIC_TABLE_VERSION = 1
+STATIC_TABLE_VERSION = 2
 """Raised with every change after which static vectors of before cannot be compared with new ones."""
 
 # A worker that parses one file does without pathlib, which takes 5 ms to import.

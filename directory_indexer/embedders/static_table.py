@@ -3,8 +3,9 @@
 A hundred times cheaper than the model's vectors, and good enough to find candidates among chunks that have none yet.
 The table holds the model's own vector of each token by itself, without the mean and the first principal component of
 all of them; a text is the sum over its tokens, the rare ones weighing more (Arora, Liang and Ma 2017; model2vec makes
-such tables of any model). What is stored of a text is the sign of each of its dimensions. `scripts/build_static_table`
-builds the table; docs/ranking.md has what was measured.
+such tables of any model). An index has rows of its own for tokens of which it has learned more (`static_lessons`).
+What is stored of a text is the sign of each of its dimensions. `scripts/build_static_table` builds the table;
+docs/ranking.md has what was measured.
 """
 
 from __future__ import annotations
@@ -36,37 +37,79 @@ _NEAR = 10
 """So many times as many as are wanted are taken by their bits before the query's own values decide between them."""
 
 
+class OwnRows(NamedTuple):
+    """Rows that one index has in place of those of the table: the tokens, ascending, and their rows, packed alike."""
+
+    tokens: NDArray[np.uint16]
+    scales: NDArray[np.float32]
+    halves: NDArray[np.uint8]
+
+    def __bytes__(self) -> bytes:
+        """Give what `own_rows` reads."""
+        return b"".join((self.tokens.tobytes(), self.scales.tobytes(), self.halves.tobytes()))
+
+
 class StaticModel(NamedTuple):
-    """How the texts of one index become static vectors: what each token weighs, and what is usual among them.
+    """How the texts of one index become static vectors: what each token weighs, what is usual, and rows of its own.
 
     `weights` has a value for each token of the vocabulary, `mean` one for each dimension; both are float32.
     """
 
     weights: NDArray[np.float32]
     mean: NDArray[np.float32]
+    own: OwnRows
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Give the static vectors of texts, of shape (texts, dimensions); what is usual is zero in every dimension."""
-        vectors: NDArray[np.float32] = _unit(_sums(_words.bags(texts), self.weights)) - self.mean
+        vectors: NDArray[np.float32] = unit(self._sums(bags_of(texts))) - self.mean
         return vectors
 
     def codes(self, texts: Sequence[str]) -> NDArray[np.uint8]:
         """Give what is stored of texts, of shape (texts, CODE_BYTES)."""
         return np.packbits(self.vectors(texts) > 0, axis=1)
 
+    def with_mean_of(self, texts: Sequence[str]) -> StaticModel:
+        """Take what these texts have in common for what is usual."""
+        if not texts:
+            return self._replace(mean=np.zeros(DIMENSIONS, np.float32))
+        return self._replace(mean=unit(self._sums(bags_of(texts))).mean(axis=0))
 
-def learned(texts: Sequence[str]) -> StaticModel:
-    """Learn from a sample of the texts of an index how rare each token is there, and what is usual."""
-    bags = _words.bags(texts)
+    def _sums(self, bags: Bags) -> NDArray[np.float32]:
+        """Add up the weighed rows over each bag: a matrix of counts times the rows that are needed."""
+        used = np.unique(bags.tokens)
+        sums: NDArray[np.float32] = counts(bags, used) @ (self._rows(used) * self.weights[used, None])
+        return sums
+
+    def _rows(self, tokens: NDArray[np.int32]) -> NDArray[np.float32]:
+        rows = shipped_rows(tokens)
+        if self.own.tokens.size:
+            places = np.minimum(np.searchsorted(self.own.tokens, tokens), self.own.tokens.size - 1)
+            is_own = self.own.tokens[places] == tokens
+            rows[is_own] = _unpacked(self.own.scales[places[is_own]], self.own.halves[places[is_own]])
+        return rows
+
+
+def own_rows(packed: bytes) -> OwnRows:
+    """Read the rows of an index from what `bytes` of them gave."""
+    n_rows = len(packed) // (2 + 4 + DIMENSIONS // 2)
+    return OwnRows(
+        np.frombuffer(packed, np.uint16, n_rows),
+        np.frombuffer(packed, np.uint8, 4 * n_rows, offset=2 * n_rows).view(np.float32),
+        np.frombuffer(packed, np.uint8, offset=6 * n_rows).reshape(n_rows, DIMENSIONS // 2),
+    )
+
+
+def rarity(texts: Sequence[str]) -> NDArray[np.float32]:
+    """Learn from a sample of the texts of an index what each token weighs there."""
+    bags = bags_of(texts)
     n_texts = np.zeros(N_TOKENS, np.float32)
     for tokens in np.split(bags.tokens, np.cumsum(bags.lengths)[:-1]):
         n_texts[np.unique(tokens)] += 1
-    rarity = np.log((len(texts) + 1) / (n_texts + 1))
+    rare_here = np.log((len(texts) + 1) / (n_texts + 1))
     # In a sample most tokens are equally rare, and the vocabulary is ordered by frequency.
     usual_rarity = np.log1p(np.maximum(np.arange(N_TOKENS) - _SPECIAL_TOKENS, 0))
-    weights = (rarity * usual_rarity / usual_rarity.max()).astype(np.float32)
-    mean = _unit(_sums(bags, weights)).mean(axis=0) if texts else np.zeros(DIMENSIONS, np.float32)
-    return StaticModel(weights, mean)
+    weights: NDArray[np.float32] = (rare_here * usual_rarity / usual_rarity.max()).astype(np.float32)
+    return weights
 
 
 def nearest_codes(codes: NDArray[np.uint8], vector: NDArray[np.float32], limit: int) -> list[int]:
@@ -75,50 +118,68 @@ def nearest_codes(codes: NDArray[np.uint8], vector: NDArray[np.float32], limit: 
     signs = np.packbits(vector > 0)
     distances = np.bitwise_count(codes.view(np.uint64) ^ signs.view(np.uint64)).sum(axis=1, dtype=np.uint16)
     chosen = np.argpartition(distances, n_chosen - 1)[:n_chosen] if n_chosen < len(codes) else np.arange(len(codes))
-    similarities = np.unpackbits(codes[chosen], axis=1) @ vector
-    best = np.argsort(-similarities, kind="stable")[:limit]
+    best = np.argsort(-similarities(codes[chosen], vector), kind="stable")[:limit]
     return [int(place) for place in chosen[best]]
 
 
-def packed_table(vectors: NDArray[np.float32]) -> bytes:
-    """Pack a table of shape (tokens, dimensions): four bits a value, and the scale of each row as float32."""
-    scales = (np.abs(vectors).max(axis=1) / _LARGEST).astype(np.float32)
+def similarities(codes: NDArray[np.uint8], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Tell how near codes are to a static vector: the cosines of their signs with it, from -1 to 1."""
+    sums = 2 * (np.unpackbits(codes, axis=1) @ vector) - vector.sum()
+    length = max(float(np.linalg.norm(vector)) * DIMENSIONS**0.5, _TINY)
+    cosines: NDArray[np.float32] = (sums / length).astype(np.float32)
+    return cosines
+
+
+def packed_rows(vectors: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
+    """Pack rows: the scale of each as float32, and four bits a value."""
+    scales = (np.abs(vectors).max(axis=1, initial=0) / _LARGEST).astype(np.float32)
     values = np.round(vectors / np.where(scales > 0, scales, 1)[:, None]).astype(np.int8) + _ZERO
-    halves: NDArray[np.uint8] = (values[:, 0::2] << 4 | values[:, 1::2]).astype(np.uint8)
+    return scales, (values[:, 0::2] << 4 | values[:, 1::2]).astype(np.uint8)
+
+
+def packed_table(vectors: NDArray[np.float32]) -> bytes:
+    """Pack a table of shape (tokens, dimensions) as it lies in the package."""
+    scales, halves = packed_rows(vectors)
     return bytes(scales.tobytes() + halves.tobytes())
 
 
+_TINY = 1e-9
 _LARGEST = 7
 _ZERO = 8
 
 
-def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Bring vectors to length 1, and leave those alone that have none."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
-def _sums(bags: _Bags, weights: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Add up the weighed rows of the table over each bag: a matrix of counts times the rows that are needed."""
-    n_texts = bags.lengths.size
-    is_used = np.zeros(N_TOKENS, bool)
-    is_used[bags.tokens] = True
-    used = np.flatnonzero(is_used)
-    columns = np.zeros(N_TOKENS, np.int64)
-    columns[used] = np.arange(used.size)
-    places = np.repeat(np.arange(n_texts) * used.size, bags.lengths) + columns[bags.tokens]
-    counts = np.bincount(places, minlength=n_texts * used.size).reshape(n_texts, used.size)
-    sums: NDArray[np.float32] = counts.astype(np.float32) @ (_rows(used) * weights[used, None])
-    return sums
+def counts(bags: Bags, tokens: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Count how often each bag has each of these tokens; an array of shape (bags, tokens)."""
+    columns = np.full(N_TOKENS, -1, np.int64)
+    columns[tokens] = np.arange(tokens.size)
+    column = columns[bags.tokens]
+    bag = np.repeat(np.arange(bags.lengths.size), bags.lengths)
+    found = np.bincount((bag * tokens.size + column)[column >= 0], minlength=bags.lengths.size * tokens.size)
+    return found.reshape(bags.lengths.size, tokens.size).astype(np.float32)
 
 
-def _rows(tokens: NDArray[np.int64]) -> NDArray[np.float32]:
+def bags_of(texts: Sequence[str]) -> Bags:
+    """Cut texts into tokens."""
+    return _words.bags(texts)
+
+
+def shipped_rows(tokens: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Give the rows of the table in the package."""
     scales, halves = _table()
-    pairs = halves[tokens]
-    rows = np.empty((tokens.size, DIMENSIONS), np.int8)
-    rows[:, 0::2], rows[:, 1::2] = pairs >> 4, pairs & 0xF
+    return _unpacked(scales[tokens], halves[tokens])
+
+
+def _unpacked(scales: NDArray[np.float32], halves: NDArray[np.uint8]) -> NDArray[np.float32]:
+    rows = np.empty((scales.size, DIMENSIONS), np.int8)
+    rows[:, 0::2], rows[:, 1::2] = halves >> 4, halves & 0xF
     rows -= _ZERO
-    return rows * scales[tokens, None]
+    return rows * scales[:, None]
 
 
 @cache
@@ -129,7 +190,7 @@ def _table() -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
     return scales, halves
 
 
-class _Bags(NamedTuple):
+class Bags(NamedTuple):
     """The tokens of texts, one text after the other, and how many each text has."""
 
     tokens: NDArray[np.int32]
@@ -145,7 +206,7 @@ class _Words(dict[bytes, int]):
     def __init__(self) -> None:
         self._tokens, self._ends = array("i"), array("q", [0])
 
-    def bags(self, texts: Sequence[str]) -> _Bags:
+    def bags(self, texts: Sequence[str]) -> Bags:
         """Cut texts into tokens."""
         if len(self._tokens) >= _MOST_TOKENS:
             self.clear()
@@ -156,7 +217,7 @@ class _Words(dict[bytes, int]):
         within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         tokens = np.array(self._tokens, np.int32)[np.repeat(starts, lengths) + within]
         behind = np.append(0, np.cumsum(lengths))[np.cumsum([0, *map(len, words)])]
-        return _Bags(tokens, np.diff(behind))
+        return Bags(tokens, np.diff(behind))
 
     def __missing__(self, word: bytes) -> int:
         self._tokens.extend(pieces_of_ascii_word(word.decode()) if word.isascii() else pieces_of_text(word.decode()))

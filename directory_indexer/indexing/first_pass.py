@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.embedders.model_files import STATIC_TABLE_VERSION
+from directory_indexer.indexing.teaching import Teaching
 from directory_indexer.lazy import lazily
 
 with lazily:
     import numpy as np
 
     from directory_indexer.docstore.static_vectors import StoredModel
-    from directory_indexer.embedders.static_table import StaticModel, learned
+    from directory_indexer.embedders.static_lessons import learned
+    from directory_indexer.embedders.static_table import StaticModel, own_rows
 
 
 _SAMPLE = 2000
@@ -25,8 +27,9 @@ _BLOCKS_A_COMMIT = 8
 class FirstPass:
     """Gives the chunks of one index their static vectors; the caller holds the write lock."""
 
-    def __init__(self, docstore: DocStore) -> None:
+    def __init__(self, docstore: DocStore, teaching: Teaching) -> None:
         self._docstore = docstore
+        self._teaching = teaching
 
     def cover(self, *, must_stop: Callable[[], bool] = lambda: False) -> Iterator[int]:
         """Cover what waits and has no static vector; each step tells how many chunks are done."""
@@ -36,8 +39,9 @@ class FirstPass:
             waiting = np.array(snapshot.embedding_queue.rows().rows, np.int64)
         rest = np.setdiff1d(waiting, covered, assume_unique=True)
         # What was learned from a small part of the index says little of the whole.
-        if stored is None or stored.version != STATIC_TABLE_VERSION or rest.size > covered.size:
-            model, rest = self._begin(waiting), waiting
+        is_old = stored is None or stored.version != STATIC_TABLE_VERSION or rest.size > covered.size
+        if stored is None or is_old or self._teaching.pays(stored.n_lessons):
+            model, rest = self._begin(waiting, must_stop), waiting
         else:
             model = _loaded(stored)
         step = _BLOCK * _BLOCKS_A_COMMIT
@@ -46,12 +50,19 @@ class FirstPass:
                 return
             yield self._cover(model, rest[start : start + step].tolist())
 
-    def _begin(self, waiting: np.typing.NDArray[np.int64]) -> StaticModel:
+    def _begin(self, waiting: np.typing.NDArray[np.int64], must_stop: Callable[[], bool]) -> StaticModel:
         sample = waiting[:: max(1, waiting.size // _SAMPLE)][:_SAMPLE].tolist()
-        model = learned(self._texts(sample))
+        lessons = self._teaching.lessons(waiting, must_stop)
+        model = learned(self._texts(sample), lessons)
         with self._docstore.transaction() as transaction:
             transaction.static_vectors.begin(
-                StoredModel(STATIC_TABLE_VERSION, model.weights.tobytes(), model.mean.tobytes()),
+                StoredModel(
+                    STATIC_TABLE_VERSION,
+                    model.weights.tobytes(),
+                    model.mean.tobytes(),
+                    bytes(model.own),
+                    len(lessons.texts),
+                )
             )
         return model
 
@@ -69,4 +80,6 @@ class FirstPass:
 
 
 def _loaded(stored: StoredModel) -> StaticModel:
-    return StaticModel(np.frombuffer(stored.weights, np.float32), np.frombuffer(stored.mean, np.float32))
+    return StaticModel(
+        np.frombuffer(stored.weights, np.float32), np.frombuffer(stored.mean, np.float32), own_rows(stored.own_rows)
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -54,8 +54,10 @@ class NamedFiles:
         self._policy = policy
         self._lock_path = lock_path
 
-    def read(self, paths: Sequence[FilePath], *, give_up: Callable[[], bool]) -> IndexReport:
+    def read(self, paths: Iterable[FilePath], *, give_up: Callable[[], bool]) -> IndexReport:
         """Make files searchable by words, in the place of what the index holds of them; those that are gone stay so.
+
+        Which they are is asked when the index can be written to.
 
         Raises:
             LockedError: another process is writing, and it is time to give up.
@@ -170,7 +172,7 @@ class NamedFiles:
             return bool(snapshot.pauses.all())
 
 
-def _present(paths: Sequence[FilePath]) -> Iterator[SourceFile]:
+def _present(paths: Iterable[FilePath]) -> Iterator[SourceFile]:
     for path in paths:
         with contextlib.suppress(FileNotFoundError):
             yield source_file(path)

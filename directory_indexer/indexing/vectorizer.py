@@ -24,6 +24,7 @@ from directory_indexer.indexing.first_pass import FirstPass
 from directory_indexer.indexing.merger import Merger
 from directory_indexer.indexing.pace import FullPace, Pace
 from directory_indexer.indexing.switching import Spaces
+from directory_indexer.indexing.teaching import Teaching
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.vectorstore import VectorPlace, VectorStore
@@ -63,7 +64,9 @@ class Vectorizer:
     ) -> None:
         self.merger = Merger(docstore=docstore, place=place, vectorstore=vectorstore)
         self.spaces = Spaces(docstore, self.merger)
-        self.first_pass = FirstPass(docstore)
+        self.first_pass = FirstPass(
+            docstore, Teaching(docstore, place=place, vectorstore=vectorstore, embedder=embedder)
+        )
         self._docstore = docstore
         self._embedder = embedder
         self.usage = EmbeddingUsage()

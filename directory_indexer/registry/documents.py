@@ -70,6 +70,8 @@ class StoredDocument(NamedTuple):
     n_masked: int
     added_at: float
     changed_at: float
+    is_paused: bool = False
+    """Whether it goes no further until somebody lets it."""
 
     def said(self) -> dict[str, Any]:
         """Give what the sender said of it."""
@@ -116,6 +118,36 @@ class Documents:
         """Give those that are in one of some states, the ones that changed first before the others."""
         wanted = ", ".join(f"'{state}'" for state in states)
         return self._read(f"AND state IN ({wanted}) ORDER BY changed_at, doc_id LIMIT ?", limit)
+
+    def to_read(self, *, limit: int) -> list[StoredDocument]:
+        """Give those that wait for their words and are not paused, the ones that were sent first before the others."""
+        return self._read("AND state = 'queued' AND NOT is_paused ORDER BY changed_at, doc_id LIMIT ?", limit)
+
+    def under_way(self, *, limit: int) -> list[StoredDocument]:
+        """Give those that are not searchable by meaning yet, the ones that were sent last before the others."""
+        return self._read("AND state IN ('queued', 'words') ORDER BY changed_at DESC, doc_id LIMIT ?", limit)
+
+    def to_do(self) -> frozenset[State]:
+        """Tell in which states documents wait for somebody to go on with them."""
+        if not self._registry.exists():
+            return frozenset()
+        with self._registry.reading() as connection:
+            rows = connection.raw.execute(
+                """SELECT DISTINCT state FROM documents WHERE collection = ?
+                   AND (state = 'deleting' OR (state IN ('queued', 'words') AND NOT is_paused))""",
+                (self._collection,),
+            ).fetchall()
+        return frozenset(State(state) for (state,) in rows)
+
+    def pause(self, doc_id: str, *, is_paused: bool) -> bool:
+        """Let a document go no further, or let it go on; tell whether it is under way."""
+        with self._registry.writing() as connection:
+            done = connection.execute(
+                """UPDATE documents SET is_paused = ?
+                   WHERE collection = ? AND doc_id = ? AND state IN ('queued', 'words')""",
+                (is_paused, self._collection, doc_id),
+            )
+            return done.rowcount > 0
 
     def counts(self) -> dict[State, int]:
         """Count them by state."""
@@ -214,5 +246,8 @@ class Replacement:
 def _document(row: Sequence[Any]) -> StoredDocument:
     found = StoredDocument._make(row)
     return found._replace(
-        source=Source(found.source), state=State(found.state), allows_secrets=bool(found.allows_secrets)
+        source=Source(found.source),
+        state=State(found.state),
+        allows_secrets=bool(found.allows_secrets),
+        is_paused=bool(found.is_paused),
     )

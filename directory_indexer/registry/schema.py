@@ -62,9 +62,38 @@ CREATE TABLE scopes (
 """`url` is where the content was had from in the end; `stored_name` is what the file of a document is called on disk,
 which `mtime_ns` and `n_bytes` tell from another one by that name. `metadata` is what the sender said, as JSON."""
 
+_OPERATIONS = """
+CREATE TABLE operations (
+    id         INTEGER PRIMARY KEY,
+    kind       TEXT NOT NULL CHECK (kind IN ('optimize', 'rebuild', 'backup', 'purge')),
+    collection TEXT NOT NULL,
+    options    TEXT NOT NULL DEFAULT '{}',
+    state      TEXT NOT NULL,
+    wish       TEXT NOT NULL DEFAULT '',
+    message    TEXT NOT NULL DEFAULT '',
+    result     TEXT NOT NULL DEFAULT '{}',
+    started_at REAL NOT NULL,
+    ended_at   REAL
+);
+CREATE TABLE answers (
+    caller  BLOB NOT NULL,
+    name    TEXT NOT NULL,
+    request BLOB NOT NULL,
+    status  INTEGER NOT NULL,
+    headers TEXT NOT NULL,
+    body    BLOB NOT NULL,
+    at      REAL NOT NULL,
+    PRIMARY KEY (caller, name)
+) WITHOUT ROWID;
+ALTER TABLE documents ADD COLUMN is_paused INTEGER NOT NULL DEFAULT 0;
+"""
+"""`collection` is empty for what is about all of them; `wish` is what whoever does the work is asked to do. An answer
+is found by the digest of the key that it was given to, and by the name that its request was sent with."""
+
 _MIGRATIONS: dict[int, str] = {
     1: _KEYS,
     2: _DOCUMENTS,
+    3: _OPERATIONS,
 }
 """What to run, in one transaction, to come to each version from the one before."""
 

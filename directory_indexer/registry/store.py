@@ -13,7 +13,7 @@ from pathlib import Path
 
 from directory_indexer.databases.connections import Connection, Connections
 from directory_indexer.databases.ownership import require_own
-from directory_indexer.errors import StoreError
+from directory_indexer.errors import DiskFullError, StoreError
 from directory_indexer.lock import write_lock
 from directory_indexer.registry.schema import SCHEMA_VERSION, migrate, version_of
 
@@ -77,7 +77,8 @@ def _translated_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        raise StoreError(f"{path}: {error}", hint=_HINTS.get(code)) from error
+        kind = DiskFullError if code == sqlite3.SQLITE_FULL else StoreError
+        raise kind(f"{path}: {error}", hint=_HINTS.get(code)) from error
     except OSError as error:
         raise StoreError(f"{error.filename or path}: {error.strerror}", hint=_ELSEWHERE) from error
 

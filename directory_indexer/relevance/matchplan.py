@@ -56,7 +56,8 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     gram_step = -(-sum(is_gram(token) for word in wanted for token in word.tokens) // MAX_WORDS)
     planned = [one for word in wanted for one in _planned(word, languages, vocabulary, gram_step)]
     terms = {one.term.typed: one.term for one in planned}
-    required, forbidden = _required(query), _forbidden(query)
+    any_of = (_alternative(group, languages, vocabulary) for group in query.alternatives)
+    required, forbidden = (*_required(query), *filter(None, any_of)), _forbidden(query)
     expression = _expression(required, forbidden, planned)
     narrow = None if required or forbidden else _narrow(planned)
     return MatchPlan(query, expression, narrow, tuple(terms.values()), vocabulary.n_chunks, required, forbidden)
@@ -127,6 +128,19 @@ def has_in_order(form: str, parts: Sequence[str]) -> bool:
 def _required(query: Query) -> tuple[str, ...]:
     phrases = [phrase_of(word.tokens) for word in query.words if word.kind is WordKind.PHRASE]
     return (*phrases, *_headings(query.required.headings))
+
+
+def _alternative(group: Sequence[Query], languages: tuple[str, ...], vocabulary: Vocabulary) -> str:
+    """Ask for one of several phrases or headings; plain words joined by `OR` are what every query means anyway."""
+    is_strict = any(one.required.headings or any(w.kind is WordKind.PHRASE for w in one.words) for one in group)
+    clauses = [_all_of(one, languages, vocabulary) for one in group]
+    return " OR ".join(f"({clause})" for clause in clauses) if is_strict and all(clauses) else ""
+
+
+def _all_of(query: Query, languages: tuple[str, ...], vocabulary: Vocabulary) -> str:
+    plain = [word for word in query.words if word.kind is not WordKind.PHRASE]
+    clauses = [f"({_any_of(list(_planned(word, languages, vocabulary, 1)))})" for word in plain]
+    return " AND ".join(clause for clause in (*_required(query), *clauses) if clause != "()")
 
 
 def _forbidden(query: Query) -> tuple[str, ...]:

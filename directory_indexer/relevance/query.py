@@ -12,10 +12,12 @@ from collections.abc import Iterable, Iterator
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
+from directory_indexer.relevance.alternatives import parted
 from directory_indexer.relevance.analyzer import query_words
 from directory_indexer.relevance.grams import is_gram
 from directory_indexer.relevance.languages import language_of
 from directory_indexer.relevance.periods import period_of
+from directory_indexer.relevance.roles import ROLES
 
 MAX_CHARACTERS: Final = 4_000
 """Longer queries are read up to here: more than the embedding model takes in, and than words can tell apart."""
@@ -62,6 +64,7 @@ class Filters(NamedTuple):
     headings: tuple[str, ...] = ()
     since: tuple[str, ...] = ()
     until: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()
 
 
@@ -75,6 +78,8 @@ class Query(NamedTuple):
     excluded: tuple[QueryWord, ...] = ()
     required: Filters = Filters()
     forbidden: Filters = Filters()
+    alternatives: tuple[tuple[Query, ...], ...] = ()
+    """Groups of what was joined by `OR`: of each, one must be met."""
 
     @property
     def is_empty(self) -> bool:
@@ -84,7 +89,7 @@ class Query(NamedTuple):
     @property
     def has_only_filters(self) -> bool:
         """Tell that it says nothing but which files are meant."""
-        fields = (self.required, self.forbidden)
+        fields = (self.required, self.forbidden, *(one.required for group in self.alternatives for one in group))
         return not self.meaning and not self.excluded and any(map(any, fields)) and not any(f.headings for f in fields)
 
     @property
@@ -101,6 +106,24 @@ class Query(NamedTuple):
 
 def parse_query(text: str) -> Query:
     """Read a query; no string is wrong."""
+    rest, groups = parted(text[:MAX_CHARACTERS])
+    query = _read(rest)
+    if not groups:
+        return query
+    alternatives = tuple(tuple(map(_read, group)) for group in groups)
+    flat = [one for group in alternatives for one in group]
+    # One phrase of several need not occur, and counts as a name does.
+    loose = (w._replace(kind=WordKind.LITERAL) if w.kind is WordKind.PHRASE else w for one in flat for w in one.words)
+    meaning = " ".join(filter(None, [query.meaning, *(one.meaning for one in flat)]))
+    return query._replace(
+        text=text[:MAX_CHARACTERS].encode("utf-8", "replace").decode(),
+        meaning=meaning,
+        words=tuple({(word.tokens, word.kind): word for word in (*query.words, *loose)}.values())[:MAX_WORDS],
+        alternatives=alternatives,
+    )
+
+
+def _read(text: str) -> Query:
     typed = text[:MAX_CHARACTERS].encode("utf-8", "replace").decode()
     pieces = [_piece(found) for found in _PIECE.finditer(typed)]
     wanted = [piece for piece in pieces if not piece.is_negative and not piece.field]
@@ -137,7 +160,8 @@ def _piece(found: re.Match[str]) -> _Piece:
     quoted = found["quoted"]
     text = (found["bare"] or "") if quoted is None else quoted
     field = (found["field"] or "").lower()
-    if field in _DATES and period_of(text, now=time.time()) is None:
+    is_date = field in _DATES and period_of(text, now=time.time()) is not None
+    if (field in _DATES and not is_date) or (field == "is" and text.lower() not in ROLES):
         return _Piece(f"{field}:{text}", is_negative=bool(found["minus"]))
     return _Piece(text, field, quoted is not None, bool(found["minus"]))
 
@@ -147,9 +171,9 @@ def _filters(pieces: Iterable[_Piece]) -> Filters:
     for piece in pieces:
         if piece.field and piece.text.strip():
             by_field[piece.field].append(piece.text.strip())
-    paths, kinds, headings, since, until = (tuple(by_field[field]) for field in _FIELDS)
+    paths, kinds, headings, since, until, roles = (tuple(by_field[field]) for field in _FIELDS)
     metadata = tuple((name, text) for name in METADATA_FIELDS for text in by_field[name])
-    return Filters(paths, kinds, headings, since, until, metadata)
+    return Filters(paths, kinds, headings, since, until, roles, metadata)
 
 
 def _words_of(pieces: Iterable[_Piece]) -> Iterator[QueryWord]:
@@ -181,12 +205,12 @@ def _query_word(piece: _Piece) -> QueryWord:
 METADATA_FIELDS: Final = ("author", "lang", "tag", "from", "to", "cc", "subject", "created")
 """What may stand before a colon to ask for what documents say about themselves."""
 
-_FIELDS: Final = ("path", "type", "heading", "since", "until")
+_FIELDS: Final = ("path", "type", "heading", "since", "until", "is")
 _DATES: Final = ("since", "until")
 _PIECE: Final = re.compile(
     r"""
     (?P<minus>(?<!\S)-(?=["\w](?:\w|["(:*]|[^\s\w]\w)))?
-    (?:(?<!\w)(?P<field>path|type|heading|since|until|author|lang|tag|from|to|cc|subject|created):(?=\S))?
+    (?:(?<!\w)(?P<field>path|type|heading|since|until|is|author|lang|tag|from|to|cc|subject|created):(?=\S))?
     (?: "(?P<quoted>[^"]*)" | (?P<bare>[^\s"]+) | " )
     """,
     re.VERBOSE | re.IGNORECASE,

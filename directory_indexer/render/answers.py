@@ -4,24 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from typing import Final
 
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, exact_text
-from directory_indexer.relevance.evidence import Excerpt, Explanation
+from directory_indexer.paths import FilePath
+from directory_indexer.relevance.evidence import Explanation
 from directory_indexer.render.printable import PathStyle, file_uri, printable, single_line
-from directory_indexer.render.quantities import count
+from directory_indexer.render.quantities import count, day
 from directory_indexer.render.spans import Line, Span, Style, line
+from directory_indexer.render.windows import window
 
 with lazily:
+    from directory_indexer.render.syntax import colours_of
     from directory_indexer.searching.answers import Hit, OnDisk, SearchResult
     from directory_indexer.searching.texts import FileText
     from directory_indexer.wire.documents import metadata_of
     from directory_indexer.wire.hits import page_range
 
 
-_INDENT = 6
+DEFAULT_LINES: Final = 4
+"""So many lines of a hit a terminal shows."""
+
+_INDENT = 8
+_NUMBER_WIDTH = 6
 _MOST_PAGES = 12
-_TAB = " " * 4
+_MOST_HEADING = 72
+_MOST_AGREEMENTS = 3
+_MOST_NEAR = 3
+_NEAR_ZERO = 0.15
+"""Where nothing matches well, what scores less is offered and not shown."""
+
+_ALL_LINES = 2**31
 
 
 class View(StrEnum):
@@ -37,46 +50,48 @@ _FILES = (View.FILES, View.SCORED_FILES)
 
 
 def search_lines(
-    result: SearchResult, *, paths: PathStyle, view: View = View.EXCERPTS, explain: bool = False
+    result: SearchResult,
+    *,
+    paths: PathStyle,
+    view: View = View.EXCERPTS,
+    explain: bool = False,
+    n_lines: int = DEFAULT_LINES,
 ) -> Iterator[Line]:
-    """Show hits to a person: score, place that can be clicked, and what matched."""
-    for number, hit in enumerate(_one_a_file(result.hits) if view in _FILES else result.hits):
-        if number and view not in _FILES:
+    """Show hits to a person: number, place that can be clicked, heading, date and score, and lines that matched."""
+    for number, hit in enumerate(one_a_file(result.hits) if view in _FILES else result.hits, 1):
+        if number > 1 and view not in _FILES:
             yield line()
-        yield _headline(hit, paths, view)
+        yield _headline(number, hit, paths, view)
         if view not in _FILES:
-            shown = _whole_chunk(hit) if view is View.FULL else hit.excerpt
-            yield from (Line(spans, _INDENT) for spans in _marked_lines(shown))
+            yield from _numbered_lines(hit, _ALL_LINES if view is View.FULL else n_lines)
             if hit.n_more_in_file:
                 more = count(hit.n_more_in_file, "more chunk")
                 yield line(Span(f"{more} in this file", Style.NOTE), indent=_INDENT)
+        yield from _agreements(hit)
         if explain:
-            yield line(Span(_explained(hit.explanation), Style.NOTE), indent=_INDENT)
+            yield line(Span(explained(hit.explanation), Style.NOTE), indent=_INDENT)
 
 
-def search_rows(result: SearchResult, *, view: View = View.EXCERPTS, explain: bool = False) -> str:
-    """Write hits for a pipe, with absolute paths and nothing shortened.
-
-    A hit is one row of fields with tabs between them: place, score, heading, excerpt, and why if asked. With
-    `View.FILES` it is the path alone, with `View.SCORED_FILES` path and score; with `View.FULL` each line of the chunk
-    has its place before it, as `grep -n` writes it.
-    """
-    if view is View.FILES:
-        rows = [_path(hit) for hit in _one_a_file(result.hits)]
-    elif view is View.SCORED_FILES:
-        rows = [f"{_path(hit)}\t{hit.score:.2f}" for hit in _one_a_file(result.hits)]
-    elif view is View.FULL:
-        rows = [row for hit in result.hits for row in _numbered(hit)]
-    else:
-        rows = ["\t".join(_fields(hit, explain=explain)) for hit in result.hits]
-    return "".join(f"{row}\n" for row in rows)
+def without_near_misses(result: SearchResult) -> tuple[SearchResult, tuple[Hit, ...]]:
+    """Part what is shown from hits that score next to nothing, where nothing matches well and not all was asked for."""
+    if not result.is_weak or not result.request.only_good:
+        return result, ()
+    shown = tuple(hit for hit in result.hits if hit.score >= _NEAR_ZERO)
+    return result._replace(hits=shown), result.hits[len(shown) :]
 
 
-def search_notes(result: SearchResult) -> tuple[str, ...]:
-    """Say what a reader must know to trust an answer; for the error output."""
+def near_misses_note(near: Sequence[Hit], *, paths: PathStyle) -> str:
+    """Offer in a line what was not shown."""
+    named = ", ".join(f"{printable(paths.shown(hit.path))}:{hit.excerpt.start_line}" for hit in near[:_MOST_NEAR])
+    more = f" and {len(near) - _MOST_NEAR} more" if len(near) > _MOST_NEAR else ""
+    return f"not near enough to show, {near[0].score:.2f} and less: {named}{more}; --all shows them"
+
+
+def search_notes(result: SearchResult, *, is_near: bool = False) -> tuple[str, ...]:
+    """Say what a reader must know to trust an answer, which may have had near misses; for the error output."""
     notes = (*result.degraded, *(one.note for one in result.corrections))
     if not result.hits:
-        return (*notes, "nothing found")
+        return (*notes, "nothing matches well" if is_near else "nothing found")
     weak = ("nothing matches well; this is the nearest there is",) if result.is_weak else ()
     return (*notes, *weak, *_freshness_notes(result.hits))
 
@@ -92,9 +107,18 @@ def _freshness_notes(hits: Sequence[Hit]) -> Iterator[str]:
             yield f"{count(len(paths), 'file')} {became} since the last run; dirindex index brings the index up to date"
 
 
-def get_text(file_text: FileText, *, for_terminal: bool) -> str:
+def get_text(file_text: FileText, *, for_terminal: bool, is_numbered: bool = False) -> str:
     """Give the text of a file: exactly in a pipe, and without anything that moves the cursor on a terminal."""
-    return _lines_of(file_text.text) if for_terminal else file_text.text
+    text = _lines_of(file_text.text) if for_terminal else file_text.text
+    if not is_numbered:
+        return text
+    rows = text.removesuffix("\n").split("\n")
+    return "".join(f"{number:>6}\t{row}\n" for number, row in enumerate(rows, file_text.start_line))
+
+
+def title_line(file_text: FileText, *, paths: PathStyle) -> str:
+    """Name a file above its text, where there are several."""
+    return f"==> {single_line(paths.shown(file_text.path))}:{file_text.start_line}-{file_text.end_line} <=="
 
 
 def markdown(text: str, *, for_terminal: bool) -> str:
@@ -139,65 +163,56 @@ def _facts(file_text: FileText, path: str) -> Iterator[str]:
         yield f"{path}: " + "; ".join(f"{name} {single_line(', '.join(values))}" for name, values in facts.items())
 
 
-def _headline(hit: Hit, paths: PathStyle, view: View) -> Line:
+def _headline(number: int, hit: Hit, paths: PathStyle, view: View) -> Line:
     place = "" if view in _FILES else f":{hit.excerpt.start_line}"
-    where = hit.facts.title if view in _FILES else _heading(hit)
+    where = hit.facts.title if view in _FILES else heading_of(hit)
+    where = where if len(where) <= _MOST_HEADING else f"{where[: _MOST_HEADING - 1]}…"
     return line(
-        Span(f"{hit.score:.2f}  ", Style.NUMBER),
+        Span(f"{number:>2}  ", Style.NOTE),
         Span(paths.shown(hit.path) + place, Style.PATH, file_uri(hit.path, page=hit.page)),
         Span(f"  {where}" if where else "", Style.PLACE),
+        Span(f"  {date_of(hit)}" if hit.dated_at is not None else "", Style.NOTE),
+        Span(f"  {hit.score:.2f}", Style.NUMBER),
         Span(f"  ({hit.on_disk} since it was indexed)" if hit.on_disk else "", Style.NOTE),
     )
 
 
-def _heading(hit: Hit) -> str:
+def heading_of(hit: Hit) -> str:
+    """Say where in its document a hit stands: page, and heading or title."""
     page = f"{'pages' if len(hit.pages) > 1 else 'page'} {page_range(hit.page, hit.pages)}" if hit.page else ""
     if hit.scan:
         page += f" (scanned, {hit.scan.confidence:.0%} sure)"
     return " · ".join(part for part in (page, hit.heading or hit.facts.title) if part)
 
 
-def _one_a_file(hits: Sequence[Hit]) -> list[Hit]:
+def date_of(hit: Hit) -> str:
+    """Give the day of a document: the one that it gives itself, else that of its last change on disk."""
+    return "" if hit.dated_at is None else day(hit.dated_at)
+
+
+def one_a_file(hits: Sequence[Hit]) -> list[Hit]:
+    """Keep the first hit of each file."""
     first: dict[FilePath, Hit] = {}
     for hit in hits:
         first.setdefault(hit.path, hit)
     return list(first.values())
 
 
-def _whole_chunk(hit: Hit) -> Excerpt:
-    offset = hit.text.find(hit.excerpt.text)
-    marks = tuple((start + offset, end + offset) for start, end in hit.excerpt.marks) if offset >= 0 else ()
-    return Excerpt(hit.text, hit.start_line, hit.end_line, marks)
+def _numbered_lines(hit: Hit, n_lines: int) -> Iterator[Line]:
+    for one in window(hit, n_lines=n_lines, colours=colours_of(hit.text, hit.facts.kind)):
+        yield Line(one.spans, _INDENT, Span(f"{one.number:>{_NUMBER_WIDTH}}", Style.NOTE))
 
 
-def _marked_lines(excerpt: Excerpt) -> list[tuple[Span, ...]]:
-    """Cut an excerpt into lines of spans, without the indentation that all of them share."""
-    rows: list[list[Span]] = [[]]
-    for span in _marked(excerpt):
-        first, *others = span.text.replace("\r\n", "\n").replace("\t", _TAB).split("\n")
-        rows[-1].append(span._replace(text=first))
-        rows += [[span._replace(text=other)] for other in others]
-    while len(rows) > 1 and not _joined(rows[-1]).strip():
-        rows.pop()
-    width = min((len(text) - len(text.lstrip(" ")) for row in rows if (text := _joined(row)).strip()), default=0)
-    return [(row[0]._replace(text=row[0].text[width:]), *row[1:]) for row in rows if row]
+def _agreements(hit: Hit) -> Iterator[Line]:
+    """Say which passages of a similar file agree with which of the given one."""
+    for one in hit.agreements[:_MOST_AGREEMENTS]:
+        place = f"lines {one.start_line}-{one.end_line}{f', {one.heading}' if one.heading else ''}"
+        own = f"lines {one.own_start_line}-{one.own_end_line}{f', {one.own_heading}' if one.own_heading else ''}"
+        yield line(Span(f"{place}  like  {own}  {one.score:.2f}", Style.NOTE), indent=_INDENT)
 
 
-def _marked(excerpt: Excerpt) -> Iterator[Span]:
-    end_before = 0
-    for start, end in sorted(excerpt.marks):
-        if start >= end_before:
-            yield Span(excerpt.text[end_before:start])
-            yield Span(excerpt.text[start:end], Style.MATCH)
-            end_before = end
-    yield Span(excerpt.text[end_before:])
-
-
-def _joined(row: Sequence[Span]) -> str:
-    return "".join(span.text for span in row)
-
-
-def _explained(explanation: Explanation) -> str:
+def explained(explanation: Explanation) -> str:
+    """Say why a hit stands where it does."""
     parts = [
         _ranked("keyword", explanation.keyword_rank, explanation.keyword_score),
         _ranked("semantic", explanation.semantic_rank, explanation.semantic_score),
@@ -211,22 +226,3 @@ def _ranked(kind: str, rank: int | None, score: float | None) -> str:
         return f"no {kind} score"
     place = "below the top results" if rank is None else f"rank {rank}"
     return f"{kind} {place} (score {score:.2f})"
-
-
-def _path(hit: Hit) -> str:
-    return single_line(exact_text(hit.path))
-
-
-def _fields(hit: Hit, *, explain: bool) -> Iterator[str]:
-    yield f"{_path(hit)}:{hit.excerpt.start_line}"
-    yield f"{hit.score:.2f}"
-    yield single_line(_heading(hit))
-    yield single_line(" ".join(hit.excerpt.text.split()))
-    if explain:
-        yield single_line(_explained(hit.explanation))
-
-
-def _numbered(hit: Hit) -> Iterator[str]:
-    for number, text in enumerate(hit.text.removesuffix("\n").split("\n"), hit.start_line):
-        tabs_kept = "\t".join(single_line(part) for part in text.removesuffix("\r").split("\t"))
-        yield f"{_path(hit)}:{number}:{tabs_kept}"

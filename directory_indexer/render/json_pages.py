@@ -102,6 +102,12 @@ def grep_json(
     return _text(grep_answer(request.pattern.patterns, shown, notes=notes))
 
 
+def texts_json(texts: Sequence[FileText], *, page_bytes: int = PAGE_BYTES) -> str:
+    """Write the texts of several files, each with an equal share of the page."""
+    pages = [json.loads(get_json(one, page_bytes=page_bytes // len(texts))) for one in texts]
+    return json.dumps({"texts": pages})
+
+
 def index_json(report: IndexReport, *, page_bytes: int = PAGE_BYTES) -> str:
     """Write what a run did."""
     page = object_of(run_report(report))

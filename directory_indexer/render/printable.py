@@ -54,6 +54,12 @@ class PathStyle(NamedTuple):
         from_home = None if below_home is None else f"~{os.sep}{below_home}".rstrip(os.sep)
         return min(filter(None, (below_work, from_home, exact)), key=len)
 
+    def exact(self, path: FilePath) -> str:
+        """Write a path for a program: below the working directory if it lies there, and never like an option."""
+        exact = exact_text(path)
+        below = _below(exact, self.working_directory) or exact
+        return f".{os.sep}{below}" if below.startswith("-") else below
+
 
 def file_uri(path: FilePath, *, page: int | None = None) -> str:
     """Make the link that opens a file, at a page where it has pages."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _FOUR_DIGITS = 1000
 _TWO_DIGITS = 9.95  # is rounded to 10
@@ -44,6 +46,11 @@ def ago(then: float, *, now: float) -> str:
         if seconds >= unit_seconds:
             return f"{count(seconds // unit_seconds, unit)} ago"
     return "just now"
+
+
+def day(moment: float) -> str:
+    """Name the day of a moment, in UTC."""
+    return time.strftime("%Y-%m-%d", time.gmtime(moment))
 
 
 def percent(part: int, whole: int) -> str:

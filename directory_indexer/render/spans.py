@@ -24,6 +24,9 @@ class Style(StrEnum):
     GOOD = auto()
     WARNING = auto()
     PROBLEM = auto()
+    KEYWORD = auto()
+    LITERAL = auto()
+    DEFINITION = auto()
 
 
 class Span(NamedTuple):

@@ -26,13 +26,16 @@ from directory_indexer.render.spans import Line, Span, Style
 _STYLES = {
     Style.PLAIN: RichStyle(),
     Style.PATH: RichStyle(color="magenta"),
-    Style.MATCH: RichStyle(color="red", bold=True),
+    Style.MATCH: RichStyle(color="red", bold=True, underline=True),
     Style.PLACE: RichStyle(color="cyan"),
     Style.NUMBER: RichStyle(color="green"),
     Style.NOTE: RichStyle(dim=True),
     Style.GOOD: RichStyle(color="green"),
     Style.WARNING: RichStyle(color="yellow", bold=True),
     Style.PROBLEM: RichStyle(color="red", bold=True),
+    Style.KEYWORD: RichStyle(color="blue"),
+    Style.LITERAL: RichStyle(color="green"),
+    Style.DEFINITION: RichStyle(bold=True),
 }
 _REFRESHES_A_SECOND = 5
 _LEAST_WIDTH = 20

@@ -66,6 +66,18 @@ class SentPlace(NamedTuple):
     url: str = ""
 
 
+class Agreement(NamedTuple):
+    """A passage of a similar file, and the passage of the given one that it is like."""
+
+    score: float
+    start_line: int
+    end_line: int
+    heading: str
+    own_start_line: int
+    own_end_line: int
+    own_heading: str
+
+
 class Hit(NamedTuple):
     """One passage of an answer. `score` lies between 0 and 1 and means the same from query to query.
 
@@ -95,6 +107,10 @@ class Hit(NamedTuple):
     on_disk: OnDisk | None = None
     source: SourceFile | None = None
     """The file as it was indexed."""
+    dated_at: float | None = None
+    """The time that the document gives itself, else that of the last change of its file, in seconds since the epoch."""
+    agreements: tuple[Agreement, ...] = ()
+    """Of a similar file, what of it is like what of the given one; best first."""
 
     pages: tuple[int, ...] = ()
 
@@ -116,3 +132,15 @@ class SearchResult(NamedTuple):
     corrections: tuple[Correction, ...] = ()
     summary: IndexSummary = IndexSummary()
     state: str = ""
+
+
+def sorted_by(order: str, result: SearchResult) -> SearchResult:
+    """Put the hits in another order than the best first: by `date`, newest first, or by `path` and line."""
+    match order:
+        case "date":
+            hits = sorted(result.hits, key=lambda hit: -(hit.dated_at or 0.0))
+        case "path":
+            hits = sorted(result.hits, key=lambda hit: (hit.path, hit.start_line))
+        case _:
+            return result
+    return result._replace(hits=tuple(hits))

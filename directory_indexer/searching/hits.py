@@ -24,6 +24,8 @@ def with_documents(snapshot: Snapshot, hits: Iterable[Hit], recognised: Recognis
     paths = {hit.path for hit in hits}
     metadata = snapshot.metadata.of(paths)
     hits = tuple(hit._replace(metadata=metadata.get(hit.path, Metadata())) for hit in hits)
+    dates = snapshot.files.dates(paths)
+    hits = tuple(hit._replace(dated_at=dates.get(hit.path)) for hit in hits)
     files = {path: (snapshot.files.get(path), since_indexed(snapshot, path)) for path in paths}
     hits = tuple(_with_file(hit, *files[hit.path]) for hit in hits)
     paths_of_pages = {hit.path for hit in hits if hit.page is not None}

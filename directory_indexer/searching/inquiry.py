@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
@@ -99,7 +99,7 @@ class Inquiry:
             return "", {}
         return self._embedding.result().embedder.space.name, self._on_demand.made
 
-    def _waiting(self, meaning: Meaning, by_words: Iterable[ChunkId], depth: int) -> dict[ChunkId, float]:
+    def _waiting(self, meaning: Meaning, by_words: Mapping[ChunkId, float], depth: int) -> dict[ChunkId, float]:
         """Give the cosines of candidates that wait for a vector, as many as there is time to embed."""
         if not self._snapshot.embedding_queue.count() or self._snapshot.vector_sets.is_switching:
             return {}

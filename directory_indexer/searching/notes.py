@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from directory_indexer.docstore.filters import ALL_FILES
 from directory_indexer.docstore.store import Snapshot
@@ -34,6 +34,8 @@ def require_types(names: tuple[str, ...]) -> None:
 
 
 def _notes(snapshot: Snapshot, query: Query, scope: Scope) -> Iterator[str]:
+    if any(map(_is_mixed, query.alternatives)):
+        yield "OR stands between words or between filters: filters beside words in it are left out"
     if query.only_excludes:
         yield _ONLY_EXCLUDES
     for name in (*query.required.kinds, *query.forbidden.kinds):
@@ -43,6 +45,11 @@ def _notes(snapshot: Snapshot, query: Query, scope: Scope) -> Iterator[str]:
         for text in query.required.paths:
             if not _is_in_a_path(snapshot, text):
                 yield f"no indexed file has '{text}' in its path"
+
+
+def _is_mixed(group: Sequence[Query]) -> bool:
+    has_filters = any(any(one.required._replace(headings=())) for one in group)
+    return has_filters and not all(one.has_only_filters for one in group)
 
 
 def _is_type(name: str) -> bool:

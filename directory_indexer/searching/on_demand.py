@@ -6,21 +6,20 @@ The most promising come first, and none is begun when the time for it is over. W
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
-from itertools import chain, zip_longest
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Final
 
 import numpy as np
 
 from directory_indexer.docstore.embedding_queue import PendingChunk
 from directory_indexer.docstore.store import Snapshot
-from directory_indexer.embedders.model_files import STATIC_TABLE_VERSION
-from directory_indexer.embedders.static_table import StaticModel, nearest_codes
 from directory_indexer.errors import ProviderError
 from directory_indexer.ids import ChunkId, ContentHash
 from directory_indexer.lazy import lazily
 from directory_indexer.searching.background import BackgroundTask
 from directory_indexer.searching.scope import Scope
+from directory_indexer.searching.static_candidates import StaticCandidates
 
 with lazily:
     from numpy.typing import NDArray
@@ -34,9 +33,12 @@ _STATIC: Final = 3
 _ENOUGH: Final = 40
 """Where so many candidates were embedded for earlier searches, this one need not take time for more."""
 
-_GROWTH: Final = 4
-_AT_A_TIME: Final = 8
-"""So many texts are given to a model in this process at a time: about 0.1 seconds of two cores."""
+_WORDS: Final = 0.5
+"""What the best match of words counts beside a static similarity, which is 0.35 for the best."""
+
+_FIRST_CHARACTERS: Final = 3000
+_CHARACTERS_AT_A_TIME: Final = 8000
+"""Texts of so many characters are given to a model in this process at a time: about 0.1 seconds of two cores."""
 
 
 class OnDemandEmbedding:
@@ -61,13 +63,13 @@ class OnDemandEmbedding:
         self._vector = vector
         self._seconds_left = seconds
 
-    def cosines(self, found: Iterable[ChunkId], limit: int) -> dict[ChunkId, float]:
-        """Give the cosines of those of the chunks `found` that wait, and of those nearest by their static vectors.
+    def cosines(self, found: Mapping[ChunkId, float], limit: int) -> dict[ChunkId, float]:
+        """Give the cosines of those of the chunks `found` by words that wait, and of those near by static vectors.
 
         Of the latter, several times the `limit` are worth a look; who has little time takes the best of both alone.
         """
         by_words = self._snapshot.embedding_queue.waiting(found)
-        promising = _alternating(by_words, self._nearest(_STATIC * limit))
+        promising = self._in_order(by_words, found, limit)
         vectors = self._vectors([chunk for chunk in promising if chunk.embedding_text])
         self.n_judged = sum(chunk.text_hash in vectors for chunk in promising)
         self.n_unjudged = sum(chunk.text_hash not in vectors for chunk in by_words)
@@ -77,25 +79,20 @@ class OnDemandEmbedding:
             if chunk.text_hash in vectors
         }
 
-    def _nearest(self, limit: int) -> list[PendingChunk]:
-        """Find the chunks in the scope that wait and whose static vectors are nearest to that of the question."""
-        stored = self._snapshot.static_vectors.model()
-        if stored is None or stored.version != STATIC_TABLE_VERSION or self._scope.is_empty:
-            return []
-        model = StaticModel(np.frombuffer(stored.weights, np.float32), np.frombuffer(stored.mean, np.float32))
-        rows, codes = self._snapshot.static_vectors.all()
-        if self._scope.rows is not None:
-            first, last = self._scope.rows
-            lies_between = (rows >= first) & (rows <= last)
-            rows, codes = rows[lies_between], codes[lies_between]
-        vector = model.vectors([self._text])[0]
-        n_looked_at = limit
-        while True:
-            nearest = rows[nearest_codes(codes, vector, n_looked_at)].tolist()
-            waiting = self._snapshot.embedding_queue.rows_that_wait(nearest, self._scope.file_ids)
-            if len(waiting) >= limit or len(nearest) < n_looked_at:
-                return self._snapshot.embedding_queue.chunks(waiting[:limit])
-            n_looked_at *= _GROWTH
+    def _in_order(
+        self, by_words: Sequence[PendingChunk], found: Mapping[ChunkId, float], limit: int
+    ) -> list[PendingChunk]:
+        """Put those found by words and those near by static vectors into one order, the most promising first."""
+        static = StaticCandidates(self._snapshot, self._scope, self._text)
+        near = self._snapshot.embedding_queue.chunks(static.nearest(_STATIC * limit))
+        chunks = list({chunk.chunk_id: chunk for chunk in (*by_words, *near)}.values())
+        similarities = static.similarities([chunk.id for chunk in chunks])
+        best = max(found.values(), default=0.0) or 1.0
+        promise = {
+            chunk.chunk_id: similarity + _WORDS * found.get(chunk.chunk_id, 0.0) / best
+            for chunk, similarity in zip(chunks, similarities, strict=True)
+        }
+        return sorted(chunks, key=lambda chunk: promise[chunk.chunk_id], reverse=True)
 
     def _vectors(self, chunks: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
         """Give the vectors that were made of these chunks before; unless they are enough, make others in the time."""
@@ -109,19 +106,29 @@ class OnDemandEmbedding:
         return known | self.made
 
     def _make(self, texts: Sequence[tuple[ContentHash, str]]) -> None:
-        # One request to a service takes as long as many texts; here a few at a time keep to the time that is left.
-        at_a_time = _AT_A_TIME if self._embedder.space.endpoint is None else self._embedder.batch_size
-        longest = 0.0
-        for start in range(0, len(texts), at_a_time):
-            if self._seconds_left <= longest:
+        """Embed texts while there is time: few to learn how fast that goes, then as many as will be done by then."""
+        pace = 0.0
+        while texts and self._seconds_left > 0:
+            n_fitting = self._n_fitting([text for _, text in texts], pace)
+            if not n_fitting:
                 return
             began = time.monotonic()
-            batch = texts[start : start + at_a_time]
+            batch, texts = texts[:n_fitting], texts[n_fitting:]
             vectors = self._embedded([text for _, text in batch])
             if vectors is not None:
                 self.made |= {digest: row.tobytes() for (digest, _), row in zip(batch, vectors, strict=True)}
-            longest = max(longest, time.monotonic() - began)
-            self._seconds_left -= time.monotonic() - began
+            taken = time.monotonic() - began
+            pace = max(pace, taken / sum(len(text) for _, text in batch))
+            self._seconds_left -= taken
+
+    def _n_fitting(self, texts: Sequence[str], pace: float) -> int:
+        """Tell how many texts to embed next, by the seconds that a character takes; 0 when no more than that fits."""
+        # One request to a service takes as long as many texts; here a few at a time keep to the time that is left.
+        if self._embedder.space.endpoint is not None:
+            return min(len(texts), self._embedder.batch_size)
+        room = min(_CHARACTERS_AT_A_TIME, self._seconds_left / pace) if pace else _FIRST_CHARACTERS
+        n_fitting = sum(length <= room for length in accumulate(map(len, texts)))
+        return n_fitting if pace else max(n_fitting, 1)
 
     def _embedded(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
         """Embed texts; None when a service refuses them, fails or takes too long, or no thread can be had."""
@@ -131,9 +138,3 @@ class OnDemandEmbedding:
         except (ProviderError, TimeoutError, RuntimeError):
             self._seconds_left = 0
             return None
-
-
-def _alternating(one: Sequence[PendingChunk], other: Sequence[PendingChunk]) -> list[PendingChunk]:
-    """Take from two lists by turns, each chunk once: the best of both come first."""
-    by_turns = chain.from_iterable(zip_longest(one, other))
-    return list({chunk.chunk_id: chunk for chunk in by_turns if chunk is not None}.values())

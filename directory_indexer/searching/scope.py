@@ -17,6 +17,7 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, exact_text, lies_in
 from directory_indexer.relevance.periods import period_of
 from directory_indexer.relevance.query import Query
+from directory_indexer.relevance.roles import has_role
 from directory_indexer.vectorstore import VectorScope
 
 with lazily:
@@ -59,6 +60,9 @@ def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> S
         return Scope(None, VectorScope())
     tests = {id_: _path_test(request, query, root) for root, id_ in snapshot.directories.all().items()}
     files = [file for file in snapshot.files.matching(wanted) if tests[file.directory_id](file.path)]
+    for group in _groups_of_files(query):
+        allowed = {id_ for one in group for id_ in _satisfying(snapshot, one)}
+        files = [file for file in files if file.id in allowed]
     file_ids = frozenset(file.id for file in files)
     file_ids_json = json.dumps(sorted(file_ids))
     vectors = VectorScope(directories=_tracked_parts(snapshot, wanted.within))
@@ -66,6 +70,17 @@ def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> S
         vectors = VectorScope(files=tuple(file.path for file in files))
     is_small = len(files) <= _SMALL_PART * snapshot.overview.summary().n_files
     return Scope(file_ids, vectors, file_ids_json, snapshot.chunks.rows_of_files(file_ids_json) if is_small else None)
+
+
+def _groups_of_files(query: Query) -> list[tuple[Query, ...]]:
+    """Give the alternatives that say nothing but which files are meant."""
+    return [group for group in query.alternatives if all(one.has_only_filters for one in group)]
+
+
+def _satisfying(snapshot: Snapshot, query: Query) -> Iterator[int]:
+    tests = {id_: _tests_of(query, root) for root, id_ in snapshot.directories.all().items()}
+    found = snapshot.files.matching(_filter(None, query))
+    return (file.id for file in found if all(test(file.path) for test in tests[file.directory_id]))
 
 
 def _is_everything(snapshot: Snapshot, scope: Iterable[FilePath]) -> bool:
@@ -83,7 +98,8 @@ def _tracked_parts(snapshot: Snapshot, scope: Iterable[FilePath]) -> tuple[FileP
     return tuple(parts)
 
 
-def _filter(request: SearchRequest, query: Query) -> FileFilter:
+def _filter(request: SearchRequest | None, query: Query) -> FileFilter:
+    request = request or SearchRequest("")
     kinds = [_kinds_named(names) for names in (request.kinds, query.required.kinds) if names]
     required, forbidden = query.required, query.forbidden
     # What a document must not be dated after or before is what it must be dated before or after.
@@ -119,18 +135,33 @@ def _kinds_named(names: Iterable[str]) -> frozenset[str]:
 
 
 def _names_paths(request: SearchRequest, query: Query) -> bool:
-    return bool(request.globs or query.required.paths or query.forbidden.paths)
+    filters = (query.required, query.forbidden)
+    return bool(request.globs or _groups_of_files(query) or any(one.paths or one.roles for one in filters))
 
 
 def _path_test(request: SearchRequest, query: Query, root: FilePath) -> Callable[[FilePath], bool]:
     tests = [_matches(request.globs, root)] if request.globs else []
-    tests += [contains(text, root) for text in query.required.paths]
-    tests += [_lacks(text, root) for text in query.forbidden.paths]
+    tests += _tests_of(query, root)
     return lambda path: all(test(path) for test in tests)
 
 
+def _tests_of(query: Query, root: FilePath) -> list[Callable[[FilePath], bool]]:
+    tests = [contains(text, root) for text in query.required.paths]
+    tests += [_lacks(contains(text, root)) for text in query.forbidden.paths]
+    tests += [_has_role(role, root) for role in query.required.roles]
+    return [*tests, *(_lacks(_has_role(role, root)) for role in query.forbidden.roles)]
+
+
+def _has_role(role: str, root: FilePath) -> Callable[[FilePath], bool]:
+    above = len(exact_text(root).rstrip(os.sep)) + 1
+    return lambda path: has_role(exact_text(path)[above:].replace(os.sep, "/"), role.lower())
+
+
 def _matches(patterns: Sequence[str], root: FilePath) -> Callable[[FilePath], bool]:
-    """Match as a .gitignore in the tracked directory would; a pattern may begin with the path of that directory."""
+    """Match as a .gitignore in the tracked directory would; a pattern may begin with the path of that directory.
+
+    Patterns that only take back are meant to be taken from everything.
+    """
     above = exact_text(root).rstrip(os.sep)
     if all(pattern.startswith("!") for pattern in patterns):
         patterns = ("*", *patterns)  # whoever only says what to leave out means all the rest
@@ -154,6 +185,5 @@ def contains(text: str, root: FilePath) -> Callable[[FilePath], bool]:
     return lambda path: wanted in exact_text(path).casefold()
 
 
-def _lacks(text: str, root: FilePath) -> Callable[[FilePath], bool]:
-    test = contains(text, root)
+def _lacks(test: Callable[[FilePath], bool]) -> Callable[[FilePath], bool]:
     return lambda path: not test(path)

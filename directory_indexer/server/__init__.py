@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from directory_indexer.config.collections import DEFAULT
 from directory_indexer.docstore.runs import Origin
 from directory_indexer.embedders import Embedder
 from directory_indexer.embedding_process import index_command
@@ -26,6 +27,7 @@ with lazily:
     from directory_indexer.app import App
     from directory_indexer.embedding_process import EmbeddingProcess
     from directory_indexer.registry.keys import Keys
+    from directory_indexer.server.collection_jobs import CollectionJobs
     from directory_indexer.server.gate.logs import LogFormat, start_logging
     from directory_indexer.server.http import HttpParts, run_http
     from directory_indexer.server.jobs import IndexJobs
@@ -35,6 +37,10 @@ with lazily:
     from directory_indexer.server.stdio import run_stdio
     from directory_indexer.server.tools import Tools
     from directory_indexer.server.watching import DirectoryWatch
+    from directory_indexer.server.work import Works
+    from directory_indexer.team.administration import Administration
+    from directory_indexer.team.background import Background
+    from directory_indexer.team.collections import Collections
 
 
 __all__ = ["ServeOptions", "index_command", "serve_http", "serve_stdio"]
@@ -81,7 +87,9 @@ def serve_http(app: App, options: ServeOptions, access: Access, log_format: LogF
     with importing():
         parts = _parts(app, options)
         server = make_server(parts.desk, parts.model)
-        answering = HttpParts(app, parts.desk, parts.model)
+        tools = parts.desk.tools
+        administration = Administration(app.registry, app.loaded.data_dir, Works(app, tools).all())
+        answering = HttpParts(app, parts.desk, parts.model, Background(tools.collections), administration)
     run_http(server, answering, access, close=parts.close)
 
 
@@ -89,7 +97,7 @@ def serve_http(app: App, options: ServeOptions, access: Access, log_format: LogF
 class _Parts:
     desk: Desk
     model: BackgroundModel
-    jobs: IndexJobs
+    jobs: CollectionJobs
     watch: DirectoryWatch | None
     embedding: EmbeddingProcess | None
 
@@ -116,14 +124,10 @@ def _leave(number: int, _: object) -> NoReturn:
 def _parts(app: App, options: ServeOptions) -> _Parts:
     app.origin = Origin.SERVER
     model = BackgroundModel(lambda: _warm(app))
-    jobs = IndexJobs(
-        command=index_command(app.loaded),
-        runs=app.status.runs,
-        running=app.status.running,
-        is_locked=app.status.is_locked,
-    )
-    tools = Tools(app=app, model=model, jobs=jobs, allowed=options.allowed)
-    watch = _watch(app, jobs) if options.watch else None
+    collections = Collections(app)
+    jobs = CollectionJobs(collections, command=index_command)
+    tools = Tools(collections=collections, model=model, jobs=jobs, allowed=options.allowed)
+    watch = _watch(app, jobs.of(DEFAULT)) if options.watch else None
     embedding = app.embedding_process if app.policies.embeds_in_background(is_watching=options.watch) else None
     if embedding is not None:
         embedding.start()

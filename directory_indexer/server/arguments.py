@@ -14,6 +14,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
+from directory_indexer.config.collections import DEFAULT
 from directory_indexer.errors import UsageError
 from directory_indexer.paths import well_formed
 from directory_indexer.searching.answers import SearchMode
@@ -60,6 +61,7 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(_texts)]
 _Path = Field(max_length=_LONGEST_PATH)
 _FilePath = Field(min_length=1, max_length=_LONGEST_PATH)
 _Range = Field(max_length=30)
+_CollectionName = Field(max_length=63)
 _Count = Field(ge=1, le=50)
 
 Cursor = Annotated[
@@ -85,10 +87,10 @@ Types = Annotated[
 ]
 Globs = Annotated[
     Texts,
-    'Only files whose path matches one of these patterns, as in .gitignore: "*.md", "src/**".',
+    'Only files that match one of these, as in .gitignore: "*.md", "src/**".',
     Field(max_length=20),
 ]
-Author = Annotated[str, "Only documents by this author."]
+Author = Annotated[str, "Only by this author."]
 InLanguage = Annotated[str, 'Only prose in this language: "en".']
 Tag = Annotated[str, "Only documents with this tag."]
 Sender = Annotated[str, "Only mail from this person."]
@@ -105,9 +107,13 @@ Mode = Annotated[
 ]
 IndexPath = Annotated[
     str,
-    "Directory to bring up to date, or to add where the operator of this server allows it. Empty: all of them.",
+    "Directory to bring up to date, or to add where the operator allows it. Empty: all.",
     _Path,
 ]
+
+
+InCollection = Annotated[str, "The collection.", _CollectionName]
+InCollections = Annotated[Texts, "Collections to search. Empty: the default one.", Field(max_length=20)]
 
 
 class SearchArguments(NamedTuple):
@@ -128,6 +134,7 @@ class SearchArguments(NamedTuple):
     until: Until = ""
     facets: WithFacets = False
     mode: Mode = SearchMode.HYBRID
+    collections: InCollections = ()
     limit: Annotated[Number, "Most passages to return.", _Count] = 10
     all: WithWeaker = False
     max_tokens: MaxTokens = Budgets.SEARCH
@@ -139,6 +146,7 @@ class SimilarArguments(NamedTuple):
 
     path: IndexedFile
     within: Annotated[str, "Only files below this directory. Empty: everywhere.", _Path] = ""
+    collection: InCollection = DEFAULT
     limit: Annotated[Number, "Most files to return.", _Count] = 10
     max_tokens: MaxTokens = Budgets.SEARCH
     cursor: Cursor = ""
@@ -148,14 +156,15 @@ class ContentArguments(NamedTuple):
     """The arguments of `get_content`."""
 
     path: IndexedFile
-    start_line: Annotated[Number, "First line to read, counted from 1.", Field(ge=1, le=_LAST_LINE)] = 1
+    start_line: Annotated[Number, "First line to read, from 1.", Field(ge=1, le=_LAST_LINE)] = 1
     end_line: Annotated[Number, "Last line to read; 0: as far as max_tokens reaches.", Field(ge=0, le=_LAST_LINE)] = 0
     chunks: Annotated[
         str,
-        'Read these passages in place of lines: "3", "3-7" or "3-". For very long lines.',
+        'Read these passages in place of lines: "3", "3-7" or "3-".',
         _Range,
     ] = ""
     pages: Annotated[str, 'Read these pages in place of lines: "2" or "2-4".', _Range] = ""
+    collection: InCollection = DEFAULT
     max_tokens: MaxTokens = Budgets.CONTENT
 
 
@@ -163,6 +172,7 @@ class OutlineArguments(NamedTuple):
     """The arguments of `outline`."""
 
     path: Annotated[str, "An indexed file or directory; or FILE#Heading.", _FilePath]
+    collection: InCollection = DEFAULT
     max_tokens: MaxTokens = Budgets.OUTLINE
 
 
@@ -174,7 +184,8 @@ class ConvertArguments(NamedTuple):
         "An indexed file, or a member as in a.zip!/b.docx; an http(s) address where the operator allows it.",
         _FilePath,
     ]
-    start_line: Annotated[Number, "First line to read, counted from 1.", Field(ge=1, le=_LAST_LINE)] = 1
+    start_line: Annotated[Number, "First line to read, from 1.", Field(ge=1, le=_LAST_LINE)] = 1
+    collection: InCollection = DEFAULT
     max_tokens: MaxTokens = Budgets.CONTENT
 
 
@@ -184,17 +195,20 @@ class IndexArguments(NamedTuple):
     path: IndexPath = ""
     action: Annotated[
         IndexAction,
-        "start: start a run, or join the one that goes on; cancel: stop it, at the end of the batch in hand.",
+        "start: start a run, or join the one that goes on; cancel: stop it after its batch.",
     ] = IndexAction.START
     wait_seconds: Annotated[
         Number,
-        "Wait so long for the run to end; it goes on after that.",
+        "Answer when it has ended, or after so long.",
         Field(ge=0, le=50),
     ] = 20
+    collection: InCollection = DEFAULT
 
 
 class InfoArguments(NamedTuple):
-    """The arguments of `server_info`: none."""
+    """The arguments of `server_info`."""
+
+    collection: InCollection = DEFAULT
 
 
 def arguments_of(record: type, given: Mapping[str, object]) -> Any:
@@ -230,6 +244,8 @@ def expected(schema: JsonObject) -> str:
     match schema["type"]:
         case "array":
             return f"a list of at most {schema['maxItems']} texts"
+        case "object":
+            return f"an object of at most {schema['maxProperties']} names"
         case "string":
             form = f" of the form {schema['pattern']}" if "pattern" in schema else ""
             length = f" of {schema.get('minLength', 0)} to {schema['maxLength']} characters" if _LONG in schema else ""

@@ -13,7 +13,7 @@ from directory_indexer.server.arguments import (
     SearchArguments,
     SimilarArguments,
 )
-from directory_indexer.server.running import ToolRun, index, quickly, slowly
+from directory_indexer.server.running import ToolRun, index, quickly, server_info, slowly
 from directory_indexer.server.tools import Tools
 from directory_indexer.wire.documents import ConvertedText, TextAnswer
 from directory_indexer.wire.hits import SearchAnswer
@@ -103,6 +103,6 @@ TOOLS = (
         "model. Use it first when you do not know what can be searched, and after an error that says so.",
         InfoArguments,
         ServerAnswer,
-        quickly(Tools.server_info),
+        server_info,
     ),
 )

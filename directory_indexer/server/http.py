@@ -17,11 +17,12 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import ClientDisconnect
 
 from directory_indexer.lazy import lazily
-from directory_indexer.registry.keys import DEFAULT_COLLECTION, Keys, Right
+from directory_indexer.registry.keys import Keys, Right
 from directory_indexer.server.api.application import Application
 from directory_indexer.server.api.catalogue import OPERATIONS
 from directory_indexer.server.api.documents import DocumentIds
 from directory_indexer.server.api.operations import Method, Services
+from directory_indexer.server.api.repeating import Repetition
 from directory_indexer.server.api.runs import IndexRuns
 from directory_indexer.server.api.surface import NOWHERE, Surface
 from directory_indexer.server.ending import end, stop_at_a_signal
@@ -42,6 +43,9 @@ with lazily:
     from directory_indexer.app import App
     from directory_indexer.server.model import BackgroundModel
     from directory_indexer.server.running import Desk
+    from directory_indexer.team.administration import Administration
+    from directory_indexer.team.background import Background
+    from directory_indexer.team.documents import DocumentVerbs
 
 
 LONGEST_REQUEST_BYTES = 1_048_576
@@ -50,14 +54,28 @@ _MOST_CONNECTIONS = 500
 _IDLE_SECONDS = 1800
 _POLL_SECONDS = 0.01
 _DRAIN_SECONDS = 5
-_MCP = Place("/mcp", Right.READ, LONGEST_REQUEST_BYTES, collection=DEFAULT_COLLECTION)
+_LAST_STEP_SECONDS = 10
+_MCP = Place("/mcp", Right.READ, LONGEST_REQUEST_BYTES)
 _MCP_PATHS = (_MCP.template, f"{_MCP.template}/")
 
 
 def run_http(server: Server[None], parts: HttpParts, access: Access, *, close: Callable[[], None]) -> NoReturn:
-    """Serve until a signal ends it; `close` is called then, before the requests in flight are answered."""
+    """Serve until a signal ends it; `close` is called then, before the requests in flight are answered.
+
+    What goes on in the background is told to end at the same time, and waited for when all are answered.
+    """
     listening = listening_socket(access.address)
-    end(anyio.run(_serve, server, parts, access, listening, close))
+    parts.background.start()
+
+    def close_all() -> None:
+        close()
+        parts.background.stop()
+        parts.administration.stop()
+
+    code = anyio.run(_serve, server, parts, access, listening, close_all)
+    parts.background.join(_LAST_STEP_SECONDS)
+    parts.administration.join(_LAST_STEP_SECONDS)
+    end(code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,23 +85,30 @@ class HttpParts:
     app: App
     desk: Desk
     model: BackgroundModel
+    background: Background
+    administration: Administration
 
 
 def make_http_app(server: Server[None], parts: HttpParts, access: Access, *, port: int) -> tuple[Gate, Drain]:
     """Build the application: MCP and the API side by side, behind one gate; and what lets it end."""
     surface, metrics = Surface(OPERATIONS), Metrics()
     metrics.add_gauges({"calls_waiting": ("Calls that wait for their turn.", lambda: parts.desk.n_waiting)})
+    collections = parts.desk.tools.collections
     services = Services(
-        app=parts.app,
+        collections=collections,
         desk=parts.desk,
         model=parts.model,
-        runs=IndexRuns(parts.app, parts.desk.tools),
+        runs=IndexRuns(parts.desk.tools),
         document_ids=DocumentIds(),
+        documents=DocumentVerbs(collections, on_work=parts.background.want),
+        administration=parts.administration,
+        background=parts.background,
         metrics=metrics,
         is_ending=lambda: drain.is_ending,
         operations=OPERATIONS,
     )
-    drain = Drain(_Crossing(_protocol_app(server, access), Application(surface, services)), passes=_passes)
+    api = Application(surface, services, Repetition(parts.app.registry))
+    drain = Drain(_Crossing(_protocol_app(server, access), api), passes=_passes)
     keys, often = Keys(parts.app.registry), parts.app.loaded.config.serving.requests_per_second
     rules = Rules(
         place_of=lambda path, method: _MCP if path in _MCP_PATHS else surface.place_of(path, method) or NOWHERE,

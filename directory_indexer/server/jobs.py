@@ -34,9 +34,8 @@ _CLOCK_SECONDS = 60.0
 
 _LONGEST_MESSAGE = 800
 _MOST_FAILURES = 3
-_TRACKED_ONLY = "--tracked-only"
-_UNLESS_PAUSED = "--unless-paused"
-_RESUME = "--resume"
+_TRACKED_ONLY, _FORCE = "--tracked-only", "--force"
+_UNLESS_PAUSED, _RESUME = "--unless-paused", "--resume"
 
 
 @dataclass(eq=False, slots=True)
@@ -131,6 +130,15 @@ class IndexJobs:
         """
         with self._lock:
             return self._start((), (_RESUME,))
+
+    def rebuild(self) -> Job:
+        """Start a run that reads everything again.
+
+        Raises:
+            LockedError: too many runs wait already.
+        """
+        with self._lock:
+            return self._start((), (_FORCE,))
 
     def state_of(self, job: Job | RunRecord) -> Run:
         """Tell how far a run is."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from directory_indexer.config.collections import DEFAULT
 from directory_indexer.extractors.kinds import GROUPS
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
@@ -43,10 +44,13 @@ class Link:
 
 
 def links(answer: SearchAnswer, result: SearchResult) -> tuple[Link, ...]:
-    """Link the files of the best hits; where there is room for a part of one hit alone there is none for links."""
+    """Link the files of the best hits, of those that the default collection has.
+
+    Where there is room for a part of one hit alone there is none for links.
+    """
     is_scant = len(answer.hits) == 1 and answer.hits[0].shortened
     shown = set() if is_scant else {passage.path for passage in answer.hits}
-    best = {hit.path: hit for hit in reversed(result.hits) if hit.path in shown}
+    best = {hit.path: hit for hit in reversed(result.hits) if hit.path in shown and hit.collection in {"", DEFAULT}}
     return tuple(_link(hit) for hit in list(reversed(best.values()))[:MOST_LINKS])
 
 

@@ -34,6 +34,7 @@ from mcp.types import (
 )
 
 from directory_indexer import __version__
+from directory_indexer.config.collections import DEFAULT
 from directory_indexer.errors import DirIndexError
 from directory_indexer.lazy import lazily
 from directory_indexer.server.arguments import ArgumentError, ContentArguments, arguments_of
@@ -44,9 +45,10 @@ from directory_indexer.server.identity import FRESH_MS, INSTRUCTIONS, NAME, TITL
 from directory_indexer.server.links import PLAIN, Link, media_type
 from directory_indexer.server.model import BackgroundModel, ModelState
 from directory_indexer.server.places import URI_PREFIX, name_in_uri
-from directory_indexer.server.running import Desk, Progress
+from directory_indexer.server.running import Caller, Desk, Progress
 from directory_indexer.server.schemas import object_for_models, schema_of
-from directory_indexer.server.tools import Answer
+from directory_indexer.server.tools import Answer, collections_named
+from directory_indexer.team.collections import no_collection
 from directory_indexer.wire.documents import TextAnswer
 from directory_indexer.wire.objects import JsonObject
 
@@ -113,7 +115,9 @@ class _Session:
             return _failed(f"{entry.name} needs a key with the right to write. Next: search what is indexed.")
         try:
             call = arguments_of(entry.arguments, params.arguments or {})
-            answer = await entry.run(self._desk, call, _progress(ctx))
+            caller = Caller(_progress(ctx), _reach(ctx))
+            require_reach(caller.reaches, call)
+            answer = await entry.run(self._desk, call, caller)
         except ArgumentError as error:
             return _failed(f"{error.message}. Next: correct the arguments and call {entry.name} again.")
         except DirIndexError as error:
@@ -139,18 +143,22 @@ class _Session:
         )
         return ListResourceTemplatesResult(resource_templates=[template])
 
-    async def read_resource(self, _: object, params: ReadResourceRequestParams) -> ReadResourceResult:
+    async def read_resource(
+        self, ctx: ServerRequestContext[Any, Any], params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
         uri = str(params.uri)
         try:
             call = ContentArguments(path=name_in_uri(uri), max_tokens=Budgets.MOST)
+            require_reach(_reach(ctx), call)
             answer = await self._desk.quickly(lambda: self._desk.tools.get_content(call))
         except DirIndexError as error:
             raise MCPError(INVALID_PARAMS, failure_text(error), data={"uri": uri}) from error
         contents = TextResourceContents(uri=uri, text=resource_text(answer), mime_type=_media_type(answer))
         return ReadResourceResult(contents=[contents])
 
-    async def complete(self, _: object, params: CompleteRequestParams) -> CompleteResult:
-        if params.argument.name != "path" or getattr(params.ref, "uri", None) != f"{URI_PREFIX}{{+path}}":
+    async def complete(self, ctx: ServerRequestContext[Any, Any], params: CompleteRequestParams) -> CompleteResult:
+        is_path = params.argument.name == "path" and getattr(params.ref, "uri", None) == f"{URI_PREFIX}{{+path}}"
+        if not is_path or not _reach(ctx)(DEFAULT):
             return CompleteResult(completion=Completion(values=[], total=0, has_more=False))
         typed = params.argument.value
         values, total = await self._desk.quickly(lambda: self._desk.tools.completions(typed))
@@ -205,6 +213,22 @@ async def _with_request_id(ctx: ServerRequestContext[Any, Any], call_next: Calla
 
 def _may_write(ctx: ServerRequestContext[Any, Any]) -> bool:
     return ctx.request is None or visits.visit_of(ctx.request.scope).may_write()
+
+
+def _reach(ctx: ServerRequestContext[Any, Any]) -> Callable[[str], bool]:
+    """Give what tells for which collections a call came by a key; who sits at the machine has all of them."""
+    return visits.visit_of(ctx.request.scope).reaches if ctx.request else lambda _: True
+
+
+def require_reach(reaches: Callable[[str], bool], call: Any) -> None:
+    """Look whether a call is about collections that are there for whoever calls.
+
+    Raises:
+        NotIndexedError: one is not; nothing tells whether there is one of that name.
+    """
+    for name in collections_named(call):
+        if not reaches(name):
+            raise no_collection(name)
 
 
 def _resource_link(link: Link) -> ResourceLink:

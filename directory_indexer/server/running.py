@@ -1,22 +1,22 @@
-"""How tools run: searches and short questions wait in queues of their own, so that neither holds up the other."""
+"""How tools run: searches, short questions and writes wait in queues of their own, so that none holds up another."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import anyio
 import anyio.to_thread
 
 from directory_indexer.docstore.runs import RunRecord
 from directory_indexer.errors import BusyError
-from directory_indexer.server.arguments import IndexAction, IndexArguments
+from directory_indexer.server.arguments import IndexAction, IndexArguments, InfoArguments
 from directory_indexer.server.jobs import Job
 from directory_indexer.server.run_results import percent
 from directory_indexer.server.tools import Answer, Tools, index_answer, is_ended
 
 _POLL_SECONDS = 0.25
-_N_SLOW, _N_QUICK = 8, 16
+_N_SLOW, _N_QUICK, _N_PATIENT = 8, 16, 8
 _MOST_WAITING = 100
 """So many searches take about two seconds: who comes then is told so at once, and not after a long while."""
 
@@ -26,6 +26,13 @@ Progress: TypeAlias = Callable[[float, str], Awaitable[None]]
 """Tells a client how far a call is, in percent and in words."""
 
 
+class Caller(NamedTuple):
+    """Who calls a tool: how to tell how far it is, and which collections there are for whoever it is."""
+
+    progress: Progress
+    reaches: Callable[[str], bool]
+
+
 class Desk:
     """The tools with the two queues before them."""
 
@@ -33,11 +40,12 @@ class Desk:
         self.tools = tools
         self._slow = anyio.CapacityLimiter(_N_SLOW)
         self._quick = anyio.CapacityLimiter(_N_QUICK)
+        self._patient = anyio.CapacityLimiter(_N_PATIENT)
 
     @property
     def n_waiting(self) -> int:
         """Count what waits for its turn."""
-        return self._slow.statistics().tasks_waiting + self._quick.statistics().tasks_waiting
+        return sum(one.statistics().tasks_waiting for one in (self._slow, self._quick, self._patient))
 
     async def slowly(self, work: Callable[[], _Value]) -> _Value:
         """Do what may take seconds.
@@ -55,6 +63,14 @@ class Desk:
         """
         return await _in_turn(work, self._quick)
 
+    async def patiently(self, work: Callable[[], _Value]) -> _Value:
+        """Do what writes, and may wait for others who do.
+
+        Raises:
+            BusyError: too much waits already.
+        """
+        return await _in_turn(work, self._patient)
+
 
 async def _in_turn(work: Callable[[], _Value], limiter: anyio.CapacityLimiter) -> _Value:
     if limiter.statistics().tasks_waiting >= _MOST_WAITING:
@@ -62,14 +78,14 @@ async def _in_turn(work: Callable[[], _Value], limiter: anyio.CapacityLimiter) -
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
 
 
-ToolRun: TypeAlias = Callable[[Desk, Any, Progress], Awaitable[Answer]]
+ToolRun: TypeAlias = Callable[[Desk, Any, Caller], Awaitable[Answer]]
 """How a tool answers its arguments."""
 
 
 def slowly(tool: Callable[[Tools, Any], Answer]) -> ToolRun:
     """Run a tool that searches."""
 
-    async def run(desk: Desk, call: Any, _: Progress) -> Answer:
+    async def run(desk: Desk, call: Any, _: Caller) -> Answer:
         return await desk.slowly(lambda: tool(desk.tools, call))
 
     return run
@@ -78,25 +94,30 @@ def slowly(tool: Callable[[Tools, Any], Answer]) -> ToolRun:
 def quickly(tool: Callable[[Tools, Any], Answer]) -> ToolRun:
     """Run a tool that reads."""
 
-    async def run(desk: Desk, call: Any, _: Progress) -> Answer:
+    async def run(desk: Desk, call: Any, _: Caller) -> Answer:
         return await desk.quickly(lambda: tool(desk.tools, call))
 
     return run
 
 
-async def index(desk: Desk, call: IndexArguments, progress: Progress) -> Answer:
+async def server_info(desk: Desk, call: InfoArguments, caller: Caller) -> Answer:
+    """Tell what is indexed."""
+    return await desk.quickly(lambda: desk.tools.server_info(call, caller.reaches))
+
+
+async def index(desk: Desk, call: IndexArguments, caller: Caller) -> Answer:
     """Start, join or cancel an index run; when the only call that waits for one is cancelled, so is the run."""
     if call.action is IndexAction.CANCEL:
         return await desk.slowly(lambda: desk.tools.cancel_index(call))
     job = await desk.quickly(lambda: desk.tools.start_index(call))
     if not isinstance(job, Job):
-        return await _wait(desk, call, job, progress)
+        return await _wait(desk, call, job, caller.progress)
     job.n_waiting += 1
     try:
-        return await _wait(desk, call, job, progress)
+        return await _wait(desk, call, job, caller.progress)
     except anyio.get_cancelled_exc_class():
         if job.n_waiting == 1:
-            desk.tools.jobs.cancel(job)
+            desk.tools.jobs.of(call.collection).cancel(job)
         raise
     finally:
         job.n_waiting -= 1
@@ -107,7 +128,7 @@ async def _wait(desk: Desk, call: IndexArguments, job: Job | RunRecord, progress
     deadline = anyio.current_time() + call.wait_seconds
     told = 0.0
     while True:
-        result = await desk.quickly(lambda: desk.tools.state_of(job))
+        result = await desk.quickly(lambda: desk.tools.jobs.of(call.collection).state_of(job))
         if is_ended(result) or anyio.current_time() >= deadline:
             if isinstance(job, Job):
                 job.is_told = is_ended(result)

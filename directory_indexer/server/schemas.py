@@ -10,18 +10,24 @@ import functools
 import types
 import typing
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from directory_indexer.wire.fields import Only
 from directory_indexer.wire.objects import JsonObject
 
-_NAMES: dict[object, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+PLAIN_SCHEMAS: dict[object, JsonObject] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    Any: {},
+}
 _PLAIN = frozenset({str, int, float, bool})
 _LIMITS = {
     "string": {"min_length": "minLength", "max_length": "maxLength", "pattern": "pattern"},
     "array": {"min_length": "minItems", "max_length": "maxItems"},
     "integer": {"ge": "minimum", "le": "maximum"},
+    "object": {"max_length": "maxProperties"},
 }
 MISSING: Final = object()
 """The default of a field that has none."""
@@ -116,9 +122,9 @@ def _schema_of_type(hint: Any) -> JsonObject:
         return {"type": "object", "additionalProperties": _schema_of_type(typing.get_args(hint)[1])}
     if hasattr(hint, "_fields"):
         return dict(schema_of(hint))
-    if issubclass(hint, StrEnum):
-        return {"type": "string", "enum": [str(one) for one in hint]}
-    return {"type": _NAMES[hint]}
+    if hint in PLAIN_SCHEMAS:
+        return dict(PLAIN_SCHEMAS[hint])
+    return {"type": "string", "enum": [str(one) for one in hint]}
 
 
 def _is_optional(hint: Any) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from directory_indexer import __version__
+from directory_indexer.config.collections import DEFAULT
 from directory_indexer.converting.converter import is_url
 from directory_indexer.docstore.runs import Origin, RunRecord
 from directory_indexer.errors import DirIndexError, ProviderError, UsageError
@@ -26,12 +27,13 @@ from directory_indexer.server.arguments import (
     SimilarArguments,
 )
 from directory_indexer.server.budget import Budgets, cost
+from directory_indexer.server.collection_jobs import CollectionJobs
 from directory_indexer.server.contents import content_answer, content_text
 from directory_indexer.server.conversions import converted_text, part_of_converted
 from directory_indexer.server.directories import to_index
 from directory_indexer.server.failures import NoRunError
 from directory_indexer.server.fitting import Page, counting_answer, fitting_answer
-from directory_indexer.server.jobs import IndexJobs, Job
+from directory_indexer.server.jobs import Job
 from directory_indexer.server.links import Link, links
 from directory_indexer.server.listings import text_named
 from directory_indexer.server.model import BackgroundModel
@@ -41,6 +43,7 @@ from directory_indexer.server.places import indexed_lines, scope_of
 from directory_indexer.server.run_results import ENDED, covers
 from directory_indexer.server.schemas import object_for_models
 from directory_indexer.server.wording import info_text, run_text
+from directory_indexer.team.search import search_collections, with_senders
 from directory_indexer.wire.cursors import Position, position_of
 from directory_indexer.wire.documents import ConvertedText, TextAnswer
 from directory_indexer.wire.hits import SearchAnswer, index_state
@@ -50,7 +53,10 @@ from directory_indexer.wire.server import ServerAnswer
 from directory_indexer.wire.status import Model, directory_of
 
 with lazily:
-    from directory_indexer.app import App
+    from directory_indexer.config.settings import Config
+    from directory_indexer.searching.answers import Hit
+    from directory_indexer.team.collections import Collections
+    from directory_indexer.team.opened import OpenCollection
 
 
 Result: TypeAlias = SearchAnswer | TextAnswer | OutlineAnswer | ConvertedText | Run | ServerAnswer
@@ -68,7 +74,7 @@ _STILL_LOADING = (
 EXCERPT_CHARS = 800
 """More than a person skims: an assistant asks less often for the text around an excerpt."""
 
-_FETCH_URLS = "the operator of this server allows it with serving.fetch_urls in its configuration"
+FETCH_URLS = "the operator of this server allows it with serving.fetch_urls in its configuration"
 _MOST_COMPLETIONS = 100
 _POLL_SECONDS = 0.05
 
@@ -83,10 +89,12 @@ class Answer:
 
 
 class Tools:
-    """The tools over one index; threads may share it."""
+    """The tools over the collections; threads may share it."""
 
-    def __init__(self, *, app: App, model: BackgroundModel, jobs: IndexJobs, allowed: Sequence[FilePath]) -> None:
-        self._app = app
+    def __init__(
+        self, *, collections: Collections, model: BackgroundModel, jobs: CollectionJobs, allowed: Sequence[FilePath]
+    ) -> None:
+        self.collections = collections
         self._model = model
         self.jobs = jobs
         self._allowed = tuple(allowed)
@@ -99,28 +107,39 @@ class Tools:
         return _found(*self.find(call))
 
     def facets(self, call: SearchArguments) -> SearchAnswer:
-        """Count the files that a search would look into."""
+        """Count the files that a search would look into.
+
+        Raises:
+            UsageError: several collections are named.
+        """
+        names = collections_named(call)
+        if len(names) > 1:
+            raise UsageError("facets are those of one collection", hint="name one of them")
         request, position = self._question(call)
-        page = Page(position, call.max_tokens, self._app.status.summary())
-        return counting_answer(request, self._app.searcher.facets(request), page)
+        with self.collections.using(names[0]) as opened:
+            request = _within(opened, request, call.path)
+            page = Page(position, call.max_tokens, opened.app.status.summary())
+            return counting_answer(request, opened.app.searcher.facets(request), page)
 
     def find(self, call: SearchArguments) -> tuple[SearchResult, Page]:
         """Find passages, those of the pages before left out."""
         request, position = self._question(call)
         mode, notes = self._mode(call.mode)
-        found = self._app.searcher.search(request._replace(mode=mode))
+        found = search_collections(
+            self.collections,
+            collections_named(call),
+            request._replace(mode=mode),
+            search=lambda opened, asked: _search_in(opened, asked, call.path),
+        )
         result = position.rest(found._replace(degraded=(*notes, *found.degraded)), limit=call.limit)
-        return result, Page(position, call.max_tokens, self._app.status.checked(result.summary))
+        return result, Page(position, call.max_tokens, result.summary)
 
     def _question(self, call: SearchArguments) -> tuple[SearchRequest, Position]:
-        with self._app.docstore.snapshot() as snapshot:
-            scope = scope_of(snapshot, call.path)
         position = position_of(call.cursor, question=call._replace(cursor="", limit=0, max_tokens=0, all=False))
         request = SearchRequest(
             query=call.query,
             mode=call.mode,
             limit=position.limit(call.limit),
-            scope=scope,
             kinds=call.types,
             globs=call.globs,
             since=since_moment(call.since, name="since"),
@@ -128,60 +147,70 @@ class Tools:
             metadata=_conditions(call),
             only_good=not call.all,
             excerpt_chars=EXCERPT_CHARS,
-            embedding_seconds=self._app.loaded.config.serving.embedding_ms / 1000,
+            embedding_seconds=self._config.serving.embedding_ms / 1000,
         )
         return request, position
 
     def similar_files(self, call: SimilarArguments) -> Answer:
         """Find files like an indexed one."""
-        with self._app.docstore.snapshot() as snapshot:
-            path, _ = indexed_lines(snapshot, call.path)
-            within = scope_of(snapshot, call.within)
-        position = position_of(call.cursor, question=("similar", call.path, call.within))
-        self._model.is_usable(within_seconds=LONG_PATIENCE_SECONDS)
-        found = self._app.similar_files.find(path, within=within, limit=position.limit(call.limit))
-        result = found._replace(request=found.request._replace(mode=SearchMode.SEMANTIC))
-        page = Page(position, call.max_tokens, self._app.status.checked(result.summary))
+        position = position_of(call.cursor, question=("similar", call.path, call.within, call.collection))
+        with self.collections.using(call.collection) as opened:
+            app = opened.app
+            with app.docstore.snapshot() as snapshot:
+                path, _ = indexed_lines(snapshot, call.path)
+                within = scope_of(snapshot, call.within)
+            self._model.is_usable(within_seconds=LONG_PATIENCE_SECONDS)
+            found = app.similar_files.find(path, within=within, limit=position.limit(call.limit))
+            result = found._replace(
+                request=found.request._replace(mode=SearchMode.SEMANTIC), hits=_placed(opened, found.hits)
+            )
+            page = Page(position, call.max_tokens, app.status.checked(result.summary))
         return _found(position.rest(result, limit=call.limit), page)
 
     def get_content(self, call: ContentArguments) -> Answer:
         """Read the indexed text of a file, or list a directory."""
-        with self._app.docstore.snapshot() as snapshot:
+        with self.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
             text = text_named(snapshot, call)
         answer = content_answer(text, max_tokens=call.max_tokens)
         return Answer(content_text(answer), answer)
 
     def outline(self, call: OutlineArguments) -> Answer:
         """Show what a file or a directory consists of."""
-        with self._app.docstore.snapshot() as snapshot:
+        with self.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
             found = outline_named(snapshot, call.path)
         answer = outline_within_budget(found, max_tokens=call.max_tokens)
         return Answer(answer.outline or "", answer)
 
     def convert_to_text(self, call: ConvertArguments) -> Answer:
         """Convert an indexed file, or a document on the web, to Markdown."""
-        if is_url(call.source):
-            if not self._app.loaded.config.serving.fetch_urls:
-                raise UsageError("this server fetches nothing from the web", hint=_FETCH_URLS)
-            text = self._app.converter.convert_url(call.source)
-        else:
-            with self._app.docstore.snapshot() as snapshot:
-                path, _ = indexed_lines(snapshot, call.source)
-            text = self._app.converter.convert_file(path, follow_links=self._app.policies.parse.follow_symlinks)
+        with self.collections.using(call.collection) as opened:
+            app = opened.app
+            if is_url(call.source):
+                if not self._config.serving.fetch_urls:
+                    raise UsageError("this server fetches nothing from the web", hint=FETCH_URLS)
+                text = app.converter.convert_url(call.source)
+            else:
+                with app.docstore.snapshot() as snapshot:
+                    path, _ = indexed_lines(snapshot, call.source)
+                text = app.converter.convert_file(path, follow_links=app.policies.parse.follow_symlinks)
         answer = part_of_converted(call.source, text, call)
         return Answer(converted_text(answer), answer)
 
-    def server_info(self, _: InfoArguments) -> Answer:
-        """Tell what is indexed, how far it is, and whether the model is there."""
-        directories = tuple(map(directory_of, self._app.status.report().directories))
-        name, provider = self._app.loaded.config.embedding.model, self._app.loaded.config.embedding.provider
+    def server_info(self, call: InfoArguments, reaches: Callable[[str], bool]) -> Answer:
+        """Tell what is indexed in a collection, how far it is, and whether the model is there."""
+        with self.collections.using(call.collection) as opened:
+            status = opened.app.status
+            directories = tuple(map(directory_of, status.report().directories))
+            index = index_state(status.summary())
+        named = self._config.embedding
         info = ServerAnswer(
             version=__version__,
             directories=(),
             allowed=self._allowed,
-            model=Model(name, provider, None, self._model.state, self._model.message or None),
-            index=index_state(self._app.status.summary()),
-            run=self.jobs.current(),
+            model=Model(named.model, named.provider, None, self._model.state, self._model.message or None),
+            index=index,
+            run=self.jobs.of(call.collection).current(),
+            collections=tuple(name for name in self.collections.names() if name != DEFAULT and reaches(name)),
         )
         shown = directories
         while shown and cost(object_for_models(info._replace(directories=shown))) > Budgets.INFO:
@@ -191,17 +220,18 @@ class Tools:
 
     def start_index(self, call: IndexArguments) -> Job | RunRecord:
         """Start a run or join the one that goes on."""
-        with self._app.docstore.snapshot() as snapshot:
-            tracked = tuple(snapshot.directories.all())
-        try:
-            directories = to_index(call.path, tracked=tracked, allowed=self._allowed)
-        except DirIndexError:
-            # A directory that is being added is not tracked yet; to watch that needs no permission.
-            running = self._app.status.running()
-            if running is not None and (not call.path or covers(running, FilePath(call.path))):
-                return running
-            raise
-        return self.jobs.start_or_join(directories, may_add=not set(directories) <= set(tracked))
+        with self.collections.using(call.collection) as opened:
+            with opened.app.docstore.snapshot() as snapshot:
+                tracked = tuple(snapshot.directories.all())
+            try:
+                directories = to_index(call.path, tracked=tracked, allowed=self._allowed_in(call))
+            except DirIndexError:
+                # A directory that is being added is not tracked yet; to watch that needs no permission.
+                running = opened.app.status.running()
+                if running is not None and (not call.path or covers(running, FilePath(call.path))):
+                    return running
+                raise
+        return self.jobs.of(call.collection).start_or_join(directories, may_add=not set(directories) <= set(tracked))
 
     def cancel_index(self, call: IndexArguments) -> Answer:
         """Stop the runs that this server started, or else the one that goes on.
@@ -209,35 +239,34 @@ class Tools:
         Raises:
             NoRunError: none goes on.
         """
-        with self._app.docstore.snapshot() as snapshot:
+        with self.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
             tracked = tuple(snapshot.directories.all())
-        directory = to_index(call.path, tracked=tracked, allowed=self._allowed)[0] if call.path else None
-        stopped: list[Job | RunRecord] = [*self.jobs.cancel_all(directory)] or [self._ask_to_stop(directory)]
+        allowed = self._allowed_in(call)
+        directory = to_index(call.path, tracked=tracked, allowed=allowed)[0] if call.path else None
+        jobs = self.jobs.of(call.collection)
+        stopped: list[Job | RunRecord] = [*jobs.cancel_all(directory)] or [self._ask_to_stop(call, directory)]
         deadline = time.monotonic() + call.wait_seconds
         for job in stopped:
-            while not is_ended(self.jobs.state_of(job)) and time.monotonic() < deadline:
+            while not is_ended(jobs.state_of(job)) and time.monotonic() < deadline:
                 time.sleep(_POLL_SECONDS)
-        return index_answer(self.jobs.state_of(stopped[-1]))
-
-    def state_of(self, job: Job | RunRecord) -> Run:
-        """Tell how far a run is."""
-        return self.jobs.state_of(job)
+        return index_answer(jobs.state_of(stopped[-1]))
 
     def completions(self, prefix: str) -> tuple[list[str], int]:
         """Complete the path of an indexed file; tell how many there are."""
         typed = prefix if os.path.isabs(prefix) else f"/{prefix}"
-        with self._app.docstore.snapshot() as snapshot:
+        with self.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
             typed_paths = snapshot.typed_paths
             paths = sorted(typed_paths.starting_with(typed) or typed_paths.containing(prefix))
         return [path.removeprefix("/") for path in paths[:_MOST_COMPLETIONS]], len(paths)
 
-    def _ask_to_stop(self, directory: FilePath | None) -> RunRecord:
+    def _ask_to_stop(self, call: IndexArguments, directory: FilePath | None) -> RunRecord:
         """Ask a run of another process to stop: its server may be gone, and nobody else could."""
-        running = self._app.status.running()
-        if running is None or (directory is not None and not covers(running, directory)):
-            raise NoRunError("no index run goes on there" if directory else "no index run goes on")
-        self._app.run_control.stop(running, by=Origin.SERVER)
-        return running
+        with self.collections.using(call.collection) as opened:
+            running = opened.app.status.running()
+            if running is None or (directory is not None and not covers(running, directory)):
+                raise NoRunError("no index run goes on there" if directory else "no index run goes on")
+            opened.app.run_control.stop(running, by=Origin.SERVER)
+            return running
 
     def _mode(self, wanted: SearchMode) -> tuple[SearchMode, tuple[str, ...]]:
         if wanted is SearchMode.KEYWORD:
@@ -249,6 +278,14 @@ class Tools:
             raise ProviderError("the embedding model is still being loaded")
         return SearchMode.KEYWORD, (_STILL_LOADING,)
 
+    def _allowed_in(self, call: IndexArguments) -> tuple[FilePath, ...]:
+        """Give the directories that the operator allows: he knows who may read the default collection alone."""
+        return self._allowed if call.collection == DEFAULT else ()
+
+    @property
+    def _config(self) -> Config:
+        return self.collections.loaded.config
+
 
 def index_answer(run: Run) -> Answer:
     """Describe a run in words, too."""
@@ -258,6 +295,26 @@ def index_answer(run: Run) -> Answer:
 def is_ended(result: Run) -> bool:
     """Tell whether waiting for a run is over."""
     return result.state in ENDED
+
+
+def collections_named(call: Any) -> tuple[str, ...]:
+    """Name the collections that a call is about, whether it can name one or several."""
+    return getattr(call, "collections", ()) or (getattr(call, "collection", DEFAULT),)
+
+
+def _search_in(opened: OpenCollection, request: SearchRequest, path: str) -> SearchResult:
+    result = opened.app.searcher.search(_within(opened, request, path))
+    return result._replace(summary=opened.app.status.checked(result.summary))
+
+
+def _placed(opened: OpenCollection, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    named = "" if opened.name == DEFAULT else opened.name
+    return tuple(hit._replace(collection=named) for hit in with_senders(opened, hits))
+
+
+def _within(opened: OpenCollection, request: SearchRequest, path: str) -> SearchRequest:
+    with opened.app.docstore.snapshot() as snapshot:
+        return request._replace(scope=scope_of(snapshot, path))
 
 
 def _found(result: SearchResult, page: Page) -> Answer:

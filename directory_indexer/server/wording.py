@@ -43,6 +43,7 @@ def info_text(info: ServerAnswer) -> str:
             f"{one.failed} failed; {state}{gone}"
         )
     lines += [f"{info.left_out} more directories do not fit here"] if info.left_out else []
+    lines += [f"collections: {', '.join(info.collections)}"] if info.collections else []
     if info.allowed:
         lines.append(f"index may add: {', '.join(map(one_line, info.allowed))}")
     if info.run is not None:

@@ -10,6 +10,9 @@ from directory_indexer.errors import DirIndexError, NotIndexedError
 from directory_indexer.registry.documents import State
 from directory_indexer.team.collections import Collections
 
+_REMOVALS = ""
+"""Stands for the collections that were deleted, among the names of others."""
+
 _AGAIN_SECONDS = 60.0
 """What could not be done, for a service is away or another process was at work, is tried again after so long."""
 
@@ -41,13 +44,20 @@ class Background:
             self._wanted[collection] = None
             self._condition.notify_all()
 
+    def want_removals(self) -> None:
+        """Have collections removed from the disk that were deleted while somebody wrote to them."""
+        self.want(_REMOVALS)
+
     def stop(self) -> None:
-        """End after the batch in hand; what is left is for the next process."""
+        """Have it end after the batch in hand; what is left is for the next process."""
         with self._condition:
             self._is_over = True
             self._condition.notify_all()
+
+    def join(self, seconds: float | None = None) -> None:
+        """Wait until it has ended, or so long."""
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(seconds)
 
     def _must_stop(self) -> bool:
         return self._is_over
@@ -82,13 +92,16 @@ class Background:
             return name
 
     def _bring_up_to_date(self, name: str) -> bool:
+        if name == _REMOVALS:
+            self._collections.finish_deletions()
+            return True
         with self._collections.using(name) as opened:
-            counts = opened.documents.counts()
-            if counts.get(State.DELETING):
+            to_do = opened.documents.to_do()
+            if State.DELETING in to_do:
                 opened.queue.recover()
-            if counts.get(State.QUEUED):
+            if State.QUEUED in to_do:
                 opened.queue.index_words()
-            if counts.get(State.QUEUED) or counts.get(State.WORDS):
+            if to_do & {State.QUEUED, State.WORDS}:
                 return opened.queue.complete(must_stop=self._must_stop)
         return True
 

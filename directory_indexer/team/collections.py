@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from directory_indexer.app import App
+from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import (
     DEFAULT,
     CollectionName,
     collection_directory,
     collection_name,
-    team_directory,
 )
 from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.errors import ConflictError, NotIndexedError, StoreError, UsageError
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath
-from directory_indexer.team.opened import CollectionApp, OpenCollection, OpenCollections
+from directory_indexer.team.deletion import remove, remove_unknown
+from directory_indexer.team.opened import CollectionApp, CollectionKey, OpenCollection, OpenCollections
 
 with lazily:
-    import secrets
-    import shutil
-
-    from directory_indexer.indexing.runs import writing
     from directory_indexer.registry.collections import CollectionRow, CollectionRows
     from directory_indexer.registry.documents import State
-    from directory_indexer.registry.scopes import Scopes
+    from directory_indexer.registry.store import Registry
 
 _MOST_DESCRIPTION: Final = 2000
 _MOST_SHOWN: Final = 80
@@ -59,6 +54,11 @@ class Collections:
         self._pool = OpenCollections()
 
     @property
+    def loaded(self) -> LoadedConfig:
+        """The configuration of the collection that was there first; the others differ in where they lie."""
+        return self._app.loaded
+
+    @property
     def data_dir(self) -> Path:
         """The directory that all of them lie in."""
         return self._app.loaded.data_dir
@@ -74,13 +74,13 @@ class Collections:
         Raises:
             NotIndexedError: there is none of that name.
         """
-        key = self._key(name)
+        key = self.key(name)
         with self._pool.lent(key, lambda: self._opened(key[0])) as opened:
             try:
                 yield opened
             except StoreError as error:
-                if key != self._key(name):  # which raises where it is gone
-                    raise _no_collection(name) from error
+                if key != self.key(name):  # which raises where it is gone
+                    raise no_collection(name) from error
                 raise
 
     def app_of(self, name: str) -> App:
@@ -91,25 +91,6 @@ class Collections:
         """
         with self.using(name) as opened:
             return opened.app
-
-    def scope(self, name: str, scope: str) -> tuple[FilePath, ...]:
-        """Give the directories that a scope of a collection names.
-
-        Raises:
-            NotIndexedError: there is no such collection, or no such scope in it.
-        """
-        found = Scopes(self._app.registry, self._row(name).name).all().get(scope)
-        if found is None:
-            raise NotIndexedError(f"there is no scope '{scope}'", hint="dirindex scope shows them")
-        return found
-
-    def scopes(self, name: str) -> Scopes:
-        """Give the named scopes of a collection.
-
-        Raises:
-            NotIndexedError: there is no such collection.
-        """
-        return Scopes(self._app.registry, self._row(name).name)
 
     def create(self, name: str, *, description: str = "", if_missing: bool = False) -> CollectionName:
         """Make a collection.
@@ -159,30 +140,32 @@ class Collections:
                     summary = snapshot.overview.summary()
             return Collection(opened.name, row.description, row.created_at or None, summary, opened.documents.counts())
 
-    def delete(self, name: str) -> None:
-        """Delete a collection with all that is in it.
+    def delete(self, name: str, *, seconds: float | None = None) -> None:
+        """Delete a collection with all that is in it: at once for everybody, then from the disk.
 
         Raises:
             NotIndexedError: there is none of that name.
             UsageError: it is the one that was there first.
+            LockedError: somebody writes to it for longer than that; `finish_deletions` goes on.
         """
         row = self._row(name)
         if row.name == DEFAULT:
             raise UsageError("the collection 'default' cannot be deleted", hint="dirindex forget PATH empties it")
         self._rows.let_leave(row.name)
-        self._finish_deletion(CollectionName(row.name))
+        self._pool.drop(CollectionName(row.name))
+        remove(self._app, CollectionName(row.name), seconds)
+
+    def finish_deletions(self) -> None:
+        """Remove from the disk what was deleted."""
+        for row in self._rows.all():
+            if row.is_leaving:
+                self._pool.drop(CollectionName(row.name))
+                remove(self._app, CollectionName(row.name))
 
     def recover(self) -> None:
         """Go on with what was under way in processes that are gone."""
-        for row in self._rows.all():
-            if row.is_leaving:
-                self._finish_deletion(CollectionName(row.name))
-        around = team_directory(self.data_dir)
-        places = list(around.glob("collections/*"))
-        known = {DEFAULT, *(row.name for row in self._rows.all())}
-        for place in (*around.glob(f"{_GONE}*"), *(one for one in places if one.name not in known)):
-            # Whoever had it open may have made its database anew.
-            shutil.rmtree(place, ignore_errors=True)
+        self.finish_deletions()
+        remove_unknown(self.data_dir, {DEFAULT, *(row.name for row in self._rows.all())})
         for name in self.names():
             with self.using(name) as opened:
                 opened.queue.recover()
@@ -191,12 +174,21 @@ class Collections:
         """Give back files, connections and memory; the index of the data directory stays open."""
         self._pool.close()
 
+    @property
+    def registry(self) -> Registry:
+        """What is known of all of them."""
+        return self._app.registry
+
     @cached_property
     def _rows(self) -> CollectionRows:
         return CollectionRows(self._app.registry)
 
-    def _key(self, name: str) -> tuple[CollectionName, float]:
-        """Tell collections by one name apart: one may have been deleted and made again."""
+    def key(self, name: str) -> CollectionKey:
+        """Tell collections by one name apart: one may have been deleted and made again.
+
+        Raises:
+            NotIndexedError: there is none of that name.
+        """
         if name == DEFAULT:
             return DEFAULT, 0.0
         row = self._row(name)
@@ -207,7 +199,7 @@ class Collections:
         if name == DEFAULT:
             return CollectionRow(DEFAULT, row.description if row else "", 0.0)
         if row is None or row.is_leaving:
-            raise _no_collection(name)
+            raise no_collection(name)
         return row
 
     def _opened(self, name: CollectionName) -> OpenCollection:
@@ -217,38 +209,15 @@ class Collections:
             app = CollectionApp(self._app, name)
         return OpenCollection(name, app, self._app.registry)
 
-    def _finish_deletion(self, name: CollectionName) -> None:
-        """Remove what is left of a collection; doing it again does no harm."""
-        place = collection_directory(self.data_dir, name)
-        self._pool.drop(name)
-        if place.is_dir():
-            app = CollectionApp(self._app, name)
-            with contextlib.closing(app), _no_writer(app):
-                app.vectorstores.clear()
-                gone = team_directory(self.data_dir) / f"{_GONE}{name}-{secrets.token_hex(4)}"
-                os.replace(place, gone)
-            shutil.rmtree(gone, ignore_errors=True)
-        self._rows.remove(name)
 
-
-def _no_collection(name: str) -> NotIndexedError:
+def no_collection(name: str) -> NotIndexedError:
+    """Say that there is no collection of a name."""
     return NotIndexedError(
         f"there is no collection '{name[:_MOST_SHOWN]}'",
         hint="dirindex collection list shows which there are; dirindex collection create makes one",
     )
 
 
-@contextlib.contextmanager
-def _no_writer(app: App) -> Iterator[None]:
-    """Wait until nobody writes to an index, and let nobody begin."""
-    with writing(app.docstore, app.lock_path):
-        yield
-
-
 def _require_description(description: str) -> None:
     if len(description) > _MOST_DESCRIPTION:
         raise UsageError(f"the description has more than {_MOST_DESCRIPTION:,} characters", hint="give a shorter one")
-
-
-_GONE: Final = "gone-"
-"""What the directories of deleted collections begin with until they are removed."""

@@ -148,6 +148,20 @@ class DocumentVerbs:
         )
         return self._add_fetched(fetched, document.url, DocId(document.doc_id), sending)
 
+    def bring_up_to_date(self, collection: str, sending: Sending) -> None:
+        """Do for documents that are kept already what a sender waits for.
+
+        Raises:
+            NotIndexedError: there is no such collection.
+        """
+        with self._collections.using(collection) as opened:
+            self._work(opened, sending)
+
+    def as_it_is(self, document: StoredDocument) -> StoredDocument:
+        """Give a document as it is now, or as it was if it is gone."""
+        with self._collections.using(document.collection) as opened:
+            return opened.documents.get(document.doc_id) or document
+
     def documents(
         self, collection: str = "default", *, cursor: str = "", limit: int = _PAGE, state: State | None = None
     ) -> Page:
@@ -197,6 +211,12 @@ class DocumentVerbs:
         with self._collections.using(collection) as opened:
             document = _known(opened, doc_id)
             return Original(opened.originals.path_of(DocId(document.doc_id), document.stored_name), document)
+
+    def pause(self, document: StoredDocument, *, is_paused: bool) -> None:
+        """Let a document go no further, or let it go on, unless it is complete by now."""
+        with self._collections.using(document.collection) as opened:
+            opened.documents.pause(document.doc_id, is_paused=is_paused)
+        self._on_work(document.collection)
 
     def delete(self, collection: str, doc_id: str, *, seconds: float | None = None) -> bool:
         """Delete a document, in whatever state it is; tell whether nothing is left of it yet.

@@ -23,7 +23,7 @@ with lazily:
 _MOST_OPEN: Final = 64
 """Each takes four descriptors, and up to three megabytes."""
 
-Key = tuple[CollectionName, float]
+CollectionKey = tuple[CollectionName, float]
 """The name of a collection, and when it was made: one may have been deleted, and another made by its name."""
 
 
@@ -82,10 +82,10 @@ class OpenCollections:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._open: OrderedDict[Key, OpenCollection] = OrderedDict()
+        self._open: OrderedDict[CollectionKey, OpenCollection] = OrderedDict()
 
     @contextlib.contextmanager
-    def lent(self, key: Key, open_it: Callable[[], OpenCollection]) -> Iterator[OpenCollection]:
+    def lent(self, key: CollectionKey, open_it: Callable[[], OpenCollection]) -> Iterator[OpenCollection]:
         """Give a collection, which stays open as long as somebody works with it."""
         with self._lock:
             opened = self._open.pop(key, None) or open_it()

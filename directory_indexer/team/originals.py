@@ -7,6 +7,7 @@ whoever finds the mark of a process that is gone knows which document to look at
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import shutil
@@ -17,13 +18,14 @@ from typing import BinaryIO, Final, NamedTuple
 
 import blake3
 
-from directory_indexer.errors import ContentRefusedError, RefusalReason, StoreError
+from directory_indexer.errors import ContentRefusedError, DiskFullError, RefusalReason, StoreError
 from directory_indexer.lock import try_lock
 from directory_indexer.paths import FilePath, file_path
 from directory_indexer.team.naming import DocId
 
 _HASH_BYTES: Final = 16
 _PIECE_BYTES: Final = 1 << 20
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _MARK: Final = ".mark"
 
 
@@ -185,7 +187,8 @@ def _translated_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreError(
+        kind = DiskFullError if error.errno in _FULL else StoreError
+        raise kind(
             f"a document cannot be kept: {error.filename or 'the disk'}: {error.strerror}",
             hint="free some disk space, or choose another place with --data-dir, and send it again",
         ) from error

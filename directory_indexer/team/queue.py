@@ -53,7 +53,7 @@ class Queue:
             LockedError: others were at work until then; what waits goes on waiting.
         """
         with self._taken(deadline):
-            while batch := self._documents.in_state(State.QUEUED, limit=_BATCH):
+            while batch := self._documents.to_read(limit=_BATCH):
                 self._read(batch, deadline)
 
     def complete(self, *, must_stop: Callable[[], bool] = lambda: False) -> bool:
@@ -145,8 +145,16 @@ class Queue:
     def _read(self, batch: Sequence[StoredDocument], deadline: float | None) -> None:
         if replaced := self._replaced(batch):
             self._files().remove(replaced, give_up=_after(deadline))
-        self._files().read([self._path(one) for one in batch], give_up=_after(deadline))
-        self._note(batch)
+        read: list[StoredDocument] = []
+        self._files().read(self._still_wanted(batch, read), give_up=_after(deadline))
+        self._note(read)
+
+    def _still_wanted(self, batch: Sequence[StoredDocument], read: list[StoredDocument]) -> Iterator[FilePath]:
+        """Name the originals to read, when it is our turn to write: some may have been paused while others did."""
+        for one in self._documents.get_all([one.doc_id for one in batch]):
+            if one.state is State.QUEUED and not one.is_paused:
+                read.append(one)
+                yield self._path(one)
 
     def _replaced(self, documents: Sequence[StoredDocument]) -> list[FilePath]:
         """Find what the index holds of documents by names that they do not have any more."""

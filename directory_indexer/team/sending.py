@@ -98,7 +98,7 @@ def require_sayable(sending: Sending) -> None:
     if sending.title:
         naming.checked_name(sending.title, what="title")
     try:
-        n_bytes = len(json.dumps(dict(sending.said), ensure_ascii=False).encode("utf-8", "replace"))
+        n_bytes = len(json.dumps(dict(sending.said), ensure_ascii=False, allow_nan=False).encode())
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError("what is said of the document is no JSON", hint="send texts, numbers and lists") from error
     if n_bytes > _MOST_SAID:

@@ -8,6 +8,7 @@ from typing import Annotated, NamedTuple
 from directory_indexer.docstore.metadata import NAMES
 from directory_indexer.lazy import lazily
 from directory_indexer.wire.fields import OnDisk, Only, Truncated
+from directory_indexer.wire.team import DocumentEntry
 
 with lazily:
     from directory_indexer.extractors.document import Metadata as DocumentMetadata
@@ -49,6 +50,9 @@ class TextAnswer(NamedTuple):
     next_chunks: Annotated[str | None, "Read on with these passages of a very long line."]
     doc_id: Annotated[str | None, "Its id in the API; there alone.", Only.PROGRAMS] = None
     filename: Annotated[str | None, "Name of the file; in the API alone.", Only.PROGRAMS] = None
+    sent: Annotated[
+        DocumentEntry | None, "In the API, of a document that was sent: what is known of it.", Only.PROGRAMS
+    ] = None
     on_disk: OnDisk = None
     shortened: Annotated[bool | None, "A passage was cut to fit max_tokens.", Only.MODELS] = None
 

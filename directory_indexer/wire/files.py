@@ -9,6 +9,7 @@ from directory_indexer.ids import document_id
 from directory_indexer.lazy import lazily
 from directory_indexer.wire.documents import Language, Title
 from directory_indexer.wire.objects import timestamp
+from directory_indexer.wire.team import DocumentEntry
 
 with lazily:
     from directory_indexer.docstore.files import IndexedFile
@@ -26,10 +27,11 @@ class DocumentFacts(NamedTuple):
     n_bytes: Annotated[int, "Size of the file, as it was indexed."]
     modified_at: Annotated[str, "When it was changed last, in UTC."]
     masked: Annotated[int, "Secrets that are masked in its text."]
+    sent: Annotated[DocumentEntry | None, "Of a document that was sent: all that is known of it."] = None
 
 
 class DocumentList(NamedTuple):
-    """Indexed files, sorted by path."""
+    """Indexed files, sorted by path, and behind them documents that were sent, sorted by id."""
 
     documents: Annotated[tuple[DocumentFacts, ...], "The files of this page."]
     next_cursor: Annotated[str | None, "Give it as cursor to get the next page; null where there is none."]

@@ -15,10 +15,11 @@ from directory_indexer.wire.objects import timestamp
 with lazily:
     from directory_indexer.docstore.facets import Facets
     from directory_indexer.docstore.summaries import IndexSummary
-    from directory_indexer.searching.answers import Hit, SearchRequest, SearchResult
+    from directory_indexer.searching.answers import Agreement, Hit, SearchRequest, SearchResult
 
 
 _SCORE_DIGITS = 3
+_DAY = len("2026-01-31")
 _WEAKER_LEFT_OUT = "hits that are much weaker than the best are left out; `all` gives them"
 
 
@@ -56,6 +57,18 @@ class ScannedPlace(NamedTuple):
         Only.PROGRAMS,
     ]
     marked: Annotated[tuple[tuple[float, float, float, float], ...], "Where the matching words stand.", Only.PROGRAMS]
+
+
+class AgreeingPassages(NamedTuple):
+    """A passage of a similar file, and the one of the given file that it is like."""
+
+    score: Annotated[float, "How near they are, 0 to 1.", Only.PROGRAMS]
+    start_line: Annotated[int, "First line in the similar file.", Only.PROGRAMS]
+    end_line: Annotated[int, "Last line there.", Only.PROGRAMS]
+    heading: Annotated[str, "Headings or symbols above it.", Only.PROGRAMS]
+    own_start_line: Annotated[int, "First line in the given file.", Only.PROGRAMS]
+    own_end_line: Annotated[int, "Last line there.", Only.PROGRAMS]
+    own_heading: Annotated[str, "Headings or symbols above it there.", Only.PROGRAMS]
 
 
 class Passage(NamedTuple):
@@ -97,6 +110,12 @@ class Passage(NamedTuple):
     explanation: Annotated[Explanation | None, "Why it stands where it does; with `--explain`.", Only.PROGRAMS] = None
     on_disk: OnDisk = None
     pages: Annotated[tuple[int, ...] | None, "All pages of the passage, where it spans several."] = None
+    date: Annotated[
+        str | None, "Day that the document gives itself, else that of its last change, in UTC.", Only.PROGRAMS
+    ] = None
+    agreements: Annotated[
+        tuple[AgreeingPassages, ...] | None, "Of `similar`: the passages that agree, nearest first.", Only.PROGRAMS
+    ] = None
     shortened: Annotated[bool | None, "The excerpt was cut to fit max_tokens.", Only.MODELS] = None
 
 
@@ -167,6 +186,8 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         text=hit.text if full else None,
         on_disk=hit.on_disk,
         pages=hit.pages if len(hit.pages) > 1 else None,
+        date=None if hit.dated_at is None else (timestamp(hit.dated_at) or "")[:_DAY],
+        agreements=tuple(map(_agreeing, hit.agreements)) or None,
         explanation=Explanation(*explanation[:-1], signals=dict(explanation.signals)) if explain else None,
     )
 
@@ -176,6 +197,10 @@ def page_range(page: int | None, pages: Sequence[int] | None) -> str:
     if pages and len(pages) > 1:
         return f"{pages[0]}-{pages[-1]}"
     return str(page) if page else ""
+
+
+def _agreeing(one: Agreement) -> AgreeingPassages:
+    return AgreeingPassages(*one)._replace(score=round(one.score, _SCORE_DIGITS))
 
 
 def _place(scan: ScannedPassage) -> ScannedPlace:

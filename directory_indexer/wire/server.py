@@ -19,3 +19,4 @@ class ServerAnswer(NamedTuple):
     index: Annotated[IndexState, "The whole index."]  # type: ignore[assignment]  # not the method of tuples
     left_out: Annotated[int, "Directories that did not fit into the answer."] = 0
     run: Annotated[Run | None, "The index run that goes on, or the last one."] = None
+    collections: Annotated[tuple[str, ...], "Other collections."] = ()

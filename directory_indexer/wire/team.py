@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from directory_indexer.lazy import lazily
+from directory_indexer.wire.errors import HttpError
 from directory_indexer.wire.objects import timestamp
 
 with lazily:
@@ -62,6 +63,26 @@ class SentAnswer(NamedTuple):
 
     effect: Annotated[str, "created, replaced, unchanged or skipped."]
     document: Annotated[DocumentEntry, "The document as it is now."]
+
+
+class IngestAnswer(NamedTuple):
+    """How far a document is that was sent."""
+
+    effect: Annotated[str, "created, replaced, unchanged or skipped."]
+    doc_id: Annotated[str, "Its id."]
+    state: Annotated[str, "queued, words, complete or failed."]
+    chunks: Annotated[int, "Passages of it that can be found."]
+    document: Annotated[DocumentEntry, "The document as it is now."]
+    operation: Annotated[str | None, "Id of the operation that goes on with it, until it is complete."] = None
+
+
+class IngestLine(NamedTuple):
+    """What has become of one line of many."""
+
+    line: Annotated[int, "Its number, from 1; empty lines are not counted."]
+    status_code: Annotated[int, "What the answer would be if it was sent by itself."]
+    answer: Annotated[IngestAnswer | None, "How far its document is."] = None
+    error: Annotated[HttpError | None, "Why it was not taken."] = None
 
 
 class SentAnswers(NamedTuple):

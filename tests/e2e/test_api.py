@@ -226,8 +226,8 @@ def test_a_key_is_good_until_it_is_revoked(data_dir: Path, server: WebServer) ->
 
 def test_a_key_for_another_collection_finds_none(data_dir: Path, server: WebServer) -> None:
     key = new_key(data_dir, "stranger", "--right", "admin", "--collection", "papers")
-    for method, path in (("POST", "/api/v1/search"), ("GET", "/api/v1/documents"), ("POST", "/mcp")):
-        answer = server.ask(method, path, {"query": "carrots"} if method == "POST" else None, key=key)
+    for method, path in (("POST", "/api/v1/search"), ("GET", "/api/v1/documents"), ("POST", "/api/v1/index")):
+        answer = server.ask(method, path, {"query": "carrots"} if path.endswith("search") else None, key=key)
         assert (answer.status, answer.json["error"]) == (404, "not_found")
         assert "carrots" not in answer.text
 

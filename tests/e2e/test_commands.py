@@ -11,7 +11,7 @@ import subprocess
 import sys
 from email.message import EmailMessage
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from office_files import pptx, shape
@@ -52,7 +52,7 @@ def test_a_question_finds_the_passage_that_answers_it(indexed: Shell) -> None:
 def test_a_pipe_gets_plain_rows_that_start_with_path_and_line(indexed: Shell) -> None:
     rows = indexed.run("search", "carrots ginger", "--mode", "keyword").stdout.splitlines()
     place, score, *_ = rows[0].split("\t")
-    assert place.rpartition(":")[0] == str(indexed.docs / "kitchen/soup.md")
+    assert place.rpartition(":")[0] == "kitchen/soup.md"
     assert float(score) > 0
     assert "\x1b" not in rows[0]
 
@@ -169,6 +169,75 @@ def test_a_glob_counts_from_the_tracked_directory(indexed: Shell, pattern: str) 
     assert {hit["path"] for hit in found} == {str(indexed.docs / "code/store.py")}
 
 
+def found_by(shell: Shell, *words: str) -> list[dict[str, Any]]:
+    """Give what is found, how weak it may be: of three files, few words tell much."""
+    hits = json.loads(shell.run("search", *words, "--json", expect=None).stdout)["hits"]
+    assert isinstance(hits, list)
+    return hits
+
+
+def test_patterns_that_only_take_back_leave_out_and_nothing_else(indexed: Shell) -> None:
+    found = found_by(indexed, "open a store of soup", "-g", "!kitchen/", "-g", "!*.py", "--all")
+    assert {hit["path"] for hit in found} <= {str(indexed.docs / "ops/keys.md")}
+    assert found_by(indexed, "signing keys", "-g", "!kitchen/")
+
+
+def test_a_search_looks_into_several_places_and_where_somebody_stands(indexed: Shell, tmp_path: Path) -> None:
+    both = found_by(indexed, "type:md OR type:py", "kitchen", "code")
+    assert {Path(hit["path"]).name for hit in both} == {"soup.md", "store.py"}
+    assert "not indexed" not in indexed.run("search", "signing keys", "--here", expect=None).stderr
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    outside = subprocess.run(
+        [DIRINDEX, "search", "signing keys"],
+        cwd=elsewhere,
+        env=indexed.environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"the working directory is not indexed; the answer comes from {indexed.docs}" in outside.stderr
+    refused = subprocess.run(
+        [DIRINDEX, "search", "keys", "--here"],
+        cwd=elsewhere,
+        env=indexed.environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "lies in no tracked directory" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ('"signing keys" OR "carrots with ginger"', {"keys.md", "soup.md"}),
+        ('"signing keys" OR "no such phrase"', {"keys.md"}),
+        ("(path:kitchen OR path:code) open", {"soup.md", "store.py"}),
+        ("heading:soup OR heading:rotation", {"keys.md", "soup.md"}),
+    ],
+)
+def test_one_of_several_is_enough(indexed: Shell, query: str, names: set[str]) -> None:
+    hits = found_by(indexed, query, "--mode", "keyword", "--all")
+    assert {Path(hit["path"]).name for hit in hits} <= names
+    assert hits
+
+
+def test_tests_are_left_out_on_request_and_hits_come_in_order(shell: Shell) -> None:
+    shell.write("b.py", "def rotate():\n    return keys\n")
+    shell.write("a.py", "def rotate_keys():\n    return keys and rotate\n")
+    shell.write("tests/test_a.py", "def test_rotate():\n    assert rotate keys\n")
+    os.utime(shell.docs / "a.py", (1_000_000_000, 1_000_000_000))
+    shell.run("index", shell.docs, "--quiet")
+    options = ("--format", "paths", "--all", "--mode", "keyword")
+    assert "tests/test_a.py" in shell.run("search", "rotate keys", *options).stdout
+    without = shell.run("search", "rotate keys", "--no-tests", "--sort", "path", *options).stdout
+    assert without.splitlines() == ["a.py", "b.py"]
+    newest = shell.run("search", "rotate keys -is:test", "--sort", "date", *options).stdout
+    assert newest.splitlines() == ["b.py", "a.py"]
+    assert shell.run("search", "rotate is:test", *options).stdout.splitlines() == ["tests/test_a.py"]
+
+
 @pytest.mark.parametrize("pattern", ["a\\", "[z", "#"])
 def test_a_glob_that_is_no_pattern_is_an_error_of_the_user(indexed: Shell, pattern: str) -> None:
     assert "pattern" in indexed.run("search", "open", "--glob", pattern, expect=2).stderr
@@ -243,6 +312,70 @@ def test_get_gives_the_very_text_of_a_file(indexed: Shell) -> None:
     assert indexed.run("get", path, "--lines", "3-3").stdout == "## Key rotation\n"
     path.write_text("new", encoding="utf-8")
     assert "has changed since" in indexed.run("get", path).stderr
+
+
+def test_get_takes_parts_of_several_files_and_numbers_their_lines(indexed: Shell) -> None:
+    parts = (f"{indexed.docs}/ops/keys.md#Key rotation", f"{indexed.docs}/code/store.py:2-3")
+    shown = indexed.run("get", "-N", *parts).stdout
+    assert shown.split("\n") == [
+        f"==> {indexed.docs}/ops/keys.md:3-5 <==",
+        "     3\t## Key rotation",
+        "     4\t",
+        "     5\tRotate the signing keys every ninety days.",
+        f"==> {indexed.docs}/code/store.py:2-3 <==",
+        "     2\t    def open(self, path):",
+        "     3\t        return connect(path)",
+        "",
+    ]
+    assert [one["start_line"] for one in indexed.json("get", *parts)["texts"]] == [3, 2]
+    assert "leave one of them out" in indexed.run("get", parts[1], "--lines", "1", expect=2).stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="an editor of POSIX")
+@pytest.mark.parametrize(
+    ("name", "editor", "arguments"),
+    [
+        ("a b.md", "vim", "+3 {}"),
+        ("$(touch owned).md", "vim -R", "-R +3 {}"),
+        ("-rf; rm x.md", "code --wait", "--wait --goto {}:3"),
+        ("plain.md", "other", "{}"),
+    ],
+)
+def test_a_hit_is_opened_in_the_editor_and_its_name_reaches_no_shell(
+    shell: Shell, tmp_path: Path, name: str, editor: str, arguments: str
+) -> None:
+    path = shell.write(name, "# Signing\n\nRotate the signing keys.\n")
+    program = tmp_path / editor.split(maxsplit=1)[0]
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$#" "$*" > {tmp_path}/opened\n')
+    program.chmod(0o755)
+    shell.run("index", shell.docs, "--quiet")
+    shell.environ["EDITOR"] = f"{tmp_path}/{editor}"
+    shell.environ.pop("VISUAL", None)
+    assert shell.run("search", "signing keys", "--mode", "keyword", "-o", "1").stdout == ""
+    n_arguments, opened = (tmp_path / "opened").read_text().splitlines()
+    assert opened.replace(":1", ":3").replace("+1 ", "+3 ") == arguments.format(path)
+    assert int(n_arguments) == len(arguments.split())
+    assert not (shell.docs / "owned").exists()
+    assert "there is no hit 9" in shell.run("search", "signing keys", "-o", "9", expect=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("form", "starts"),
+    [
+        ("jsonl", '{"path":'),
+        ("tsv", "path\tline\t"),
+        ("md", "1. ["),
+        ("grep", "ops/keys.md:"),
+        ("paths", "ops/keys.md"),
+    ],
+)
+def test_hits_come_in_the_form_that_is_asked_for(indexed: Shell, form: str, starts: str) -> None:
+    assert indexed.run("search", "signing keys", "--format", form).stdout.startswith(starts)
+    assert "exclude each other" in indexed.run("search", "keys", "--json", "--format", form, expect=2).stdout
+
+
+def test_format_json_is_json(indexed: Shell) -> None:
+    assert json.loads(indexed.run("search", "signing keys", "--format", "json").stdout)["hits"]
 
 
 def test_get_of_a_file_outside_the_index_says_so(indexed: Shell) -> None:

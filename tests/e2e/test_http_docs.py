@@ -15,7 +15,17 @@ import pytest
 from serving import DIRINDEX
 from web_servers import WebServer, new_key
 
-from directory_indexer.server.api import failures, reading, runs, service
+from directory_indexer.server.api import (
+    administering,
+    bodies,
+    failures,
+    ingesting,
+    originals,
+    progress,
+    repeating,
+    runs,
+    service,
+)
 from directory_indexer.server.gate import problems
 from directory_indexer.server.gate.problems import Problem
 
@@ -24,6 +34,7 @@ if TYPE_CHECKING:
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/http.md").read_text(encoding="utf-8")
 _ADDRESS = "http://127.0.0.1:8765"
+MODULES = (administering, bodies, failures, ingesting, originals, problems, progress, repeating, runs, service)
 _PRELUDE = 'set -euo pipefail; curl() { command curl --fail-with-body --noproxy "*" "$@"; }\n'
 
 
@@ -46,10 +57,14 @@ def test_the_examples_work(tmp_path: Path) -> None:
     assert len(commands) > 8
     with WebServer(data_dir) as server:
         script = _PRELUDE + "\n".join(commands).replace(_ADDRESS, server.root)
-        done = subprocess.run(["bash", "-c", script], env=environ, capture_output=True, text=True, check=False)
+        bash = ["bash", "-c", script]
+        done = subprocess.run(bash, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "every month" in done.stdout
-    assert '"state":"completed"' in done.stdout
+    assert done.stdout.count('"state":"completed"') >= 2
+    assert "Herons wait" in done.stdout
+    assert "The kestrel hovers." in done.stdout
+    assert done.stdout.count('"line":') == 2
 
 
 def _problems(module: ModuleType) -> Iterator[Problem]:
@@ -62,7 +77,7 @@ def test_every_error_is_told() -> None:
     table = PAGE[PAGE.index("| status | `error` |") :]
     told = {(int(line[2:5]), name) for line in table.splitlines() if re.match(r"\| \d", line)
             for name in re.findall(r"`(\w+)`", line)}  # fmt: skip
-    found = {problem for module in (failures, problems, reading, runs, service) for problem in _problems(module)}
+    found = {problem for module in MODULES for problem in _problems(module)}
     found |= {problem for _, problem in failures.PROBLEMS}
     found |= {problems.too_large(1), problems.no_right("a", "b"), problems.no_such_path(), problems.no_such_method([])}
     assert {(problem.status, problem.error) for problem in found} <= told

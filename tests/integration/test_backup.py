@@ -38,6 +38,7 @@ from directory_indexer.team.backup import back_up
 from directory_indexer.team.checkup import document_findings, repair_documents
 from directory_indexer.team.opened import OpenCollection
 from directory_indexer.team.restore import restore
+from directory_indexer.team.scopes import scopes_of
 from directory_indexer.team.sending import Wait
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def complete(team: Team) -> None:
 
 def test_everything_comes_back_in_the_same_place(team: Team, tmp_path: Path) -> None:
     Keys(team.app.registry).add("ann", Right.WRITE)
-    team.collections.scopes("default").put("ridge", [])
+    scopes_of(team.collections, "default").put("ridge", [])
     before = contents(team)
     n_embedded = len(team.embedder.embedded)
     tried(team, tmp_path / "backup")

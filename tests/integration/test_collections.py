@@ -12,6 +12,7 @@ from directory_indexer.errors import ConflictError, NotIndexedError, UsageError
 from directory_indexer.registry.collections import CollectionRows
 from directory_indexer.searching.answers import SearchMode, SearchRequest
 from directory_indexer.team import opened as opened_module
+from directory_indexer.team.scopes import directories_of, scopes_of
 from directory_indexer.team.search import search_collections
 from directory_indexer.team.sending import Wait
 
@@ -199,10 +200,10 @@ def test_a_deletion_meanwhile_breaks_nobody(team: Team) -> None:
 def test_scopes_belong_to_one_collection(team: Team) -> None:
     team.collections.create("birds")
     place = str(team.data_dir / "team/collections/birds/documents")
-    team.collections.scopes("birds").put("all", [place])  # type: ignore[list-item]  # as the maker of paths gives it
-    assert team.collections.scope("birds", "all") == (place,)
-    assert team.collections.scopes("default").all() == {}
+    scopes_of(team.collections, "birds").put("all", [place])  # type: ignore[list-item]  # as the maker of paths gives it
+    assert directories_of(team.collections, "birds", "all") == (place,)
+    assert scopes_of(team.collections, "default").all() == {}
     with pytest.raises(NotIndexedError):
-        team.collections.scope("default", "all")
-    assert team.collections.scopes("birds").remove("all")
-    assert not team.collections.scopes("birds").remove("all")
+        directories_of(team.collections, "default", "all")
+    assert scopes_of(team.collections, "birds").remove("all")
+    assert not scopes_of(team.collections, "birds").remove("all")

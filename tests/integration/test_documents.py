@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -16,6 +17,7 @@ from directory_indexer.converting.fetching import Fetched
 from directory_indexer.errors import (
     ConflictError,
     ContentRefusedError,
+    DiskFullError,
     NotIndexedError,
     ProviderError,
     RefusalReason,
@@ -430,6 +432,44 @@ def test_documents_can_be_sent_to_the_default_collection(team: Team, tmp_path: P
     assert sorted(os.listdir(team.data_dir / "team/collections/default")) == ["documents", "incoming"]
 
 
+def test_a_disk_that_is_full_is_told_and_leaves_nothing_behind(team: Team) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield HERON.encode()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(DiskFullError):
+        team.verbs.add_file(pieces(), Sending("birds", filename="heron.md"))
+    assert team.verbs.documents("birds").documents == ()
+    assert files_below(team.data_dir / "team/collections/birds/incoming") == []
+
+
+def test_a_paused_document_goes_no_further_even_if_it_waited_for_its_turn(team: Team) -> None:
+    first, second = (team.add(f"The {name}.", "birds", client_id=name, wait=Wait.NONE).document for name in "ab")
+    team.verbs.pause(first, is_paused=True)
+    background = Background(team.collections)
+    background.start()
+    wait_until(lambda: team.verbs.document("birds", second.doc_id).state is State.COMPLETE)
+    assert team.verbs.document("birds", first.doc_id).state is State.QUEUED
+    team.verbs.pause(first, is_paused=False)
+    background.want("birds")
+    wait_until(lambda: team.verbs.document("birds", first.doc_id).state is State.COMPLETE)
+    background.stop()
+    background.join()
+
+
+def test_a_document_that_is_paused_or_replaced_while_others_write_is_left_to_later(team: Team) -> None:
+    one, other = (team.add(f"The {name}.", "birds", client_id=name, wait=Wait.NONE).document for name in "ab")
+    with team.collections.using("birds") as opened:
+        with write_lock(opened.app.lock_path, wait=True) as lock:
+            reader = threading.Thread(target=opened.queue.index_words)
+            reader.start()
+            wait_until(lambda: lock.is_wanted)
+            team.verbs.pause(one, is_paused=True)
+        reader.join()
+    assert team.verbs.document("birds", one.doc_id).state is State.QUEUED
+    assert team.verbs.document("birds", other.doc_id).state is State.WORDS
+
+
 def test_what_nobody_waits_for_is_done_in_the_background(team: Team) -> None:
     before = team.add(HERON, "birds", client_id="before", wait=Wait.NONE).document
     background = Background(team.collections)
@@ -438,6 +478,7 @@ def test_what_nobody_waits_for_is_done_in_the_background(team: Team) -> None:
     after = verbs.add_text("The stork clatters.", Sending("birds", client_id="after", wait=Wait.NONE)).document
     wait_until(lambda: {one.state for one in team.verbs.documents("birds").documents} == {State.COMPLETE})
     background.stop()
+    background.join()
     assert {one.doc_id for one in team.verbs.documents("birds").documents} == {before.doc_id, after.doc_id}
     assert team.names("stork", "birds", mode=SearchMode.KEYWORD) == ["after.md"]
 
@@ -460,6 +501,7 @@ def test_the_background_survives_a_provider_that_is_away(team: Team) -> None:
     background.want("birds")
     wait_until(lambda: team.verbs.document("birds", document.doc_id).state is State.COMPLETE)
     background.stop()
+    background.join()
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:

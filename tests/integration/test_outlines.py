@@ -175,5 +175,6 @@ def test_a_file_that_is_called_like_a_part_is_meant_itself(index: Index) -> None
     index.run()
     with index.docstore.snapshot() as snapshot:
         named = named_part(snapshot, str(odd))
-        assert tuple(named) == (file_path(str(odd)), None, "")
+        assert named.path == file_path(str(odd))
+        assert not named.heading
         assert read_text(snapshot, named.path, None).text == "other words\n"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from directory_indexer.chunker import ChunkPolicy, chunk
 from directory_indexer.chunker.chunks import Chunk
-from directory_indexer.embedders.wordpiece import count_tokens
+from directory_indexer.embedders.chunk_tokens import count_tokens
 from directory_indexer.extractors.document import Document, Section
 
 _N_MARKS = 2
@@ -27,6 +27,9 @@ _prose = st.lists(
             "x" * 130,
             "a.b(c,d){e}" * 9,
             "\u4e2d\u6587\u3002",
+            "\u0441\u043b\u043e\u0432\u043e ",
+            "\ud55c\uad6d\uc5b4 ",
+            "\u0e01\u0e49\u0e19\u0e1a\u0e48\u0e2d" * 20,
             "\t}\n",
         ]
     ),

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from directory_indexer.embedders.model_files import DIMENSIONS
-from directory_indexer.embedders.static_table import CODE_BYTES, StaticModel, learned, nearest_codes, packed_table
+from directory_indexer.embedders.static_lessons import learned
+from directory_indexer.embedders.static_table import CODE_BYTES, StaticModel, nearest_codes, packed_table
 from directory_indexer.embedders.wordpiece import N_TOKENS, token_ids
 
 TEXTS = [

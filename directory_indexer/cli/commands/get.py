@@ -2,8 +2,7 @@
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,11 +21,15 @@ from directory_indexer.cli.options import (
 from directory_indexer.cli.output import Output
 from directory_indexer.errors import UsageError
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import resolved_path
 
 with lazily:
     from directory_indexer.render import answers, json_pages
+    from directory_indexer.searching.named_parts import named_part, selected
     from directory_indexer.searching.texts import Selection, Unit, read_text
+
+if TYPE_CHECKING:
+    from directory_indexer.docstore.store import Snapshot
+    from directory_indexer.searching.texts import FileText
 
 cli = new_command_line()
 
@@ -34,10 +37,14 @@ cli = new_command_line()
 @cli.command()
 def get(
     *,
-    file: Annotated[Path, typer.Argument(parser=given_path, help="An indexed file.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Indexed files, or parts: FILE:10-40, FILE@3 (page), FILE#Heading."),
+    ],
     chunks: Annotated[str | None, typer.Option("--chunks", metavar="N-M", help="Only these chunks.")] = None,
     lines: Annotated[str | None, typer.Option("--lines", metavar="N-M", help="Only these lines.")] = None,
     pages: Annotated[str | None, typer.Option("--pages", metavar="N-M", help="Only these pages.")] = None,
+    is_numbered: Annotated[bool, typer.Option("--number", "-N", help="Write the number of each line.")] = False,
     collection: InCollection = "",
     config: ConfigFile = None,
     data_dir: DataDir = None,
@@ -45,17 +52,31 @@ def get(
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the indexed text of a file, or a part of it."""
+    """Print the indexed text of files, or of parts of them."""
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     selection = _selection(chunks=chunks, lines=lines, pages=pages)
+    for file in files:
+        given_path(file)
     app = open_existing_app(config, data_dir, output, collection)
     with app.docstore.snapshot() as snapshot:
-        text = read_text(snapshot, resolved_path(file), selection)
+        texts = [_text(snapshot, file, selection) for file in files]
     if as_json:
-        output.data(json_pages.get_json(text))
-    else:
-        output.data(answers.get_text(text, for_terminal=output.is_terminal))
+        output.data(json_pages.get_json(texts[0]) if len(texts) == 1 else json_pages.texts_json(texts))
+        return
+    for text in texts:
+        if len(texts) > 1:
+            output.data(answers.title_line(text, paths=output.paths))
+        output.data(answers.get_text(text, for_terminal=output.is_terminal, is_numbered=is_numbered))
         output.notes(answers.get_notes(text, paths=output.paths))
+
+
+def _text(snapshot: "Snapshot", file: str, selection: "Selection | None") -> "FileText":
+    named = named_part(snapshot, file)
+    if selection is None:
+        return read_text(snapshot, named.path, selected(snapshot, named))
+    if named.selection or named.heading:
+        raise UsageError(f"'{file}' names a part, and so does --{selection.unit}", hint="leave one of them out")
+    return read_text(snapshot, named.path, selection)
 
 
 def _selection(*, chunks: str | None, lines: str | None, pages: str | None) -> "Selection | None":

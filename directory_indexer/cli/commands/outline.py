@@ -63,7 +63,7 @@ def outline(
         output.data(record_json(OutlineList(tuple(map(outline_answer, outlines)))))
         return
     for one in outlines:
-        output.lines(outline_lines(one, paths=output.paths))
+        output.lines(outline_lines(one, paths=output.paths if output.is_terminal else output.row_paths))
         if note := folded_note(one, max_tokens=max_tokens):
             output.notes([note, way_to_more(one, paths=output.paths, max_tokens=max_tokens)])
 

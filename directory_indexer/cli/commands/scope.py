@@ -29,6 +29,7 @@ with lazily:
     from directory_indexer.render.team import scope_lines
     from directory_indexer.searching.readiness import require_indexed
     from directory_indexer.team.collections import Collections
+    from directory_indexer.team.scopes import scopes_of
     from directory_indexer.wire.team import scopes_answer
 
 _NAME = r"[\w][\w .-]{0,63}"
@@ -53,7 +54,7 @@ def scope(
     """Let a name mean some directories, for `search --scope NAME`, or show what names mean."""
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
     team = Collections(open_app(config, data_dir, output))
-    scopes = team.scopes(collection or DEFAULT)
+    scopes = scopes_of(team, collection or DEFAULT)
     if remove:
         if paths or not scopes.remove(name):
             raise UsageError(f"there is no scope '{name}'", hint="dirindex scope shows them; --remove takes one name")

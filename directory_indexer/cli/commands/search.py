@@ -17,12 +17,14 @@ from directory_indexer.cli.options import (
     DataDir,
     InCollections,
     Quiet,
+    ResultFormat,
     Verbose,
     given_path,
     new_command_line,
 )
 from directory_indexer.cli.output import Output
-from directory_indexer.cli.showing import show_result
+from directory_indexer.cli.places import root_around, whence
+from directory_indexer.cli.showing import Showing, form_of, show_result
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.errors import ExitCode, UsageError
 from directory_indexer.lazy import lazily
@@ -33,9 +35,10 @@ with lazily:
     from directory_indexer.render import json_pages
     from directory_indexer.render.answers import View
     from directory_indexer.render.facets import facet_lines
-    from directory_indexer.searching.answers import SearchMode, SearchRequest
+    from directory_indexer.searching.answers import SearchMode, SearchRequest, sorted_by
     from directory_indexer.searching.conditions import metadata_conditions, since_moment, until_moment
     from directory_indexer.team.collections import Collections
+    from directory_indexer.team.scopes import directories_of
     from directory_indexer.team.search import search_collections
     from directory_indexer.wire.cursors import position_of
 
@@ -50,7 +53,7 @@ def search(
     *,
     query: Annotated[str, typer.Argument(help='A question, or words, "a phrase", -without, path:, type:, heading:.')],
     others: Annotated[
-        list[str] | None, typer.Argument(metavar="[PATH]", help="Directory or file to search in; more filters.")
+        list[str] | None, typer.Argument(metavar="[PATH]...", help="Directories or files to search in; more filters.")
     ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, max=1000, help=f"How many hits [{_DEFAULT_LIMIT}].")
@@ -78,6 +81,13 @@ def search(
     ] = None,
     since: Annotated[str, typer.Option("--since", help="Only files dated since: 7d, 2w, 2026-01-31.")] = "",
     until: Annotated[str, typer.Option("--until", help="Only files dated until: 7d, 2026, 2026-01-31.")] = "",
+    here: Annotated[
+        bool, typer.Option("--here", help="Only in the tracked directory around the working directory.")
+    ] = False,
+    no_tests: Annotated[bool, typer.Option("--no-tests", help="No tests: -is:test in the query.")] = False,
+    order: Annotated[
+        Literal["score", "date", "path"], typer.Option("--sort", help="In which order the best hits are shown.")
+    ] = "score",
     facets: Annotated[
         bool, typer.Option("--facets", help="Count types, years, authors … of the files to search in; no hits.")
     ] = False,
@@ -86,6 +96,13 @@ def search(
     ] = False,
     files: Annotated[bool, typer.Option("--files", "-l", help="One line a file.")] = False,
     full: Annotated[bool, typer.Option("--full", help="The whole chunk, not an excerpt.")] = False,
+    n_lines: Annotated[
+        int | None, typer.Option("--lines", min=1, max=500, help="Lines of each hit on a terminal [4].")
+    ] = None,
+    opened: Annotated[
+        int | None,
+        typer.Option("--open", "-o", min=1, metavar="N", help="Open hit N in $EDITOR, or a page in the viewer."),
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say why each hit stands where it does.")] = False,
     collections: InCollections = None,
     named_scope: Annotated[
@@ -96,11 +113,14 @@ def search(
     data_dir: DataDir = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
+    result_format: ResultFormat = None,
     as_json: AsJson = False,
 ) -> None:
     """Find passages by meaning and by words, best first."""
-    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    query, path = _query_and_place(query, others or ())
+    form = form_of(result_format, as_json=as_json)
+    output = Output(quiet=quiet, verbose=verbose, as_json=form.startswith("json"))
+    query, places = _query_and_places(query, others or ())
+    query = f"{query} -is:test" if no_tests else query
     conditions = {
         "author": authors or (),
         "lang": languages or (),
@@ -110,7 +130,7 @@ def search(
         "subject": subjects or (),
         "created": created or (),
     }
-    scope = (resolved_path(path),) if path else ()
+    scope = tuple(dict.fromkeys(map(resolved_path, places)))
     question = (query, mode, *scope, kinds, globs, list(conditions.values()), since, until, collections, named_scope)
     position = position_of(cursor, question=question)
     request = SearchRequest(
@@ -128,6 +148,8 @@ def search(
     view = View.FILES if files else View.FULL if full else View.EXCERPTS
     app = open_app(config, data_dir, output) if collections else open_existing_app(config, data_dir, output)
     team = Collections(app)
+    if here:
+        request = request._replace(scope=(*request.scope, root_around(app, Path.cwd())))
     if named_scope:
         request = _in_scope(team, request, named_scope, collections or ())
     if facets:
@@ -135,13 +157,15 @@ def search(
         return
     seconds = app.loaded.config.searching.embedding_ms / 1000
     found = search_collections(team, collections or (), request._replace(embedding_seconds=seconds))
-    result = position.rest(found, limit=limit or _DEFAULT_LIMIT)
+    result = sorted_by(order, position.rest(found, limit=limit or _DEFAULT_LIMIT))
+    if not (request.scope or collections):
+        result = result._replace(degraded=(*result.degraded, *whence(app, Path.cwd())))
     show_result(
         result,
         output,
+        app=app,
         index=lambda: result.summary if collections else app.status.checked(result.summary),
-        view=view,
-        explain=explain,
+        how=Showing(form, view, explain, n_lines or 0, opened or 0),
         position=position,
     )
     is_found = bool(result.hits) and (limit is not None or not result.is_weak)
@@ -150,26 +174,24 @@ def search(
 
 def _in_scope(team: Collections, request: SearchRequest, name: str, collections: Sequence[str]) -> SearchRequest:
     collection = _only_one(collections, "--scope")
-    paths = team.scope(collection, name)
-    within = [path for path in paths if not request.scope or lies_in(path, request.scope[0])]
+    paths = directories_of(team, collection, name)
+    within = [path for path in paths if not request.scope or any(lies_in(path, one) for one in request.scope)]
     around = [path for path in request.scope if any(lies_in(path, one) for one in paths)]
     if not within and not around:
         raise UsageError(
-            f"{display(request.scope[0])} does not lie in the scope '{name}'", hint="leave one of them out"
+            f"{', '.join(map(display, request.scope))} does not lie in the scope '{name}'", hint="leave one of them out"
         )
     return request._replace(scope=(*within, *around))
 
 
-def _query_and_place(query: str, others: Sequence[str]) -> tuple[str, Path | None]:
-    """Take for filters what looks like one and is no path; of paths there is one at most."""
+def _query_and_places(query: str, others: Sequence[str]) -> tuple[str, list[Path]]:
+    """Take for filters what looks like one and is no path; of several places, none may be a mere word."""
     filters = {one: text for one in others if not os.path.lexists(one) and (text := filter_in(one))}
     places = [one for one in others if one not in filters]
-    if len(places) > 1:
-        raise UsageError(
-            f"one PATH is searched in, and these are {len(places)}: {', '.join(places)}",
-            hint="put a query of several words in quotes",
-        )
-    return " ".join([query, *filters.values()]), given_path(places[0]) if places else None
+    words = [one for one in places if os.sep not in one and not os.path.lexists(os.path.expanduser(one))]
+    if len(places) > 1 and words:
+        raise UsageError(f"there is no '{words[0]}' to search in", hint="put a query of several words in quotes")
+    return " ".join([query, *filters.values()]), list(map(given_path, places))
 
 
 def _show_facets(team: Collections, request: SearchRequest, collections: Sequence[str], output: Output) -> None:

@@ -15,12 +15,13 @@ from directory_indexer.cli.options import (
     DataDir,
     InCollection,
     Quiet,
+    ResultFormat,
     Verbose,
     given_path,
     new_command_line,
 )
 from directory_indexer.cli.output import Output
-from directory_indexer.cli.showing import show_result
+from directory_indexer.cli.showing import Showing, form_of, show_result
 from directory_indexer.errors import ExitCode
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import resolved_path
@@ -46,10 +47,12 @@ def similar(
     data_dir: DataDir = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
+    result_format: ResultFormat = None,
     as_json: AsJson = False,
 ) -> None:
     """Find files like this one."""
-    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    form = form_of(result_format, as_json=as_json)
+    output = Output(quiet=quiet, verbose=verbose, as_json=form.startswith("json"))
     app = open_existing_app(config, data_dir, output, collection)
     within = (resolved_path(path),) if path else ()
     like = resolved_path(file)
@@ -58,9 +61,9 @@ def similar(
     show_result(
         result,
         output,
+        app=app,
         index=lambda: app.status.checked(result.summary),
-        view=View.SCORED_FILES,
-        explain=False,
+        how=Showing(form, View.SCORED_FILES),
         position=position,
     )
     raise typer.Exit(ExitCode.DONE if result.hits and not result.is_weak else ExitCode.INCOMPLETE)

@@ -1,4 +1,4 @@
-"""Finds the long tables of a text, and what stands above their columns: a caption, periods, units."""
+"""Finds the long tables of a text, and what stands above their columns: a caption, names, periods, units."""
 
 from __future__ import annotations
 
@@ -9,28 +9,34 @@ from typing import Final, NamedTuple
 
 from directory_indexer.extractors.outline import one_line
 from directory_indexer.extractors.pdf.flow import PlacedRow
+from directory_indexer.extractors.pdf.grids import rows_below_names
 
 
 class HeadedTable(NamedTuple):
-    """The rows of a table from character `start` to `end`, and what stands above them as one line."""
+    """The rows of a table from character `start` to `end`, and what stands above them as one line.
 
+    `names_start` is the character at which the row that names its columns begins.
+    """
+
+    names_start: int
     start: int
     end: int
     columns: str
 
 
 def headed_tables(rows: Sequence[PlacedRow]) -> Iterator[HeadedTable]:
-    """Yield the tables that may be longer than a chunk, below the row that says of which periods their numbers are."""
+    """Yield the tables that may be longer than a chunk, below the row that names their columns or periods."""
     index = 0
     while index < len(rows):
-        table = _table_below(rows, index) if _names_periods(rows[index].row.text) else None
-        if table is None:
+        names_periods = _names_periods(rows[index].row.text)
+        table = (_table_below(rows, index) if names_periods else None) or rows_below_names(rows, index)
+        if not table:
             index += 1
             continue
         last = table[-1]
         end = last.start + len(last.row.text)
         if end - table[0].start > _LONG:
-            yield HeadedTable(table[0].start, end, _columns(rows, index))
+            yield HeadedTable(rows[index].start, table[0].start, end, _columns(rows, index))
         index += len(table)
 
 
@@ -46,7 +52,7 @@ def _table_below(rows: Sequence[PlacedRow], index: int) -> list[PlacedRow] | Non
 
 
 def _columns(rows: Sequence[PlacedRow], index: int) -> str:
-    """Join the caption and the row of periods."""
+    """Join the caption and the row of names or periods."""
     page, text = rows[index].page, [rows[index].row.text]
     for one in reversed(rows[max(index - _MAX_CAPTION_ROWS, 0) : index]):
         caption = one.row.text

@@ -51,16 +51,25 @@ def _printed_title(text: Flow, size: int) -> str:
 def _sections(text: Flow, headings: Iterable[Heading]) -> Iterator[Section]:
     """Merge the starts of pages, headings and tables; where several fall on one character, the last state counts."""
     page_starts = {next(rows).start: page for page, rows in groupby(text.rows, lambda placed: placed.page)}
-    paths = _paths(headings)
-    columns: dict[int, tuple[str, ...]] = {}
-    for table in headed_tables(text.rows):
-        columns |= {table.start: (table.columns,), table.end: ()}
+    tables = list(headed_tables(text.rows))
+    names = {table.names_start for table in tables}
+    paths = _paths(heading for heading in headings if heading.start not in names)
+    columns: dict[int, str] = {}
+    for table in tables:
+        columns |= {table.start: table.columns, table.end: ""}
     page: int | None = None
     path: tuple[str, ...] = ()
-    of_table: tuple[str, ...] = ()
+    of_table = ""
     for start in sorted(page_starts | paths | columns):
         page, path, of_table = page_starts.get(start, page), paths.get(start, path), columns.get(start, of_table)
-        yield Section(start, path + of_table, page)
+        yield Section(start, _with_table(path, of_table), page)
+
+
+def _with_table(path: tuple[str, ...], columns: str) -> tuple[str, ...]:
+    """Add what stands above the columns of a table, and say a caption once that was taken for a heading."""
+    if not columns:
+        return path
+    return (*(path[:-1] if path and columns.startswith(path[-1]) else path), columns)
 
 
 def _paths(headings: Iterable[Heading]) -> dict[int, tuple[str, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -67,8 +67,11 @@ class _Line:
 
 def _join(lines: Sequence[_Line]) -> None:
     broken: list[tuple[_Line, _Line]] = []
+    block_tops = _block_tops(lines)
     for previous, line in pairwise(lines):
-        if _continues(previous, line):
+        if _stands_beside(previous, line, block_tops):
+            line.separator = "\n"
+        elif _continues(previous, line):
             line.separator = "\n"
             if previous.text[-1] in _HYPHENS and line.text[0].islower():
                 broken.append((previous, line))
@@ -77,6 +80,24 @@ def _join(lines: Sequence[_Line]) -> None:
     vocabulary = _vocabulary(lines) if broken else frozenset()
     for previous, line in reversed(broken):  # what is moved up may be moved up again
         _mend(previous, line, vocabulary)
+
+
+def _block_tops(lines: Sequence[_Line]) -> dict[tuple[int, int], int]:
+    tops: dict[tuple[int, int], int] = {}
+    for line in lines:
+        block = (line.page, line.row.block)
+        tops[block] = min(line.row.top, tops.get(block, line.row.top))
+    return tops
+
+
+def _stands_beside(previous: _Line, line: _Line, block_tops: Mapping[tuple[int, int], int]) -> bool:
+    """Tell whether a line begins beside the block before it, as the next cell of a table does: that ends no row."""
+    above, below = previous.row, line.row
+    if previous.page != line.page or above.block == below.block or below.left < above.right:
+        return False
+    if above.text.rstrip(_CLOSING).endswith(_ENDS_SENTENCE):  # as a column of prose does, or a long cell
+        return False
+    return block_tops[previous.page, above.block] - below.size // 2 <= below.top < above.bottom - below.size // 2
 
 
 def _continues(previous: _Line, line: _Line) -> bool:

@@ -30,8 +30,19 @@ _IS_ROMAN = re.compile(r"[^\w]{0,3}[ivxlc]{1,8}[^\w]{0,3}", re.IGNORECASE)
 _ROMAN = "a page number in Roman digits"
 
 
+class Cell(NamedTuple):
+    """A part of a row that stands apart from the others."""
+
+    left: int
+    right: int
+    text: str
+
+
 class Row(NamedTuple):
-    """One row of text as it is printed; rows of one block stand together, as the lines of a paragraph do."""
+    """One row of text as it is printed; rows of one block stand together, as the lines of a paragraph do.
+
+    `cells` are its parts, where it has several.
+    """
 
     text: str
     left: int
@@ -41,6 +52,21 @@ class Row(NamedTuple):
     size: int
     is_bold: bool
     block: int
+    cells: tuple[Cell, ...] = ()
+
+
+def side_by_side(rows: Sequence[Row]) -> Row:
+    """Make one row of several that stand beside each other, from left to right."""
+    if len(rows) == 1:
+        return rows[0]
+    return rows[0]._replace(
+        text=" ".join(row.text for row in rows),
+        left=min(row.left for row in rows),
+        top=min(row.top for row in rows),
+        right=max(row.right for row in rows),
+        bottom=max(row.bottom for row in rows),
+        cells=tuple(cell for row in rows for cell in row.cells or (Cell(row.left, row.right, row.text),)),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from directory_indexer.extractors.pdf.characters import clean
 from directory_indexer.extractors.pdf.documents import document_of
 from directory_indexer.extractors.pdf.headings import OutlineEntry
 from directory_indexer.extractors.pdf.opening import DAMAGE, LOCK, mupdf, opened, pymupdf
-from directory_indexer.extractors.pdf.pages import Page, Row
+from directory_indexer.extractors.pdf.pages import Page, Row, side_by_side
 from directory_indexer.extractors.pdf.properties import metadata_of
 from directory_indexer.extractors.pdf.recognised import rows_of
 from directory_indexer.extractors.pdf.tables import whole_rows
@@ -200,7 +200,8 @@ def _rows(blocks: Iterable[dict[str, Any]]) -> Iterator[Row]:
         for line in block.get("lines", ()):
             part = _row(line, index)
             if row and part.text and abs(line["y"] - baseline) <= _SAME_BASELINE:
-                row = _joined(row, part)
+                is_bold = row.is_bold and part.is_bold
+                row = side_by_side([row, part])._replace(size=max(row.size, part.size), is_bold=is_bold)
             elif part.text:
                 if row:
                     yield row
@@ -226,19 +227,6 @@ def _row(line: dict[str, Any], block: int) -> Row:
 @lru_cache(maxsize=1024)
 def _is_bold(font_name: str) -> bool:
     return bool(_BOLD.search(font_name))
-
-
-def _joined(row: Row, part: Row) -> Row:
-    return Row(
-        text=f"{row.text} {part.text}",
-        left=min(row.left, part.left),
-        top=min(row.top, part.top),
-        right=max(row.right, part.right),
-        bottom=max(row.bottom, part.bottom),
-        size=max(row.size, part.size),
-        is_bold=row.is_bold and part.is_bold,
-        block=row.block,
-    )
 
 
 def _xmp(pdf: pymupdf.Document) -> str:

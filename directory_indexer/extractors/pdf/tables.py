@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from directory_indexer.extractors.pdf.pages import Row
+from directory_indexer.extractors.pdf.pages import Row, side_by_side
 
 
 def whole_rows(rows: Sequence[Row]) -> tuple[Row, ...]:
@@ -22,7 +22,7 @@ def whole_rows(rows: Sequence[Row]) -> tuple[Row, ...]:
     joined: dict[int, Row] = {}
     for line in _baselines(rows):
         for group in _groups(line, are_cells):
-            joined[min(group)] = _joined([rows[index] for index in group])
+            joined[min(group)] = side_by_side([rows[index] for index in group])
     return tuple(joined[index] for index in sorted(joined))
 
 
@@ -53,18 +53,6 @@ def _groups(line: list[int], are_cells: Sequence[bool]) -> Iterator[list[int]]:
             group = []
         group.append(index)
     yield group
-
-
-def _joined(rows: Sequence[Row]) -> Row:
-    if len(rows) == 1:
-        return rows[0]
-    return rows[0]._replace(
-        text=" ".join(row.text for row in rows),
-        left=min(row.left for row in rows),
-        top=min(row.top for row in rows),
-        right=max(row.right for row in rows),
-        bottom=max(row.bottom for row in rows),
-    )
 
 
 def _is_cell(text: str) -> bool:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import json
+import dataclasses
 import logging
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from directory_indexer.config.collections import team_directory
 from directory_indexer.errors import DirIndexError
 from directory_indexer.lazy import lazily
+from directory_indexer.server.api.bodies import body_of, has_lines, media_type_of, written
 from directory_indexer.server.api.failures import problem_of
-from directory_indexer.server.api.operations import Content, Operation, Reply, Services
-from directory_indexer.server.api.reading import arguments_in_query, body_of, call_of
+from directory_indexer.server.api.operations import Body, Operation, Services, Upload
+from directory_indexer.server.api.reading import arguments_in_headers, arguments_in_query, call_of
+from directory_indexer.server.api.repeating import Repetition
+from directory_indexer.server.api.responses import problem_response, response_of
 from directory_indexer.server.api.surface import Found, Surface
-from directory_indexer.server.gate.problems import Problem, RefusedError, no_such_method, no_such_path
+from directory_indexer.server.gate.problems import RefusedError, no_such_method, no_such_path
 from directory_indexer.server.gate.visits import visit_of
-from directory_indexer.wire.objects import object_of
 
 with lazily:
+    from typing import BinaryIO
+
     from starlette.types import Receive, Scope, Send
 
 _log = logging.getLogger("dirindex.serve")
@@ -28,9 +33,10 @@ _log = logging.getLogger("dirindex.serve")
 class Application:
     """The API as an application; it stands behind the gate."""
 
-    def __init__(self, surface: Surface, services: Services) -> None:
+    def __init__(self, surface: Surface, services: Services, repetition: Repetition) -> None:
         self._surface = surface
         self._services = services
+        self._repetition = repetition
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -38,45 +44,64 @@ class Application:
         try:
             response = await self._response(request)
         except RefusedError as refused:
-            response = _problem(refused.problem)
+            response = problem_response(refused.problem)
         except DirIndexError as error:
             problem = problem_of(error)
             if problem.status >= 500:  # noqa: PLR2004 - what is not for the client to correct
                 _log.warning("a request could not be answered", exc_info=error)
-            response = _problem(problem)
+            response = problem_response(problem)
         await response(scope, receive, send)
 
     async def _response(self, request: Request) -> Response:
         found = self._surface.find(request.url.path)
         if found is None:
-            return _problem(no_such_path())
+            return problem_response(no_such_path())
         operation = found.operations.get(request.method)
         if operation is None:
-            return _problem(no_such_method(list(found.operations)))
-        call = call_of(operation, await _given(operation, found, request))
-        if (key := visit_of(request.scope).key) is not None:
-            operation.require_reach(key, call)
-        return _response_of(operation, await operation.run(self._services, call))
+            return problem_response(no_such_method(list(found.operations)))
+        services = dataclasses.replace(self._services, caller=visit_of(request.scope).key)
+        if operation.takes is Body.BYTES or (operation.lines and has_lines(media_type_of(request))):
+            return await self._answer_upload(operation, found, request, services)
+        content = await request.body() if operation.has_body else b""
+        given = arguments_in_headers(operation, request.headers)
+        if operation.has_body:
+            given |= body_of(content, media_type=request.headers.get("content-type", ""))
+        else:
+            given |= arguments_in_query(operation, request.query_params.multi_items())
+        call = _permitted(operation, services, {**given, **found.given})
+
+        async def answer() -> Response:
+            return response_of(operation, await operation.run(services, call))
+
+        return await self._repetition.answered(operation, request, content, answer, services)
+
+    async def _answer_upload(
+        self, operation: Operation, found: Found, request: Request, services: Services
+    ) -> Response:
+        given = {**arguments_in_query(operation, request.query_params.multi_items()), **found.given}
+        is_lines = operation.takes is not Body.BYTES
+        call = None if is_lines else _permitted(operation, services, given)
+        file, digest = await written(request, team_directory(services.collections.data_dir))
+        if is_lines:
+            self._repetition.refuse(request)
+            return response_of(operation, await _lines_of(operation, services, file))
+
+        async def answer() -> Response:
+            with file:
+                upload = Upload(call, file, media_type_of(request))
+                return response_of(operation, await operation.run(services, upload))
+
+        return await self._repetition.answered(operation, request, digest, answer, services)
 
 
-async def _given(operation: Operation, found: Found, request: Request) -> dict[str, Any]:
-    if operation.has_body:
-        body = body_of(await request.body(), media_type=request.headers.get("content-type", ""))
-        return {**body, **found.given}
-    return {**arguments_in_query(operation, request.query_params.multi_items()), **found.given}
+async def _lines_of(operation: Operation, services: Services, file: BinaryIO) -> Any:
+    assert operation.lines is not None  # noqa: S101 - it was looked at before the body was read
+    return await operation.lines(services, Upload(operation, file, ""))
 
 
-def _response_of(operation: Operation, answer: Any) -> Response:
-    if isinstance(answer, Content):
-        return Response(answer.content, operation.status, dict(answer.headers), answer.media_type)
-    reply = answer if isinstance(answer, Reply) else Reply(answer, operation.status, {})
-    if reply.record is None:
-        return Response(status_code=reply.status, headers=dict(reply.headers))
-    # ASCII, as all JSON of this program: a path may hold what no other encoding takes.
-    body = json.dumps(object_of(reply.record), separators=(",", ":")).encode()
-    return Response(body, reply.status, dict(reply.headers), "application/json")
-
-
-def _problem(problem: Problem) -> Response:
-    headers = {name.decode(): value.decode() for name, value in problem.headers()}
-    return Response(problem.body(), problem.status, headers)
+def _permitted(operation: Operation, services: Services, given: dict[str, Any]) -> Any:
+    """Read the arguments of an operation, and look whether the key of whoever asks is good for what they are about."""
+    call = call_of(operation, given)
+    if services.caller is not None:
+        operation.require_reach(services.caller, call)
+    return call

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
+from directory_indexer.config.collections import DEFAULT
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.server.arguments import (
     Author,
@@ -13,6 +16,7 @@ from directory_indexer.server.arguments import (
     Created,
     Cursor,
     Globs,
+    InCollections,
     IndexPath,
     InLanguage,
     Mode,
@@ -23,19 +27,53 @@ from directory_indexer.server.arguments import (
     Since,
     Subject,
     Tag,
+    Texts,
     Types,
     Until,
     WithFacets,
     WithWeaker,
 )
+from directory_indexer.team.sending import OnConflict, Wait
 
 DEFAULT_HITS = 10
+_COLLECTION_NAME = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
+_COLLECTION = Field(pattern=_COLLECTION_NAME)
 _Words = Field(max_length=200)
 _Hits = Field(ge=1, le=50)
 _OperationId = Annotated[
-    str, "Id of the operation, as its start or the list gave it.", Field(pattern="^[a-z]+(-[0-9]+)+$", max_length=60)
+    str,
+    "Id of the operation, as its start or the list gave it.",
+    Field(pattern=r"^([a-z0-9-]{1,63}\.)?[a-z]+(-[a-z0-9]{1,24}){1,2}$", max_length=130),
 ]
+_NAME = Field(max_length=1000)
+_HEADER = Field(max_length=1000)
 _RANGE = Field(pattern=r"^([1-9][0-9]{0,8}(-([1-9][0-9]{0,8})?)?)?$")
+
+Collection = Annotated[str, "The collection that it is about.", _COLLECTION]
+CollectionInPath = Annotated[str, "Its name: small letters, digits and hyphens.", Field(pattern=_COLLECTION_NAME)]
+DocId = Annotated[str, "Id of the file or document, as hits and lists give it.", Field(pattern="^[a-z2-7]{24}$")]
+ClientId = Annotated[str, "What you call it: the same again replaces it. Else its name or address does.", _NAME]
+Title = Annotated[str, "Its title.", _NAME]
+Said = Annotated[
+    Mapping[str, Any],
+    "Anything to say of it: author, tags, created, language and subject are searched for, all of it comes back.",
+    Field(max_length=200),
+]
+IfThere = Annotated[OnConflict, "What becomes of a document that is there by the same id, name or address."]
+AllowSecrets = Annotated[bool, "Mask secrets in the index and keep them in the original, in place of refusing them."]
+WaitFor = Annotated[Wait, "Answer when it is kept, can be found by words, or by meaning, too."]
+WaitSeconds = Annotated[Number, "Answer after so many seconds in any case.", Field(ge=0, le=50)]
+
+
+class ListedState(StrEnum):
+    """Which documents are listed."""
+
+    ANY = "any"
+    QUEUED = "queued"
+    WORDS = "words"
+    COMPLETE = "complete"
+    FAILED = "failed"
+    DELETING = "deleting"
 
 
 class NoArguments(NamedTuple):
@@ -60,6 +98,8 @@ class SearchCall(NamedTuple):
     until: Annotated[Until, _Words] = ""
     facets: WithFacets = False
     mode: Mode = SearchMode.HYBRID
+    collection: Annotated[str, "The collection to search in.", _COLLECTION] = DEFAULT
+    collections: InCollections = ()
     limit: Annotated[int | None, "Most hits to answer; 10 if nothing is said.", _Hits] = None
     top_k: Annotated[int | None, "Another name for limit.", _Hits] = None
     all: WithWeaker = False
@@ -69,26 +109,127 @@ class SearchCall(NamedTuple):
 
 
 class DocumentsCall(NamedTuple):
-    """A list of files."""
+    """A list of files and documents."""
 
+    collection: Collection = DEFAULT
     path: Below = ""
-    limit: Annotated[Number, "Most files to answer.", Field(ge=1, le=500)] = 100
+    state: Annotated[
+        ListedState, "Only documents that were sent and are in this state; any: files and documents alike."
+    ] = ListedState.ANY
+    limit: Annotated[Number, "Most of them to answer.", Field(ge=1, le=500)] = 100
     cursor: Cursor = ""
 
 
 class DocumentCall(NamedTuple):
     """The text of a file."""
 
-    doc_id: Annotated[str, "Id of the file, as hits and lists give it.", Field(pattern="^[a-z2-7]{24}$")]
+    doc_id: DocId
+    collection: Collection = DEFAULT
     lines: Annotated[str, 'Only these lines: "3", "3-7" or "3-".', _RANGE] = ""
     pages: Annotated[str, "Only these pages, in a document that has pages.", _RANGE] = ""
     chunks: Annotated[str, "Only these passages.", _RANGE] = ""
+
+
+class SentDocumentCall(NamedTuple):
+    """A document that was sent."""
+
+    doc_id: DocId
+    collection: Collection = DEFAULT
+
+
+class OriginalCall(NamedTuple):
+    """A document as it was sent."""
+
+    doc_id: DocId
+    collection: Collection = DEFAULT
+    range: Annotated[str, "Only these bytes, as in bytes=0-999 or bytes=-500.", _HEADER] = ""
+    if_range: Annotated[str, "Only parts of the document with this entity tag, else all of it.", _HEADER] = ""
+    if_none_match: Annotated[str, "Nothing, if it has one of these entity tags.", _HEADER] = ""
+
+
+class RefreshCall(NamedTuple):
+    """A document to be fetched again."""
+
+    doc_id: DocId
+    collection: Collection = DEFAULT
+    wait: WaitFor = Wait.WORDS
+    wait_seconds: WaitSeconds = 20
+
+
+class IngestCall(NamedTuple):
+    """A text to be kept and found."""
+
+    text: Annotated[
+        str, "The text, read as its file name says, or as Markdown.", Field(min_length=1, max_length=10_000_000)
+    ]
+    collection: Collection = DEFAULT
+    id: ClientId = ""
+    filename: Annotated[str, "Its file name.", _NAME] = ""
+    title: Title = ""
+    metadata: Said = {}  # noqa: RUF012 - pydantic gives each call a copy
+    on_conflict: IfThere = OnConflict.REPLACE
+    allow_secrets: AllowSecrets = False
+    wait: WaitFor = Wait.WORDS
+    wait_seconds: WaitSeconds = 20
+
+
+class UrlCall(NamedTuple):
+    """A document on the web to be kept and found."""
+
+    url: Annotated[str, "Its address, of http or https.", Field(min_length=1, max_length=2000)]
+    collection: Collection = DEFAULT
+    id: ClientId = ""
+    filename: Annotated[str, "Its file name, if not the one of the address.", _NAME] = ""
+    title: Title = ""
+    metadata: Said = {}  # noqa: RUF012 - pydantic gives each call a copy
+    on_conflict: IfThere = OnConflict.REPLACE
+    allow_secrets: AllowSecrets = False
+    wait: WaitFor = Wait.WORDS
+    wait_seconds: WaitSeconds = 20
+
+
+class FileCall(NamedTuple):
+    """A file to be kept and found."""
+
+    filename: Annotated[str, "Its file name, which tells how it is read.", Field(min_length=1, max_length=1000)]
+    collection: Collection = DEFAULT
+    id: ClientId = ""
+    title: Title = ""
+    author: Annotated[Texts, "Who wrote it.", Field(max_length=20)] = ()
+    tag: Annotated[Texts, "Tags, to find it by.", Field(max_length=20)] = ()
+    metadata: Annotated[str, "Anything else to say of it: an object as JSON.", Field(max_length=16_384)] = ""
+    on_conflict: IfThere = OnConflict.REPLACE
+    allow_secrets: AllowSecrets = False
+    wait: WaitFor = Wait.WORDS
+    wait_seconds: WaitSeconds = 20
+
+
+class CollectionCall(NamedTuple):
+    """A collection."""
+
+    collection: CollectionInPath
+
+
+class DescribeCall(NamedTuple):
+    """What a collection is for."""
+
+    collection: CollectionInPath
+    description: Annotated[str | None, "What it is for; left as it is if nothing is said.", Field(max_length=2000)] = (
+        None
+    )
+
+
+class InCollectionCall(NamedTuple):
+    """Something of a collection."""
+
+    collection: Collection = DEFAULT
 
 
 class IndexCall(NamedTuple):
     """An index run."""
 
     path: IndexPath = ""
+    collection: Collection = DEFAULT
 
 
 class OperationCall(NamedTuple):
@@ -98,7 +239,23 @@ class OperationCall(NamedTuple):
     wait: Annotated[Number, "Wait so many seconds for it to end before answering.", Field(ge=0, le=50)] = 0
 
 
-class CancelCall(NamedTuple):
-    """An operation to be cancelled."""
+class NamedOperationCall(NamedTuple):
+    """An operation to be paused, resumed or cancelled."""
 
     operation_id: _OperationId
+
+
+class AdminCall(NamedTuple):
+    """Work on a collection."""
+
+    collection: Collection = DEFAULT
+
+
+class BackupCall(NamedTuple):
+    """A backup."""
+
+    name: Annotated[
+        str,
+        "What its directory is called; the moment if nothing is said.",
+        Field(pattern="^([A-Za-z0-9][A-Za-z0-9_-]{0,63})?$"),
+    ] = ""

@@ -1,30 +1,46 @@
-"""`/api/v1/documents`: the files of the index, page by page, and the text of one."""
+"""`/api/v1/documents`: the files and documents of a collection, page by page, and the text of one."""
 
 from __future__ import annotations
 
 import base64
 import os
 from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from directory_indexer.config.collections import documents_of
 from directory_indexer.docstore.filters import FileFilter
-from directory_indexer.errors import NotIndexedError, UsageError
+from directory_indexer.errors import ConflictError, NotIndexedError, UsageError
+from directory_indexer.extractors.document import FileFacts
+from directory_indexer.extractors.recognition import expected_kind
 from directory_indexer.ids import document_id
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath
+from directory_indexer.paths import FilePath, lies_in
+from directory_indexer.registry.documents import State
 from directory_indexer.searching.texts import Selection, Unit, read_text
-from directory_indexer.server.api.arguments import DocumentCall, DocumentsCall
-from directory_indexer.server.api.operations import Services
+from directory_indexer.server.api.arguments import DocumentCall, DocumentsCall, ListedState, SentDocumentCall
+from directory_indexer.server.api.operations import Reply, Services
 from directory_indexer.server.places import scope_of
+from directory_indexer.team.naming import DocId
 from directory_indexer.wire.documents import TextAnswer, text_answer
-from directory_indexer.wire.files import DocumentList, document_facts
+from directory_indexer.wire.files import DocumentFacts, DocumentList, document_facts
+from directory_indexer.wire.objects import timestamp
+from directory_indexer.wire.team import document_entry
 
 with lazily:
+    from directory_indexer.docstore.files import IndexedFile
     from directory_indexer.docstore.store import Snapshot
+    from directory_indexer.registry.documents import StoredDocument
+    from directory_indexer.team.opened import OpenCollection
 
 
 _END = 2**31
 _MOST_RECENT = 10_000
+_FILES, _DOCUMENTS = "f", "d"
+"""What a cursor goes on with: first come the files of tracked directories, then what was sent."""
+
+_DELETION_SECONDS = 20.0
+_ACCEPTED, _GONE = 202, 204
 
 
 class DocumentIds:
@@ -34,53 +50,145 @@ class DocumentIds:
     """
 
     def __init__(self) -> None:
-        self._recent: OrderedDict[str, FilePath] = OrderedDict()
+        self._recent: OrderedDict[tuple[str, str], FilePath] = OrderedDict()
 
-    def of(self, path: FilePath) -> str:
+    def of(self, collection: str, path: FilePath) -> str:
         """Give the id of a path."""
         doc_id = document_id(path)
-        self._recent[doc_id] = path
-        self._recent.move_to_end(doc_id)
+        self._recent[collection, doc_id] = path
+        self._recent.move_to_end((collection, doc_id))
         while len(self._recent) > _MOST_RECENT:
             self._recent.popitem(last=False)
         return doc_id
 
-    def path(self, snapshot: Snapshot, doc_id: str) -> FilePath:
+    def path(self, collection: str, snapshot: Snapshot, doc_id: str) -> FilePath:
         """Find the indexed file of an id.
 
         Raises:
             NotIndexedError: there is none.
         """
-        recent = self._recent.get(doc_id)
+        recent = self._recent.get((collection, doc_id))
         found = recent or next((path for path in snapshot.files.paths() if document_id(path) == doc_id), None)
         if found is None:
-            raise NotIndexedError(f"there is no document '{doc_id}'")
+            raise _no_document(doc_id)
         return found
 
 
 def documents(services: Services, call: DocumentsCall) -> DocumentList:
-    """List the files with text, sorted by path."""
-    with services.app.docstore.snapshot() as snapshot:
-        wanted = FileFilter(within=scope_of(snapshot, call.path))
-        files = list(islice(snapshot.files.in_order(wanted, after=_path_in(call.cursor)), call.limit + 1))
-    shown = files[: call.limit]
-    for file in shown:
-        services.document_ids.of(file.path)
-    cursor = _cursor_after(shown[-1].path) if len(files) > len(shown) else None
-    return DocumentList(tuple(map(document_facts, shown)), cursor)
+    """List the files with text, sorted by path, and behind them what was sent, sorted by id."""
+    part, after = _place_in(call.cursor)
+    with services.collections.using(call.collection) as opened:
+        files: list[IndexedFile] = []
+        if part == _FILES and call.state is ListedState.ANY:
+            files = _files(opened, call, FilePath(after))
+        shown = files[: call.limit]
+        for file in shown:
+            services.document_ids.of(call.collection, file.path)
+        facts = list(map(document_facts, shown))
+        if len(files) > len(shown):
+            return DocumentList(tuple(facts), _cursor(_FILES, shown[-1].path))
+        if call.path:
+            return DocumentList(tuple(facts), None)
+        return _with_sent(services, opened, call, facts, after if part == _DOCUMENTS else "")
 
 
 def document(services: Services, call: DocumentCall) -> TextAnswer:
-    """Give the indexed text of a file, or a part of it.
+    """Give the indexed text of a file or document, or a part of it.
 
     Raises:
         UsageError: several kinds of parts are asked for, or one that there is not.
+        NotIndexedError: there is no such file or document.
     """
     selection = _selection(call)
-    with services.app.docstore.snapshot() as snapshot:
-        path = services.document_ids.path(snapshot, call.doc_id)
-        text = read_text(snapshot, path, selection)
+    with services.collections.using(call.collection) as opened:
+        stored = _sent(services, opened, call.doc_id)
+        with opened.app.docstore.snapshot() as snapshot:
+            if stored is not None:
+                return _text_of_sent(opened, snapshot, stored, selection)
+            path = services.document_ids.path(call.collection, snapshot, call.doc_id)
+            if lies_in(path, documents_of(opened.app.loaded)):
+                raise _no_document(call.doc_id)
+            text = read_text(snapshot, path, selection)
     return text_answer(text)._replace(doc_id=call.doc_id, filename=os.path.basename(path))
+
+
+def delete(services: Services, call: SentDocumentCall) -> Reply:
+    """Delete a document that was sent, in whatever state it is.
+
+    Raises:
+        NotIndexedError: there is no such file or document.
+        ConflictError: it is a file of a tracked directory.
+    """
+    with services.collections.using(call.collection) as opened:
+        if opened.documents.get(call.doc_id) is None:
+            document(services, DocumentCall(call.doc_id, call.collection))
+            raise ConflictError("this is a file of a tracked directory", hint="it is gone when its file is")
+    is_gone = services.documents.delete(call.collection, call.doc_id, seconds=_DELETION_SECONDS)
+    return Reply(None, _GONE if is_gone else _ACCEPTED, {})
+
+
+def _files(opened: OpenCollection, call: DocumentsCall, after: FilePath) -> list[IndexedFile]:
+    own = documents_of(opened.app.loaded)
+    with opened.app.docstore.snapshot() as snapshot:
+        wanted = FileFilter(within=scope_of(snapshot, call.path))
+        found = (file for file in snapshot.files.in_order(wanted, after=after) if not lies_in(file.path, own))
+        return list(islice(found, call.limit + 1))
+
+
+def _with_sent(
+    services: Services, opened: OpenCollection, call: DocumentsCall, facts: list[DocumentFacts], after: str
+) -> DocumentList:
+    """Fill a page with documents; one that is full of files goes on with them."""
+    room = call.limit - len(facts)
+    state = None if call.state is ListedState.ANY else State(call.state)
+    page = services.documents.documents(call.collection, cursor=after, limit=max(room, 1), state=state)
+    if not room:
+        return DocumentList(tuple(facts), _cursor(_DOCUMENTS, after) if page.documents else None)
+    facts += _facts_of_sent(opened, page.documents)
+    return DocumentList(tuple(facts), _cursor(_DOCUMENTS, page.next_cursor) if page.next_cursor else None)
+
+
+def _facts_of_sent(opened: OpenCollection, documents: Sequence[StoredDocument]) -> Iterator[DocumentFacts]:
+    paths = [opened.originals.path_of(DocId(one.doc_id), one.stored_name) for one in documents]
+    known: dict[FilePath, FileFacts] = {}
+    if paths:
+        with opened.app.docstore.snapshot() as snapshot:
+            known = {file.path: file.facts for file in snapshot.files.in_order(FileFilter(within=tuple(paths)))}
+    for stored, path in zip(documents, paths, strict=True):
+        yield _sent_facts(stored, path, known.get(path) or FileFacts(expected_kind(path)))
+
+
+def _sent_facts(stored: StoredDocument, path: FilePath, facts: FileFacts) -> DocumentFacts:
+    return DocumentFacts(
+        doc_id=stored.doc_id,
+        filename=stored.filename,
+        path=path,
+        kind=facts.kind,
+        title=facts.title or stored.title or None,
+        language=facts.language or None,
+        n_bytes=stored.n_bytes,
+        modified_at=timestamp(stored.changed_at) or "",
+        masked=stored.n_masked,
+        sent=document_entry(stored),
+    )
+
+
+def _sent(services: Services, opened: OpenCollection, doc_id: str) -> StoredDocument | None:
+    if opened.documents.get(doc_id) is None:
+        return None
+    return services.documents.document(opened.name, doc_id)
+
+
+def _text_of_sent(
+    opened: OpenCollection, snapshot: Snapshot, stored: StoredDocument, selection: Selection | None
+) -> TextAnswer:
+    """Give the text of a document, which is empty as long as it was not read."""
+    path = opened.originals.path_of(DocId(stored.doc_id), stored.stored_name)
+    try:
+        answer = text_answer(read_text(snapshot, path, selection))
+    except NotIndexedError:
+        answer = _EMPTY._replace(path=path, kind=expected_kind(path), title=stored.title or None)
+    return answer._replace(doc_id=stored.doc_id, filename=stored.filename, sent=document_entry(stored))
 
 
 def _selection(call: DocumentCall) -> Selection | None:
@@ -95,12 +203,40 @@ def _selection(call: DocumentCall) -> Selection | None:
     return Selection(unit, int(first), int(last) if last else _END if dash else int(first))
 
 
-def _cursor_after(path: FilePath) -> str:
-    return base64.urlsafe_b64encode(path.encode()).decode()
+def _cursor(part: str, after: str) -> str:
+    return base64.urlsafe_b64encode((part + after).encode()).decode()
 
 
-def _path_in(cursor: str) -> FilePath:
+def _place_in(cursor: str) -> tuple[str, str]:
+    if not cursor:
+        return _FILES, ""
     try:
-        return FilePath(base64.b64decode(cursor, altchars=b"-_", validate=True).decode())
+        place = base64.b64decode(cursor, altchars=b"-_", validate=True).decode()
     except ValueError as error:
         raise UsageError("the cursor is not one that a list gave", hint="repeat without cursor") from error
+    if place[:1] not in {_FILES, _DOCUMENTS}:
+        raise UsageError("the cursor is not one that a list gave", hint="repeat without cursor")
+    return place[0], place[1:]
+
+
+def _no_document(doc_id: str) -> NotIndexedError:
+    return NotIndexedError(f"there is no document '{doc_id}'")
+
+
+_EMPTY = TextAnswer(
+    path="",
+    kind="",
+    title=None,
+    language=None,
+    metadata=None,
+    text="",
+    start_line=1,
+    end_line=1,
+    total_lines=0,
+    total_chunks=0,
+    changed=False,
+    unread_pages=(),
+    truncated=False,
+    next_start_line=None,
+    next_chunks=None,
+)

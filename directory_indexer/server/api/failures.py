@@ -8,19 +8,23 @@ from directory_indexer.errors import (
     ConsentNeededError,
     ContentRefusedError,
     DirIndexError,
+    DiskFullError,
     IndexMismatchError,
     LockedError,
     NotIndexedError,
     NotStoppableError,
     OverlapError,
     ProviderError,
+    RefusalReason,
     UnavailableError,
     UsageError,
 )
 from directory_indexer.server.gate.problems import BUG, BUSY, Problem
 
 _RETRY_SECONDS = 2
+_LATER_SECONDS = 60
 _SAYS_IT = ""
+TOO_LARGE = Problem(413, "too_large", _SAYS_IT)
 
 PROBLEMS: tuple[tuple[type[DirIndexError], Problem], ...] = (
     (BusyError, BUSY),
@@ -37,6 +41,7 @@ PROBLEMS: tuple[tuple[type[DirIndexError], Problem], ...] = (
         ProviderError,
         Problem(503, "provider", "the service that embeds cannot be used now; mode keyword can", _RETRY_SECONDS),
     ),
+    (DiskFullError, Problem(507, "disk_full", "there is no room left on the disk of the server", _LATER_SECONDS)),
     (
         UnavailableError,
         Problem(503, "unavailable", "the index cannot be used now; the log of the server says why", _RETRY_SECONDS),
@@ -48,6 +53,8 @@ PROBLEMS: tuple[tuple[type[DirIndexError], Problem], ...] = (
 def problem_of(error: DirIndexError) -> Problem:
     """Turn an error into what a client is told of it."""
     problem = next((problem for kind, problem in PROBLEMS if isinstance(error, kind)), BUG)
+    if isinstance(error, ContentRefusedError) and error.reason is RefusalReason.TOO_LARGE:
+        problem = TOO_LARGE
     if problem.detail != _SAYS_IT:
         return problem
     hint = f" ({error.hint})" if error.hint and not error.hint.startswith("dirindex ") else ""

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable
 from http import HTTPStatus
 
-from directory_indexer.server.api.operations import Operation
+from directory_indexer.server.api.operations import Body, Operation
+from directory_indexer.server.api.repeating import HEADER
 from directory_indexer.server.api.schemas import Components
 from directory_indexer.server.schemas import schema_of
 from directory_indexer.wire.errors import HttpError
 from directory_indexer.wire.objects import JsonObject
+from directory_indexer.wire.team import IngestLine
 
 _ABOUT = """\
 The index of dirindex for programs. Every answer carries `X-Request-Id`, that of the request if it has one. All errors \
@@ -24,10 +26,22 @@ _WITH_KEY = {
     503: "The server has too much to do or cannot use what it needs; see Retry-After.",
 }
 _WITH_ARGUMENTS = {422: "An argument is unknown, missing or out of its limits."}
+_WITH_FILE = {413: "The body is too large."}
 _WITH_BODY = {
     400: "The body is no JSON object.",
     413: "The body is too large.",
     415: "The body is not application/json.",
+}
+
+
+_EMPTY = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
+_HEADERS = {"X-Request-Id": {"description": "The id of the request.", "schema": {"type": "string"}}}
+_REPEATED = {
+    "name": HEADER,
+    "in": "header",
+    "required": False,
+    "description": "The same again gets the same answer, and is done once.",
+    "schema": {"type": "string", "pattern": "^[!-~]{1,200}$"},
 }
 
 
@@ -58,7 +72,7 @@ def failures_of(operation: Operation) -> dict[int, str]:
         **({} if operation.is_probe else _ALWAYS),
         **(_WITH_KEY if operation.needs else {}),
         **(_WITH_ARGUMENTS if has_arguments or not operation.is_probe else {}),
-        **(_WITH_BODY if operation.has_body else {}),
+        **(_WITH_BODY if operation.has_body else _WITH_FILE if operation.takes is Body.BYTES else {}),
         **operation.failures,
     }
     return dict(sorted(failures.items()))
@@ -77,20 +91,29 @@ def _described(operation: Operation, components: Components) -> JsonObject:
         "security": [{"key": []}] if operation.needs else [],
         "responses": {
             str(operation.status): _answer(operation, components),
+            **{str(status): _other_answer(operation, components, status) for status in operation.also},
             **{str(status): _failure(meaning) for status, meaning in failures_of(operation).items()},
         },
     }
     in_path = re.findall(r"{(\w+)}", operation.path)
     schema = schema_of(operation.arguments)
-    given = {name: one for name, one in schema["properties"].items() if name not in in_path}
+    elsewhere = {*in_path, *operation.from_headers}
+    given = {name: one for name, one in schema["properties"].items() if name not in elsewhere}
     required = [name for name in schema.get("required", ()) if name in given]
     parameters = [_parameter(name, schema["properties"][name], place="path", is_required=True) for name in in_path]
+    parameters += [
+        _parameter(header, schema["properties"][name], place="header", is_required=False)
+        for name, header in operation.from_headers.items()
+    ]
+    parameters += [_REPEATED] if operation.repeats_answers else []
     if operation.has_body:
         described["requestBody"] = _body(operation, given, required, components)
     else:
         parameters += [
             _parameter(name, one, place="query", is_required=name in required) for name, one in given.items()
         ]
+    if operation.takes is Body.BYTES:
+        described["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": {}}}}
     return {**described, "parameters": parameters} if parameters else described
 
 
@@ -103,7 +126,11 @@ def _body(operation: Operation, given: JsonObject, required: list[str], componen
         "additionalProperties": False,
         **({"required": required} if required else {}),
     }
-    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
+    of_one = {"$ref": f"#/components/schemas/{name}"}
+    content: JsonObject = {"application/json": {"schema": of_one}}
+    if operation.lines:
+        content["application/x-ndjson"] = {"schema": {"type": "string", "description": f"A {name} a line."}}
+        components.reference(IngestLine)
     return {"required": bool(required), "content": content}
 
 
@@ -122,11 +149,33 @@ def _answer(operation: Operation, components: Components) -> JsonObject:
     media_type = operation.media_type.partition(";")[0]
     is_text = media_type.startswith("text/")
     schema = components.reference(operation.answer) if operation.answer else {"type": "string"} if is_text else {}
-    return {
-        "description": HTTPStatus(operation.status).phrase,
-        "headers": {"X-Request-Id": {"description": "The id of the request.", "schema": {"type": "string"}}},
-        "content": {media_type: {"schema": schema}},
-    }
+    answer: JsonObject = {"description": HTTPStatus(operation.status).phrase, "headers": _HEADERS}
+    if operation.status not in _EMPTY:
+        answer["content"] = {media_type: {"schema": schema}}
+    if operation.links:
+        answer["links"] = {
+            other: {
+                "operationId": other,
+                "parameters": {name: f"$response.body#{place}" for name, place in given.items()},
+            }
+            for other, given in operation.links.items()
+        }
+    return answer
+
+
+def _other_answer(operation: Operation, components: Components, status: int) -> JsonObject:
+    """Describe an answer of another status that means success, too."""
+    answer = _answer(operation, components)
+    if status in _EMPTY or operation.status in _EMPTY:
+        answer.pop("content", None)
+        answer.pop("links", None)
+    elif operation.lines and status == HTTPStatus.OK:
+        answer["content"]["application/x-ndjson"] = {
+            "schema": {"type": "string", "description": f"An {IngestLine.__name__} a line."}
+        }
+    elif status == HTTPStatus.PARTIAL_CONTENT:
+        answer["content"]["multipart/byteranges"] = {"schema": {}}
+    return {**answer, "description": operation.also[status]}
 
 
 def _failure(meaning: str) -> JsonObject:

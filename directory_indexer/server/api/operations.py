@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from directory_indexer.lazy import lazily
 from directory_indexer.registry.keys import DEFAULT_COLLECTION, Key, Keys, Right
 from directory_indexer.server.gate.metrics import Metrics
 from directory_indexer.server.gate.problems import RefusedError, no_collection
 from directory_indexer.server.running import Desk
+from directory_indexer.server.tools import collections_named
 
 with lazily:
-    from directory_indexer.app import App
     from directory_indexer.server.api.documents import DocumentIds
     from directory_indexer.server.api.runs import IndexRuns
     from directory_indexer.server.model import BackgroundModel
+    from directory_indexer.team.administration import Administration
+    from directory_indexer.team.background import Background
+    from directory_indexer.team.collections import Collections
+    from directory_indexer.team.documents import DocumentVerbs
 
 
 LONGEST_BODY = 1_048_576
-_COLLECTION = "collection"
+LONGEST_TEXTS = 33_554_432
+LONGEST_FILE = 200_000_000
+_COLLECTIONS = frozenset({"collection", "collections"})
 
 
 class Method(StrEnum):
@@ -37,15 +43,25 @@ class Method(StrEnum):
 class Services:
     """What operations work with."""
 
-    app: App
+    collections: Collections
     desk: Desk
     model: BackgroundModel
     runs: IndexRuns
     document_ids: DocumentIds
+    documents: DocumentVerbs
+    administration: Administration
+    background: Background
     metrics: Metrics
     is_ending: Callable[[], bool]
     operations: tuple[Operation, ...]
     """The table itself, which is described, too."""
+
+    caller: Key | None = None
+    """Whose key came with the request; None where none is needed."""
+
+    def reaches(self, collection: str) -> bool:
+        """Tell whether a collection is there for whoever asks."""
+        return self.caller is not None and self.caller.reaches(collection)
 
     def open_stores(self) -> None:
         """Look whether the databases can be read.
@@ -53,9 +69,10 @@ class Services:
         Raises:
             StoreError: one cannot.
         """
-        with self.app.docstore.snapshot() as snapshot:
-            snapshot.overview.summary()
-        Keys(self.app.registry).all()
+        with self.collections.using(DEFAULT_COLLECTION) as opened:
+            with opened.app.docstore.snapshot() as snapshot:
+                snapshot.overview.summary()
+            Keys(opened.app.registry).all()
 
 
 class Reply(NamedTuple):
@@ -74,10 +91,46 @@ class Content(NamedTuple):
     headers: Mapping[str, str] = {}
 
 
-Answer: TypeAlias = Any
-"""A record, a `Reply` or a `Content`."""
+class Stored(NamedTuple):
+    """An answer that is a file, which is sent from here to there; `parts` are from where to where, with what between.
 
-OperationRun: TypeAlias = Callable[[Services, Any], Awaitable[Answer]]
+    Each part is what comes before it, and the first and the following byte.
+    """
+
+    file: BinaryIO
+    status: int
+    headers: Mapping[str, str]
+    parts: tuple[tuple[bytes, int, int], ...]
+    ending: bytes = b""
+
+
+class Lines(NamedTuple):
+    """An answer of many records, a line each, as they are made."""
+
+    records: AsyncIterator[tuple[Any, ...]]
+
+
+class Upload(NamedTuple):
+    """What a request says beside its body, and the body itself, which was written to a file that has no name."""
+
+    call: Any
+    content: BinaryIO
+    media_type: str
+
+
+class Body(StrEnum):
+    """What an operation takes beside its path."""
+
+    QUERY = "no body: arguments come in the query string"
+    JSON = "application/json"
+    BYTES = "application/octet-stream"
+    """A file as it is; arguments come in the query string."""
+
+
+Answer: TypeAlias = Any
+"""A record, a `Reply`, a `Content`, a `Stored` or `Lines`."""
+
+OperationRun: TypeAlias = "Callable[[Services, Any], Awaitable[Answer]]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +139,10 @@ class Operation:
 
     `arguments` is a record, of which the path gives what it names, the query string or the body the rest; `answer` one
     too, or else `media_type` says what the answer is. `needs` is None where no key is needed. `failures` says which
-    statuses come beside those that every operation may answer with, and when.
+    statuses come beside those that every operation may answer with, and when; `also` which others mean success.
+    `from_headers` names the headers that arguments come in. `lines` answers bodies of many lines, each of them such an
+    object as the operation takes. With `repeats_answers`, a request that is sent again by the same `Idempotency-Key` is
+    answered as it was. `links` say what of an answer another operation takes.
     """
 
     name: str
@@ -103,6 +159,14 @@ class Operation:
     media_type: str = "application/json"
     longest_body: int = LONGEST_BODY
     is_probe: bool = False
+    body: Body | None = None
+    also: Mapping[int, str] = field(default_factory=dict)
+    from_headers: Mapping[str, str] = field(default_factory=dict)
+    lines: OperationRun | None = None
+    repeats_answers: bool = False
+    links: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    about_all: bool = False
+    """Whether it looks for itself which collections the key is for."""
 
     @property
     def collection(self) -> str | None:
@@ -111,8 +175,9 @@ class Operation:
         An operation whose arguments have a field `collection` is about the one that a call names; one that needs no
         key, or one for no collection, is about none.
         """
-        is_named = _COLLECTION in self.arguments._fields  # type: ignore[attr-defined]
-        return DEFAULT_COLLECTION if self.needs in {Right.READ, Right.WRITE} and not is_named else None
+        is_named = not _COLLECTIONS.isdisjoint(self.arguments._fields)  # type: ignore[attr-defined]
+        is_for_itself = is_named or self.about_all or self.needs in {Right.METRICS, None}
+        return None if is_for_itself else DEFAULT_COLLECTION
 
     def require_reach(self, key: Key, call: Any) -> None:
         """Look whether a key is good for the collection that a call names.
@@ -120,14 +185,20 @@ class Operation:
         Raises:
             RefusedError: it is not; it is told what it would be told if there were no such collection.
         """
-        name = getattr(call, _COLLECTION, None)
-        if name is not None and not key.reaches(name):
-            raise RefusedError(no_collection(name))
+        is_named = not _COLLECTIONS.isdisjoint(self.arguments._fields)  # type: ignore[attr-defined]
+        for name in collections_named(call) if is_named else ():
+            if not key.reaches(name):
+                raise RefusedError(no_collection(name))
+
+    @property
+    def takes(self) -> Body:
+        """Tell what it takes beside its path."""
+        return self.body or (Body.JSON if self.method in {Method.POST, Method.PUT} else Body.QUERY)
 
     @property
     def has_body(self) -> bool:
         """Tell whether arguments come as a body, not in the query string."""
-        return self.method in {Method.POST, Method.PUT}
+        return self.takes is Body.JSON
 
 
 def slowly(verb: Callable[[Services, Any], Answer]) -> OperationRun:
@@ -144,6 +215,15 @@ def quickly(verb: Callable[[Services, Any], Answer]) -> OperationRun:
 
     async def run(services: Services, call: Any) -> Answer:
         return await services.desk.quickly(lambda: verb(services, call))
+
+    return run
+
+
+def patiently(verb: Callable[[Services, Any], Answer]) -> OperationRun:
+    """Run what writes, and may wait for others who do, when it is its turn."""
+
+    async def run(services: Services, call: Any) -> Answer:
+        return await services.desk.patiently(lambda: verb(services, call))
 
     return run
 

@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from html import escape
+from http import HTTPStatus
 from typing import Any
 
 from directory_indexer import __version__
@@ -70,6 +71,8 @@ def _section(one: Operation, components: Components) -> Iterator[str]:
         yield from _table(schema["properties"], schema.get("required", []))
     yield "<h3>Answers</h3><table>"
     yield f"<tr><td>{one.status}<td>{_reference(one, components)}"
+    for status, meaning in one.also.items():
+        yield f"<tr><td>{status}<td>{escape(meaning)}"
     for status, meaning in failures_of(one).items():
         yield f"<tr><td>{status}<td>{escape(meaning)}"
     yield "</table>"
@@ -77,7 +80,7 @@ def _section(one: Operation, components: Components) -> Iterator[str]:
 
 def _reference(one: Operation, components: Components) -> str:
     if one.answer is None:
-        return escape(one.media_type)
+        return escape("nothing" if one.status == HTTPStatus.NO_CONTENT else one.media_type)
     components.reference(one.answer)
     return f"<a href=#record-{one.answer.__name__}>{one.answer.__name__}</a>"
 

@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from directory_indexer.errors import UsageError
 from directory_indexer.server.api.operations import Operation
 from directory_indexer.server.arguments import ArgumentError, arguments_of, expected
-from directory_indexer.server.gate.problems import Problem, RefusedError
 from directory_indexer.server.schemas import schema_of
 from directory_indexer.wire.objects import JsonObject
 
-NO_JSON = Problem(400, "invalid_json", "the body is no JSON object")
-NOT_JSON = Problem(415, "unsupported_media_type", "the body must be application/json")
-
 _INTEGER = re.compile("-?[0-9]{1,18}")
-
-
-def body_of(content: bytes, *, media_type: str) -> JsonObject:
-    """Read a body; none at all counts as an empty object.
-
-    Raises:
-        RefusedError: it is no JSON, or nested too deep to be any.
-    """
-    if not content:
-        return {}
-    if media_type.partition(";")[0].strip().lower() != "application/json":
-        raise RefusedError(NOT_JSON)
-    try:
-        body = json.loads(content, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise RefusedError(NO_JSON) from error
-    if not isinstance(body, dict):
-        raise RefusedError(NO_JSON)
-    return body
 
 
 def call_of(operation: Operation, given: Mapping[str, object]) -> Any:
@@ -71,6 +47,11 @@ def arguments_in_query(operation: Operation, pairs: Sequence[tuple[str, str]]) -
     return values
 
 
+def arguments_in_headers(operation: Operation, headers: Mapping[str, str]) -> JsonObject:
+    """Read the arguments of an operation that headers give."""
+    return {name: headers[header] for name, header in operation.from_headers.items() if header in headers}
+
+
 def _fits(schema: JsonObject, value: object) -> bool:
     """Tell whether a value is what a flat schema describes."""
     match schema["type"]:
@@ -87,6 +68,8 @@ def _fits(schema: JsonObject, value: object) -> bool:
                 and len(value) <= schema.get("maxItems", len(value))
                 and all(_fits(schema["items"], one) for one in value)
             )
+        case "object":
+            return isinstance(value, dict) and len(value) <= schema.get("maxProperties", len(value))
     return False
 
 
@@ -111,8 +94,3 @@ def _truth(text: str) -> object:
 
 
 _READERS: dict[str, Callable[[str], object]] = {"integer": _integer, "boolean": _truth}
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    """Take no NaN and no Infinity, which are no JSON."""
-    raise ValueError(name)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Any
 
-from directory_indexer.server.schemas import MISSING, Field, fields_of, plain_type
+from directory_indexer.server.schemas import MISSING, PLAIN_SCHEMAS, Field, fields_of, plain_type
 from directory_indexer.wire.fields import Only
 from directory_indexer.wire.objects import JsonObject
-
-_NAMES: dict[object, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 class Components:
@@ -58,9 +55,9 @@ class Components:
             return {"type": "object", "additionalProperties": self._of_type(inner[1])}
         if hasattr(hint, "_fields"):
             return self.reference(hint)
-        if issubclass(hint, StrEnum):
-            return {"type": "string", "enum": [str(one) for one in hint]}
-        return {"type": _NAMES[hint]}
+        if hint in PLAIN_SCHEMAS:
+            return dict(PLAIN_SCHEMAS[hint])
+        return {"type": "string", "enum": [str(one) for one in hint]}
 
     def _of_tuple(self, inner: tuple[Any, ...]) -> JsonObject:
         items = self._of_type(inner[0])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 
+from directory_indexer.config.collections import DEFAULT
 from directory_indexer.errors import UsageError
 from directory_indexer.searching.answers import Hit
 from directory_indexer.server.api.arguments import DEFAULT_HITS, SearchCall
 from directory_indexer.server.api.operations import Services
 from directory_indexer.server.arguments import SearchArguments
+from directory_indexer.server.tools import collections_named
 from directory_indexer.wire.hits import Passage, PlainHit, SearchAnswer, page_range, passage_of, search_answer
 
 
@@ -32,15 +34,19 @@ def search(services: Services, call: SearchCall) -> SearchAnswer:
 def _asked(call: SearchCall) -> SearchArguments:
     if call.limit and call.top_k and call.limit != call.top_k:
         raise UsageError(f"limit is {call.limit} and top_k is {call.top_k}", hint="they are one: give either")
+    if call.collections and call.collection not in {DEFAULT, *call.collections}:
+        raise UsageError("collection and collections say two things", hint="give either")
     shared = {name: value for name, value in call._asdict().items() if name in SearchArguments._fields}
-    return SearchArguments(**{**shared, "limit": call.limit or call.top_k or DEFAULT_HITS})
+    limit = call.limit or call.top_k or DEFAULT_HITS
+    return SearchArguments(**{**shared, "limit": limit, "collections": collections_named(call)})
 
 
 def _passage(services: Services, hit: Hit, call: SearchCall) -> Passage:
     passage = passage_of(hit, full=call.full, explain=call.explain)
     if hit.sent:
         return passage
-    return passage._replace(doc_id=services.document_ids.of(hit.path), filename=os.path.basename(hit.path))
+    doc_id = services.document_ids.of(hit.collection or DEFAULT, hit.path)
+    return passage._replace(doc_id=doc_id, filename=os.path.basename(hit.path))
 
 
 def _plain(passage: Passage) -> PlainHit:

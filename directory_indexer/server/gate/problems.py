@@ -37,8 +37,11 @@ class Problem(NamedTuple):
 
     def body(self) -> bytes:
         """Write the body of its answer."""
-        error = HttpError(self.error, self.detail, self.status, timestamp(time.time()) or "", request_id.get())
-        return json.dumps(object_of(error)).encode()
+        return json.dumps(object_of(self.record())).encode()
+
+    def record(self) -> HttpError:
+        """Describe it."""
+        return HttpError(self.error, self.detail, self.status, timestamp(time.time()) or "", request_id.get())
 
 
 class RefusedError(Exception):

@@ -50,6 +50,10 @@ class Visit:
         """Tell whether it came by a key that allows to change something."""
         return self.key is not None and self.key.may(Right.WRITE)
 
+    def reaches(self, collection: str) -> bool:
+        """Tell whether a collection is there for whoever sent it."""
+        return self.key is not None and self.key.reaches(collection)
+
     def enter(self, scope: MutableMapping[str, Any]) -> None:
         """Be known to all that answers the request."""
         scope[_SCOPE] = self

@@ -12,9 +12,10 @@ from directory_indexer.extractors.document import FileFacts
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import file_path
 from directory_indexer.relevance.evidence import Excerpt
-from directory_indexer.render.answers import View, search_lines, search_rows
+from directory_indexer.render.answers import View, search_lines
 from directory_indexer.render.json_pages import search_json
 from directory_indexer.render.printable import PathStyle, printable
+from directory_indexer.render.rows import search_rows
 from directory_indexer.render.terminal import styled
 from directory_indexer.searching.answers import Hit, SearchRequest, SearchResult
 from directory_indexer.wire.cursors import position_of
@@ -69,7 +70,7 @@ def test_no_answer_sends_a_terminal_anything_but_styles_and_links(result: Search
 
 @given(results())
 def test_every_hit_is_one_row_of_four_fields(result: SearchResult) -> None:
-    rows = search_rows(result).split("\n")[:-1]
+    rows = search_rows(result, paths=PathStyle()).split("\n")[:-1]
     assert [row.count("\t") for row in rows] == [3] * len(result.hits)
 
 

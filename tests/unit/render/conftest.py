@@ -50,6 +50,7 @@ def hit() -> Hit:
         n_more_in_file=2,
         explanation=Explanation(1, 8.12, 3, 0.71, (("keyword", 0.31), ("semantic", 0.58), ("top_quality", 0.81))),
         metadata=Metadata(authors=("Ann Baker",), created="2026-05-01", tags=("bread", "baking")),
+        dated_at=NOON,
     )
 
 

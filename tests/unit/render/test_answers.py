@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING
 
@@ -8,10 +9,19 @@ import pytest
 from directory_indexer.extractors.document import FileFacts
 from directory_indexer.paths import file_path
 from directory_indexer.relevance.evidence import Excerpt, Explanation
-from directory_indexer.render.answers import View, get_notes, get_text, search_lines, search_notes, search_rows
+from directory_indexer.render.answers import (
+    View,
+    get_notes,
+    get_text,
+    near_misses_note,
+    search_lines,
+    search_notes,
+    without_near_misses,
+)
 from directory_indexer.render.printable import PathStyle
+from directory_indexer.render.rows import TSV_COLUMNS, Format, rows, search_rows
 from directory_indexer.render.spans import Style, plain
-from directory_indexer.searching.answers import Hit, SearchResult
+from directory_indexer.searching.answers import Agreement, Hit, SearchRequest, SearchResult
 from directory_indexer.searching.texts import FileText
 
 if TYPE_CHECKING:
@@ -19,6 +29,7 @@ if TYPE_CHECKING:
 
     from directory_indexer.render.spans import Line
 
+ABSOLUTE = PathStyle()
 AT_HOME = PathStyle("/home/ann/work", "/home/ann")
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="paths of POSIX")
 pytestmark = needs_posix
@@ -29,17 +40,19 @@ def matches(lines: Iterable[Line]) -> list[str]:
 
 
 def with_excerpt(result: SearchResult, text: str, *marks: tuple[int, int]) -> SearchResult:
-    hit = result.hits[0]._replace(excerpt=Excerpt(text, 12, 13, marks), n_more_in_file=0)
+    hit = result.hits[0]._replace(text=text, excerpt=Excerpt(text, 12, 13, marks), n_more_in_file=0)
     return result._replace(hits=(hit,))
 
 
 def test_a_hit_shows_score_place_heading_and_the_words_that_matched(result: SearchResult) -> None:
     lines = list(search_lines(result, paths=AT_HOME))
     assert plain(lines).splitlines() == [
-        "0.83  ~/notes/bread.md:12  Sourdough > Baking",
-        "      Bake with steam,",
-        "      then cool.",
-        "      2 more chunks in this file",
+        " 1  ~/notes/bread.md:12  Sourdough > Baking  2026-06-01  0.83",
+        "    10  ## Baking",
+        "    11",
+        "    12  Bake with steam,",
+        "    13  then cool.",
+        "        2 more chunks in this file",
     ]
     assert matches(lines) == ["Bake", "steam"]
     assert lines[0].spans[1].link == "file:///home/ann/notes/bread.md"
@@ -53,21 +66,32 @@ def test_a_hit_in_a_pdf_shows_its_page_and_opens_there(result: SearchResult, hit
 
 
 def test_code_keeps_its_shape_without_the_indentation_that_all_lines_share(result: SearchResult) -> None:
-    code = with_excerpt(result, "    def open(self):\r\n\treturn steam\n\n        # end\n\n", (29, 34))
+    code = with_excerpt(result, "    def open(self):\r\n\t    return steam\n\n        # end\n\n", (33, 38))
     lines = list(search_lines(code, paths=AT_HOME))
-    assert plain(lines[1:]).split("\n") == ["      def open(self):", "      return steam", "", "          # end", ""]
+    assert plain(lines[1:]).split("\n") == [
+        "    10      def open(self):",
+        "    11          return steam",
+        "    12",
+        "    13          # end",
+        "",
+    ]
     assert matches(lines) == ["steam"]
 
 
 def test_marks_in_any_order_or_overlapping_do_not_repeat_text(result: SearchResult) -> None:
     lines = list(search_lines(with_excerpt(result, "hot steam", (4, 9), (0, 3), (6, 8)), paths=AT_HOME))
-    assert plain(lines[1:]) == "      hot steam\n"
+    assert plain(lines[1:]) == "    10  hot steam\n"
     assert matches(lines) == ["hot", "steam"]
 
 
 def test_the_whole_chunk_is_shown_with_the_same_words_marked(result: SearchResult) -> None:
     lines = list(search_lines(result, paths=AT_HOME, view=View.FULL))
-    assert plain(lines).splitlines()[1:5] == ["      ## Baking", "", "      Bake with steam,", "      then cool."]
+    assert plain(lines).splitlines()[1:5] == [
+        "    10  ## Baking",
+        "    11",
+        "    12  Bake with steam,",
+        "    13  then cool.",
+    ]
     assert matches(lines) == ["Bake", "steam"]
 
 
@@ -75,9 +99,10 @@ def test_with_files_each_file_is_one_line_in_the_order_of_its_best_hit(result: S
     other = hit._replace(path=file_path("/srv/b.md"), facts=FileFacts("markdown"), score=0.5)
     hits = result._replace(hits=(hit, other, hit._replace(score=0.4)))
     assert (
-        plain(search_lines(hits, paths=AT_HOME, view=View.FILES)) == "0.83  ~/notes/bread.md  Bread\n0.50  /srv/b.md\n"
+        plain(search_lines(hits, paths=AT_HOME, view=View.FILES))
+        == " 1  ~/notes/bread.md  Bread  2026-06-01  0.83\n 2  /srv/b.md  2026-06-01  0.50\n"
     )
-    assert search_rows(hits, view=View.FILES) == "/home/ann/notes/bread.md\n/srv/b.md\n"
+    assert search_rows(hits, paths=ABSOLUTE, view=View.FILES) == "/home/ann/notes/bread.md\n/srv/b.md\n"
 
 
 def test_an_explanation_says_where_a_hit_stood_in_each_list(result: SearchResult) -> None:
@@ -85,24 +110,24 @@ def test_an_explanation_says_where_a_hit_stood_in_each_list(result: SearchResult
         "keyword rank 1 (score 8.12); semantic rank 3 (score 0.71); keyword +0.31; semantic +0.58; top_quality +0.81"
     )
     assert explained in plain(search_lines(result, paths=AT_HOME, explain=True))
-    assert search_rows(result, explain=True).rstrip("\n").split("\t")[4] == explained
+    assert search_rows(result, paths=ABSOLUTE, explain=True).rstrip("\n").split("\t")[4] == explained
 
 
 def test_an_explanation_leaves_out_what_adds_nothing(result: SearchResult, hit: Hit) -> None:
     signals = (("keyword", 0.31), ("file_name", 0.0), ("test_or_example", -0.0), ("semantic", 0.004))
     explained = hit._replace(explanation=hit.explanation._replace(signals=signals))
-    shown = search_rows(result._replace(hits=(explained,)), explain=True)
+    shown = search_rows(result._replace(hits=(explained,)), paths=ABSOLUTE, explain=True)
     assert shown.rstrip("\n").endswith("; keyword +0.31")
 
 
 def test_an_explanation_never_says_of_what_has_a_score_that_it_was_not_found(result: SearchResult, hit: Hit) -> None:
     explained = hit._replace(explanation=Explanation(None, 2.5, None, None))
-    shown = search_rows(result._replace(hits=(explained,)), explain=True)
+    shown = search_rows(result._replace(hits=(explained,)), paths=ABSOLUTE, explain=True)
     assert shown.rstrip("\n").endswith("\tkeyword below the top results (score 2.50); no semantic score")
 
 
 def test_in_a_pipe_a_hit_is_one_row_of_fields(result: SearchResult) -> None:
-    assert search_rows(result).split("\t") == [
+    assert search_rows(result, paths=ABSOLUTE).split("\t") == [
         "/home/ann/notes/bread.md:12",
         "0.83",
         "Sourdough > Baking",
@@ -111,7 +136,7 @@ def test_in_a_pipe_a_hit_is_one_row_of_fields(result: SearchResult) -> None:
 
 
 def test_in_a_pipe_a_whole_chunk_reads_like_grep(result: SearchResult) -> None:
-    assert search_rows(result, view=View.FULL).splitlines()[2:] == [
+    assert search_rows(result, paths=ABSOLUTE, view=View.FULL).splitlines()[2:] == [
         "/home/ann/notes/bread.md:12:Bake with steam,",
         "/home/ann/notes/bread.md:13:then cool.",
     ]
@@ -123,14 +148,14 @@ def test_a_hostile_file_cannot_forge_a_row_or_a_field(result: SearchResult, hit:
     evil = hit._replace(
         path=file_path(f"/srv/{hostile}"), heading=hostile, text=hostile, excerpt=Excerpt(hostile, 1, 1)
     )
-    rows = search_rows(result._replace(hits=(evil,)), view=view)
+    rows = search_rows(result._replace(hits=(evil,)), paths=ABSOLUTE, view=view)
     assert not set(rows) & set("\x1b\x07\r")
     assert not [row for row in rows.splitlines() if row.startswith("/etc")]
 
 
 def test_a_name_that_is_no_unicode_reaches_a_pipe_as_the_same_bytes(result: SearchResult, hit: Hit) -> None:
     odd = hit._replace(path=file_path("/srv/caf\udce9"))
-    rows = search_rows(result._replace(hits=(odd,)), view=View.FILES)
+    rows = search_rows(result._replace(hits=(odd,)), paths=ABSOLUTE, view=View.FILES)
     assert rows.encode("utf-8", "surrogateescape") == b"/srv/caf\xe9\n"
 
 
@@ -169,3 +194,92 @@ def test_scanned_pages_whose_text_is_missing_are_named(file_text: FileText, page
     whole = file_text._replace(n_lines=3, on_disk=None, unread_pages=pages)
     [note] = get_notes(whole, paths=AT_HOME)
     assert note.endswith(f": OCR has not read {named}")
+
+
+LONG = (
+    "".join(f"line {n} of a passage\n" for n in range(30))
+    + "here is steam\n"
+    + "".join(f"after {n}\n" for n in range(30))
+)
+
+
+@pytest.mark.parametrize("n_lines", [1, 3, 5, 200])
+def test_so_many_lines_are_shown_around_what_matched(result: SearchResult, n_lines: int) -> None:
+    at = LONG.index("steam")
+    lines = plain(search_lines(with_excerpt(result, LONG, (at, at + 5)), paths=AT_HOME, n_lines=n_lines)).splitlines()[
+        1:
+    ]
+    assert len(lines) == min(n_lines, 61)
+    assert "    40  here is steam" in lines
+
+
+def test_a_paragraph_in_one_line_is_cut_around_what_matched(result: SearchResult) -> None:
+    text = "before " * 200 + "steam" + " after" * 200
+    lines = plain(search_lines(with_excerpt(result, text, (1400, 1405)), paths=AT_HOME)).splitlines()
+    assert "steam" in lines[1]
+    assert len(lines[1]) < 300
+
+
+def test_words_of_the_language_have_colours_and_what_matched_is_seen_above_them(result: SearchResult, hit: Hit) -> None:
+    code = "def steam(pot):\n    return 'hot'  # why\n"
+    shown = hit._replace(facts=FileFacts("python"), text=code, excerpt=Excerpt(code, 10, 11, ((4, 9),)))
+    lines = list(search_lines(result._replace(hits=(shown,)), paths=AT_HOME))
+    styles = {span.text: span.style for one in lines[1:] for span in one.spans}
+    assert styles["def"] is styles["return"] is Style.KEYWORD
+    assert styles["steam"] is Style.MATCH
+    assert styles["'hot'"] is Style.LITERAL
+
+
+def test_near_misses_are_offered_in_a_line_and_not_shown(result: SearchResult, hit: Hit) -> None:
+    request = SearchRequest("x", only_good=True)
+    weak = result._replace(request=request, hits=(hit._replace(score=0.2), hit._replace(score=0.1)), is_weak=True)
+    shown, near = without_near_misses(weak)
+    assert [one.score for one in shown.hits] == [0.2]
+    assert near_misses_note(near, paths=AT_HOME) == (
+        "not near enough to show, 0.10 and less: ~/notes/bread.md:12; --all shows them"
+    )
+    assert without_near_misses(weak._replace(request=request._replace(only_good=False)))[1] == ()
+    assert without_near_misses(weak._replace(is_weak=False))[1] == ()
+
+
+def test_a_similar_file_says_which_passages_agree(result: SearchResult, hit: Hit) -> None:
+    agreeing = hit._replace(agreements=(Agreement(0.81, 3, 9, "Baking", 20, 30, ""),))
+    text = plain(search_lines(result._replace(hits=(agreeing,)), paths=AT_HOME, view=View.SCORED_FILES))
+    assert text.splitlines()[1] == "        lines 3-9, Baking  like  lines 20-30  0.81"
+
+
+def test_paths_in_a_pipe_are_relative_below_the_working_directory_and_no_options(
+    result: SearchResult, hit: Hit
+) -> None:
+    here = PathStyle("/home/ann/notes")
+    hits = tuple(hit._replace(path=file_path(path)) for path in ("/home/ann/notes/-x.md", "/srv/b.md", hit.path))
+    shown = rows(result._replace(hits=hits), Format.PATHS, paths=here)
+    assert shown.splitlines() == ["./-x.md", "/srv/b.md", "bread.md"]
+
+
+@pytest.mark.parametrize("form", [form for form in Format if form is not Format.JSON])
+def test_no_form_lets_a_hostile_file_forge_a_hit(result: SearchResult, hit: Hit, form: Format) -> None:
+    hostile = "x\x1b]0;owned\x07\n/etc/passwd:1\t1.00\r```\n"
+    evil = hit._replace(
+        path=file_path(f"/srv/{hostile}"), heading=hostile, text=hostile, excerpt=Excerpt(hostile, 1, 2)
+    )
+    shown = rows(result._replace(hits=(evil,)), form, paths=ABSOLUTE)
+    assert not set(shown) & set("\x1b\x07\r")
+    assert not [row for row in shown.splitlines() if row.startswith("/etc")]
+
+
+def test_columns_are_named_and_the_same_for_every_hit(result: SearchResult, hit: Hit) -> None:
+    odd = hit._replace(heading="", text="long " * 1000, excerpt=Excerpt("long\t\n" * 1000, 1, 1000))
+    table = rows(result._replace(hits=(hit, odd)), Format.TSV, paths=ABSOLUTE).splitlines()
+    assert table[0].split("\t") == list(TSV_COLUMNS)
+    assert {row.count("\t") for row in table} == {len(TSV_COLUMNS) - 1}
+    assert max(map(len, table)) < 500
+
+
+def test_like_grep_each_line_that_matched_has_its_place(result: SearchResult) -> None:
+    assert rows(result, Format.GREP, paths=ABSOLUTE) == "/home/ann/notes/bread.md:12:Bake with steam,\n"
+
+
+def test_as_json_lines_every_hit_is_an_object(result: SearchResult) -> None:
+    (line,) = rows(result, Format.JSONL, paths=ABSOLUTE).splitlines()
+    assert json.loads(line)["path"] == "/home/ann/notes/bread.md"

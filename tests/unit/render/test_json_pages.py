@@ -38,10 +38,12 @@ from directory_indexer.render.json_pages import (
     status_json,
 )
 from directory_indexer.searching.answers import Hit, SearchResult
+from directory_indexer.searching.outlines import Entry, Outline
 from directory_indexer.searching.texts import FileText
 from directory_indexer.team.documents import Page
 from directory_indexer.team.sending import Effect, Sent
 from directory_indexer.wire.cursors import position_of
+from directory_indexer.wire.outlines import OutlineList, outline_answer
 from directory_indexer.wire.team import (
     BackupAnswer,
     CollectionEntry,
@@ -84,6 +86,12 @@ def text_of(n_lines: int, line: str = "word " * 20) -> FileText:
     return FileText(path, FileFacts("text"), text, 1, n_lines, n_lines, n_lines, chunks, on_disk=None)
 
 
+def _outline() -> Outline:
+    path = file_path("/home/ann/notes/handbook.md")
+    entries = (Entry("Handbook", 0, 61, 1, 9, n_folded=2),)
+    return Outline(path, FileFacts("markdown", "Handbook"), 61, entries, n_lines=9, n_chunks=1)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="paths of POSIX")
 def test_the_documentation_shows_what_is_written(  # noqa: PLR0913, PLR0917 - each is one shape
     result: SearchResult,
@@ -99,6 +107,7 @@ def test_the_documentation_shows_what_is_written(  # noqa: PLR0913, PLR0917 - ea
     produced = {
         "search": search_json(result, index=summary, position=START, full=True, explain=True),
         "get": get_json(file_text),
+        "outline": record_json(OutlineList((outline_answer(_outline()),))),
         "index": index_json(index_report),
         "index --dry-run": plan_json(plans, estimate),
         "status": status_json(

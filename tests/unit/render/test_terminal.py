@@ -20,14 +20,14 @@ def bare(text: str) -> list[str]:
 
 def test_styles_become_colours_and_links_open_files() -> None:
     text = styled([line(Span("a.md", Style.PATH, "file:///a.md"), Span("x", Style.MATCH))], width=80, environ={})
-    assert "\x1b[1;31mx" in text
+    assert "\x1b[1;4;31mx" in text
     assert re.search(r"\x1b\]8;id=\d+;file:///a\.md\x1b\\", text)
     assert bare(text) == ["a.mdx"]
 
 
 def test_no_color_leaves_no_colour_but_the_words_and_the_weight() -> None:
     text = styled([line(Span("x", Style.MATCH), Span("y", Style.PATH))], width=80, environ={"NO_COLOR": "1"})
-    assert text == "\x1b[1mx\x1b[0my\n"
+    assert text == "\x1b[1;4mx\x1b[0my\n"
 
 
 def test_a_hostile_name_cannot_reach_the_terminal() -> None:

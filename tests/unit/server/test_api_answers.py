@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from types import SimpleNamespace
 from typing import Annotated, Any, NamedTuple, cast
 
 import anyio
@@ -11,12 +11,15 @@ import pytest
 
 from directory_indexer.errors import (
     ConflictError,
+    ContentRefusedError,
     CorruptIndexError,
     DirIndexError,
+    DiskFullError,
     LockedError,
     NotIndexedError,
     OverlapError,
     ProviderError,
+    RefusalReason,
     StoreError,
     UsageError,
 )
@@ -24,6 +27,7 @@ from directory_indexer.registry.keys import Key, Right
 from directory_indexer.server.api.application import Application
 from directory_indexer.server.api.failures import problem_of
 from directory_indexer.server.api.operations import Content, Method, Operation, Reply, Services, at_once
+from directory_indexer.server.api.repeating import Repetition
 from directory_indexer.server.api.surface import NOWHERE, Surface
 from directory_indexer.server.gate.visits import Visit
 
@@ -43,6 +47,16 @@ class _Told(NamedTuple):
     nothing: Annotated[str | None, "Nothing."] = None
 
 
+@dataclasses.dataclass
+class _Services:
+    caller: Key | None = None
+
+
+class _AsItComes:
+    async def answered(self, _: Any, __: Any, ___: Any, answer: Any, ____: Any) -> Any:
+        return await answer()
+
+
 def _operation(arguments: type, answer: Any, needs: Right | None = Right.READ) -> Operation:
     return Operation("one", Method.POST, "/one", needs, "One", "One.", arguments, _Told, at_once(answer), status=201)
 
@@ -60,7 +74,7 @@ def _ask(operation: Operation, body: object, *, collections: frozenset[str] | No
     headers = [(b"content-type", b"application/json")]
     scope: dict[str, Any] = {"type": "http", "method": "POST", "path": "/one", "headers": headers, "query_string": b""}
     visit.enter(scope)
-    app = Application(Surface([operation]), cast("Services", SimpleNamespace()))
+    app = Application(Surface([operation]), cast("Services", _Services()), cast("Repetition", _AsItComes()))
     anyio.run(app, scope, receive, send)
     content = b"".join(message["body"] for message in sent[1:])
     return sent[0]["status"], dict(sent[0]["headers"]), json.loads(content) if content else None
@@ -121,6 +135,9 @@ def test_what_names_no_collection_is_about_the_index_itself() -> None:
         (ProviderError(SECRET_WORDS), 503, "provider"),
         (StoreError(SECRET_WORDS, hint=SECRET_WORDS), 503, "unavailable"),
         (CorruptIndexError(SECRET_WORDS), 503, "unavailable"),
+        (DiskFullError(SECRET_WORDS), 507, "disk_full"),
+        (ContentRefusedError(RefusalReason.TOO_LARGE, "a"), 413, "too_large"),
+        (ContentRefusedError(RefusalReason.SECRET, "a"), 422, "content_refused"),
         (DirIndexError(SECRET_WORDS), 500, "internal"),
     ],
 )
@@ -129,7 +146,7 @@ def test_an_error_says_no_more_than_its_client_may_hear(error: DirIndexError, st
     assert (problem.status, problem.error) == (status, name)
     assert SECRET_WORDS not in problem.detail
     assert problem.detail
-    assert bool(problem.retry_seconds) is (status == 503)
+    assert bool(problem.retry_seconds) is (status in {503, 507})
 
 
 def test_an_error_tells_what_a_client_can_do_and_not_what_the_operator_can() -> None:

@@ -46,7 +46,8 @@ def test_every_argument_is_described_with_its_limits(operation: Operation) -> No
     for name, schema in schema_of(operation.arguments)["properties"].items():
         assert schema["description"], name
         assert "maxLength" in schema or "pattern" in schema or schema["type"] != "string" or "enum" in schema, name
-        in_place = [one for one in described.get("parameters", ()) if one["name"] == name]
+        told = operation.from_headers.get(name, name)
+        in_place = [one for one in described.get("parameters", ()) if one["name"] == told]
         assert in_place or name in DOCUMENT["components"]["schemas"][operation.arguments.__name__]["properties"]
 
 
@@ -58,6 +59,8 @@ def test_every_answer_says_when_it_comes(operation: Operation) -> None:
         assert {"401", "403", "429", "500", "503"} <= set(answers)
     if operation.has_body:
         assert {"400", "413", "415", "422"} <= set(answers)
+    assert set(map(str, operation.also)) <= set(answers)
+    assert all("content" not in answers[status] for status in {"204", "304"} & set(answers))
     assert all(answer["description"] for answer in answers.values())
 
 
@@ -78,8 +81,20 @@ def test_what_tools_and_the_api_both_take_is_described_alike() -> None:
 
 def test_what_changes_something_needs_more_than_to_read() -> None:
     for operation in OPERATIONS:
-        changes = operation.method in {"PUT", "DELETE"} or operation.name == "index"
+        changes = operation.method in {"PUT", "DELETE"} or (operation.method == "POST" and operation.name != "search")
         assert (operation.needs in {Right.WRITE, Right.ADMIN}) is changes, operation.name
+        is_of_all = operation.path.startswith("/api/v1/admin/") or operation.name in {
+            "putCollection",
+            "deleteCollection",
+        }
+        assert (operation.needs is Right.ADMIN) is is_of_all, operation.name
+
+
+def test_links_lead_to_operations_by_arguments_that_they_take() -> None:
+    named = {operation.name: operation for operation in OPERATIONS}
+    for operation in OPERATIONS:
+        for other, given in operation.links.items():
+            assert set(given) <= set(named[other].arguments._fields)  # type: ignore[attr-defined]
 
 
 def test_paths_are_told_apart() -> None:
@@ -89,6 +104,7 @@ def test_paths_are_told_apart() -> None:
         assert found is not None
         assert found.operations[operation.method] is operation
     assert surface.find("/api/v1/documents/a/b") is None
+    assert surface.find("/api/v1/files/a/b") is None
     assert surface.find("/api/v1/search/") is None
     assert surface.find("/API/v1/search") is None
     place = surface.place_of("/api/v1/search", "BREW")

@@ -9,8 +9,9 @@ import pytest
 
 from directory_indexer.errors import UsageError
 from directory_indexer.searching.answers import SearchMode
+from directory_indexer.server.api.bodies import body_of
 from directory_indexer.server.api.catalogue import OPERATIONS
-from directory_indexer.server.api.reading import arguments_in_query, body_of, call_of
+from directory_indexer.server.api.reading import arguments_in_query, call_of
 from directory_indexer.server.gate.problems import RefusedError
 
 if TYPE_CHECKING:

@@ -1,0 +1,47 @@
+"""Where somebody stands: which tracked directory is around the working directory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from directory_indexer.errors import NotIndexedError
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath, display, lies_in, resolved_path
+
+with lazily:
+    from directory_indexer.app import App
+
+_MOST_NAMED = 3
+
+
+def root_around(app: App, directory: Path) -> FilePath:
+    """Find the innermost tracked directory around another, or all that is tracked below it.
+
+    Raises:
+        NotIndexedError: there is neither.
+    """
+    here = resolved_path(directory)
+    tracked = _tracked(app)
+    around = [root for root in tracked if lies_in(here, root)]
+    if around:
+        return max(around, key=len)
+    if any(lies_in(root, here) for root in tracked):
+        return here
+    raise NotIndexedError(f"{display(here)} lies in no tracked directory", hint="dirindex index . adds it")
+
+
+def whence(app: App, directory: Path) -> Iterator[str]:
+    """Say which trees an answer comes from, where none of them has to do with the working directory."""
+    here = resolved_path(directory)
+    tracked = _tracked(app)
+    if any(lies_in(here, root) or lies_in(root, here) for root in tracked):
+        return
+    named = ", ".join(map(display, tracked[:_MOST_NAMED]))
+    more = f" and {len(tracked) - _MOST_NAMED} more" if len(tracked) > _MOST_NAMED else ""
+    yield f"the working directory is not indexed; the answer comes from {named}{more}"
+
+
+def _tracked(app: App) -> list[FilePath]:
+    with app.docstore.snapshot() as snapshot:
+        return list(snapshot.directories.all())

@@ -1,0 +1,142 @@
+"""Hits for pipes and programs that read lines: columns, paths, what `grep` writes, Markdown and JSON Lines.
+
+Every hit is a bounded row, whatever stands in the file; names keep their bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Final
+
+from directory_indexer.lazy import lazily
+from directory_indexer.render.answers import View, date_of, explained, heading_of, one_a_file
+from directory_indexer.render.printable import PathStyle, file_uri, single_line
+from directory_indexer.render.spans import Style
+from directory_indexer.render.windows import LONGEST_LINE, window
+from directory_indexer.wire.objects import object_of
+
+with lazily:
+    from directory_indexer.searching.answers import Hit, SearchResult
+    from directory_indexer.wire.hits import passage_of
+
+
+class Format(StrEnum):
+    """In which form hits are written."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSONL = "jsonl"
+    TSV = "tsv"
+    MD = "md"
+    GREP = "grep"
+    PATHS = "paths"
+
+
+TSV_COLUMNS: Final = ("path", "line", "end_line", "page", "score", "date", "kind", "heading", "excerpt")
+_MOST_EXCERPT = 200
+_MOST_HEADING = 100
+_ALL_LINES = 2**31
+
+
+def rows(
+    result: SearchResult, form: Format, *, paths: PathStyle, view: View = View.EXCERPTS, explain: bool = False
+) -> str:
+    """Write hits in a form that is read line by line; JSON as a whole is written elsewhere."""
+    match form:
+        case Format.TSV:
+            lines = ["\t".join(TSV_COLUMNS), *("\t".join(_columns(hit, paths)) for hit in result.hits)]
+        case Format.JSONL:
+            shown = (passage_of(hit, full=view is View.FULL, explain=explain) for hit in result.hits)
+            lines = [json.dumps(object_of(one)) for one in shown]
+        case Format.MD:
+            lines = [line for number, hit in enumerate(result.hits, 1) for line in _markdown(number, hit, paths)]
+        case Format.GREP:
+            lines = [line for hit in result.hits for line in _matching_lines(hit, paths)]
+        case Format.PATHS:
+            lines = [_path(hit, paths) for hit in one_a_file(result.hits)]
+        case _:
+            return search_rows(result, paths=paths, view=view, explain=explain)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def search_rows(result: SearchResult, *, paths: PathStyle, view: View = View.EXCERPTS, explain: bool = False) -> str:
+    """Write hits for a pipe.
+
+    A hit is one row of fields with tabs between them: place, score, heading, excerpt, and why if asked; heading and
+    excerpt are shortened. With `View.FILES` it is the path alone, with `View.SCORED_FILES` path and score; with
+    `View.FULL` each line of the chunk has its place before it, as `grep -n` writes it.
+    """
+    if view is View.FILES:
+        lines = [_path(hit, paths) for hit in one_a_file(result.hits)]
+    elif view is View.SCORED_FILES:
+        lines = [f"{_path(hit, paths)}\t{hit.score:.2f}" for hit in one_a_file(result.hits)]
+    elif view is View.FULL:
+        lines = [line for hit in result.hits for line in _numbered(hit, paths)]
+    else:
+        lines = ["\t".join(_fields(hit, paths, explain=explain)) for hit in result.hits]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _path(hit: Hit, paths: PathStyle) -> str:
+    return single_line(paths.exact(hit.path))
+
+
+def _fields(hit: Hit, paths: PathStyle, *, explain: bool) -> Iterator[str]:
+    yield f"{_path(hit, paths)}:{hit.excerpt.start_line}"
+    yield f"{hit.score:.2f}"
+    yield _bounded(heading_of(hit), _MOST_HEADING)
+    yield _bounded(hit.excerpt.text, _MOST_EXCERPT)
+    if explain:
+        yield single_line(explained(hit.explanation))
+
+
+def _columns(hit: Hit, paths: PathStyle) -> Iterator[str]:
+    yield _path(hit, paths)
+    yield str(hit.excerpt.start_line)
+    yield str(hit.excerpt.end_line)
+    yield str(hit.page or "")
+    yield f"{hit.score:.3f}"
+    yield date_of(hit)
+    yield hit.facts.kind
+    yield _bounded(hit.heading or hit.facts.title, _MOST_HEADING)
+    yield _bounded(hit.excerpt.text, _MOST_EXCERPT)
+
+
+def _bounded(text: str, most: int) -> str:
+    shown = " ".join(text.split())
+    return single_line(shown if len(shown) <= most else f"{shown[: most - 1]}…")
+
+
+def _numbered(hit: Hit, paths: PathStyle) -> Iterator[str]:
+    for number, text in enumerate(hit.text.removesuffix("\n").split("\n"), hit.start_line):
+        yield f"{_path(hit, paths)}:{number}:{_with_tabs(text.removesuffix(chr(13)))}"
+
+
+def _with_tabs(text: str) -> str:
+    return "\t".join(single_line(part) for part in text.split("\t"))
+
+
+def _matching_lines(hit: Hit, paths: PathStyle) -> Iterator[str]:
+    """Give the lines that hold what matched, or else the first of the excerpt."""
+    texts = hit.text.removesuffix("\n").split("\n")
+    shown = window(hit, n_lines=_ALL_LINES)
+    marked = [one for one in shown if any(span.style is Style.MATCH for span in one.spans)]
+    for one in marked or window(hit, n_lines=1):
+        text = texts[one.number - hit.start_line].removesuffix("\r")
+        yield f"{_path(hit, paths)}:{one.number}:{_with_tabs(text[:LONGEST_LINE])}"
+
+
+def _markdown(number: int, hit: Hit, paths: PathStyle) -> Iterator[str]:
+    place = re.sub(r"([\\\[\]`*_<])", r"\\\1", f"{_path(hit, paths)}:{hit.excerpt.start_line}")
+    facts = [_bounded(heading_of(hit), _MOST_HEADING), date_of(hit), f"{hit.score:.2f}"]
+    yield f"{number}. [{place}]({file_uri(hit.path, page=hit.page)}) {' · '.join(one for one in facts if one)}"
+    yield ""
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", hit.excerpt.text)), default=0))
+    yield f"   {fence}{hit.facts.kind}"
+    for text in hit.excerpt.text.rstrip().split("\n"):
+        yield f"   {_with_tabs(text.removesuffix(chr(13)))}".rstrip()
+    yield f"   {fence}"
+    yield ""

@@ -1,0 +1,118 @@
+"""The few lines of a passage around what matched, each with its number and the stretches that are marked in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from directory_indexer.lazy import lazily
+from directory_indexer.render.spans import Span, Style
+
+with lazily:
+    from directory_indexer.searching.answers import Hit
+
+
+LONGEST_LINE: Final = 240
+"""A paragraph that is one line is shown as the part of it that matched."""
+
+_TAB = " " * 4
+_BEFORE = 60
+
+
+class Stretch(NamedTuple):
+    """Characters of a text that look different."""
+
+    start: int
+    end: int
+    style: Style
+
+
+class NumberedLine(NamedTuple):
+    """One line of a file."""
+
+    number: int
+    spans: tuple[Span, ...]
+
+
+def window(
+    hit: Hit, *, n_lines: int, colours: Sequence[Stretch] = (), longest: int = LONGEST_LINE
+) -> list[NumberedLine]:
+    """Show so many lines of a passage, those with most of what matched; `colours` are those of its text."""
+    offset = max(hit.text.find(hit.excerpt.text), 0)
+    marks = [Stretch(start + offset, end + offset, Style.MATCH) for start, end in sorted(hit.excerpt.marks)]
+    rows = _rows(hit.text)
+    first, last = _most_marked(hit.text, rows, marks, min(n_lines, len(rows)), at=offset)
+    shown = _without_blank_ends(hit.text, rows, first, last)
+    indent = _shared_indent([hit.text[slice(*rows[row])] for row in shown])
+    return [
+        NumberedLine(hit.start_line + row, _spans(hit.text, _part(rows[row], indent, marks, longest), marks, colours))
+        for row in shown
+    ]
+
+
+def _rows(text: str) -> list[tuple[int, int]]:
+    rows, start = [], 0
+    for line in text.removesuffix("\n").split("\n"):
+        rows.append((start, start + len(line.removesuffix("\r"))))
+        start += len(line) + 1
+    return rows
+
+
+def _most_marked(
+    text: str, rows: Sequence[tuple[int, int]], marks: Sequence[Stretch], n_lines: int, *, at: int
+) -> tuple[int, int]:
+    """Choose the rows with most different marked words, and share what room is left before and behind them."""
+    marked = {number: [mark for mark in marks if start <= mark.start < end] for number, (start, end) in enumerate(rows)}
+    anchors = [number for number, found in marked.items() if found]
+    if not anchors:
+        first = next((number for number, (_, end) in enumerate(rows) if end >= at), 0)
+        return first, min(first + n_lines, len(rows))
+
+    def n_words(first: int) -> int:
+        found = (mark for number in range(first, first + n_lines) for mark in marked.get(number, ()))
+        return len({text[mark.start : mark.end].casefold() for mark in found})
+
+    best = max(anchors, key=lambda one: (n_words(one), -one))
+    last = max(one for one in anchors if one < best + n_lines)
+    first = max(best - (n_lines - (last - best + 1)) // 2, 0)
+    end = min(first + n_lines, len(rows))
+    return max(end - n_lines, 0), end
+
+
+def _without_blank_ends(text: str, rows: Sequence[tuple[int, int]], first: int, end: int) -> range:
+    while end - first > 1 and not text[slice(*rows[end - 1])].strip():
+        end -= 1
+    while end - first > 1 and not text[slice(*rows[first])].strip():
+        first += 1
+    return range(first, end)
+
+
+def _shared_indent(lines: Sequence[str]) -> int:
+    return min((len(line) - len(line.lstrip(" ")) for line in lines if line.strip()), default=0)
+
+
+def _part(row: tuple[int, int], indent: int, marks: Sequence[Stretch], longest: int) -> tuple[int, int]:
+    """Give what is shown of a line: all of it, or in a long one what lies around its first mark."""
+    start, end = min(row[0] + indent, row[1]), row[1]
+    if end - start <= longest:
+        return start, end
+    first = next((mark.start for mark in marks if start <= mark.start < end), start)
+    start = max(start, min(first - _BEFORE, end - longest))
+    return start, min(start + longest, end)
+
+
+def _spans(text: str, part: tuple[int, int], marks: Sequence[Stretch], colours: Sequence[Stretch]) -> tuple[Span, ...]:
+    """Cut a part of a line where its look changes; a mark is seen whatever lies below it."""
+    start, end = part
+    styles = [Style.PLAIN] * (end - start)
+    for stretch in (*colours, *marks):
+        first, last = max(stretch.start, start), min(stretch.end, end)
+        if first < last:
+            styles[first - start : last - start] = [stretch.style] * (last - first)
+    spans: list[Span] = [Span("…", Style.NOTE)] if start > 0 and text[start - 1] not in "\n " else []
+    at = 0
+    while at < len(styles):
+        run = next((one for one in range(at, len(styles)) if styles[one] is not styles[at]), len(styles))
+        spans.append(Span(text[start + at : start + run].replace("\t", _TAB), styles[at]))
+        at = run
+    return (*spans, Span("…", Style.NOTE)) if end < len(text) and text[end] not in "\r\n" else tuple(spans)

@@ -1,0 +1,66 @@
+"""`/api/v1/admin`: work on a whole index, in the background and one piece at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from directory_indexer.config.collections import DEFAULT
+from directory_indexer.errors import UsageError
+from directory_indexer.registry.operations import Kind
+from directory_indexer.server.api.arguments import AdminCall, BackupCall
+from directory_indexer.server.api.operations import Reply, Services
+from directory_indexer.server.api.runs import PATH, operation_id
+from directory_indexer.server.gate.problems import Problem, RefusedError
+from directory_indexer.server.work import backup_place
+from directory_indexer.team.administration import OccupiedError
+from directory_indexer.wire.operations import administrative_entry
+
+_ACCEPTED = 202
+OCCUPIED = Problem(409, "occupied", "another administrative operation goes on")
+ONLY_SOME = Problem(403, "forbidden", "a backup holds all collections, and this key is for some of them")
+
+
+def begin(kind: Kind) -> Callable[[Services, AdminCall], Reply]:
+    """Make the verb that begins work on a collection."""
+
+    def run(services: Services, call: AdminCall) -> Reply:
+        services.collections.key(call.collection)
+        return _begun(services, kind, call.collection, {})
+
+    return run
+
+
+def back_up(services: Services, call: BackupCall) -> Reply:
+    """Begin a backup of everything.
+
+    Raises:
+        UsageError: the operator names no place for backups, or there is one of that name.
+        RefusedError: the key is for some collections only.
+    """
+    if services.caller is None or services.caller.collections is not None:
+        raise RefusedError(ONLY_SOME)
+    place = backup_place(services.collections.loaded, call.name)
+    if place.exists():
+        raise UsageError(f"there is a backup '{place.name}' already", hint="give another name")
+    return _begun(services, Kind.BACKUP, "", {"name": place.name})
+
+
+def _begun(services: Services, kind: Kind, collection: str, options: Mapping[str, Any]) -> Reply:
+    try:
+        row = services.administration.start(kind, collection, options)
+    except OccupiedError as error:
+        raise RefusedError(_occupied(services, error)) from error
+    name = operation_id(collection or DEFAULT, row.name)
+    return Reply(administrative_entry(row, name=name), _ACCEPTED, {"Location": f"{PATH}/{name}"})
+
+
+def _occupied(services: Services, error: OccupiedError) -> Problem:
+    """Name what goes on, to a key that may know of it."""
+    row = error.operation
+    if row is None or services.caller is None:
+        return OCCUPIED
+    is_seen = services.caller.collections is None or (row.collection and services.reaches(row.collection))
+    if not is_seen:
+        return OCCUPIED
+    return OCCUPIED._replace(detail=f"{OCCUPIED.detail}: {operation_id(row.collection or DEFAULT, row.name)}")

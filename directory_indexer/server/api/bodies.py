@@ -1,0 +1,100 @@
+"""The bodies of requests: JSON, JSON line by line, and files, which are on the disk before anybody works with them."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, NoReturn, cast
+
+import blake3
+from starlette.requests import Request
+
+from directory_indexer.errors import DiskFullError, StoreError
+from directory_indexer.server.gate.problems import Problem, RefusedError
+from directory_indexer.wire.objects import JsonObject
+
+NO_JSON = Problem(400, "invalid_json", "the body is no JSON object")
+NOT_JSON = Problem(415, "unsupported_media_type", "the body must be application/json")
+
+JSON, LINES = "application/json", "application/x-ndjson"
+_LINES = frozenset({LINES, "application/ndjson", "application/jsonl"})
+_IN_MEMORY = 1_048_576
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+def media_type_of(request: Request) -> str:
+    """Give the media type of a body, without its parameters."""
+    return str(request.headers.get("content-type", "")).partition(";")[0].strip().lower()
+
+
+def has_lines(media_type: str) -> bool:
+    """Tell whether a body is JSON line by line."""
+    return media_type in _LINES
+
+
+def body_of(content: bytes, *, media_type: str) -> JsonObject:
+    """Read a body; none at all counts as an empty object.
+
+    Raises:
+        RefusedError: it is no JSON, or nested too deep to be any.
+    """
+    if not content:
+        return {}
+    if media_type.partition(";")[0].strip().lower() != JSON:
+        raise RefusedError(NOT_JSON)
+    return object_in(content)
+
+
+def object_in(content: bytes) -> JsonObject:
+    """Read an object.
+
+    Raises:
+        RefusedError: it is no JSON, or nested too deep to be any.
+    """
+    try:
+        body = json.loads(content, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(NO_JSON) from error
+    if not isinstance(body, dict):
+        raise RefusedError(NO_JSON)
+    return body
+
+
+async def written(request: Request, directory: Path) -> tuple[BinaryIO, bytes]:
+    """Write a body to a file that has no name, small ones to memory; give it with the digest of its content.
+
+    Raises:
+        DiskFullError: there is no room for it.
+    """
+    os.makedirs(directory, mode=0o700, exist_ok=True)
+    file = cast("BinaryIO", tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, dir=str(directory)))  # noqa: SIM115
+    hasher = blake3.blake3()
+    try:
+        async for piece in request.stream():
+            hasher.update(piece)
+            file.write(piece)
+        file.seek(0)
+    except OSError as error:
+        file.close()
+        kind = DiskFullError if error.errno in _FULL else StoreError
+        raise kind(f"a body cannot be written: {error.strerror}", hint="free some disk space") from error
+    except BaseException:
+        file.close()
+        raise
+    return file, hasher.digest()
+
+
+def lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """Read a body line by line; empty lines count for nothing."""
+    for line in file:
+        if stripped := line.strip():
+            yield stripped
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    """Take no NaN and no Infinity, which are no JSON."""
+    raise ValueError(name)

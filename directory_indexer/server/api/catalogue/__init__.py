@@ -1,0 +1,12 @@
+"""The table of operations: each row has all that makes one, in the order in which the documentation shows them."""
+
+from __future__ import annotations
+
+from directory_indexer.server.api.catalogue.administration import ADMINISTRATION
+from directory_indexer.server.api.catalogue.collections import COLLECTIONS
+from directory_indexer.server.api.catalogue.progress import PROGRESS
+from directory_indexer.server.api.catalogue.reading import READING
+from directory_indexer.server.api.catalogue.sending import SENDING
+from directory_indexer.server.api.catalogue.service import SERVICE
+
+OPERATIONS = (*READING, *SENDING, *COLLECTIONS, *PROGRESS, *ADMINISTRATION, *SERVICE)

@@ -1,0 +1,137 @@
+"""What administrative operations do, each from step to step."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from directory_indexer.docstore.runs import Outcome
+from directory_indexer.errors import DirIndexError, UsageError
+from directory_indexer.findings import Verdict
+from directory_indexer.indexing.runs import writing
+from directory_indexer.lazy import lazily
+from directory_indexer.registry.answers import GivenAnswers
+from directory_indexer.registry.operations import Kind, Operations
+from directory_indexer.server.tools import Tools, is_ended
+from directory_indexer.team.administration import LeftOffError, Tell, Work
+from directory_indexer.team.backup import back_up
+from directory_indexer.team.checkup import repair_documents
+from directory_indexer.wire.objects import object_of
+from directory_indexer.wire.team import backup_answer
+
+with lazily:
+    from directory_indexer.app import App
+    from directory_indexer.config import LoadedConfig
+
+_POLL_SECONDS: Final = 0.5
+_WAITS: Final = "waits for an index run to end"
+
+
+class Works:
+    """All of it, over the collections that the tools have."""
+
+    def __init__(self, app: App, tools: Tools) -> None:
+        self._app = app
+        self._tools = tools
+        self._collections = tools.collections
+
+    def all(self) -> Mapping[Kind, Work]:
+        """Give what is done for each kind of operation."""
+        return {
+            Kind.OPTIMIZE: self.optimize,
+            Kind.REBUILD: self.rebuild,
+            Kind.BACKUP: self.back_up,
+            Kind.PURGE: self.purge,
+        }
+
+    def optimize(self, collection: str, _: Mapping[str, Any], tell: Tell) -> Mapping[str, Any]:
+        """Check an index, mend what can be mended, and write it anew without gaps."""
+        with self._collections.using(collection) as opened:
+            before = _size(opened.app)
+            repaired: list[str] = []
+            _when_free(opened.app, tell)
+            for finding in (*opened.app.doctor.repair(), *repair_documents(opened)):
+                tell(finding.check)
+                repaired += [finding.message] if finding.verdict is Verdict.REPAIRED else []
+            _compact(opened.app, tell)
+            return {"repaired": repaired, "bytes_before": before, "bytes_after": _size(opened.app)}
+
+    def rebuild(self, collection: str, _: Mapping[str, Any], tell: Tell) -> Mapping[str, Any]:
+        """Read all files and documents again, in a process of its own, as an index run does that is told to."""
+        jobs = self._tools.jobs.of(collection)
+        job = jobs.rebuild()
+        while not is_ended(run := jobs.state_of(job)):
+            try:
+                tell(f"{run.phase}: {run.files_done:,} of {run.files_total:,} files")
+            except LeftOffError:
+                jobs.cancel(job)
+                raise
+            time.sleep(_POLL_SECONDS)
+        job.is_told = True
+        if run.state != Outcome.COMPLETED:
+            raise DirIndexError(run.message or f"the index run ended: {run.state}")
+        with self._collections.using(collection) as opened:
+            opened.queue.looked_at(opened.documents.page(limit=-1))
+        return {"run": run.id, "counts": dict(run.counts or {})}
+
+    def purge(self, collection: str, _: Mapping[str, Any], tell: Tell) -> Mapping[str, Any]:
+        """Remove for good what was deleted: from the index, from the disk, and from what is kept to answer again."""
+        with self._collections.using(collection) as opened:
+            tell("documents that are being deleted")
+            opened.queue.recover()
+            _compact(opened.app, tell)
+            left = opened.app.docstore.upkeep.left_behind()
+        tell("answers and operations of before")
+        GivenAnswers(self._app.registry).forget()
+        Operations(self._app.registry).forget_ended()
+        return {"left_behind": left}
+
+    def back_up(self, _: str, options: Mapping[str, Any], tell: Tell) -> Mapping[str, Any]:
+        """Write a backup of everything into the directory that the operator names."""
+        place = backup_place(self._collections.loaded, str(options["name"]))
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        report = back_up(self._app, self._collections, place, tell=tell)
+        return {**object_of(backup_answer(report)), "place": place.name}
+
+
+def backup_place(loaded: LoadedConfig, name: str) -> Path:
+    """Give the directory of a backup, by its name or by the moment.
+
+    Raises:
+        UsageError: the operator names no place for backups.
+    """
+    place = loaded.config.serving.backups
+    if place is None:
+        raise UsageError(
+            "this server keeps no backups",
+            hint="its operator names a directory with serving.backups, or runs dirindex backup",
+        )
+    return place / (name or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
+
+
+def _compact(app: App, tell: Tell) -> None:
+    """Let go of the vectors of texts that are gone, and write the database anew."""
+    _when_free(app, tell)
+    with writing(app.docstore, app.lock_path):
+        tell("vectors")
+        app.vectorizer.merger.forget_gone()
+        tell("the database is written anew")
+        app.docstore.upkeep.compact()
+
+
+def _when_free(app: App, tell: Tell) -> None:
+    """Wait until no index run goes on.
+
+    Raises:
+        LeftOffError: the work is to be left off before.
+    """
+    while app.status.is_locked():
+        tell(_WAITS)
+        time.sleep(_POLL_SECONDS)
+
+
+def _size(app: App) -> int:
+    database = app.loaded.config.storage.sqlite_path
+    return database.stat().st_size if database.exists() else 0

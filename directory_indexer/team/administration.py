@@ -1,0 +1,189 @@
+"""Administrative work on indexes: one piece of it at a time, whichever process does it, in the background.
+
+Who works holds a lock that the kernel drops when its process dies: what is noted as running then, and is not, failed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+from directory_indexer.config.collections import team_directory
+from directory_indexer.errors import ConflictError, DirIndexError, NotIndexedError
+from directory_indexer.lazy import lazily
+from directory_indexer.lock import HeldLock, is_locked, try_lock
+from directory_indexer.registry.operations import Kind, OperationRow, Operations, OperationState, Wish
+
+with lazily:
+    from pathlib import Path
+
+    from directory_indexer.registry.store import Registry
+
+Tell: TypeAlias = Callable[[str], None]
+"""Notes how far the work is; raises `LeftOffError` when it is to be left off."""
+
+Work: TypeAlias = Callable[[str, Mapping[str, Any], Tell], Mapping[str, Any]]
+"""Does it for a collection, with options; gives what came out."""
+
+_DIED: Final = "its process ended without a word"
+_ENDED: Final = {
+    Wish.PAUSE: (OperationState.PAUSED, "it begins again when it is resumed"),
+    Wish.CANCEL: (OperationState.CANCELLED, ""),
+    Wish.NONE: (OperationState.INTERRUPTED, "the server ended"),
+}
+_log = logging.getLogger(__name__)
+
+
+class LeftOffError(Exception):
+    """The work is to be left off, for somebody wishes it or the process ends."""
+
+
+class OccupiedError(ConflictError):
+    """Another administrative operation goes on: `operation`, where that is known."""
+
+    def __init__(self, operation: OperationRow | None) -> None:
+        super().__init__("another administrative operation goes on", hint="try again when it has ended")
+        self.operation = operation
+
+
+class Administration:
+    """Begin administrative operations, and tell how they stand; threads may share it."""
+
+    def __init__(self, registry: Registry, data_dir: Path, works: Mapping[Kind, Work]) -> None:
+        self._operations = Operations(registry)
+        self._lock_path = team_directory(data_dir) / "administration.lock"
+        self._works = works
+        self._thread: threading.Thread | None = None
+        self._is_over = False
+
+    def start(self, kind: Kind, collection: str, options: Mapping[str, Any]) -> OperationRow:
+        """Begin an operation.
+
+        Raises:
+            OccupiedError: another one goes on.
+        """
+        lock = self._taken()
+        with _released_on_error(lock):
+            row = self._operations.begin(kind, collection, options)
+            self._work(row, lock)
+        return row
+
+    def resume(self, name: str) -> OperationRow:
+        """Begin a paused operation again.
+
+        Raises:
+            NotIndexedError: there is none of that name.
+            ConflictError: it is not paused, or another one goes on.
+        """
+        row = self.get(name)
+        if row.state is OperationState.RUNNING and row.wish is Wish.PAUSE:
+            self._operations.ask(row.id, Wish.NONE)
+            return self.get(name)
+        lock = self._taken()
+        with _released_on_error(lock):
+            row = self.get(name)
+            if row.state is not OperationState.PAUSED:
+                raise ConflictError(f"the operation is {row.state}", hint="only what is paused can be resumed")
+            self._operations.go_on(row.id)
+            self._work(row, lock)
+        return self.get(name)
+
+    def ask(self, name: str, wish: Wish) -> OperationRow:
+        """Ask an operation to pause or to be cancelled, at the end of its step.
+
+        Raises:
+            NotIndexedError: there is none of that name.
+            ConflictError: it has ended.
+        """
+        row = self.get(name)
+        if row.state is OperationState.PAUSED and wish is Wish.CANCEL:
+            self._operations.end(row.id, OperationState.CANCELLED, "", {})
+        elif row.state is OperationState.RUNNING:
+            self._operations.ask(row.id, wish)
+        elif row.state is not OperationState.PAUSED:
+            raise ConflictError("this operation has ended already", hint="start another one")
+        return self.get(name)
+
+    def get(self, name: str) -> OperationRow:
+        """Tell how an operation stands.
+
+        Raises:
+            NotIndexedError: there is none of that name.
+        """
+        row = self._operations.get(name)
+        if row is None:
+            raise NotIndexedError(f"there is no operation '{name}'")
+        return self._as_it_is(row)
+
+    def newest(self) -> list[OperationRow]:
+        """Tell how the last operations stand, newest first."""
+        return list(map(self._as_it_is, self._operations.newest()))
+
+    def stop(self) -> None:
+        """Let the work be left off at the end of its step."""
+        self._is_over = True
+
+    def join(self, seconds: float) -> None:
+        """Wait so long until the work was left off."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def _as_it_is(self, row: OperationRow) -> OperationRow:
+        """Tell of an operation whose process died that it failed."""
+        if row.state is not OperationState.RUNNING or is_locked(self._lock_path):
+            return row
+        again = self._operations.get(row.name)  # it may have ended meanwhile
+        if again is None or again.state is not OperationState.RUNNING:
+            return again or row
+        return row._replace(state=OperationState.FAILED, message=_DIED)
+
+    def _taken(self) -> HeldLock:
+        self._lock_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = try_lock(self._lock_path, exclusive=True)
+        if lock is None:
+            running = (row for row in self._operations.newest() if row.state is OperationState.RUNNING)
+            raise OccupiedError(next(running, None))
+        with _released_on_error(lock):
+            self._operations.fail_running(_DIED)
+        return lock
+
+    def _work(self, row: OperationRow, lock: HeldLock) -> None:
+        self._thread = threading.Thread(target=self._do, args=(row, lock), name=row.name, daemon=True)
+        self._thread.start()
+
+    def _do(self, row: OperationRow, lock: HeldLock) -> None:
+        with lock:
+            state, message, result = self._outcome(row)
+            try:
+                self._operations.end(row.id, state, message, result)
+            except DirIndexError:
+                _log.exception("how the operation %s ended cannot be noted", row.name)
+
+    def _outcome(self, row: OperationRow) -> tuple[OperationState, str, Mapping[str, Any]]:
+        def tell(message: str) -> None:
+            if self._operations.tell(row.id, message) is not Wish.NONE or self._is_over:
+                raise LeftOffError
+
+        try:
+            result = self._works[row.kind](row.collection, json.loads(row.options), tell)
+        except LeftOffError:
+            return (*_ENDED[self._operations.wish(row.id)], {})
+        except DirIndexError as error:
+            return OperationState.FAILED, error.message, {}
+        except Exception:  # noqa: BLE001 - a bug in it must not leave it running for ever; it is logged
+            _log.exception("the operation %s failed because of a bug", row.name)
+            return OperationState.FAILED, "a bug: the log of the server has more", {}
+        return OperationState.COMPLETED, "", result
+
+
+@contextlib.contextmanager
+def _released_on_error(lock: HeldLock) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        lock.release()
+        raise

@@ -1,0 +1,60 @@
+"""Collections leave: gone for everybody first, then from the disk, when nobody writes to them any more."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Final
+
+from directory_indexer.app import App
+from directory_indexer.config.collections import CollectionName, collection_directory, team_directory
+from directory_indexer.docstore.runs import Outcome
+from directory_indexer.indexing.runs import writing
+from directory_indexer.registry.collections import CollectionRows
+from directory_indexer.team.opened import CollectionApp
+
+_GONE: Final = "gone-"
+"""What the directories of deleted collections begin with until they are removed."""
+
+
+def remove(around: App, name: CollectionName, seconds: float | None = None) -> None:
+    """Remove what is left of a collection that is leaving; doing it again does no harm.
+
+    Raises:
+        LockedError: somebody writes to it for longer than that.
+    """
+    data_dir = around.loaded.data_dir
+    place = collection_directory(data_dir, name)
+    if place.is_dir():
+        app = CollectionApp(around, name)
+        with contextlib.closing(app), _no_writer(app, seconds):
+            app.vectorstores.clear()
+            gone = team_directory(data_dir) / f"{_GONE}{name}-{secrets.token_hex(4)}"
+            os.replace(place, gone)
+        shutil.rmtree(gone, ignore_errors=True)
+    CollectionRows(around.registry).remove(name)
+
+
+def remove_unknown(data_dir: Path, known: Collection[str]) -> None:
+    """Remove directories of collections that are gone: whoever had one open may have made its database anew."""
+    around = team_directory(data_dir)
+    unknown = (place for place in around.glob("collections/*") if place.name not in known)
+    for place in (*around.glob(f"{_GONE}*"), *unknown):
+        shutil.rmtree(place, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _no_writer(app: App, seconds: float | None) -> Iterator[None]:
+    """Wait until nobody writes to an index, and let nobody begin."""
+    give_up_at = None if seconds is None else time.monotonic() + seconds
+
+    def stop_reason() -> Outcome | None:
+        return Outcome.OUT_OF_TIME if give_up_at is not None and time.monotonic() >= give_up_at else None
+
+    with writing(app.docstore, app.lock_path, stop_reason=stop_reason):
+        yield

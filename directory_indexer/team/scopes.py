@@ -1,0 +1,30 @@
+"""Names for directories of one collection."""
+
+from __future__ import annotations
+
+from directory_indexer.errors import NotIndexedError
+from directory_indexer.paths import FilePath
+from directory_indexer.registry.scopes import Scopes
+from directory_indexer.team.collections import Collections
+
+
+def scopes_of(collections: Collections, collection: str) -> Scopes:
+    """Give the named scopes of a collection.
+
+    Raises:
+        NotIndexedError: there is no such collection.
+    """
+    name, _ = collections.key(collection)
+    return Scopes(collections.registry, name)
+
+
+def directories_of(collections: Collections, collection: str, scope: str) -> tuple[FilePath, ...]:
+    """Give the directories that a scope of a collection names.
+
+    Raises:
+        NotIndexedError: there is no such collection, or no such scope in it.
+    """
+    found = scopes_of(collections, collection).all().get(scope)
+    if found is None:
+        raise NotIndexedError(f"there is no scope '{scope}'", hint="dirindex scope shows them")
+    return found

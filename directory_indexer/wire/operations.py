@@ -1,0 +1,86 @@
+"""Operations: what goes on in the background of a server and has an id."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple
+
+from directory_indexer.lazy import lazily
+from directory_indexer.wire.objects import timestamp
+from directory_indexer.wire.runs import Run
+
+with lazily:
+    from directory_indexer.registry.documents import StoredDocument
+    from directory_indexer.registry.operations import OperationRow
+
+
+class OperationEntry(NamedTuple):
+    """How an operation stands."""
+
+    id: Annotated[str, "Its id."]
+    kind: Annotated[str, "index, ingest, optimize, rebuild, backup or purge."]
+    collection: Annotated[str | None, "The collection that it is about; null where it is about all of them."]
+    state: Annotated[str, "queued, running, paused, completed, interrupted, out of time, failed or cancelled."]
+    message: Annotated[str | None, "What it does, why it failed, or what was met."]
+    started_at: Annotated[str | None, "When it began, in UTC."]
+    ended_at: Annotated[str | None, "When it ended or was paused, in UTC."]
+    doc_id: Annotated[str | None, "Of an ingest: the document."] = None
+    run: Annotated[Run | None, "Of an index run: how far it is."] = None
+    result: Annotated[Mapping[str, Any] | None, "Of administrative work that is completed: what came out."] = None
+
+
+class OperationList(NamedTuple):
+    """Operations."""
+
+    operations: Annotated[tuple[OperationEntry, ...], "The newest ones: administrative ones, ingests, index runs."]
+
+
+def run_entry(run: Run, *, name: str, collection: str, has_ended: bool) -> OperationEntry:
+    """Describe an index run."""
+    return OperationEntry(
+        id=name,
+        kind="index",
+        collection=collection,
+        state=run.state,
+        message=run.message,
+        started_at=run.started_at,
+        ended_at=run.heartbeat_at if has_ended else None,
+        run=run._replace(id=name),
+    )
+
+
+def ingest_entry(document: StoredDocument, *, name: str, version: int) -> OperationEntry:
+    """Describe how far a version of a document is."""
+    is_newer = document.version > version
+    state = "completed" if is_newer else _STATES[document.state]
+    is_paused = document.is_paused and state in {"queued", "running"}
+    return OperationEntry(
+        id=name,
+        kind="ingest",
+        collection=document.collection,
+        state="paused" if is_paused else state,
+        message="the document was sent again since" if is_newer else document.message or None,
+        started_at=timestamp(document.changed_at),
+        ended_at=None,
+        doc_id=document.doc_id,
+    )
+
+
+def administrative_entry(row: OperationRow, *, name: str) -> OperationEntry:
+    """Describe administrative work."""
+    result = json.loads(row.result)
+    return OperationEntry(
+        id=name,
+        kind=row.kind,
+        collection=row.collection or None,
+        state=row.state,
+        message=row.message or None,
+        started_at=timestamp(row.started_at),
+        ended_at=timestamp(row.ended_at),
+        result=result or None,
+    )
+
+
+_STATES = {"queued": "queued", "words": "running", "complete": "completed", "failed": "failed", "deleting": "cancelled"}
+"""What the state of a document is called where it is that of the operation that goes on with it."""
