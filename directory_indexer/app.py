@@ -22,6 +22,7 @@ with lazily:
     from directory_indexer.doctor.doctor import Doctor
     from directory_indexer.doctor.services import ocr_finding, provider_finding
     from directory_indexer.embedders.loading import Embedders
+    from directory_indexer.embedding_process import EmbeddingProcess, Waiting, embedding_command
     from directory_indexer.exporting.exporter import Exporter
     from directory_indexer.heaps import loading
     from directory_indexer.indexing.indexer import Indexer
@@ -198,6 +199,21 @@ class App:
             lock_path=self.lock_path,
             ocr_advice=lambda: self.page_reading.advice(),  # noqa: PLW0108 - only where pages wait
         )
+
+    @cached_property
+    def embedding_process(self) -> EmbeddingProcess:
+        """Go on embedding beside this process."""
+        return EmbeddingProcess(
+            command=embedding_command(self.loaded),
+            waiting=self._embedding_work,
+            lock_path=self.lock_path.with_name("embed.lock"),
+        )
+
+    def _embedding_work(self) -> Waiting:
+        """Tell what a process in the background may embed: not what somebody must agree to before."""
+        n_chunks, built = self.status.embeddable()
+        is_agreed = n_chunks > 0 and built == self.policies.fingerprint.to_json()
+        return Waiting(n_chunks if is_agreed else 0, self.status.is_locked())
 
     @cached_property
     def exporter(self) -> Exporter:

@@ -19,6 +19,7 @@ from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.errors import ConfigError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, file_path
+from directory_indexer.questions import QUESTIONS_NAME
 
 with lazily:
     from directory_indexer import chunker, credentials, extractors
@@ -31,6 +32,7 @@ with lazily:
     from directory_indexer.fingerprint import Fingerprint
     from directory_indexer.ids import content_hash
     from directory_indexer.indexing.options import IndexPolicy
+    from directory_indexer.indexing.pace import BackgroundPace
     from directory_indexer.ocr import service
     from directory_indexer.ocr.choosing import OcrSettings
     from directory_indexer.page_cache import PageCache
@@ -41,6 +43,9 @@ with lazily:
 
 PAGES_NAME = "pages.db"
 """What OCR has read lies beside the database of the index under this name."""
+
+_LOCKS_AND_MARKS = ("write.lock", "write.lock-wanted", "write.lock-owed", "watch.lock", "embed.lock", QUESTIONS_NAME)
+"""What processes tell each other by, beside the database."""
 
 _MAILBOXES = ("inbox", "sent", "drafts", "trash", "junk", "archives", "all mail", "mbox")
 """What mail programs call mailboxes, which then have no suffix."""
@@ -77,7 +82,16 @@ class Policies:
             self.fingerprint,
             batch_files=self._config.monitoring.batch_size,
             embedding=EmbeddingMode(self._config.indexing.embedding),
+            background=lambda: BackgroundPace(
+                self._config.storage.sqlite_path, least_percent=self._config.monitoring.battery_percent
+            ),
         )
+
+    def embeds_in_background(self, *, is_watching: bool) -> bool:
+        """Tell whether a process goes on embedding by itself; where tokens cost, only one that watches."""
+        indexing, is_free = self._config.indexing, self._config.embedding.provider != "openai"
+        is_wanted = self._config.monitoring.background_embedding and (is_watching or is_free)
+        return is_wanted and indexing.embedding == EmbeddingMode.COMPLETE
 
     @cached_property
     def ocr(self) -> OcrSettings:
@@ -246,7 +260,7 @@ def _own_paths(loaded: LoadedConfig) -> tuple[FilePath, ...]:
     storage, database = loaded.config.storage, loaded.config.storage.sqlite_path
     beside = [database.with_name(database.name + end) for end in ("", "-wal", "-shm", ".schema-lock")]
     pages = [database.with_name(f"{PAGES_NAME}{end}") for end in ("", "-wal", "-shm")]
-    locks = [database.with_name(name) for name in ("write.lock", "write.lock-wanted", "write.lock-owed", "watch.lock")]
+    locks = [database.with_name(name) for name in _LOCKS_AND_MARKS]
     ocr = loaded.config.ocr
     keys = [storage.qdrant.api_key_file, loaded.config.embedding.api_key_file]
     keys += [ocr.gemini.api_key_file, ocr.azure.api_key_file]

@@ -122,6 +122,13 @@ class Status:
         """Give the run that goes on now, in whichever process."""
         return self._going_on(self.runs(_MOST_AT_ONCE))
 
+    def embeddable(self) -> tuple[int, str | None]:
+        """Count the chunks that wait for vectors and may get them now, and tell what built the index."""
+        with self._docstore().snapshot() as snapshot:
+            n_waiting = 0 if snapshot.pauses.all() else snapshot.embedding_queue.count()
+            n_refused = snapshot.embedding_queue.count_refused() if n_waiting else 0
+            return n_waiting - n_refused, snapshot.meta.get("fingerprint")
+
     def unended(self) -> tuple[RunRecord, ...]:
         """List the runs that go on: the one that writes, and those that gave way to it."""
         return tuple(run for run in self.runs(_MOST_AT_ONCE) if run.outcome is None) if self.is_locked() else ()

@@ -191,6 +191,7 @@ class Index:
             streamed=(".zip", ".tar"),
         )
         app.policies.parse, app.policies.fingerprint = self.parse_policy, self.fingerprint
+        vars(app.policies).pop("index", None)
         vars(app).pop("indexer", None)
         vars(app.policies).pop("index", None)
         return app.indexer

@@ -10,6 +10,12 @@ from directory_indexer.config.kinds import Flag, Location, Several, WholeNumber
 class MonitoringConfig(NamedTuple):
     """How changes are noticed."""
 
+    background_embedding: bool = key(
+        Flag(), "let dirindex serve and index --watch go on with embedding at low priority", default=True
+    )
+    battery_percent: int = key(
+        WholeNumber(at_least=0, at_most=100), "on a battery with less, such embedding pauses; 0: never", default=30
+    )
     file_watching: bool = key(Flag(), "let dirindex serve watch the directories and index what changes", default=False)
     batch_size: int = key(
         WholeNumber(at_least=1, at_most=100_000), "how many files are committed to the index at a time", default=100

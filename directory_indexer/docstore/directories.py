@@ -94,7 +94,7 @@ class DirectoryWrites:
         return int(self._connection.execute("SELECT id FROM directories WHERE path = ?", (path,)).fetchone()[0])
 
     def complete(self, directory_id: int) -> None:
-        """Note that a run over a directory has completed."""
+        """Note that all words of a directory can be searched by, as its files are now."""
         self._connection.execute("UPDATE directories SET completed_at = ? WHERE id = ?", (time.time(), directory_id))
 
     def set_mounts(self, directory_id: int, mounts: Mapping[FilePath, str]) -> None:

@@ -101,7 +101,8 @@ class RunRecord(NamedTuple):
     """One index run as all processes see it; times are seconds since the epoch.
 
     `directories` are the tracked directories that it works on; none where it works on the whole index. `is_paused`
-    says that somebody has paused it, whether it has noticed or not, and nobody has let it go on.
+    says that somebody has paused it, whether it has noticed or not, and nobody has let it go on. While it goes on,
+    `message` is what somebody should know of it now; then it says why it ended so.
     """
 
     id: int
@@ -168,12 +169,12 @@ class RunWrites:
         """Tell other processes how far a run is."""
         self._connection.execute(
             """UPDATE runs SET heartbeat_at = ?, phase = ?, files_done = ?, files_total = ?, bytes_done = ?,
-                   bytes_total = ?, chunks_done = ?, chunks_total = ?, n_failed = ?, pages_done = ?, pages_total = ?
-               WHERE id = ?""",
+                   bytes_total = ?, chunks_done = ?, chunks_total = ?, n_failed = ?, pages_done = ?, pages_total = ?,
+                   message = ? WHERE id = ?""",
             (
                 *(time.time(), progress.phase, progress.files_done, progress.files_total, progress.bytes_done),
                 *(progress.bytes_total, progress.chunks_done, progress.chunks_total, progress.n_failed),
-                *(progress.pages_done, progress.pages_total, run_id),
+                *(progress.pages_done, progress.pages_total, well_formed(progress.notice), run_id),
             ),
         )
 

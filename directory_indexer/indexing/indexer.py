@@ -17,7 +17,8 @@ from directory_indexer.errors import ConsentNeededError, ProviderError, RootUnav
 from directory_indexer.files import FileFailure, Stage
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.adoption import Adoption
-from directory_indexer.indexing.options import IndexOptions, IndexPolicy, ServiceChecks
+from directory_indexer.indexing.options import Effort, IndexOptions, IndexPolicy, ServiceChecks
+from directory_indexer.indexing.pace import FullPace, Pace
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.planning import Plans, WalkStoppedError
 from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
@@ -107,7 +108,7 @@ class Indexer:
         """
         started = time.monotonic()
         # Before it waits for anything: what a path means now is what the caller has seen.
-        given = list(map(file_path, paths)) if options.is_exact else resolved_roots(paths, self._tracked())
+        given = [] if options.waiting_only else self._given(paths, options)
         require_not_reserved(given, self._policy.walk)
         with writing(
             self._docstore, self._lock_path, listener=listener, stop_reason=stop_reason, wait=options.wait
@@ -115,7 +116,7 @@ class Indexer:
             start = self._start()
             if start.is_paused and options.unless_paused:
                 return IndexReport(outcome=Outcome.PAUSED)
-            roots = roots_of(given, start.tracked)
+            roots = [] if options.waiting_only else roots_of(given, start.tracked)
             if options.tracked_only:
                 roots = [root for root in roots if root in start.tracked]
             self._adoption.adopt(start.fingerprint, start.vector_places, has_consent=options.has_consent)
@@ -186,6 +187,9 @@ class Indexer:
             self._recogniser().forget_unused()  # last, for if that fails, nothing else is left
         return sum(file.hash is not None for file in known.values())
 
+    def _given(self, paths: Sequence[str], options: IndexOptions) -> list[FilePath]:
+        return list(map(file_path, paths)) if options.is_exact else resolved_roots(paths, self._tracked())
+
     def _update(self, updater: Updater, run: Run, roots: Sequence[FilePath], options: IndexOptions) -> None:
         plans: list[Plan] = []
         for root in roots:
@@ -201,13 +205,19 @@ class Indexer:
         run.notice = self._services_notice(plans, options)
         directories = [(self._track(plan.directory), plan) for plan in plans]
         updater.update_words(directories)
+        if not run.must_stop:
+            self._complete([directory_id for directory_id, _ in directories])
         if self._policy.embedding is not EmbeddingMode.OFF:
             updater.cover()
         read_pages = partial(updater.read_pages, self._recogniser, most_pages=options.most_pages)
         read_pages()
-        updater.update_meaning(self._policy.embedding, after_giving_way=read_pages)
-        if not run.must_stop and not updater.report.unavailable:
-            self._complete([directory_id for directory_id, _ in directories])
+        pace = self._pace(options.effort)
+        updater.update_meaning(self._policy.embedding, after_giving_way=read_pages, pace=pace)
+
+    def _pace(self, effort: Effort) -> Pace | None:
+        if effort is Effort.BACKGROUND:
+            return self._policy.background()
+        return FullPace() if effort is Effort.FULL else None
 
     def _pack_texts(self, run: Run) -> None:
         """Pack the texts that an older version wrote; the next run goes on where this one is stopped."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from enum import StrEnum
 from typing import NamedTuple
 
 from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.docstore.runs import Origin
 from directory_indexer.fingerprint import Fingerprint
+from directory_indexer.indexing.pace import FullPace, Pace
 from directory_indexer.lazy import lazily
 from directory_indexer.walker.policy import WalkPolicy
 
@@ -19,7 +21,8 @@ with lazily:
 class IndexPolicy(NamedTuple):
     """What is indexed and in which way; a batch of `batch_files` is committed at a time.
 
-    `parse` builds the policy of parsing, which only a run that has something to read needs.
+    `parse` builds the policy of parsing, which only a run that has something to read needs. `background` makes the pace
+    of embedding that nobody waits for.
     """
 
     walk: WalkPolicy
@@ -27,6 +30,7 @@ class IndexPolicy(NamedTuple):
     fingerprint: Fingerprint
     batch_files: int
     embedding: EmbeddingMode = EmbeddingMode.COMPLETE
+    background: Callable[[], Pace] = FullPace
 
 
 def _no_check() -> None:
@@ -43,13 +47,22 @@ class ServiceChecks(NamedTuple):
     for_pages: Callable[[], None] = _no_check
 
 
+class Effort(StrEnum):
+    """How much a run does for vectors of what waits: all it can, all behind others, or nothing, for others do it."""
+
+    FULL = "full"
+    BACKGROUND = "background"
+    NONE = "none"
+
+
 class IndexOptions(NamedTuple):
     """How one run behaves; `has_consent` lets it redo what another model or version made, and fill the disk.
 
     With `tracked_only` it leaves out what is not tracked, as a directory that was forgotten meanwhile. With `is_exact`
     the paths were resolved before: a link that has taken the place of one since is not followed. With `accepts_mounts`
     other file systems take the place of those that were mounted before. No more than `most_pages` are read by OCR.
-    With `unless_paused` it does nothing while a run is paused, for nobody has asked for this one.
+    With `unless_paused` it does nothing while a run is paused, for nobody has asked for this one. With `waiting_only`
+    no directory is looked at: the run does what earlier ones left undone.
     """
 
     read_everything: bool = False
@@ -59,6 +72,8 @@ class IndexOptions(NamedTuple):
     is_exact: bool = False
     accepts_mounts: bool = False
     most_pages: int | None = None
+    waiting_only: bool = False
+    effort: Effort = Effort.FULL
     unless_paused: bool = False
     origin: Origin = Origin.TERMINAL
 

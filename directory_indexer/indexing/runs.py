@@ -85,7 +85,7 @@ class Run:
         if is_new or now - self._written_at >= _HEARTBEAT_SECONDS:
             self._written_at = now
             with self._docstore.transaction() as transaction:
-                transaction.runs.update(self._run_id, progress)
+                transaction.runs.update(self._run_id, progress._replace(notice=self.notice))
 
     def take_over_paused(self, directories: Sequence[FilePath]) -> None:
         """Do what was paused over these directories, so that they are paused no more."""

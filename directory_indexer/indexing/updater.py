@@ -17,6 +17,7 @@ from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import DirIndexError, PageCacheError, ProviderError, VectorStoreError
 from directory_indexer.files import FileFailure, SkipReason
 from directory_indexer.indexing.batch import Batch
+from directory_indexer.indexing.pace import FullPace, Pace
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import IndexReport
 from directory_indexer.indexing.runs import Run, Turn
@@ -36,6 +37,9 @@ _BATCH_CHUNKS = 512
 
 _FEW_WAITING = 256
 """So many chunks are embedded in a few seconds."""
+
+
+_FULL_PACE = FullPace()
 
 
 class Updater:
@@ -90,8 +94,10 @@ class Updater:
         if counts.n_waiting > self.report.n_pages_waiting or has_failed:
             self._read_pages(recogniser(), most_pages, try_again=has_failed and most_pages != 0)
 
-    def update_meaning(self, mode: EmbeddingMode, *, after_giving_way: Callable[[], None]) -> None:
-        """Take over what searches embedded, and embed the rest where that is wanted.
+    def update_meaning(
+        self, mode: EmbeddingMode, *, after_giving_way: Callable[[], None], pace: Pace | None = _FULL_PACE
+    ) -> None:
+        """Take over what searches embedded, and embed the rest where that is wanted; without a pace, others do it.
 
         It ends when all is searchable by meaning, a service fails, or the run must stop. What others have written
         while it gave way may leave something to do first.
@@ -103,8 +109,9 @@ class Updater:
             self._attempt(self._take_over)
             state = self._vectorizer.merger.state()
         # The run that gave way to this one embeds for both, and soon.
-        if state.n_waiting and mode is EmbeddingMode.COMPLETE and not self._run.must_stop and not self._run.is_guest:
-            self._attempt(partial(self._embed, after_giving_way))
+        is_wanted = mode is EmbeddingMode.COMPLETE and not self._run.must_stop and not self._run.is_guest
+        if state.n_waiting and is_wanted and pace is not None:
+            self._attempt(partial(self._embed, pace, after_giving_way))
             n_tokens, n_truncated = self._vectorizer.usage
             self.report = self.report.plus(n_tokens=n_tokens, n_truncated=n_truncated)
             state = self._vectorizer.merger.state()
@@ -255,13 +262,25 @@ class Updater:
         self.report = self.report.plus(n_reused=n_chunks)
         self._progress = self._progress._replace(chunks_done=self._progress.chunks_done + n_chunks)
 
-    def _embed(self, after_giving_way: Callable[[], None]) -> None:
-        """Embed what waits, and between batches let other runs write that wait."""
+    def _embed(self, pace: Pace, after_giving_way: Callable[[], None]) -> None:
+        """Embed what waits, and let people see at which pace."""
+        notice = self._run.notice
+        pace.begin()
+        try:
+            self._run.notice = pace.notice or notice
+            self._embed_in_turns(pace, after_giving_way)
+        finally:
+            pace.end()
+            self._run.notice = notice
+
+    def _embed_in_turns(self, pace: Pace, after_giving_way: Callable[[], None]) -> None:
+        """Embed, and between batches let other runs write that wait."""
         fingerprint = self._fingerprint()
         while fingerprint == self._fingerprint():
             self._run.report(self._progress)
             turn = Turn(self._run)
-            for step in self._vectorizer.embed_pending(must_stop=turn.must_stop):
+            for step in self._vectorizer.embed_pending(must_stop=turn.must_stop, pace=pace):
+                self._run.notice = pace.notice or self._run.notice
                 self.report = self.report.plus(n_embedded=step.n_embedded, n_reused=step.n_reused, refused=step.refused)
                 self._progress = self._progress._replace(chunks_done=self._progress.chunks_done + step.n_chunks)
                 self._run.report(self._progress)

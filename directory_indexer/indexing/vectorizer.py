@@ -22,6 +22,7 @@ from directory_indexer.files import FileFailure, Stage
 from directory_indexer.ids import ContentHash
 from directory_indexer.indexing.first_pass import FirstPass
 from directory_indexer.indexing.merger import Merger
+from directory_indexer.indexing.pace import FullPace, Pace
 from directory_indexer.indexing.switching import Spaces
 from directory_indexer.indexing.teaching import Teaching
 from directory_indexer.lazy import lazily
@@ -32,6 +33,9 @@ with lazily:
     from directory_indexer.heaps import share_heaps
     from directory_indexer.indexing.in_flight import InFlightBatch, InFlightBatches, Vectors
     from directory_indexer.indexing.urgency import in_order
+
+
+_FULL_PACE = FullPace()
 
 
 class Step(NamedTuple):
@@ -89,10 +93,13 @@ class Vectorizer:
         self._asked |= {chunk.path for chunk in chunks}
         return len(chunks)
 
-    def embed_pending(self, *, must_stop: Callable[[], bool] = lambda: False) -> Iterator[Step]:
+    def embed_pending(
+        self, *, must_stop: Callable[[], bool] = lambda: False, pace: Pace = _FULL_PACE
+    ) -> Iterator[Step]:
         """Embed what waits, first what is likely to be asked for; each step tells what became of a batch, now kept.
 
-        When it must stop, nothing is left in the hands of the embedder; called again it goes on.
+        In a pause of its pace the steps are empty. When it must stop, nothing is left in the hands of the embedder;
+        called again it goes on.
 
         Raises:
             ProviderError: the embedder cannot answer; the batches that it has answered are kept.
@@ -100,13 +107,19 @@ class Vectorizer:
         """
         if not self.merger.state().n_waiting:
             return
+        while pace.pauses() and not must_stop():  # before the model takes memory
+            pace.rest()
+            yield Step()
+        if must_stop():
+            return
         share_heaps()
         embedder = self._embedder()
         self.spaces.adopt(embedder.space)
         used_before = embedder.usage
         try:
             with contextlib.closing(InFlightBatches(embedder)) as in_flight:
-                yield from self._embed_batches(in_flight, embedder.batch_size, must_stop)
+                batch_size = pace.batch_size(embedder.batch_size)
+                yield from self._embed_batches(in_flight, self._batches(batch_size), must_stop, pace)
                 in_flight.raise_failure()
         finally:
             self.usage = _difference(embedder.usage, used_before)
@@ -120,21 +133,23 @@ class Vectorizer:
             transaction.static_vectors.clear()
             transaction.search_vectors.clear()
 
-    def _embed_batches(
-        self, in_flight: InFlightBatches, batch_size: int, must_stop: Callable[[], bool]
-    ) -> Iterator[Step]:
+    def _batches(self, size: int) -> list[list[int]]:
         with self._docstore.snapshot() as snapshot:
             rows = in_order(snapshot.embedding_queue.rows(), snapshot.embedding_queue.files(), self._asked)
-        rest = iter([rows[start : start + batch_size] for start in range(0, len(rows), batch_size)])
-        has_more = True
+        return [rows[start : start + size] for start in range(0, len(rows), size)]
+
+    def _embed_batches(
+        self, in_flight: InFlightBatches, batches: list[list[int]], must_stop: Callable[[], bool], pace: Pace
+    ) -> Iterator[Step]:
+        batches.reverse()
         while True:
-            while has_more and in_flight.has_room and not must_stop():
-                batch = next(rest, None)
-                has_more = batch is not None
-                if batch is not None:
-                    yield self._send(in_flight, batch)
+            while batches and in_flight.has_room and not must_stop() and not pace.pauses():
+                yield self._send(in_flight, batches.pop())
             if not in_flight.is_busy:
-                return
+                if not batches or in_flight.has_failed or must_stop():
+                    return
+                pace.rest()
+                yield Step()
             for batch_in_flight, vectors, reasons in in_flight.landed(must_stop):
                 yield self._keep(batch_in_flight, vectors, reasons)
                 self._merge_between(in_flight)

@@ -330,7 +330,9 @@ def _running(run: RunRecord, *, now: float) -> str:
     far = f", {done:,} of {total:,} {noun} ({percent(done, total)})" if total else ""
     silent = now - run.heartbeat_at
     silence = f"; no sign of life for {duration(silent)}" if silent > _SILENT_SECONDS else ""
-    return f"{progress.phase}{far}, started {ago(run.started_at, now=now)} (process {run.pid} on {run.host}){silence}"
+    notice = f", {run.message}" if run.message else ""
+    process = f"process {run.pid} on {run.host}"
+    return f"{progress.phase}{far}{notice}, started {ago(run.started_at, now=now)} ({process}){silence}"
 
 
 def paused_lines(paused: Sequence[PausedRun], asked: Sequence[RunRecord], *, paths: PathStyle) -> Iterator[Line]:
@@ -349,7 +351,7 @@ def _paused(run: PausedRun, paths: PathStyle) -> str:
 
 def _ended(run: RunRecord, *, now: float) -> str:
     ending = _ENDINGS[run.outcome] if run.outcome else "stopped without a word"
-    reason = f": {run.message}" if run.message else ""
+    reason = f": {run.message}" if run.outcome and run.message else ""
     return f"{ending}{reason}, {ago(run.heartbeat_at, now=now)}"
 
 

@@ -20,6 +20,7 @@ from directory_indexer.errors import IndexMismatchError, ProviderError, StoreErr
 from directory_indexer.extractors.kinds import GROUPS
 from directory_indexer.ids import ChunkId, ContentHash
 from directory_indexer.lazy import lazily
+from directory_indexer.questions import question
 from directory_indexer.relevance.candidates import DEPTH, Candidate
 from directory_indexer.relevance.evidence import Explanation
 from directory_indexer.relevance.excerpts import excerpt
@@ -82,6 +83,10 @@ class Searcher:
             IndexMismatchError: the mode is semantic and the vectors stem from another model, or are in another store.
             UsageError: the mode is semantic and the configuration wants no vectors.
         """
+        with question(self._docstore.path):
+            return self._answer(request)
+
+    def _answer(self, request: SearchRequest) -> SearchResult:
         query = parse_query(request.query)
         mode = request.mode
         if not self._has_vectors:

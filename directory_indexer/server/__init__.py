@@ -17,7 +17,7 @@ from typing import NoReturn
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.docstore.runs import Origin
 from directory_indexer.embedders import Embedder
-from directory_indexer.isolation import isolated_command
+from directory_indexer.embedding_process import index_command
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.server.gate.access import Access
@@ -25,7 +25,7 @@ from directory_indexer.server.startup import Greeter, importing
 
 with lazily:
     from directory_indexer.app import App
-    from directory_indexer.config import LoadedConfig
+    from directory_indexer.embedding_process import EmbeddingProcess
     from directory_indexer.registry.keys import Keys
     from directory_indexer.server.collection_jobs import CollectionJobs
     from directory_indexer.server.gate.logs import LogFormat, start_logging
@@ -99,8 +99,11 @@ class _Parts:
     model: BackgroundModel
     jobs: CollectionJobs
     watch: DirectoryWatch | None
+    embedding: EmbeddingProcess | None
 
     def close(self) -> None:
+        if self.embedding is not None:
+            self.embedding.stop()
         if self.watch is not None:
             self.watch.stop()
         self.jobs.close()
@@ -125,7 +128,11 @@ def _parts(app: App, options: ServeOptions) -> _Parts:
     collections = Collections(app)
     jobs = CollectionJobs(collections, command=index_command)
     tools = Tools(collections=collections, model=model, jobs=jobs, allowed=options.allowed)
-    return _Parts(Desk(tools), model, jobs, _watch(app, jobs.of(DEFAULT)) if options.watch else None)
+    watch = _watch(app, jobs.of(DEFAULT)) if options.watch else None
+    embedding = app.embedding_process if app.policies.embeds_in_background(is_watching=options.watch) else None
+    if embedding is not None:
+        embedding.start()
+    return _Parts(Desk(tools), model, jobs, watch, embedding)
 
 
 def _warm(app: App) -> Embedder:
@@ -155,12 +162,3 @@ def _watch(app: App, jobs: IndexJobs) -> DirectoryWatch:
     )
     watch.start()
     return watch
-
-
-def index_command(loaded: LoadedConfig) -> tuple[str, ...]:
-    """Make the command that indexes into the same index; directories are added at its end, resolved before."""
-    config = ("--config", str(loaded.file)) if loaded.file else ()
-    where = ("--data-dir", str(loaded.data_dir))
-    collection = () if loaded.collection == DEFAULT else ("--collection", loaded.collection)
-    words = ("index", "--json", "--quiet", "--exact", "--from-server", *config, *where, *collection)
-    return isolated_command("directory_indexer.cli:main", *words)

@@ -36,7 +36,7 @@ def info_text(info: ServerAnswer) -> str:
     lines += [f"  {info.model.message}"] if info.model.message else []
     lines.append(f"{info.index.files} files, {info.index.chunks} passages, {info.index.embedded} of them by meaning")
     for one in info.directories:
-        state = f"indexed {one.indexed_at}" if one.indexed_at else "not indexed completely yet"
+        state = f"indexed {one.indexed_at}" if one.indexed_at else "not all of its words are indexed yet"
         gone = "" if one.available else "; it cannot be read now"
         lines.append(
             f"- {one_line(one.path)}: {one.files} files, {one.chunks} passages, {one.skipped} skipped, "

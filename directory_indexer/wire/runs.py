@@ -42,8 +42,8 @@ class Run(NamedTuple):
     id: Annotated[str | None, "Name of the run, once it has begun."]
     state: Annotated[str, "queued, running, completed, interrupted, paused, out of time or failed."]
     directories: Annotated[tuple[str, ...], "What the run brings up to date."]
-    phase: Annotated[str, "What it does."]
-    message: Annotated[str | None, "Why it failed, or what was met."]
+    phase: Annotated[str, "What it is doing."]
+    message: Annotated[str | None, "Why it failed, or what to know while it goes on."]
     verb: Annotated[str, "index or migrate.", Only.PROGRAMS]
     pid: Annotated[int, "Its process.", Only.PROGRAMS]
     host: Annotated[str, "Where that runs.", Only.PROGRAMS]
@@ -81,7 +81,7 @@ def run_of(record: RunRecord, *, goes_on: bool) -> Run:
         state=_state(record, goes_on=goes_on),
         directories=record.directories,
         phase=progress.phase,
-        message=record.message or (None if record.outcome or goes_on else _KILLED),
+        message=(record.message or None) if record.outcome or goes_on else _KILLED,
         verb=record.verb,
         pid=record.pid,
         host=record.host,

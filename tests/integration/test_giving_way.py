@@ -134,6 +134,21 @@ def test_who_does_not_wait_does_not_wait_for_a_run_that_reads(index: Index) -> N
     assert refused
 
 
+@pytest.mark.timeout(60)
+def test_a_directory_is_indexed_when_its_words_are_complete(embedding: Index) -> None:
+    gate = embedding.embedder
+    assert isinstance(gate, GatedEmbedder)
+    first, _ = in_a_thread(embedding.run)
+    assert gate.has_begun.wait(30)
+    with embedding.docstore.snapshot() as snapshot:
+        [directory] = snapshot.directories.statuses()
+    gate.may_go_on.set()
+    first.join(30)
+    assert directory.n_embedded < directory.n_chunks
+    assert directory.completed_at is not None
+    embedding.close()
+
+
 def reading_index(place: Path, engine: FakeEngine) -> Index:
     (place / "old").mkdir()
     (place / "new").mkdir()

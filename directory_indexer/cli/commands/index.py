@@ -2,12 +2,13 @@
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
+import contextlib
 import os
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -31,7 +32,7 @@ from directory_indexer.paths import FilePath, display, exact_text
 with lazily:
     from directory_indexer import watcher
     from directory_indexer.app import App
-    from directory_indexer.indexing.options import IndexOptions
+    from directory_indexer.indexing.options import Effort, IndexOptions
     from directory_indexer.indexing.report import IndexReport
     from directory_indexer.render import json_pages, reports
     from directory_indexer.render.printable import printable
@@ -42,6 +43,8 @@ _FAILURES_TOLD = 5
 _POLL_SECONDS = 0.1
 
 cli = new_command_line()
+
+_Effort = Literal["full", "background", "none"]
 
 
 @cli.command()
@@ -76,6 +79,12 @@ def index(
     tracked_only: Annotated[
         bool, typer.Option("--tracked-only", hidden=True, help="Leave out what is no longer tracked.")
     ] = False,
+    waiting_only: Annotated[
+        bool, typer.Option("--waiting-only", hidden=True, help="Look at no directory, and do what was left undone.")
+    ] = False,
+    effort: Annotated[
+        _Effort, typer.Option("--effort", hidden=True, help="How much is done for vectors of what waits.")
+    ] = "full",
     unless_paused: Annotated[
         bool, typer.Option("--unless-paused", hidden=True, help="Do nothing while a run is paused.")
     ] = False,
@@ -103,6 +112,7 @@ def index(
     if dry_run:
         _show_plans(app, wanted, output)
         return
+    goes_on = watch and app.policies.embeds_in_background(is_watching=True)
     options = IndexOptions(
         read_everything=force,
         has_consent=yes or force,
@@ -113,6 +123,8 @@ def index(
         unless_paused=unless_paused,
         origin=Origin.SERVER if from_server else Origin.TERMINAL,
         most_pages=0 if no_ocr else app.loaded.config.ocr.max_pages_per_run if max_ocr_pages is None else max_ocr_pages,
+        waiting_only=waiting_only,
+        effort=Effort.NONE if goes_on else Effort(effort),
     )
     if resume:
         wanted, options = _resumed(app, options)
@@ -120,7 +132,12 @@ def index(
     report = _run(app, wanted, options, switch, output)
     _show(report, output)
     if watch:
-        _watch(app, wanted, switch, output)
+        with contextlib.ExitStack() as stack:
+            if goes_on:
+                output.notes(["embedding goes on in the background; dirindex status shows how far it is"])
+                app.embedding_process.start()
+                stack.callback(app.embedding_process.stop)
+            _watch(app, wanted, options, switch, output)
     raise typer.Exit(report.exit_code)
 
 
@@ -177,7 +194,7 @@ def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, 
         return app.indexer.index(paths, options=consenting, listener=listener, stop_reason=switch.reason)
 
 
-def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> None:
+def _watch(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, output: Output) -> None:
     def update(touched: Sequence[FilePath]) -> None:
         try:
             report = app.indexer.index(
@@ -186,7 +203,8 @@ def _watch(app: App, paths: list[str], switch: StopSwitch, output: Output) -> No
                     tracked_only=True,
                     is_exact=True,
                     unless_paused=True,
-                    most_pages=app.loaded.config.ocr.max_pages_per_run,
+                    most_pages=options.most_pages,
+                    effort=options.effort,
                 ),
                 listener=lambda _: None,
                 stop_reason=switch.reason,

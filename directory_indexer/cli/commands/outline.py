@@ -2,6 +2,7 @@
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -70,7 +71,6 @@ def outline(
 
 def _outlines(snapshot: "Snapshot", places: Sequence[str]) -> "Iterator[Outline]":
     for place in places:
-        given_path(place)
-        yield named_outline(snapshot, place)
+        yield named_outline(snapshot, os.fspath(given_path(place)))
     if not places:
         yield from (outline_of(snapshot, root) for root in snapshot.directories.all())

@@ -1,0 +1,128 @@
+"""Goes on embedding in a process of its own while this one watches or serves; of all processes of an index, one does.
+
+A process can step back behind all others without slowing down the answers of this one, and what it makes is kept
+however it ends.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from directory_indexer.config import LoadedConfig
+from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config.sources import with_absolute_paths
+from directory_indexer.errors import DirIndexError, ExitCode
+from directory_indexer.isolation import NEUTRAL_DIRECTORY, isolated_command, without_python_settings
+from directory_indexer.lock import try_lock
+
+_LOOK_SECONDS = 1.0
+_TAKE_OVER_SECONDS = 5.0
+_AGAIN_SECONDS, _LONGEST_AGAIN_SECONDS = 60.0, 3600.0
+_log = logging.getLogger("dirindex.embedding")
+
+
+class Waiting(NamedTuple):
+    """How many chunks wait for their vectors, and whether some process writes to the index now."""
+
+    n_chunks: int
+    is_locked: bool
+
+
+class EmbeddingProcess:
+    """Embed what waits, whenever something does and nobody else is at it, in a thread that ends with the process."""
+
+    def __init__(self, *, command: Sequence[str], waiting: Callable[[], Waiting], lock_path: Path) -> None:
+        self._command = tuple(command)
+        self._waiting = waiting
+        self._lock_path = lock_path
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._again_seconds = _AGAIN_SECONDS
+        self._n_given_up = 0
+
+    def start(self) -> None:
+        """Begin, or wait until the process that does so has ended."""
+        threading.Thread(target=self._run, name="embedding", daemon=True).start()
+
+    def stop(self) -> None:
+        """Let the embedding stop at its batch, and begin with none any more."""
+        with self._lock:
+            self._stopped.set()
+            if self._process is not None and self._process.poll() is None:
+                self._process.terminate()
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                if (lock := try_lock(self._lock_path, exclusive=True)) is not None:
+                    with lock:
+                        self._go_on()
+            except (DirIndexError, OSError) as error:
+                _log.warning("cannot embed in the background: %s", error)
+            self._stopped.wait(_TAKE_OVER_SECONDS)
+
+    def _go_on(self) -> None:
+        while not self._stopped.wait(_LOOK_SECONDS):
+            waiting = self._waiting()
+            # After somebody has told it to stop, only something new is a reason to begin again.
+            self._n_given_up = min(self._n_given_up, waiting.n_chunks)
+            if waiting.n_chunks > self._n_given_up and not waiting.is_locked:
+                self._embed()
+
+    def _embed(self) -> None:
+        with self._lock:
+            if self._stopped.is_set():
+                return
+            self._process = process = self._started()
+        code = process.wait()
+        n_left = self._waiting().n_chunks
+        if code == ExitCode.INTERRUPTED:
+            self._n_given_up = n_left
+        elif n_left:
+            _log.info("embedding in the background ended with %d; it goes on in %d s", code, self._again_seconds)
+            self._stopped.wait(self._again_seconds)
+            self._again_seconds = min(2 * self._again_seconds, _LONGEST_AGAIN_SECONDS)
+        else:
+            self._again_seconds = _AGAIN_SECONDS
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603 - this program
+            self._command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=NEUTRAL_DIRECTORY,
+            env=without_python_settings(with_absolute_paths(os.environ)),
+        )
+
+
+def index_command(loaded: LoadedConfig) -> tuple[str, ...]:
+    """Make the command that indexes into the same index behind everything else; directories go at its end, resolved."""
+    config = ("--config", str(loaded.file)) if loaded.file else ()
+    where = ("--data-dir", str(loaded.data_dir))
+    which = () if loaded.collection == DEFAULT else ("--collection", loaded.collection)
+    words = (
+        "index",
+        "--json",
+        "--quiet",
+        "--exact",
+        "--from-server",
+        "--effort",
+        "background",
+        *config,
+        *where,
+        *which,
+    )
+    return isolated_command("directory_indexer.cli:main", *words)
+
+
+def embedding_command(loaded: LoadedConfig) -> tuple[str, ...]:
+    """Make the command that embeds what waits in the same index, and looks at no directory."""
+    return (*index_command(loaded), "--waiting-only", "--unless-paused")

@@ -1,0 +1,114 @@
+"""When embedding that nobody waits for steps aside, and for how long."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from directory_indexer.indexing import pace as pacing
+from directory_indexer.indexing.pace import BackgroundPace
+from directory_indexer.questions import QUESTIONS_NAME, QuestionListener, question
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Machine:
+    """A machine whose battery and clock a test sets."""
+
+    def __init__(self) -> None:
+        self.percent: int | None = None
+        self.seconds = 0.0
+
+    def pace(self, database: Path, *, least_percent: int = 30) -> BackgroundPace:
+        return BackgroundPace(
+            database, least_percent=least_percent, battery=lambda: self.percent, clock=lambda: self.seconds
+        )
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    monkeypatch.setattr(pacing, "step_back", lambda: None)  # what runs the tests would stay there
+    return Machine()
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "index.db"
+
+
+@pytest.mark.parametrize(
+    ("percent", "least", "pauses"),
+    [(None, 30, False), (29, 30, True), (30, 30, False), (5, 0, False), (99, 100, True)],
+)
+def test_a_low_battery_is_a_reason_to_pause(
+    machine: Machine, database: Path, percent: int | None, least: int, *, pauses: bool
+) -> None:
+    machine.percent = percent
+    pace = machine.pace(database, least_percent=least)
+    assert pace.pauses() is pauses
+    reason = f", paused: on battery at {percent} %" if pauses else ""
+    assert pace.notice == f"in the background{reason}"
+
+
+def test_it_goes_on_when_the_machine_is_plugged_in(machine: Machine, database: Path) -> None:
+    machine.percent = 10
+    pace = machine.pace(database)
+    assert pace.pauses()
+    machine.percent = None
+    assert pace.pauses(), "the battery is not looked at again and again"
+    machine.seconds += 60
+    assert not pace.pauses()
+
+
+def test_a_question_is_a_reason_to_pause_for_a_short_while(machine: Machine, database: Path) -> None:
+    pace = machine.pace(database)
+    pace.begin()
+    assert not pace.pauses()
+    with question(database):
+        assert pace.pauses()
+    assert pace.pauses(), "another one may follow"
+    assert pace.notice == "in the background, paused: questions are answered"
+    minute_ago = time.time() - 60
+    os.utime(database.with_name(QUESTIONS_NAME), (minute_ago, minute_ago))
+    assert not pace.pauses()
+
+
+def test_an_index_that_is_always_asked_becomes_complete_all_the_same(machine: Machine, database: Path) -> None:
+    pace = machine.pace(database)
+    pace.begin()
+    n_batches = 0
+    for _ in range(600):
+        machine.seconds += 0.1
+        with question(database):
+            n_batches += not pace.pauses()
+    assert n_batches == 5
+
+
+def test_what_says_that_there_are_questions_is_there_only_while_somebody_listens(
+    machine: Machine, database: Path
+) -> None:
+    with question(database):
+        assert not list(database.parent.iterdir())
+    pace = machine.pace(database)
+    pace.begin()
+    assert [one.name for one in database.parent.iterdir()] == [QUESTIONS_NAME]
+    pace.end()
+    pace.end()
+    assert not list(database.parent.iterdir())
+
+
+def test_a_question_of_the_future_does_not_stop_it_for_hours(database: Path) -> None:
+    listener = QuestionListener(database)
+    hour_ahead = time.time() + 3600
+    os.utime(database.with_name(QUESTIONS_NAME), (hour_ahead, hour_ahead))
+    assert listener.seconds_since() == float("inf")
+    listener.close()
+
+
+def test_what_waits_for_the_run_waits_for_a_small_batch(machine: Machine, database: Path) -> None:
+    assert machine.pace(database).batch_size(10_000) <= 8 * (os.cpu_count() or 1)
+    assert machine.pace(database).batch_size(4) == 4
