@@ -44,7 +44,7 @@ class MatchPlan(NamedTuple):
     @property
     def weights(self) -> tuple[float, ...]:
         """How telling each term is: as bm25() weighs words, the rarer the more, and more where the query repeats it."""
-        return tuple(_rarity(term, self.n_chunks) * (1 + math.log(term.n_times)) for term in self.terms)
+        return tuple(_rarity(term, self.n_chunks) * _repeated(term.n_times) for term in self.terms)
 
 
 def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
@@ -71,6 +71,11 @@ def _terms(planned: Sequence[Wanted]) -> tuple[Term, ...]:
         n_times[one.term.typed] += one.term.n_times
     terms = {one.term.typed: one.term for one in planned}
     return tuple(term._replace(n_times=n_times[typed]) for typed, term in terms.items())
+
+
+def _repeated(n_times: int) -> float:
+    """Tell how much more a word weighs that the query repeats: as in passages, every further time adds less."""
+    return n_times * (1 + _SATURATION) / (n_times + _SATURATION)
 
 
 def _rarity(term: Term, n_chunks: int) -> float:
@@ -201,6 +206,7 @@ def _is_filler(word: QueryWord, query: Query) -> bool:
     return is_filler(word.tokens[0], query.language)
 
 
+_SATURATION: Final = 1.2
 _ENOUGH: Final = 200
 _MANY: Final = 1000
 _MOST_SIMILAR: Final = 2000
