@@ -19,7 +19,6 @@ from directory_indexer.config.collections import (
 from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.errors import ConflictError, NotIndexedError, StoreError, UsageError
 from directory_indexer.lazy import lazily
-from directory_indexer.team.deletion import remove, remove_unknown
 from directory_indexer.team.opened import CollectionApp, CollectionKey, OpenCollection, OpenCollections
 
 with lazily:
@@ -27,6 +26,7 @@ with lazily:
     from directory_indexer.registry.collections import CollectionRow, CollectionRows
     from directory_indexer.registry.documents import State
     from directory_indexer.registry.store import Registry
+    from directory_indexer.team.deletion import remove, remove_unknown
 
 _MOST_DESCRIPTION: Final = 2000
 _MOST_SHOWN: Final = 80
