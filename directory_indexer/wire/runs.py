@@ -43,7 +43,7 @@ class Run(NamedTuple):
     state: Annotated[str, "queued, running, completed, interrupted, paused, out of time or failed."]
     directories: Annotated[tuple[str, ...], "What the run brings up to date."]
     phase: Annotated[str, "What it is doing."]
-    message: Annotated[str | None, "Why it failed, or what to know while it goes on."]
+    message: Annotated[str | None, "Why it failed, or what to know."]
     verb: Annotated[str, "index or migrate.", Only.PROGRAMS]
     pid: Annotated[int, "Its process.", Only.PROGRAMS]
     host: Annotated[str, "Where that runs.", Only.PROGRAMS]
