@@ -5,6 +5,7 @@ Every part is a cached property, so whoever wants another one, as tests do, assi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from directory_indexer.config import LoadedConfig
@@ -29,10 +30,12 @@ with lazily:
     from directory_indexer.indexing.named_files import NamedFiles
     from directory_indexer.indexing.options import ServiceChecks
     from directory_indexer.indexing.recogniser import Recogniser
+    from directory_indexer.indexing.refreshing import Refresher
     from directory_indexer.indexing.run_control import RunControl
     from directory_indexer.indexing.services import check_services
     from directory_indexer.indexing.vectorizer import Vectorizer
     from directory_indexer.ocr.choosing import PageReading
+    from directory_indexer.paths import FilePath
     from directory_indexer.policies import Policies
     from directory_indexer.registry.store import Registry
     from directory_indexer.searching.nearest import Nearest
@@ -48,6 +51,7 @@ class App:
     def __init__(self, loaded: LoadedConfig) -> None:
         self.loaded = loaded
         self._config = loaded.config
+        self.is_watched = False
         self.lock_path = self._config.storage.sqlite_path.with_name("write.lock")
         self.origin = Origin.TERMINAL
         """Where documents are sent to this process; who serves clients says so before anything is built."""
@@ -150,6 +154,25 @@ class App:
         )
 
     @cached_property
+    def refresher(self) -> Refresher:
+        """Look what changed before a question is answered."""
+        return Refresher(
+            docstore=self.docstore,
+            vectorizer=lambda: self.vectorizer,
+            policy=self.policies.index,
+            lock_path=self.lock_path,
+            origin=self.origin,
+        )
+
+    def refresh(self, scope: Sequence[FilePath]) -> tuple[str, ...]:
+        """Bring in what changed in some places, as long as the configuration allows; say what is not in yet.
+
+        Where changes are watched for, there is nothing to look for.
+        """
+        seconds = 0 if self.is_watched else self._config.searching.refresh_ms / 1000
+        return self.refresher.look(scope, seconds=seconds).notes if seconds else ()
+
+    @cached_property
     def sent_files(self) -> NamedFiles:
         """Index the documents that were sent."""
         return NamedFiles(
@@ -200,7 +223,7 @@ class App:
     @cached_property
     def converter(self) -> Converter:
         """Convert documents to Markdown."""
-        return Converter(lambda: self.policies.parse)
+        return Converter(lambda: self.policies.parse, destinations=self.policies.destinations)
 
     @cached_property
     def doctor(self) -> Doctor:

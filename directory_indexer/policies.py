@@ -10,6 +10,7 @@ from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import documents_of, registry_path, team_directory
 from directory_indexer.config.embedding import EmbeddingConfig
 from directory_indexer.config.extractors import ExtractorConfig
+from directory_indexer.config.fetching import allowance_of
 from directory_indexer.config.indexing import EmbeddingMode, IndexingConfig
 from directory_indexer.config.ocr import READING_SERVICES, OcrConfig
 from directory_indexer.config.settings import Config
@@ -22,6 +23,7 @@ from directory_indexer.questions import QUESTIONS_NAME
 
 with lazily:
     from directory_indexer import chunker, credentials, extractors
+    from directory_indexer.converting.destinations import Destinations
     from directory_indexer.embedders import chunk_tokens
     from directory_indexer.extractors import external, formats
     from directory_indexer.extractors.external.commands import Command
@@ -55,6 +57,10 @@ class Policies:
     def __init__(self, loaded: LoadedConfig) -> None:
         self._loaded = loaded
         self._config = loaded.config
+
+    def destinations(self, *, allow_private: bool = False) -> Destinations:
+        """Give where documents may be fetched from; somebody at a terminal may allow all of it."""
+        return Destinations(tuple(map(allowance_of, self._config.fetching.allowed)), allow_private)
 
     @cached_property
     def walk(self) -> WalkPolicy:

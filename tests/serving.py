@@ -78,6 +78,17 @@ class RawClient:
             assert received is not None, f"the server ended: {self.process.stderr and self.process.stderr.read()!r}"
             self._waiting.append(received)
 
+    def next_request(self, method: str) -> JsonObject:
+        """Wait until the server asks for something itself."""
+        while True:
+            for message in self._waiting:
+                if message.get("method") == method and "id" in message:
+                    self._waiting.remove(message)
+                    return message
+            received = self._received.get(timeout=PATIENCE_SECONDS)
+            assert received is not None, "the server ended"
+            self._waiting.append(received)
+
     def call(self, tool: str, /, **arguments: Any) -> JsonObject:
         answer = self.request("tools/call", {"name": tool, "arguments": arguments})
         assert "result" in answer, answer

@@ -59,7 +59,7 @@ def open_hit(hits: Sequence[Hit], number: int) -> None:
             f"{display(hit.path)} {'lies in a container' if inside else 'is gone'}",
             hint=f"dirindex get {shlex.quote(display(hit.path))} shows its text",
         )
-    command = command_for(path, line=hit.excerpt.start_line, page=hit.page, environ=os.environ)
+    command = command_for(path, line=hit.excerpt.line, page=hit.page, environ=os.environ)
     try:
         code = subprocess.run(command, check=False).returncode  # noqa: S603 - the editor of who calls, without a shell
     except OSError as error:

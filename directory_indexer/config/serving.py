@@ -31,6 +31,11 @@ class SearchingConfig(NamedTuple):
     embedding_ms: int = key(
         _MILLISECONDS, "so long a command may embed passages that wait for it, in milliseconds; 0: never", default=500
     )
+    refresh_ms: int = key(
+        _MILLISECONDS,
+        "so long a question may take to bring in what changed since the last run, in milliseconds; 0: no look",
+        default=300,
+    )
 
 
 class ServingConfig(NamedTuple):

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from directory_indexer.config.embedding import EMBEDDED_MODELS, EmbeddingConfig
 from directory_indexer.config.extractors import mistakes_in
+from directory_indexer.config.fetching import FetchingConfig
 from directory_indexer.config.indexing import IndexingConfig
 from directory_indexer.config.keys import Key, entries_of, section
 from directory_indexer.config.kinds import Mistake
@@ -23,6 +24,7 @@ class Config(NamedTuple):
     monitoring: MonitoringConfig = section(MonitoringConfig)
     searching: SearchingConfig = section(SearchingConfig)
     serving: ServingConfig = section(ServingConfig)
+    fetching: FetchingConfig = section(FetchingConfig)
 
 
 def contradictions(values: Mapping[str, object]) -> Iterator[tuple[str, Mistake]]:

@@ -11,6 +11,7 @@ from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.paths import FilePath
 
 with lazily:
+    from directory_indexer.converting.destinations import Destinations
     from directory_indexer.converting.fetching import Fetched, fetch
 
 
@@ -22,8 +23,15 @@ def is_url(text: str) -> bool:
 class Converter:
     """Converts documents, each in a worker process."""
 
-    def __init__(self, parse_policy: Callable[[], ParsePolicy], *, fetch: Callable[..., Fetched] = fetch) -> None:
+    def __init__(
+        self,
+        parse_policy: Callable[[], ParsePolicy],
+        *,
+        destinations: Callable[..., Destinations],
+        fetch: Callable[..., Fetched] = fetch,
+    ) -> None:
         self._parse_policy = parse_policy
+        self._destinations = destinations
         self._fetch = fetch
 
     def convert_file(self, path: FilePath, *, follow_links: bool = True) -> str:
@@ -41,7 +49,7 @@ class Converter:
             UsageError: the address is none, leads into a private network, or to what cannot be read.
             UnavailableError: the server does not answer as it should.
         """
-        fetched = self._fetch(url, allow_private=allow_private)
+        fetched = self._fetch(url, destinations=self._destinations(allow_private=allow_private))
         return to_markdown(
             read_document(DocumentRequest(FilePath(fetched.name), fetched.content), self._parse_policy())
         )

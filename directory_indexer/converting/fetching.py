@@ -10,13 +10,15 @@ import mimetypes
 import posixpath
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 import httpcore
 import httpx
 
+from directory_indexer.converting.addresses import address_of, shown
+from directory_indexer.converting.destinations import Destinations
 from directory_indexer.converting.network import Lookup, Network, addresses_of
 from directory_indexer.errors import UnavailableError, UsageError
 
@@ -28,7 +30,10 @@ _REDIRECTIONS: Final = frozenset({301, 302, 303, 307, 308})
 _NOT_MODIFIED: Final = 304
 _ERRORS: Final = 400
 _CHECK: Final = "check the address"
-_SCHEMES: Final = frozenset({"http", "https"})
+_PUBLIC: Final = Destinations()
+_TYPES: Final = frozenset({"application", "image", "message", "text"})
+"""What begins the types of documents; others are not even read."""
+
 _NAMES: Final = {"text/html": ".html", "application/xhtml+xml": ".html", "text/markdown": ".md", "text/plain": ".txt"}
 _HEADERS: Final = ((b"accept", b"*/*"), (b"accept-encoding", b"gzip"), (b"user-agent", b"dirindex"))
 _PIECE_BYTES: Final = 1 << 20
@@ -60,6 +65,10 @@ class Validators(NamedTuple):
         return tuple((name, value.encode("latin-1", "replace")) for name, value in asked if value)
 
 
+Fetch = Callable[[str, Validators], Fetched | None]
+"""Fetches a document from an address, unless it is still the one that is known."""
+
+
 class _Response(NamedTuple):
     status: int
     headers: Mapping[str, str]
@@ -67,21 +76,23 @@ class _Response(NamedTuple):
     """Empty where the status says that there is nothing to read."""
 
 
-def fetch(url: str, *, allow_private: bool = False, look_up: Lookup = addresses_of) -> Fetched:
+def fetch(url: str, *, destinations: Destinations = _PUBLIC, look_up: Lookup = addresses_of) -> Fetched:
     """Fetch a document.
 
     Raises:
         UsageError: the address is none of http or https, or leads into a private network.
         UnavailableError: the server cannot be reached, answers with an error, or sends too much or too slowly.
     """
-    fetched = fetch_changed(url, Validators(), allow_private=allow_private, look_up=look_up)
+    fetched = fetch_changed(url, Validators(), destinations=destinations, look_up=look_up)
     if fetched is None:
-        raise UnavailableError(f"{url}: the server says that nothing has changed, and was not asked", hint=_CHECK)
+        raise UnavailableError(
+            f"{shown(address_of(url))}: the server says that nothing has changed, and was not asked", hint=_CHECK
+        )
     return fetched
 
 
 def fetch_changed(
-    url: str, known: Validators, *, allow_private: bool = False, look_up: Lookup = addresses_of
+    url: str, known: Validators, *, destinations: Destinations = _PUBLIC, look_up: Lookup = addresses_of
 ) -> Fetched | None:
     """Fetch a document, unless it is still the one that is known.
 
@@ -89,8 +100,8 @@ def fetch_changed(
         UsageError: the address is none of http or https, or leads into a private network.
         UnavailableError: the server cannot be reached, answers with an error, or sends too much or too slowly.
     """
-    network = Network(deadline=time.monotonic() + MAX_SECONDS, allow_private=allow_private, look_up=look_up)
-    address = _address(url)
+    network = Network(deadline=time.monotonic() + MAX_SECONDS, destinations=destinations, look_up=look_up)
+    address = address_of(url)
     with httpcore.ConnectionPool(network_backend=network) as connections:
         for _ in range(MAX_REDIRECTIONS + 1):
             response = _asked(address, connections, known)
@@ -98,8 +109,8 @@ def fetch_changed(
                 return None
             if response.status not in _REDIRECTIONS:
                 return _fetched(address, response)
-            address = _address(response.headers.get("location", ""), address)
-    raise UnavailableError(f"{url}: more than {MAX_REDIRECTIONS} redirections", hint=_CHECK)
+            address = address_of(response.headers.get("location", ""), address)
+    raise UnavailableError(f"{shown(address)}: more than {MAX_REDIRECTIONS} redirections", hint=_CHECK)
 
 
 def _fetched(address: httpx.URL, response: _Response) -> Fetched:
@@ -114,33 +125,22 @@ def _fetched(address: httpx.URL, response: _Response) -> Fetched:
     )
 
 
-def _address(written: str, before: httpx.URL | None = None) -> httpx.URL:
-    """Read an address; one that a server redirects to may be relative to that `before`."""
-    try:
-        address = before.join(written) if before else httpx.URL(written)
-    except (httpx.InvalidURL, ValueError) as error:
-        raise UsageError(f"{written[:_MOST_SHOWN]} is no address", hint="write https://host/path") from error
-    if address.scheme not in _SCHEMES or not address.host:
-        raise UsageError(f"{written[:_MOST_SHOWN]} is no address of http or https", hint="write https://host/path")
-    return address
-
-
 def _asked(address: httpx.URL, connections: httpcore.ConnectionPool, known: Validators) -> _Response:
     url = httpcore.URL(scheme=address.raw_scheme, host=address.raw_host, port=address.port, target=address.raw_path)
     try:
         with connections.stream("GET", url, headers=(*_HEADERS, *known.headers())) as response:
-            headers = {name.decode().lower(): value.decode("utf-8", "replace") for name, value in response.headers}
+            headers = _headers(response.headers)
             content = b""
             if response.status not in {*_REDIRECTIONS, _NOT_MODIFIED}:
-                if response.status >= _ERRORS:
-                    raise UnavailableError(f"{address}: the server answers {response.status}", hint="check the address")
-                pieces = _unpacked(response.iter_stream(), headers.get("content-encoding", ""))
-                content = _gathered(pieces, address)
+                _require_document(response.status, headers, address)
+                sent = _bounded(response.iter_stream(), address)
+                unpacked = _unpacked(sent, headers.get("content-encoding", ""))
+                content = b"".join(_bounded(unpacked, address))
             return _Response(response.status, headers, content)
     except httpcore.TimeoutException as error:
-        raise UnavailableError(f"{address}: the server takes too long", hint="try again later") from error
+        raise UnavailableError(f"{shown(address)}: the server takes too long", hint="try again later") from error
     except (httpcore.NetworkError, httpcore.ProtocolError, zlib.error) as error:
-        raise UnavailableError(f"{address}: {type(error).__name__}", hint="check the address") from error
+        raise UnavailableError(f"{shown(address)}: {type(error).__name__}", hint=_CHECK) from error
 
 
 def _unpacked(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
@@ -159,17 +159,37 @@ def _unpacked(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
         while rest:
             yield stream.decompress(rest, _PIECE_BYTES)
             rest = stream.unconsumed_tail
+        if stream.eof:  # what comes behind it would be gathered, each time anew
+            return
+    raise zlib.error("what is packed has no end")
 
 
-def _gathered(pieces: Iterable[bytes], address: httpx.URL) -> bytes:
-    gathered = bytearray()
+def _headers(sent: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Read headers; what is said several times is a list of all of it."""
+    headers: dict[str, str] = {}
+    for name, value in sent:
+        said, more = name.decode("latin-1").lower(), value.decode("utf-8", "replace")
+        headers[said] = f"{headers[said]}, {more}" if said in headers else more
+    return headers
+
+
+def _require_document(status: int, headers: Mapping[str, str], address: httpx.URL) -> None:
+    if status >= _ERRORS:
+        raise UnavailableError(f"{shown(address)}: the server answers {status}", hint=_CHECK)
+    said = headers.get("content-type", "").strip().lower()
+    if said and said.partition("/")[0] not in _TYPES:
+        raise UsageError(f"{shown(address)} is {said[:_MOST_SHOWN]!r}, which is no document", hint=_CHECK)
+
+
+def _bounded(pieces: Iterable[bytes], address: httpx.URL) -> Iterator[bytes]:
+    n_bytes = 0
     for piece in pieces:
-        gathered += piece
-        if len(gathered) > MAX_BYTES:
+        n_bytes += len(piece)
+        if n_bytes > MAX_BYTES:
             raise UnavailableError(
-                f"{address}: more than {MAX_BYTES // 1_000_000} MB", hint="download it, and convert the file"
+                f"{shown(address)}: more than {MAX_BYTES // 1_000_000} MB", hint="download it, and convert the file"
             )
-    return bytes(gathered)
+        yield piece
 
 
 def _name_of(address: httpx.URL, headers: Mapping[str, str]) -> str:

@@ -6,7 +6,6 @@ little a server sends at a time.
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 import ssl
 import time
@@ -15,6 +14,7 @@ from typing import Any, Final
 
 import httpcore
 
+from directory_indexer.converting.destinations import Destinations, is_public
 from directory_indexer.errors import UnavailableError, UsageError
 
 Lookup = Callable[[str, int], list[str]]
@@ -30,29 +30,12 @@ def addresses_of(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
-def is_public(address: str) -> bool:
-    """Tell whether an address is one of the internet, and leads to no other network by way of a gateway."""
-    found = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(found, ipaddress.IPv4Address):
-        return found.is_global and not found.is_multicast
-    if carried := _carried(found):
-        return is_public(str(carried))
-    return found in _INTERNET and found.is_global
-
-
-def _carried(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """Give the older address that a gateway goes on to (NAT64, 6to4)."""
-    if address in _NAT64:
-        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    return address.ipv4_mapped or address.sixtofour
-
-
 class Network(httpcore.NetworkBackend):
-    """Connects to public addresses, or to any where that is allowed, until a moment of the monotonic clock."""
+    """Connects to what may be reached, until a moment of the monotonic clock."""
 
-    def __init__(self, *, deadline: float, allow_private: bool, look_up: Lookup = addresses_of) -> None:
+    def __init__(self, *, deadline: float, destinations: Destinations, look_up: Lookup = addresses_of) -> None:
         self._deadline = deadline
-        self._allow_private = allow_private
+        self._destinations = destinations
         self._look_up = look_up
         self._inner = httpcore.SyncBackend()
 
@@ -67,7 +50,7 @@ class Network(httpcore.NetworkBackend):
         """Connect to the first address of a name that answers.
 
         Raises:
-            UsageError: the name leads into a private network.
+            UsageError: the name leads into a private network, or the port is none of the web.
             UnavailableError: it leads nowhere.
         """
         *others, last = self._addresses(host, port)
@@ -94,11 +77,15 @@ class Network(httpcore.NetworkBackend):
             addresses = self._look_up(host, port)
         except (OSError, UnicodeError) as error:
             raise UnavailableError(f"{host} cannot be found", hint="check the address and the network") from error
-        private = [one for one in addresses if not is_public(one)]
-        if private and not self._allow_private:
-            raise UsageError(
-                f"{host} leads into a private network ({private[0]})", hint="add --allow-private if that is meant"
+        if not addresses:
+            raise UnavailableError(f"{host} has no address", hint="check the address")
+        if not all(self._destinations.may_reach(host, address, port) for address in addresses):
+            # Not which address: whoever sends names to a server would learn of the network behind it.
+            is_private = not all(map(is_public, addresses))
+            where = (
+                "leads into a private network" if is_private else f"is asked at port {port}, which is none of the web"
             )
+            raise UsageError(f"{host} {where}", hint=_ALLOW)
         return addresses
 
     def _connect(
@@ -133,7 +120,5 @@ class _Stream(httpcore.NetworkStream):
         return self._inner.get_extra_info(info)
 
 
+_ALLOW: Final = "name it in fetching.allowed of the configuration, or at a terminal add --allow-private"
 _STEP_SECONDS: Final = 10.0
-_NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
-_INTERNET: Final = ipaddress.IPv6Network("2000::/3")
-"""All that was ever given out of the newer addresses."""

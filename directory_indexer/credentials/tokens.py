@@ -245,6 +245,7 @@ _OTHERS: Final = (
         ),
         "access key",
     ),
+    (LazyPattern(r"dirindex_(?=[\w-]{0,42}[A-Z])[\w-]{43}(?![\w-])", marks=("dirindex_",)), "dirindex key"),
     (LazyPattern(r"dapi[0-9a-f]{32}(?:-\d)?(?![0-9A-Za-z])", marks=("dapi",)), "cloud token"),
     (LazyPattern(r":AA(?<=[0-9]:AA)[\w-]{33}(?![\w-])", marks=(":AA",)), "bot token"),
     (LazyPattern(r"~(?<=[0-9]Q~)[\w.~-]{31,34}", marks=("Q~",)), "cloud token"),

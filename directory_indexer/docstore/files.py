@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -142,6 +143,13 @@ class Files(Reading):
             [] if ids_json is None else [ids_json],
         )
         return list(map(TextFile._make, rows))
+
+    def ids_of(self, paths: Iterable[FilePath]) -> list[int]:
+        """Give the rows of files by their paths."""
+        rows = self._connection.execute(
+            "SELECT id FROM files WHERE path IN (SELECT value FROM json_each(?))", (json.dumps(list(paths)),)
+        )
+        return [id_ for (id_,) in rows]
 
     def paths(self) -> Iterator[FilePath]:
         """Give the paths of all files with text, in no order."""

@@ -2,14 +2,54 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from directory_indexer.docstore.filters import within_condition
-from directory_indexer.docstore.reading import Reading
+from directory_indexer.docstore.reading import Reading, marks
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
 from directory_indexer.paths import FilePath
 
 
+class Gap(NamedTuple):
+    """Something of a file that no search finds: all of it, or so many of its passages or pages."""
+
+    path: FilePath
+    reason: str
+    number: int = 1
+
+
 class LeftOut(Reading):
     """What was left out at one moment."""
+
+    def gaps(self, reasons: tuple[str, ...]) -> tuple[Gap, ...]:
+        """List what no search finds of the files that are tracked, where files were left out for one of these reasons.
+
+        Pages that wait for OCR and passages that the provider refuses are listed by file; a file whose pages wait is
+        not listed for having no text.
+        """
+        return self._once(f"gaps {' '.join(reasons)}", lambda: self._gaps(reasons))
+
+    def unfinished(self) -> tuple[FilePath, ...]:
+        """Name the tracked directories of which no run has seen the end."""
+        rows = self._connection.execute("SELECT path FROM directories WHERE completed_at IS NULL ORDER BY path")
+        return tuple(FilePath(path) for (path,) in rows)
+
+    def _gaps(self, reasons: tuple[str, ...]) -> tuple[Gap, ...]:
+        # One directory after the other, for which there is an index by state.
+        rows = self._connection.execute(
+            f"""SELECT f.path, CASE f.state WHEN 'failed' THEN 'failed' ELSE f.reason END, 1
+               FROM directories d JOIN files f ON f.directory_id = d.id AND f.state IN ('failed', 'skipped')
+               WHERE (f.state = 'failed' OR f.reason IN ({marks(reasons)}))
+               AND NOT EXISTS (SELECT 1 FROM scans s WHERE s.file_id = f.id AND s.engine = '' AND s.problem = '')
+               UNION ALL
+               SELECT f.path, iif(s.problem = '', 'waiting', 'unreadable'), count(*)
+               FROM scans s JOIN files f ON f.id = s.file_id WHERE s.engine = '' GROUP BY f.id, s.problem = ''
+               UNION ALL
+               SELECT f.path, 'refused', count(*) FROM refused_chunks r JOIN chunks c ON c.id = r.id
+               JOIN files f ON f.id = c.file_id GROUP BY f.id""",  # noqa: S608 - made of marks
+            reasons,
+        )
+        return tuple(Gap(FilePath(path), reason, number) for path, reason, number in rows)
 
     def count_failed(self, within: tuple[FilePath, ...]) -> int:
         """Count the files that the last run could not process, in some places or everywhere."""

@@ -90,8 +90,7 @@ PACKAGED_MODEL: Final = EmbeddedModel(
 )
 
 MULTILINGUAL: Final = EmbeddedModel(
-    # A chunk of 256 tokens of the packaged model has 75 to 230 of this one's; where that one knows no letters and takes
-    # whole words for one token (Thai, Khmer, Amharic), up to 730.
+    # A chunk of 256 tokens of Latin letters has 75 to 230 of this one's; other scripts were not counted anew.
     name="multilingual-e5-small",
     dimensions=384,
     window=_WINDOW,

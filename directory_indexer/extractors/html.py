@@ -29,9 +29,17 @@ def extract_svg(text: str, kind: str) -> Document:
 
 
 def main_part(text: str) -> str:
-    """Give the source of the part of a page that it says is its main one; the whole source where it says none."""
-    opening = _MAIN.search(text) or _opening_with_main_role(text)
-    return text[opening.start() : _end_of_element(text, opening)] if opening else text
+    """Give the source of the part of a page that it says is its main one; "" where it says none."""
+    if opening := _MAIN.search(text) or _opening_with_main_role(text):
+        return text[opening.start() : _end_of_element(text, opening)]
+    tags = [found.span() for found in _ARTICLE.finditer(text)]
+    articles = text[tags[0][0] : tags[-1][1]] if tags else ""
+    return articles if n_visible(articles) > n_visible(text) * _MIN_SHARE_OF_ARTICLES else ""
+
+
+def n_visible(text: str) -> int:
+    """Count the characters of a page that a reader would see."""
+    return _Page(text, dropped=_UNSEEN).read(0, len(text)).n_visible
 
 
 def title_of(text: str) -> str:

@@ -6,9 +6,10 @@ from directory_indexer.extractors.books.pages import page_blocks
 from directory_indexer.extractors.decoding import decode
 from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.draft import Draft
-from directory_indexer.extractors.html import main_part, title_of
+from directory_indexer.extractors.html import main_part, n_visible, title_of
 from directory_indexer.extractors.html_metadata import metadata_of_page
 from directory_indexer.extractors.office.stories import write_block
+from directory_indexer.extractors.readable import readable
 
 
 def read_page(content: bytes, kind: str) -> Document:
@@ -19,6 +20,7 @@ def read_page(content: bytes, kind: str) -> Document:
     """
     source = decode(content)
     draft = Draft()
-    for block in page_blocks(main_part(source)):
+    main = main_part(source) or readable(source, n_visible=n_visible(source)) or source
+    for block in page_blocks(main):
         write_block(block, draft)
     return draft.document(kind, title_of(source), metadata_of_page(source))

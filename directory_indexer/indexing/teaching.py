@@ -106,12 +106,14 @@ class Teaching:
             vectors = snapshot.search_vectors.of_texts(teacher.space.name, hashes)
         texts = {one.text_hash: one.embedding_text for one in chunks}
         missing = [one for one in texts if one not in vectors]
-        for start in range(0, len(missing), _AT_A_TIME):
-            if must_stop():
-                break
-            batch = missing[start : start + _AT_A_TIME]
-            made = teacher.embed_documents([texts[one] for one in batch])
-            vectors |= {one: vector.tobytes() for one, vector in zip(batch, made, strict=True)}
+        # A model that fails says so when all is embedded; learning does without.
+        with contextlib.suppress(ProviderError):
+            for start in range(0, len(missing), _AT_A_TIME):
+                if must_stop():
+                    break
+                batch = missing[start : start + _AT_A_TIME]
+                made = teacher.embed_documents([texts[one] for one in batch])
+                vectors |= {one: vector.tobytes() for one, vector in zip(batch, made, strict=True)}
         with self._docstore.transaction() as transaction:
             transaction.search_vectors.put(teacher.space.name, vectors)
         return Lessons([texts[one] for one in vectors], _matrix(vectors.values()))

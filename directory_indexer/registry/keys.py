@@ -13,7 +13,7 @@ import re
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -31,7 +31,9 @@ _KNOWN = "keys"
 _INSERT = """
 INSERT INTO keys (name, digest, access_right, collections, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)
 """
-_SELECT = "SELECT name, digest, access_right, collections, created_at, expires_at FROM keys ORDER BY name"
+_SELECT = """
+SELECT name, digest, access_right, collections, created_at, expires_at, last_used_at FROM keys ORDER BY name
+"""
 
 
 class Right(StrEnum):
@@ -59,7 +61,7 @@ _ALLOWED = {
 class Key(NamedTuple):
     """What is known of a key; `digest` is its SHA-256, `collections` is None where it is good for all of them.
 
-    `created_at` and `expires_at` are seconds since the epoch.
+    `created_at`, `expires_at` and `last_used_at` are seconds since the epoch; the last is a minute or so behind.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Key(NamedTuple):
     collections: frozenset[str] | None = None
     created_at: float = 0.0
     expires_at: float | None = None
+    last_used_at: float | None = None
 
     def may(self, needed: Right) -> bool:
         """Tell whether it allows what needs a right."""
@@ -122,6 +125,13 @@ class Keys:
                 known = connection.known[_KNOWN] = tuple(map(_key, connection.raw.execute(_SELECT)))
             return known  # type: ignore[return-value]  # as it was put there
 
+    def note_uses(self, used_at: Mapping[bytes, float]) -> None:
+        """Record when keys were last used, by their digests; those that are not in the registry are left out."""
+        with self._registry.writing() as connection:
+            connection.executemany(
+                "UPDATE keys SET last_used_at = ? WHERE digest = ?", [(at, digest) for digest, at in used_at.items()]
+            )
+
     def revoke(self, name: str) -> Key:
         """Take a key back; servers that run refuse it from the next request on.
 
@@ -148,7 +158,7 @@ def key_of(secret: str, keys: Sequence[Key], *, now: float) -> Key | None:
     return next((key for key in fitting if not key.is_expired(now)), None)
 
 
-def _key(row: sqlite3.Row | tuple[str, bytes, str, str | None, float, float | None]) -> Key:
-    name, digest, right, collections, created_at, expires_at = row
+def _key(row: sqlite3.Row | tuple[str, bytes, str, str | None, float, float | None, float | None]) -> Key:
+    name, digest, right, collections, created_at, expires_at, last_used_at = row
     only = None if collections is None else frozenset(json.loads(collections))
-    return Key(name, digest, Right(right), only, created_at, expires_at)
+    return Key(name, digest, Right(right), only, created_at, expires_at, last_used_at)

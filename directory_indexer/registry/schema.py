@@ -90,10 +90,13 @@ ALTER TABLE documents ADD COLUMN is_paused INTEGER NOT NULL DEFAULT 0;
 """`collection` is empty for what is about all of them; `wish` is what whoever does the work is asked to do. An answer
 is found by the digest of the key that it was given to, and by the name that its request was sent with."""
 
+_USES = "ALTER TABLE keys ADD COLUMN last_used_at REAL;"
+
 _MIGRATIONS: dict[int, str] = {
     1: _KEYS,
     2: _DOCUMENTS,
     3: _OPERATIONS,
+    4: _USES,
 }
 """What to run, in one transaction, to come to each version from the one before."""
 

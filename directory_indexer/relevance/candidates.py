@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
+from directory_indexer.relevance.languages import has_latin_letters
 
 DEPTH: Final = 40
 """How many candidates to take from each list; 50 and 100 of them changed no measured answer by more than 0.003."""
@@ -43,6 +44,10 @@ class Model(NamedTuple):
 
     languages: frozenset[str] | None
     scale: CosineScale | None
+
+    def reads(self, language: str) -> bool:
+        """Tell whether it knows the letters of a language, and so a part of the words at least."""
+        return self.languages is None or language in self.languages or has_latin_letters(language)
 
     def usual(self, cosine: float, *, lowered: float = 0.0) -> float:
         """Give a cosine on the scale of the packaged model, or as it is where its own is not known.

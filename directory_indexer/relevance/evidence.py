@@ -4,12 +4,21 @@ from typing import NamedTuple
 
 
 class Excerpt(NamedTuple):
-    """The part of a chunk that matched, with the (start, end) characters of the matching words in it."""
+    """The part of a chunk that matched, with the (start, end) characters of the matching words in it.
+
+    `best_line` is the definition that the query names, else the line with most of the query; None for the first.
+    """
 
     text: str
     start_line: int
     end_line: int
     marks: tuple[tuple[int, int], ...] = ()
+    best_line: int | None = None
+
+    @property
+    def line(self) -> int:
+        """The line to point at."""
+        return self.best_line or self.start_line
 
 
 class Explanation(NamedTuple):

@@ -7,31 +7,46 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import groupby
 from typing import Final, NamedTuple
 
 from directory_indexer.relevance.analyzer import transliterated, words
+from directory_indexer.relevance.definitions import definition_of, names_in
 from directory_indexer.relevance.evidence import Excerpt
 from directory_indexer.relevance.grams import GRAM_SIZES, UNSPACED, UNSPACED_MARKS, size_in
 from directory_indexer.relevance.matchplan import MatchPlan
 
 
 def excerpt(text: str, plan: MatchPlan, *, start_line: int, max_chars: int) -> Excerpt:
-    """Cut the stretch of whole lines that holds most of what is looked for; the start when it holds nothing.
+    """Cut the stretch of whole lines with the definition that is named, or that with most of what is looked for.
 
-    Lines too long for that are cut at white space.
+    When it holds nothing of either, it is the start. Lines too long for that are cut at white space.
     """
     found = list(_found(text, _numbers_of_forms(plan)))
-    return _cut_out(text, found, plan.weights, start_line=start_line, max_chars=max_chars)
+    definition = definition_of(names_in(plan.query), text)
+    return _cut_out(_Passage(text, start_line, definition), found, plan.weights, max_chars=max_chars)
 
 
 def narrowed(excerpt: Excerpt, max_chars: int) -> Excerpt:
-    """Cut an excerpt down to the stretch of it that holds most of the marked words; long words are the rarer ones."""
-    text, start_line, _, marks = excerpt
+    """Cut an excerpt down to the stretch of it that holds most of the marked words; long words are the rarer ones.
+
+    What it points at stays in it.
+    """
+    text, start_line, _, marks, best_line = excerpt
     words_marked = [text[start:end].casefold() for start, end in marks]
     numbers = {word: number for number, word in enumerate(dict.fromkeys(words_marked))}
     found = [_Found(*mark, numbers[word]) for mark, word in zip(marks, words_marked, strict=True)]
-    return _cut_out(text, found, [len(word) for word in numbers], start_line=start_line, max_chars=max_chars)
+    best = None if best_line is None else _start_of_line(text, best_line - start_line)
+    weights = [len(word) for word in numbers]
+    return _cut_out(_Passage(text, start_line, best), found, weights, max_chars=max_chars)
+
+
+class _Passage(NamedTuple):
+    """A text, its first line, and the character that must be shown of it, if there is one."""
+
+    text: str
+    start_line: int
+    best: int | None
 
 
 class _Found(NamedTuple):
@@ -42,19 +57,45 @@ class _Found(NamedTuple):
     term: int
 
 
-def _cut_out(
-    text: str, found: Sequence[_Found], weights: Sequence[float], *, start_line: int, max_chars: int
-) -> Excerpt:
-    start, end = _best_stretch(_pieces(text, max_chars), found, weights, max_chars)
+def _cut_out(passage: _Passage, found: Sequence[_Found], weights: Sequence[float], *, max_chars: int) -> Excerpt:
+    text, start_line, best = passage
+    pieces = _pieces(text, max_chars)
+    if best is None:
+        start, end = _best_stretch(pieces, found, weights, max_chars)
+    else:
+        at = bisect_right([start for start, _ in pieces], best) - 1
+        start, end = _stretch_around(pieces, at, at, max_chars)
     shown = text[start:end].rstrip()
     end = start + len(shown)
-    line_starts = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))]
+    inside = [one for one in found if start <= one.start and one.end <= end]
+    best = _best_place(text, inside, weights) if best is None else best
     return Excerpt(
         text=shown,
-        start_line=start_line + bisect_right(line_starts, start) - 1,
-        end_line=start_line + bisect_right(line_starts, max(start, end - 1)) - 1,
-        marks=_merged((one.start - start, one.end - start) for one in found if start <= one.start and one.end <= end),
+        start_line=_line_at(text, start, start_line),
+        end_line=_line_at(text, max(start, end - 1), start_line),
+        marks=_merged((one.start - start, one.end - start) for one in inside),
+        best_line=None if best is None else _line_at(text, best, start_line),
     )
+
+
+def _line_at(text: str, at: int, first: int) -> int:
+    return first + text.count("\n", 0, at)
+
+
+def _start_of_line(text: str, n_lines: int) -> int:
+    return sum(map(len, text.split("\n")[:n_lines])) + n_lines
+
+
+def _best_place(text: str, found: Sequence[_Found], weights: Sequence[float]) -> int | None:
+    """Find the line with the most telling words, each counted little more than once."""
+    best, best_score = None, 0.0
+    for _, line in groupby(found, key=lambda one: text.count("\n", 0, one.start)):
+        places = list(line)
+        held = Counter(one.term for one in places)
+        score = math.fsum(weights[term] * (1 + _REPEATED * (n - 1)) for term, n in held.items())
+        if score > best_score + _NOTICEABLE:
+            best, best_score = places[0].start, score
+    return best
 
 
 def _numbers_of_forms(plan: MatchPlan) -> dict[str, int]:
@@ -129,7 +170,11 @@ def _best_stretch(
         score = math.fsum(weights[term] * (1 + _REPEATED * (n - 1)) for term, n in held.items() if n)
         if score > best_score + _NOTICEABLE:
             best, best_score = (first, last), score
-    first, last = _with_surroundings(pieces, *best, max_chars)
+    return _stretch_around(pieces, *best, max_chars)
+
+
+def _stretch_around(pieces: Sequence[tuple[int, int]], first: int, last: int, max_chars: int) -> tuple[int, int]:
+    first, last = _with_surroundings(pieces, first, last, max_chars)
     return pieces[first][0], pieces[last][1]
 
 

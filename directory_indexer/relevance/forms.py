@@ -43,13 +43,14 @@ class Term(NamedTuple):
     """One word that is looked for.
 
     `forms` are the words of the index that stand for it, `rows` those that follow each other to stand for it.
-    `n_chunks` is about the number of chunks that hold any of the forms.
+    `n_chunks` is about the number of chunks that hold any of the forms, `n_times` how often the query has it.
     """
 
     typed: str
     forms: frozenset[str]
     n_chunks: int
     rows: tuple[tuple[str, ...], ...] = ()
+    n_times: int = 1
 
 
 class Wanted(NamedTuple):

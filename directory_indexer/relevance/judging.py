@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from directory_indexer.relevance.candidates import USUAL_SCALE, Candidate, CosineScale, Model, place_of
-from directory_indexer.relevance.languages import NAMES, NAMES_OF_ALL, has_latin_letters, is_another_language
+from directory_indexer.relevance.languages import NAMES_OF_ALL, has_latin_letters, is_another_language
 from directory_indexer.relevance.matchplan import MatchPlan
 from directory_indexer.relevance.textmatch import Matcher
 
@@ -33,29 +33,29 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
     ]
     usual_length = _mean([match.n_words for match in matches])
     frequencies = [matcher.frequency(match, usual_length=usual_length) for match in matches]
-    coverages = [matcher.coverage(match) for match in matches]
+    evidence = [matcher.evidence(match, usual_length=usual_length) for match in matches]
     told = _weight_of_words(plan, matcher)
     surprise = _SURPRISE * math.log(max(_USUAL_CHUNKS / max(plan.n_chunks, _FEW_CHUNKS), 1.0))
     # Where only meaning was asked for, nothing else may move a passage.
     asked = float(any(one.keyword_score is not None for one in candidates))
     names = asked * plan.query.has_only_names
-    by_meaning = any(one.cosine is not None for one in candidates)
+    readable = _readable(plan.query.language, candidates, model)
     cosines = _cosines(plan.query.language, candidates, model)
     usual = _weight_of_meaning(plan.query.language, candidates, model)
-    weights = _weights_of_meaning(usual, candidates, model) if asked else [usual] * len(candidates)
+    # Where only meaning was asked for, there is no other order than that of the cosines, whatever they are worth.
+    weights = _weights_of_meaning(usual, candidates, model) if asked else [usual or _COSINE] * len(candidates)
     aside = _aside(matcher, candidates, places)
     found = []
-    for one, frequency, coverage, cosine, weight, is_aside in zip(
-        candidates, frequencies, coverages, cosines, weights, aside, strict=True
-    ):
+    for at, one in enumerate(candidates):
         signals = (
-            ("keyword", asked * told * frequency),
-            ("semantic", weight * cosine + (usual - weight) * USUAL_SCALE.unrelated),
-            ("all_names", names * (coverage > _ALL)),
+            ("keyword", asked * told * frequencies[at]),
+            ("semantic", weights[at] * cosines[at] + (usual - weights[at]) * USUAL_SCALE.unrelated),
+            ("all_names", names * (matcher.coverage(matches[at]) > _ALL)),
+            ("names", (asked - names) * _NAMES * matcher.names(matches[at])),
             ("file_name", asked * _FILE_NAME * matcher.share_of_name(_stem(one.path))),
-            ("test_or_example", -asked * _ASIDE * is_aside),
+            ("test_or_example", -asked * _ASIDE * aside[at]),
         )
-        quality = _quality(frequency, coverage, cosine + surprise if by_meaning else None)
+        quality = _quality(evidence[at], cosines[at] + surprise if readable[at] else None)
         found.append(Judged(one, signals, math.fsum([value for _, value in signals]), quality))
     return sorted(found, key=lambda one: (-one.score, place_of(one.candidate)))
 
@@ -85,6 +85,14 @@ def _lowered(code: str, language: str, model: Model) -> float:
     return model.scale.between_languages if are_latin else model.scale.between_scripts
 
 
+def _readable(language: str, candidates: Sequence[Candidate], model: Model) -> list[bool]:
+    """Tell of which passages the cosine says something: where the model knows no letters, it compares blanks."""
+    if all(one.cosine is None for one in candidates) or not model.reads(language):
+        return [False] * len(candidates)
+    scripts = {code: model.reads(NAMES_OF_ALL.get(code, _TAKEN_FOR)) for code in {one.language for one in candidates}}
+    return [scripts[one.language] for one in candidates]
+
+
 def _weight_of_words(plan: MatchPlan, matcher: Matcher) -> float:
     """Tell what the words weigh: six rare words that were found are better evidence than one.
 
@@ -96,15 +104,17 @@ def _weight_of_words(plan: MatchPlan, matcher: Matcher) -> float:
 
 def _weights_of_meaning(usual: float, candidates: Sequence[Candidate], model: Model) -> list[float]:
     """Tell what the cosines weigh beside words: less than usual for passages in a language the model hardly knows."""
-    languages = {one.language for one in candidates} & NAMES.keys()
-    weights = {code: min(usual, _weight_of_meaning(NAMES[code], candidates, model)) for code in languages}
+    languages = {one.language for one in candidates} & NAMES_OF_ALL.keys()
+    weights = {code: min(usual, _weight_of_meaning(NAMES_OF_ALL[code], candidates, model)) for code in languages}
     return [weights.get(one.language, usual) for one in candidates]
 
 
 def _weight_of_meaning(language: str, candidates: Sequence[Candidate], model: Model) -> float:
     """Tell what a cosine weighs in a language: more for short passages, whose words are few."""
+    if not model.reads(language):
+        return 0.0
     if model.languages is not None and language not in model.languages:
-        return _LATIN_COSINE if has_latin_letters(language) else _FOREIGN_COSINE
+        return _FOREIGN_COSINE
     length = _median([len(one.text) for one in candidates])
     return _COSINE * math.log(_BLURRED / min(max(length, _SHORT), _LONG))
 
@@ -122,9 +132,9 @@ def _is_aside(path: str, matcher: Matcher) -> bool:
     return bool(marks) and not matcher.terms_in(" ".join(marks))
 
 
-def _quality(frequency: float, coverage: float, cosine: float | None) -> float:
+def _quality(evidence: float, cosine: float | None) -> float:
     """Tell, between 0 and 1, how well a passage answers: by meaning and words, or by words alone."""
-    quality = frequency / _FULL if cosine is None else (cosine + _COVERED * coverage - _NOTHING) / (1 - _NOTHING)
+    quality = evidence / _FULL if cosine is None else (cosine + _WORDS * evidence - _NOTHING) / (1 - _NOTHING)
     return min(max(quality, 0.0), 1.0)
 
 
@@ -157,16 +167,19 @@ _COSINE: Final = 0.75
 _BLURRED: Final = 1900
 _SHORT: Final = 150
 _LONG: Final = 1200
-_LATIN_COSINE: Final = 0.2
-_FOREIGN_COSINE: Final = 0.05
+_FOREIGN_COSINE: Final = 0.2
+_NAMES: Final = 0.2
 _FILE_NAME: Final = 0.1
 _ASIDE: Final = 0.2
 _MOSTLY: Final = 0.6
 _ALL: Final = 0.999
 
-_COVERED: Final = 0.4
-_NOTHING: Final = 0.29
-_FULL: Final = 0.63
+_TAKEN_FOR: Final = "english"
+"""The language of passages whose own is not known."""
+
+_WORDS: Final = 0.8
+_NOTHING: Final = 0.32
+_FULL: Final = 0.5
 _SURPRISE: Final = 0.04
 _USUAL_CHUNKS: Final = 2000
 _FEW_CHUNKS: Final = 20

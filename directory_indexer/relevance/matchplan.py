@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
@@ -42,25 +43,38 @@ class MatchPlan(NamedTuple):
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """How telling each term is, as bm25() weighs words: the rarer the more."""
-        return tuple(
-            math.log(1 + (max(self.n_chunks, term.n_chunks) - term.n_chunks + 0.5) / (term.n_chunks + 0.5))
-            for term in self.terms
-        )
+        """How telling each term is: as bm25() weighs words, the rarer the more, and more where the query repeats it."""
+        return tuple(_rarity(term, self.n_chunks) * (1 + math.log(term.n_times)) for term in self.terms)
 
 
 def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     """Turn a query into an expression over the words that the index has."""
-    wanted = [word for word in query.words if not _is_filler(word, query.language)] or list(query.words)
+    wanted = [word for word in query.words if not _is_filler(word, query)] or list(query.words)
     languages = languages_of(query, vocabulary)
     gram_step = -(-sum(is_gram(token) for word in wanted for token in word.tokens) // MAX_WORDS)
-    planned = [one for word in wanted for one in _planned(word, languages, vocabulary, gram_step)]
-    terms = {one.term.typed: one.term for one in planned}
+    planned = [
+        one._replace(term=one.term._replace(n_times=word.n_times))
+        for word in wanted
+        for one in _planned(word, languages, vocabulary, gram_step)
+    ]
     any_of = (_alternative(group, languages, vocabulary) for group in query.alternatives)
     required, forbidden = (*_required(query), *filter(None, any_of)), _forbidden(query)
     expression = _expression(required, forbidden, planned)
     narrow = None if required or forbidden else _narrow(planned)
-    return MatchPlan(query, expression, narrow, tuple(terms.values()), vocabulary.n_chunks, required, forbidden)
+    return MatchPlan(query, expression, narrow, _terms(planned), vocabulary.n_chunks, required, forbidden)
+
+
+def _terms(planned: Sequence[Wanted]) -> tuple[Term, ...]:
+    """Give each term once, with how often the query has it, by itself or in a name."""
+    n_times: Counter[str] = Counter()
+    for one in planned:
+        n_times[one.term.typed] += one.term.n_times
+    terms = {one.term.typed: one.term for one in planned}
+    return tuple(term._replace(n_times=n_times[typed]) for typed, term in terms.items())
+
+
+def _rarity(term: Term, n_chunks: int) -> float:
+    return math.log(1 + (max(n_chunks, term.n_chunks) - term.n_chunks + 0.5) / (term.n_chunks + 0.5))
 
 
 def _planned(word: QueryWord, languages: tuple[str, ...], vocabulary: Vocabulary, gram_step: int) -> Iterator[Wanted]:
@@ -69,7 +83,8 @@ def _planned(word: QueryWord, languages: tuple[str, ...], vocabulary: Vocabulary
         return
     bare = _SIGNS_AROUND.sub("", word.text)
     humps = name_parts(bare) if bare.isascii() and bare.isalnum() else ()
-    tokens = [token for token in dict.fromkeys((*word.tokens, *humps)) if not is_filler(token, languages[0])]
+    tokens = list(dict.fromkeys((*word.tokens, *humps)))
+    tokens = [token for token in tokens if not is_filler(token, languages[0])] or tokens
     singles = [with_variants(token, languages, vocabulary) for token in tokens if not is_gram(token)]
     singles += _telling_grams([token for token in tokens if is_gram(token)], vocabulary, gram_step)
     yield from singles
@@ -126,7 +141,7 @@ def has_in_order(form: str, parts: Sequence[str]) -> bool:
 
 
 def _required(query: Query) -> tuple[str, ...]:
-    phrases = [phrase_of(word.tokens) for word in query.words if word.kind is WordKind.PHRASE]
+    phrases = [phrase_of(word.tokens) for word in query.phrases] if query.phrases_bind else []
     return (*phrases, *_headings(query.required.headings))
 
 
@@ -179,8 +194,11 @@ def _headings(texts: Sequence[str]) -> list[str]:
     return [f"heading : {phrase_of(tuple(found))}" for text in texts if (found := query_words(text))]
 
 
-def _is_filler(word: QueryWord, language: str) -> bool:
-    return word.kind is WordKind.PLAIN and is_filler(word.tokens[0], language)
+def _is_filler(word: QueryWord, query: Query) -> bool:
+    """Tell whether a word says nothing; what alone is written in capitals is an abbreviation, as in "who leads WHO"."""
+    if word.kind is not WordKind.PLAIN or (word.is_name and not query.text.isupper()):
+        return False
+    return is_filler(word.tokens[0], query.language)
 
 
 _ENOUGH: Final = 200

@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
 from directory_indexer.relevance.alternatives import parted
 from directory_indexer.relevance.analyzer import query_words
 from directory_indexer.relevance.grams import is_gram
-from directory_indexer.relevance.languages import language_of
+from directory_indexer.relevance.languages import is_filler, language_of
 from directory_indexer.relevance.periods import period_of
 from directory_indexer.relevance.roles import ROLES
 
@@ -41,11 +41,12 @@ class WordKind(Enum):
 
 
 class QueryWord(NamedTuple):
-    """One thing that is looked for: what was typed, and the words of the index that it consists of."""
+    """One thing that is looked for: what was typed, how often, and the words of the index that it consists of."""
 
     text: str
     tokens: tuple[str, ...]
     kind: WordKind = WordKind.PLAIN
+    n_times: int = 1
 
     @property
     def is_name(self) -> bool:
@@ -69,7 +70,10 @@ class Filters(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A query as it was meant. `meaning` is the text to embed: the words without the operators."""
+    """A query as it was meant. `meaning` is the text to embed: the words without the operators.
+
+    Where `phrases_bind`, every hit must have the quotations as they stand.
+    """
 
     text: str
     meaning: str
@@ -80,6 +84,7 @@ class Query(NamedTuple):
     forbidden: Filters = Filters()
     alternatives: tuple[tuple[Query, ...], ...] = ()
     """Groups of what was joined by `OR`: of each, one must be met."""
+    phrases_bind: bool = True
 
     @property
     def is_empty(self) -> bool:
@@ -91,6 +96,11 @@ class Query(NamedTuple):
         """Tell that it says nothing but which files are meant."""
         fields = (self.required, self.forbidden, *(one.required for group in self.alternatives for one in group))
         return not self.meaning and not self.excluded and any(map(any, fields)) and not any(f.headings for f in fields)
+
+    @property
+    def phrases(self) -> tuple[QueryWord, ...]:
+        """What is quoted."""
+        return tuple(word for word in self.words if word.kind is WordKind.PHRASE)
 
     @property
     def only_excludes(self) -> bool:
@@ -129,14 +139,16 @@ def _read(text: str) -> Query:
     wanted = [piece for piece in pieces if not piece.is_negative and not piece.field]
     words = tuple(_words_of(wanted))
     meaning = " ".join(" ".join(piece.text for piece in wanted).split())
+    language = language_of(meaning, [token for word in words for token in word.tokens])
     return Query(
         text=typed,
         meaning=meaning,
-        language=language_of(meaning, [token for word in words for token in word.tokens]),
+        language=language,
         words=words,
         excluded=tuple(_words_of(piece for piece in pieces if piece.is_negative and not piece.field)),
         required=_filters(piece for piece in pieces if not piece.is_negative),
         forbidden=_filters(piece for piece in pieces if piece.is_negative),
+        phrases_bind=not _is_prose([word for word in words if word.kind is not WordKind.PHRASE], language),
     )
 
 
@@ -166,6 +178,12 @@ def _piece(found: re.Match[str]) -> _Piece:
     return _Piece(text, field, quoted is not None, bool(found["minus"]))
 
 
+def _is_prose(words: Sequence[QueryWord], language: str) -> bool:
+    """Tell a sentence from a few terms: people quote a term on purpose, and in a sentence they cite."""
+    tokens = [token for word in words for token in word.tokens]
+    return len(tokens) > _MOST_TERMS or any(is_filler(token, language) for token in tokens)
+
+
 def _filters(pieces: Iterable[_Piece]) -> Filters:
     by_field: defaultdict[str, list[str]] = defaultdict(list)
     for piece in pieces:
@@ -176,18 +194,23 @@ def _filters(pieces: Iterable[_Piece]) -> Filters:
     return Filters(paths, kinds, headings, since, until, roles, metadata)
 
 
-def _words_of(pieces: Iterable[_Piece]) -> Iterator[QueryWord]:
-    seen: set[tuple[tuple[str, ...], WordKind]] = set()
+def _words_of(pieces: Iterable[_Piece]) -> Iterable[QueryWord]:
+    counted: dict[tuple[tuple[str, ...], WordKind], QueryWord] = {}
     n_tokens = 0.0
     for piece in pieces:
         word = _query_word(piece)
-        if not word.tokens or (word.tokens, word.kind) in seen:
+        if not word.tokens:
+            continue
+        key = (word.tokens, word.kind)
+        if before := counted.get(key):
+            text = before.text if before.is_name else word.text
+            counted[key] = before._replace(text=text, n_times=before.n_times + 1)
             continue
         n_tokens += sum(1 / GRAMS_A_WORD if is_gram(token) else 1 for token in word.tokens)
-        if n_tokens > MAX_WORDS and seen:
-            return
-        seen.add((word.tokens, word.kind))
-        yield word
+        if n_tokens > MAX_WORDS and counted:
+            break
+        counted[key] = word
+    return counted.values()
 
 
 def _query_word(piece: _Piece) -> QueryWord:
@@ -218,4 +241,5 @@ _PIECE: Final = re.compile(
 _NAME: Final = re.compile(r"\d|_|[a-z][A-Z]|\b[A-Z]{2}")
 _APOSTROPHE: Final = re.compile(r"[^\W\d_]['’][^\W\d_]")
 _ELISION: Final = 2
+_MOST_TERMS: Final = 6
 _WILDCARD: Final = re.compile(r"[^\w*]*(?=\w*\*)[\w*]+[^\w*]*")

@@ -6,7 +6,7 @@ what it gave stands in docs/ranking.md.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import accumulate, groupby, takewhile
 from typing import Final, NamedTuple, Protocol, TypeVar
@@ -90,14 +90,18 @@ def good_ones(hits: Sequence[Scored], *, by_words_alone: bool) -> tuple[Scored, 
 
 
 def _one_file_after_another(judged: Sequence[Judged]) -> list[tuple[float, Judged]]:
-    """Let every further passage of a file stand back, the more so the more files there are to choose from."""
+    """Let every further passage of a file stand back, the more so the more files there are to choose from.
+
+    What is far from the passages before it stands for itself: a long document is about more than one thing.
+    """
     step = _FURTHER * len({one.candidate.path for one in judged}) / len(judged)
-    n_before: Counter[FilePath] = Counter()
+    before: defaultdict[FilePath, list[int]] = defaultdict(list)
     scored = []
     for one in judged:
-        path = one.candidate.path
-        scored.append((one.score - step * min(n_before[path], _MOST_BACK), one))
-        n_before[path] += 1
+        path, ordinal = one.candidate.path, one.candidate.ordinal
+        n_near = sum(abs(ordinal - other) <= _NEAR for other in before[path])
+        scored.append((one.score - step * min(n_near, _MOST_BACK), one))
+        before[path].append(ordinal)
     return sorted(scored, key=lambda pair: (-pair[0], place_of(pair[1].candidate)))
 
 
@@ -116,6 +120,9 @@ def _places(scores: dict[ChunkId, float | None]) -> dict[ChunkId, int]:
 
 _FURTHER: Final = 0.6
 _MOST_BACK: Final = 3
+_NEAR: Final = 40
+"""So many passages are ten to fifteen pages, or 1,500 lines of code: more than most files have."""
+
 _TOP: Final = 3
 _LEAST_SHOWN: Final = 0.005
 """What scores less reads 0.00, and is no hit where nothing better was found."""

@@ -7,7 +7,7 @@ list they come from, and does not depend on what else was found.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from directory_indexer.relevance.analyzer import part_words, unspaced_apart, words
@@ -40,6 +40,9 @@ class Matcher:
         self._known = frozenset(form for form, _, _ in self._forms)
         self._weights = plan.weights
         self._total = math.fsum(self._weights) or 1.0
+        self._by_chance = math.log(max(plan.n_chunks, _FEWEST) + 1)
+        names = {token for word in plan.query.words if word.is_name for token in (word.text, *word.tokens)}
+        self._names = [index for index, term in enumerate(plan.terms) if term.typed in names]
 
     def match(self, text: str, *, names: str) -> TextMatch:
         """Count the terms in one passage; `names` is what stands above it: heading, title, path."""
@@ -94,8 +97,24 @@ class Matcher:
 
     def coverage(self, match: TextMatch) -> float:
         """Weigh the terms that a passage or what stands above it has at all, as a share of all terms."""
-        has = (bool(count) or is_named for count, is_named in zip(match.counts, match.named, strict=True))
-        return math.fsum(weight for weight, one in zip(self._weights, has, strict=True) if one) / self._total
+        return self._share(match, range(len(self._weights)))
+
+    def names(self, match: TextMatch) -> float:
+        """Weigh the names in the query that a passage has, as a share of all terms: a rare one tells much."""
+        return self._share(match, self._names)
+
+    def evidence(self, match: TextMatch, *, usual_length: float) -> float:
+        """Tell how much words alone say for a passage, which falls less with the length of a question than a share.
+
+        A few of many words are an accident where one of so many passages is bound to have them: what they tell, in
+        nats, is held against the logarithm of the number of passages.
+        """
+        told = self.coverage(match) * self._total
+        return self.frequency(match, usual_length=usual_length) * math.sqrt(told / self._by_chance)
+
+    def _share(self, match: TextMatch, terms: Iterable[int]) -> float:
+        has = (index for index in terms if match.counts[index] or match.named[index])
+        return math.fsum(self._weights[index] for index in has) / self._total
 
     @property
     def information(self) -> float:
@@ -112,6 +131,7 @@ def _count_row(found: Sequence[str], row: tuple[str, ...]) -> int:
     return sum(1 for at, word in enumerate(found) if word == row[0] and tuple(found[at : at + size]) == row)
 
 
+_FEWEST: Final = 20
 _SLOPE: Final = 0.75
 _SATURATION: Final = 1.2
 """The usual b and k1 of BM25 (Robertson and Zaragoza, 2009)."""

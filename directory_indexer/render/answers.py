@@ -28,7 +28,7 @@ DEFAULT_LINES: Final = 4
 _INDENT = 8
 _NUMBER_WIDTH = 6
 _MOST_PAGES = 12
-_MOST_HEADING = 72
+_MOST_HEADING = 48
 _MOST_AGREEMENTS = 3
 _MOST_NEAR = 3
 _NEAR_ZERO = 0.15
@@ -82,7 +82,7 @@ def without_near_misses(result: SearchResult) -> tuple[SearchResult, tuple[Hit, 
 
 def near_misses_note(near: Sequence[Hit], *, paths: PathStyle) -> str:
     """Offer in a line what was not shown."""
-    named = ", ".join(f"{printable(paths.shown(hit.path))}:{hit.excerpt.start_line}" for hit in near[:_MOST_NEAR])
+    named = ", ".join(f"{printable(paths.shown(hit.path))}:{hit.excerpt.line}" for hit in near[:_MOST_NEAR])
     more = f" and {len(near) - _MOST_NEAR} more" if len(near) > _MOST_NEAR else ""
     return f"not near enough to show, {near[0].score:.2f} and less: {named}{more}; --all shows them"
 
@@ -164,7 +164,7 @@ def _facts(file_text: FileText, path: str) -> Iterator[str]:
 
 
 def _headline(number: int, hit: Hit, paths: PathStyle, view: View) -> Line:
-    place = "" if view in _FILES else f":{hit.excerpt.start_line}"
+    place = "" if view in _FILES else f":{hit.excerpt.line}"
     where = hit.facts.title if view in _FILES else heading_of(hit)
     where = where if len(where) <= _MOST_HEADING else f"{where[: _MOST_HEADING - 1]}…"
     return line(

@@ -13,11 +13,12 @@ with lazily:
 
 
 def key_lines(keys: Sequence[Key]) -> Iterator[Line]:
-    """Write one line a key: its name, what it allows, to which collections, and until when."""
+    """Write one line a key: its name, what it allows, to which collections, until when, and when it was used."""
     facts = [key_facts(key) for key in keys]
     width = max((len(key.name) for key in facts), default=0)
     for key in facts:
         collections = "all collections" if key.collections is None else ", ".join(key.collections)
         until = f"until {key.expires_at}" if key.expires_at else "for ever"
         end = Span(f"expired {key.expires_at}", Style.WARNING) if key.expired else until
-        yield line(f"{key.name.ljust(width)}  {key.right.ljust(7)}  {collections}  ", end)
+        used = f", last used {key.last_used_at}" if key.last_used_at else ", never used"
+        yield line(f"{key.name.ljust(width)}  {key.right.ljust(7)}  {collections}  ", end, used)

@@ -85,7 +85,7 @@ def _path(hit: Hit, paths: PathStyle) -> str:
 
 
 def _fields(hit: Hit, paths: PathStyle, *, explain: bool) -> Iterator[str]:
-    yield f"{_path(hit, paths)}:{hit.excerpt.start_line}"
+    yield f"{_path(hit, paths)}:{hit.excerpt.line}"
     yield f"{hit.score:.2f}"
     yield _bounded(heading_of(hit), _MOST_HEADING)
     yield _bounded(hit.excerpt.text, _MOST_EXCERPT)
@@ -95,7 +95,7 @@ def _fields(hit: Hit, paths: PathStyle, *, explain: bool) -> Iterator[str]:
 
 def _columns(hit: Hit, paths: PathStyle) -> Iterator[str]:
     yield _path(hit, paths)
-    yield str(hit.excerpt.start_line)
+    yield str(hit.excerpt.line)
     yield str(hit.excerpt.end_line)
     yield str(hit.page or "")
     yield f"{hit.score:.3f}"
@@ -130,7 +130,7 @@ def _matching_lines(hit: Hit, paths: PathStyle) -> Iterator[str]:
 
 
 def _markdown(number: int, hit: Hit, paths: PathStyle) -> Iterator[str]:
-    place = re.sub(r"([\\\[\]`*_<])", r"\\\1", f"{_path(hit, paths)}:{hit.excerpt.start_line}")
+    place = re.sub(r"([\\\[\]`*_<])", r"\\\1", f"{_path(hit, paths)}:{hit.excerpt.line}")
     facts = [_bounded(heading_of(hit), _MOST_HEADING), date_of(hit), f"{hit.score:.2f}"]
     yield f"{number}. [{place}]({file_uri(hit.path, page=hit.page)}) {' · '.join(one for one in facts if one)}"
     yield ""

@@ -37,11 +37,18 @@ class NumberedLine(NamedTuple):
 def window(
     hit: Hit, *, n_lines: int, colours: Sequence[Stretch] = (), longest: int = LONGEST_LINE
 ) -> list[NumberedLine]:
-    """Show so many lines of a passage, those with most of what matched; `colours` are those of its text."""
+    """Show so many lines of a passage, around the one to point at or those with most of what matched.
+
+    `colours` are those of its text.
+    """
     offset = max(hit.text.find(hit.excerpt.text), 0)
     marks = [Stretch(start + offset, end + offset, Style.MATCH) for start, end in sorted(hit.excerpt.marks)]
     rows = _rows(hit.text)
-    first, last = _most_marked(hit.text, rows, marks, min(n_lines, len(rows)), at=offset)
+    anchors = marks
+    if hit.excerpt.best_line is not None:
+        offset, end = rows[hit.excerpt.best_line - hit.start_line]
+        anchors = [mark for mark in marks if offset <= mark.start < end]
+    first, last = _most_marked(hit.text, rows, anchors, min(n_lines, len(rows)), at=offset)
     shown = _without_blank_ends(hit.text, rows, first, last)
     indent = _shared_indent([hit.text[slice(*rows[row])] for row in shown])
     return [

@@ -51,6 +51,8 @@ class SearchRequest(NamedTuple):
     only_good: bool = False
     excerpt_chars: int = EXCERPT_CHARS
     embedding_seconds: float = 0.0
+    grep: str = ""
+    """A regular expression that a line of every hit matches, or nothing."""
 
     @property
     def has_filters(self) -> bool:

@@ -14,7 +14,7 @@ from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import UsageError
 from directory_indexer.extractors.kinds import GROUPS, kind_for_alias
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, exact_text, lies_in
+from directory_indexer.paths import FilePath, exact_text, lies_in, members_directory
 from directory_indexer.relevance.periods import period_of
 from directory_indexer.relevance.query import Query
 from directory_indexer.relevance.roles import has_role
@@ -25,7 +25,7 @@ with lazily:
     from directory_indexer.walker.path_patterns import PathPatterns
 
 
-_NAMED_FILES = 256
+NAMED_FILES = 256
 """So many files are named to the vector store one by one; of more, its answers are filtered as they come."""
 
 _SMALL_PART = 0.1
@@ -66,7 +66,7 @@ def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> S
     file_ids = frozenset(file.id for file in files)
     file_ids_json = json.dumps(sorted(file_ids))
     vectors = VectorScope(directories=_tracked_parts(snapshot, wanted.within))
-    if len(files) <= _NAMED_FILES:
+    if len(files) <= NAMED_FILES:
         vectors = VectorScope(files=tuple(file.path for file in files))
     is_small = len(files) <= _SMALL_PART * snapshot.overview.summary().n_files
     return Scope(file_ids, vectors, file_ids_json, snapshot.chunks.rows_of_files(file_ids_json) if is_small else None)
@@ -139,6 +139,19 @@ def _names_paths(request: SearchRequest, query: Query) -> bool:
     return bool(request.globs or _groups_of_files(query) or any(one.paths or one.roles for one in filters))
 
 
+def path_tests(snapshot: Snapshot, request: SearchRequest, query: Query) -> Callable[[FilePath], bool]:
+    """Make the test whether a path lies where a request looks, whatever is indexed of it."""
+    tests = [(root, _path_test(request, query, root)) for root in snapshot.directories.all()]
+
+    def is_meant(path: FilePath) -> bool:
+        is_within = not request.scope or any(
+            lies_in(path, one) or lies_in(path, members_directory(one)) for one in request.scope
+        )
+        return is_within and any(test(path) for root, test in tests if lies_in(path, root))
+
+    return is_meant
+
+
 def _path_test(request: SearchRequest, query: Query, root: FilePath) -> Callable[[FilePath], bool]:
     tests = [_matches(request.globs, root)] if request.globs else []
     tests += _tests_of(query, root)
@@ -158,10 +171,7 @@ def _has_role(role: str, root: FilePath) -> Callable[[FilePath], bool]:
 
 
 def _matches(patterns: Sequence[str], root: FilePath) -> Callable[[FilePath], bool]:
-    """Match as a .gitignore in the tracked directory would; a pattern may begin with the path of that directory.
-
-    Patterns that only take back are meant to be taken from everything.
-    """
+    """Match as a .gitignore in the tracked directory would; a pattern may begin with the path of that directory."""
     above = exact_text(root).rstrip(os.sep)
     if all(pattern.startswith("!") for pattern in patterns):
         patterns = ("*", *patterns)  # whoever only says what to leave out means all the rest

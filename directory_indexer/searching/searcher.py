@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
+from typing import NamedTuple
 
 from directory_indexer.docstore.chunks import IndexedChunk
 from directory_indexer.docstore.store import DocStore, Snapshot
@@ -25,19 +26,23 @@ from directory_indexer.relevance.evidence import Explanation
 from directory_indexer.relevance.excerpts import excerpt
 from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import Query, parse_query
-from directory_indexer.relevance.ranking import Ranked, good_ones, rank, worth_showing
+from directory_indexer.relevance.ranking import Ranked, Ranking, good_ones, rank, worth_showing
 from directory_indexer.relevance.spelling import respelled
 from directory_indexer.scans import NoPages, RecognisedPages
 from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, SearchResult
 from directory_indexer.searching.background import BackgroundTask
+from directory_indexer.searching.defining import defining_first
+from directory_indexer.searching.gaps import gaps_in
 from directory_indexer.searching.hits import with_documents
 from directory_indexer.searching.inquiry import Inquiry, Lists, Meaning, bands_of
 from directory_indexer.searching.notes import notes_on, require_types
-from directory_indexer.searching.readiness import require_indexed, unread_scans
+from directory_indexer.searching.phrases import continued, note_on, relaxed
+from directory_indexer.searching.readiness import require_indexed
 from directory_indexer.searching.scope import resolve_scope
 
 with lazily:
     from directory_indexer.docstore.facets import Facets
+    from directory_indexer.searching.matching_passages import narrowed_scope, with_matches
     from directory_indexer.searching.nearest import Nearest
 
 
@@ -148,30 +153,32 @@ class Searcher:
             if by_meaning
             else None
         )
-        plan = plan_match(query, snapshot.words)
-        scope = resolve_scope(snapshot, request, query)
-        inquiry = Inquiry(snapshot, request._replace(mode=mode), plan, scope, embedding, self._nearest)
-        depth = _depth(request.limit)
-        while True:
-            lists = inquiry.lists(depth)
-            bands = bands_of(lists)
-            chunks = snapshot.chunks.by_id(_permitted(snapshot, plan, bands.keys()))
-            candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
-            ranking = rank(plan, candidates, limit=request.limit, model=lists.model)
-            # Copies of a passage, which are shown once, and what the query excludes may take up all the places.
-            if len(ranking.hits) >= request.limit or len(bands) < depth or depth >= _DEEPEST:
-                break
-            depth *= 2
-        self._keep(*inquiry.made())
+        scope = narrowed_scope(snapshot, resolve_scope(snapshot, request, query), request)
+        wanted = request._replace(mode=mode)
+
+        def found(asked: Query) -> _Found:
+            plan = plan_match(asked, snapshot.words)
+            inquiry = Inquiry(snapshot, wanted, plan, scope, embedding, self._nearest)
+            answer = _found(snapshot, inquiry, plan, wanted)
+            self._keep(*inquiry.made())
+            return answer
+
+        plan, degraded, chunks, ranking = found(query)
+        if beyond := relaxed(query, ranking, limit=request.limit):
+            others = found(beyond)
+            if len(others.ranking.hits) > len(ranking.hits):
+                chunks, degraded = chunks | others.chunks, (*degraded, note_on(query, ranking))
+                ranking = continued(ranking, others.ranking, limit=request.limit)
         worthy = worth_showing(ranking)
         is_by_words = mode is SearchMode.KEYWORD
         shown = good_ones(worthy, by_words_alone=is_by_words) if request.only_good else worthy
+        shown = defining_first(shown, chunks, query)
         hits = (_hit(chunks[one.chunk_id], one, plan, excerpt_chars=request.excerpt_chars) for one in shown)
-        unread = () if shown and not ranking.is_weak else unread_scans(snapshot)
+        gaps = gaps_in(snapshot, request, query, is_weak=not shown or ranking.is_weak)
         return SearchResult(
             request=request,
             hits=with_documents(snapshot, hits, self._recognised),
-            degraded=(*lists.degraded, *notes_on(snapshot, query, scope), *unread),
+            degraded=(*degraded, *notes_on(snapshot, query, scope), *gaps),
             summary=snapshot.overview.summary(),
             state=snapshot.overview.state_name(),
             is_truncated=len(shown) >= request.limit,
@@ -189,6 +196,30 @@ class Searcher:
         if made:
             with contextlib.suppress(StoreError), self._docstore.transaction(waits=False) as transaction:
                 transaction.search_vectors.put(space, made)
+
+
+class _Found(NamedTuple):
+    """What one plan finds: the ranking with the chunks in it, and what kept a list of candidates from being whole."""
+
+    plan: MatchPlan
+    degraded: tuple[str, ...]
+    chunks: dict[ChunkId, IndexedChunk]
+    ranking: Ranking
+
+
+def _found(snapshot: Snapshot, inquiry: Inquiry, plan: MatchPlan, request: SearchRequest) -> _Found:
+    limit = request.limit
+    depth = _depth(limit)
+    while True:
+        lists = inquiry.lists(depth)
+        bands = bands_of(lists)
+        chunks = with_matches(snapshot.chunks.by_id(_permitted(snapshot, plan, bands.keys())), request)
+        candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
+        ranking = rank(plan, candidates, limit=limit, model=lists.model)
+        # Copies of a passage, which are shown once, and what the query excludes may take up all the places.
+        if len(ranking.hits) >= limit or len(bands) < depth or depth >= _DEEPEST:
+            return _Found(plan, lists.degraded, chunks, ranking)
+        depth *= 2
 
 
 def _depth(limit: int) -> int:

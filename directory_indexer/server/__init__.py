@@ -123,6 +123,7 @@ def _leave(number: int, _: object) -> NoReturn:
 
 def _parts(app: App, options: ServeOptions) -> _Parts:
     app.origin = Origin.SERVER
+    app.is_watched = options.watch
     model = BackgroundModel(lambda: _warm(app))
     collections = Collections(app)
     jobs = CollectionJobs(collections, command=index_command)

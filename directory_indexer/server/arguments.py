@@ -64,6 +64,8 @@ _Range = Field(max_length=30)
 _CollectionName = Field(max_length=63)
 _Count = Field(ge=1, le=50)
 
+_AS_IN_SEARCH = "As in search."
+
 Cursor = Annotated[
     str,
     "next_cursor of the answer before; all else as before.",
@@ -141,6 +143,18 @@ class SearchArguments(NamedTuple):
     cursor: Cursor = ""
 
 
+class GrepArguments(NamedTuple):
+    """The arguments of `grep`."""
+
+    pattern: Annotated[str, "Regular expression; (?i) ignores case.", Field(min_length=1, max_length=1000)]
+    path: Annotated[str, _AS_IN_SEARCH, _Path] = ""
+    globs: Annotated[Texts, _AS_IN_SEARCH] = ()
+    fixed: Annotated[bool, "Plain text."] = False
+    context: Annotated[Number, "Lines around each.", Field(ge=0, le=20)] = 0
+    max_tokens: MaxTokens = Budgets.SEARCH
+    collection: InCollection = DEFAULT
+
+
 class SimilarArguments(NamedTuple):
     """The arguments of `similar_files`."""
 
@@ -157,7 +171,7 @@ class ContentArguments(NamedTuple):
 
     path: IndexedFile
     start_line: Annotated[Number, "First line to read, from 1.", Field(ge=1, le=_LAST_LINE)] = 1
-    end_line: Annotated[Number, "Last line to read; 0: as far as max_tokens reaches.", Field(ge=0, le=_LAST_LINE)] = 0
+    end_line: Annotated[Number, "Last line; 0: as far as max_tokens reaches.", Field(ge=0, le=_LAST_LINE)] = 0
     chunks: Annotated[
         str,
         'Read these passages in place of lines: "3", "3-7" or "3-".',
@@ -195,7 +209,7 @@ class IndexArguments(NamedTuple):
     path: IndexPath = ""
     action: Annotated[
         IndexAction,
-        "start: start a run, or join the one that goes on; cancel: stop it after its batch.",
+        "start or join a run; cancel: stop it after its batch.",
     ] = IndexAction.START
     wait_seconds: Annotated[
         Number,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from directory_indexer.server.arguments import (
     ContentArguments,
     ConvertArguments,
+    GrepArguments,
     IndexArguments,
     InfoArguments,
     OutlineArguments,
@@ -16,6 +17,7 @@ from directory_indexer.server.arguments import (
 from directory_indexer.server.running import ToolRun, index, quickly, server_info, slowly
 from directory_indexer.server.tools import Tools
 from directory_indexer.wire.documents import ConvertedText, TextAnswer
+from directory_indexer.wire.grep import GrepAnswer
 from directory_indexer.wire.hits import SearchAnswer
 from directory_indexer.wire.outlines import OutlineAnswer
 from directory_indexer.wire.runs import Run
@@ -41,11 +43,19 @@ TOOLS = (
         "Search files",
         "Find passages in the user's indexed files by meaning and by words: use it whenever an answer may lie in the "
         "user's notes, documents or code, instead of listing or reading files one by one. Answers ranked excerpts with "
-        "path, lines, heading and score. Then call get_content with the path and start_line of a hit to read on, or "
-        "repeat with next_cursor for more.",
+        "path and lines. Then call get_content with the path and start_line of a hit, or repeat with next_cursor.",
         SearchArguments,
         SearchAnswer,
         slowly(Tools.search),
+    ),
+    ToolEntry(
+        "grep",
+        "Find all lines",
+        "Find every line that matches a pattern, also in PDFs: exact and complete. Use it for names and phrases "
+        "that you know.",
+        GrepArguments,
+        GrepAnswer,
+        slowly(Tools.grep),
     ),
     ToolEntry(
         "get_content",
@@ -70,7 +80,7 @@ TOOLS = (
         "similar_files",
         "Find similar files",
         "Find files whose content is like that of an indexed file: related notes, duplicates, other implementations. "
-        "Give the path of a hit of search. Answers one passage of each file, best first.",
+        "Answers one passage of each file, best first.",
         SimilarArguments,
         SearchAnswer,
         slowly(Tools.similar_files),
@@ -88,9 +98,8 @@ TOOLS = (
         "index",
         "Index or refresh directories",
         "Bring indexed directories up to date, or add one that the operator of this server allows. Use it when files "
-        "were added or changed, or when search says that nothing is indexed. Runs in the background: starts a run or "
-        'joins the one that goes on, waits up to wait_seconds and answers its state. On "running", call it again to '
-        "wait on, or search what is done. Never changes the user's files.",
+        "were added or changed, or when search says that nothing is indexed. Runs in the background, and answers its "
+        'state after wait_seconds; on "running", call it again. Never changes a file of the user.',
         IndexArguments,
         Run,
         index,
@@ -100,7 +109,7 @@ TOOLS = (
         "server_info",
         "Show what is indexed",
         "List the indexed directories with their counts, the index run that goes on and the state of the embedding "
-        "model. Use it first when you do not know what can be searched, and after an error that says so.",
+        "model. Use it first when you do not know what can be searched.",
         InfoArguments,
         ServerAnswer,
         server_info,

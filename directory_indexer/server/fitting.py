@@ -95,8 +95,8 @@ def _narrowed(hit: Passage, n_bytes: int) -> Passage:
     size = n_bytes_of(hit.excerpt)
     if size <= n_bytes:
         return hit
-    whole = Excerpt(hit.excerpt, hit.excerpt_start_line, hit.excerpt_end_line, hit.marks)
-    text, start_line, end_line, marks = narrowed(whole, max(1, len(hit.excerpt) * n_bytes // size))
+    whole = Excerpt(hit.excerpt, hit.excerpt_start_line, hit.excerpt_end_line, hit.marks, hit.line)
+    text, start_line, end_line, marks, _ = narrowed(whole, max(1, len(hit.excerpt) * n_bytes // size))
     return hit._replace(
         excerpt=text, excerpt_start_line=start_line, excerpt_end_line=end_line, marks=marks, shortened=True
     )
@@ -129,7 +129,9 @@ def _fits(answer: SearchAnswer, max_tokens: int, *, linked: int = 0) -> bool:
 
 
 def _brief(hit: Passage) -> Passage:
-    """Leave out of the metadata what a reader of passages has no use for."""
+    """Leave out a title that the heading begins with, and of the metadata what a reader of passages has no use for."""
+    if hit.title and f"{hit.heading} > ".startswith(f"{hit.title} > "):
+        hit = hit._replace(title=None)
     if hit.metadata is None:
         return hit
     is_by_sender = hit.metadata.get("author") == hit.metadata.get("from")

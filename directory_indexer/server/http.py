@@ -30,10 +30,12 @@ from directory_indexer.server.gate.access import Access, listening_socket
 from directory_indexer.server.gate.callers import Callers
 from directory_indexer.server.gate.draining import Drain
 from directory_indexer.server.gate.guard import Gate, Rules
+from directory_indexer.server.gate.key_uses import KeyUses
 from directory_indexer.server.gate.metrics import Metrics
 from directory_indexer.server.gate.patience import PatientConnection
 from directory_indexer.server.gate.rates import Buckets, Rate
 from directory_indexer.server.gate.sessions import SessionRoom
+from directory_indexer.server.gate.strangers import Strangers
 from directory_indexer.server.gate.visits import Place, visit_of
 
 with lazily:
@@ -89,8 +91,13 @@ class HttpParts:
     administration: Administration
 
 
-def make_http_app(server: Server[None], parts: HttpParts, access: Access, *, port: int) -> tuple[Gate, Drain]:
-    """Build the application: MCP and the API side by side, behind one gate; and what lets it end."""
+def make_http_app(
+    server: Server[None], parts: HttpParts, access: Access, *, port: int, on_use: Callable[[bytes], None]
+) -> tuple[Gate, Drain]:
+    """Build the application: MCP and the API side by side, behind one gate; and what lets it end.
+
+    `on_use` hears the digest of each key that is used.
+    """
     surface, metrics = Surface(OPERATIONS), Metrics()
     metrics.add_gauges({"calls_waiting": ("Calls that wait for their turn.", lambda: parts.desk.n_waiting)})
     collections = parts.desk.tools.collections
@@ -112,7 +119,13 @@ def make_http_app(server: Server[None], parts: HttpParts, access: Access, *, por
     keys, often = Keys(parts.app.registry), parts.app.loaded.config.serving.requests_per_second
     rules = Rules(
         place_of=lambda path, method: _MCP if path in _MCP_PATHS else surface.place_of(path, method) or NOWHERE,
-        callers=Callers(keys.all, token=access.token, needs_key=access.needs_token),
+        callers=Callers(
+            keys.all,
+            token=access.token,
+            needs_key=access.needs_token,
+            strangers=Strangers(clock=time.monotonic),
+            on_use=on_use,
+        ),
         buckets=Buckets(Rate(often, 2 * often), clock=time.monotonic),
         answers_to=lambda host: access.answers_to(host, port),
         trusts=lambda origin: access.trusts(origin, port),
@@ -159,7 +172,8 @@ async def _serve(
     server: Server[None], parts: HttpParts, access: Access, listening: socket.socket, close: Callable[[], None]
 ) -> int:
     port = listening.getsockname()[1]
-    gate, drain = make_http_app(server, parts, access, port=port)
+    key_uses = KeyUses(Keys(parts.app.registry).note_uses)
+    gate, drain = make_http_app(server, parts, access, port=port, on_use=key_uses.note)
     for name in ("mcp.server.streamable_http", "uvicorn.error"):
         logging.getLogger(name).addFilter(_NoDisconnects())
     config = uvicorn.Config(
@@ -200,6 +214,7 @@ async def _serve(
         tasks.start_soon(announce)
         await web.serve(sockets=[listening])
         tasks.cancel_scope.cancel()
+    key_uses.close()
     return code or 0
 
 

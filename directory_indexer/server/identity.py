@@ -12,7 +12,8 @@ this machine. Nothing leaves the machine.
 
 How to work with it:
 1. search finds passages by meaning and by words. Ask in whole questions or give the words you expect; identifiers \
-and "quoted phrases" are matched literally. It answers excerpts with path and line numbers.
+and "quoted phrases" are matched literally. It answers excerpts with path and line numbers. grep finds all lines that \
+match a pattern.
 2. get_content reads on around a hit: pass its path and start_line. outline shows first what a long file or a \
 directory consists of.
 3. similar_files finds files like one you have.

@@ -36,6 +36,7 @@ def _headline(answer: SearchAnswer) -> str:
 
 def _block(number: int, hit: Passage) -> str:
     facts = [f"score {hit.score}", f"chunk {hit.chunk}"]
+    facts += [f"line {hit.line}"] if hit.line != hit.excerpt_start_line else []
     facts += [f"collection {hit.collection}"] if hit.collection else []
     facts += [f"{'pages' if hit.pages else 'page'} {page_range(hit.page, hit.pages)}"] if hit.page else []
     facts += [f"scanned, read with confidence {hit.scan.confidence}"] if hit.scan else []

@@ -37,17 +37,20 @@ from directory_indexer import __version__
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.errors import DirIndexError
 from directory_indexer.lazy import lazily
-from directory_indexer.server.arguments import ArgumentError, ContentArguments, arguments_of
+from directory_indexer.server import client_roots
+from directory_indexer.server.arguments import ArgumentError, ContentArguments, SearchArguments, arguments_of
 from directory_indexer.server.budget import Budgets
 from directory_indexer.server.catalogue import TOOLS, ToolEntry
+from directory_indexer.server.client_roots import ClientRoots
 from directory_indexer.server.failures import failure_text
 from directory_indexer.server.identity import FRESH_MS, INSTRUCTIONS, NAME, TITLE
 from directory_indexer.server.links import PLAIN, Link, media_type
 from directory_indexer.server.model import BackgroundModel, ModelState
 from directory_indexer.server.places import URI_PREFIX, name_in_uri
+from directory_indexer.server.questions import collections_named
 from directory_indexer.server.running import Caller, Desk, Progress
 from directory_indexer.server.schemas import object_for_models, schema_of
-from directory_indexer.server.tools import Answer, collections_named
+from directory_indexer.server.tools import Answer
 from directory_indexer.team.collections import no_collection
 from directory_indexer.wire.documents import TextAnswer
 from directory_indexer.wire.objects import JsonObject
@@ -97,6 +100,7 @@ class _Session:
     def __init__(self, desk: Desk, model: BackgroundModel) -> None:
         self._desk = desk
         self._model = model
+        self._roots = ClientRoots()
 
     async def warm_up(self, ctx: ServerRequestContext[Any, Any], call_next: Callable[..., Any]) -> Any:
         result = await call_next(ctx)
@@ -115,6 +119,8 @@ class _Session:
             return _failed(f"{entry.name} needs a key with the right to write. Next: search what is indexed.")
         try:
             call = arguments_of(entry.arguments, params.arguments or {})
+            if isinstance(call, SearchArguments) and not call.path:
+                client_roots.named.set(await self._roots.of(ctx))
             caller = Caller(_progress(ctx), _reach(ctx))
             require_reach(caller.reaches, call)
             answer = await entry.run(self._desk, call, caller)

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from directory_indexer import __version__
 from directory_indexer.config.collections import DEFAULT
@@ -15,11 +15,11 @@ from directory_indexer.docstore.runs import Origin, RunRecord
 from directory_indexer.errors import DirIndexError, ProviderError, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
-from directory_indexer.searching.answers import SearchMode, SearchRequest, SearchResult
-from directory_indexer.searching.conditions import metadata_conditions, since_moment, until_moment
+from directory_indexer.searching.answers import SearchMode, SearchResult
 from directory_indexer.server.arguments import (
     ContentArguments,
     ConvertArguments,
+    GrepArguments,
     IndexArguments,
     InfoArguments,
     OutlineArguments,
@@ -34,18 +34,21 @@ from directory_indexer.server.directories import to_index
 from directory_indexer.server.failures import NoRunError
 from directory_indexer.server.fitting import Page, counting_answer, fitting_answer
 from directory_indexer.server.jobs import Job
+from directory_indexer.server.lines import grep_request, lines_answer, lines_text
 from directory_indexer.server.links import Link, links
 from directory_indexer.server.listings import text_named
 from directory_indexer.server.model import BackgroundModel
 from directory_indexer.server.outlines import outline_named, outline_within_budget
 from directory_indexer.server.passages import search_text
 from directory_indexer.server.places import indexed_lines, scope_of
+from directory_indexer.server.questions import collections_named, placed, question_of, search_in, within
 from directory_indexer.server.run_results import ENDED, covers
 from directory_indexer.server.schemas import object_for_models
 from directory_indexer.server.wording import info_text, run_text
-from directory_indexer.team.search import search_collections, with_senders
-from directory_indexer.wire.cursors import Position, position_of
+from directory_indexer.team.search import search_collections
+from directory_indexer.wire.cursors import position_of
 from directory_indexer.wire.documents import ConvertedText, TextAnswer
+from directory_indexer.wire.grep import GrepAnswer
 from directory_indexer.wire.hits import SearchAnswer, index_state
 from directory_indexer.wire.outlines import OutlineAnswer
 from directory_indexer.wire.runs import Run
@@ -54,12 +57,10 @@ from directory_indexer.wire.status import Model, directory_of
 
 with lazily:
     from directory_indexer.config.settings import Config
-    from directory_indexer.searching.answers import Hit
     from directory_indexer.team.collections import Collections
-    from directory_indexer.team.opened import OpenCollection
 
 
-Result: TypeAlias = SearchAnswer | TextAnswer | OutlineAnswer | ConvertedText | Run | ServerAnswer
+Result: TypeAlias = SearchAnswer | GrepAnswer | TextAnswer | OutlineAnswer | ConvertedText | Run | ServerAnswer
 
 PATIENCE_SECONDS = 0.3
 """A search for words and meaning waits so long for a model that is being loaded, then answers by words."""
@@ -71,9 +72,6 @@ _STILL_LOADING = (
     "answered by keywords alone: the embedding model is still being loaded; repeat the call in a few "
     "seconds to search by meaning, too"
 )
-EXCERPT_CHARS = 800
-"""More than a person skims: an assistant asks less often for the text around an excerpt."""
-
 FETCH_URLS = "the operator of this server allows it with serving.fetch_urls in its configuration"
 _MOST_COMPLETIONS = 100
 _POLL_SECONDS = 0.05
@@ -115,41 +113,35 @@ class Tools:
         names = collections_named(call)
         if len(names) > 1:
             raise UsageError("facets are those of one collection", hint="name one of them")
-        request, position = self._question(call)
+        request, position = question_of(call, embedding_ms=self._config.serving.embedding_ms)
         with self.collections.using(names[0]) as opened:
-            request = _within(opened, request, call.path)
+            request = within(opened, request, call.path)
             page = Page(position, call.max_tokens, opened.app.status.summary())
             return counting_answer(request, opened.app.searcher.facets(request), page)
 
     def find(self, call: SearchArguments) -> tuple[SearchResult, Page]:
         """Find passages, those of the pages before left out."""
-        request, position = self._question(call)
+        request, position = question_of(call, embedding_ms=self._config.serving.embedding_ms)
         mode, notes = self._mode(call.mode)
         found = search_collections(
             self.collections,
             collections_named(call),
             request._replace(mode=mode),
-            search=lambda opened, asked: _search_in(opened, asked, call.path),
+            search=lambda opened, asked: search_in(opened, asked, call.path),
         )
         result = position.rest(found._replace(degraded=(*notes, *found.degraded)), limit=call.limit)
         return result, Page(position, call.max_tokens, result.summary)
 
-    def _question(self, call: SearchArguments) -> tuple[SearchRequest, Position]:
-        position = position_of(call.cursor, question=call._replace(cursor="", limit=0, max_tokens=0, all=False))
-        request = SearchRequest(
-            query=call.query,
-            mode=call.mode,
-            limit=position.limit(call.limit),
-            kinds=call.types,
-            globs=call.globs,
-            since=since_moment(call.since, name="since"),
-            until=until_moment(call.until, name="until"),
-            metadata=_conditions(call),
-            only_good=not call.all,
-            excerpt_chars=EXCERPT_CHARS,
-            embedding_seconds=self._config.serving.embedding_ms / 1000,
-        )
-        return request, position
+    def grep(self, call: GrepArguments) -> Answer:
+        """Find all lines that match a pattern."""
+        with self.collections.using(call.collection) as opened:
+            app = opened.app
+            with app.docstore.snapshot() as snapshot:
+                request = grep_request(call, scope_of(snapshot, call.path))
+            changes = app.refresh(request.scope)
+            with app.docstore.snapshot() as snapshot:
+                answer = lines_answer(snapshot, request, changes, max_tokens=call.max_tokens)
+        return Answer(lines_text(answer), answer)
 
     def similar_files(self, call: SimilarArguments) -> Answer:
         """Find files like an indexed one."""
@@ -160,9 +152,12 @@ class Tools:
                 path, _ = indexed_lines(snapshot, call.path)
                 within = scope_of(snapshot, call.within)
             self._model.is_usable(within_seconds=LONG_PATIENCE_SECONDS)
+            changes = app.refresh(within)
             found = app.similar_files.find(path, within=within, limit=position.limit(call.limit))
             result = found._replace(
-                request=found.request._replace(mode=SearchMode.SEMANTIC), hits=_placed(opened, found.hits)
+                request=found.request._replace(mode=SearchMode.SEMANTIC),
+                hits=placed(opened, found.hits),
+                degraded=(*changes, *found.degraded),
             )
             page = Page(position, call.max_tokens, app.status.checked(result.summary))
         return _found(position.rest(result, limit=call.limit), page)
@@ -297,44 +292,6 @@ def is_ended(result: Run) -> bool:
     return result.state in ENDED
 
 
-def collections_named(call: Any) -> tuple[str, ...]:
-    """Name the collections that a call is about, whether it can name one or several."""
-    return getattr(call, "collections", ()) or (getattr(call, "collection", DEFAULT),)
-
-
-def _search_in(opened: OpenCollection, request: SearchRequest, path: str) -> SearchResult:
-    result = opened.app.searcher.search(_within(opened, request, path))
-    return result._replace(summary=opened.app.status.checked(result.summary))
-
-
-def _placed(opened: OpenCollection, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    named = "" if opened.name == DEFAULT else opened.name
-    return tuple(hit._replace(collection=named) for hit in with_senders(opened, hits))
-
-
-def _within(opened: OpenCollection, request: SearchRequest, path: str) -> SearchRequest:
-    with opened.app.docstore.snapshot() as snapshot:
-        return request._replace(scope=scope_of(snapshot, path))
-
-
 def _found(result: SearchResult, page: Page) -> Answer:
     answer = fitting_answer(result, page)
     return Answer(search_text(answer), answer, links(answer, result))
-
-
-def _conditions(call: SearchArguments) -> tuple[tuple[str, str], ...]:
-    given = {field: value for field in _FACTS if (value := getattr(call, field))}
-    names = {name: field for field, name in _FACTS.items()}
-    return metadata_conditions({_FACTS[field]: [value] for field, value in given.items()}, names=names)
-
-
-_FACTS = {
-    "author": "author",
-    "language": "lang",
-    "tag": "tag",
-    "sender": "from",
-    "recipient": "to",
-    "subject": "subject",
-    "created": "created",
-}
-"""The arguments that ask for what documents say about themselves, and what that is called in the index."""

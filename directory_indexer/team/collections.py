@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -23,6 +23,7 @@ from directory_indexer.team.deletion import remove, remove_unknown
 from directory_indexer.team.opened import CollectionApp, CollectionKey, OpenCollection, OpenCollections
 
 with lazily:
+    from directory_indexer.converting.fetching import Fetch, fetch_changed
     from directory_indexer.registry.collections import CollectionRow, CollectionRows
     from directory_indexer.registry.documents import State
     from directory_indexer.registry.store import Registry
@@ -91,6 +92,10 @@ class Collections:
         """
         with self.using(name) as opened:
             return opened.app
+
+    def fetch(self, *, allow_private: bool = False) -> Fetch:
+        """Give what fetches documents from where the configuration allows."""
+        return partial(fetch_changed, destinations=self._app.policies.destinations(allow_private=allow_private))
 
     def create(self, name: str, *, description: str = "", if_missing: bool = False) -> CollectionName:
         """Make a collection.

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from directory_indexer.converting.fetching import Fetched, Validators, fetch_changed
+from directory_indexer.converting.fetching import Fetch, Fetched, Validators
 from directory_indexer.errors import ConflictError, LockedError, NotIndexedError, UsageError
 from directory_indexer.ids import content_hash
 from directory_indexer.paths import FilePath
@@ -64,11 +64,11 @@ class DocumentVerbs:
         self,
         collections: Collections,
         *,
-        fetch: Callable[[str, Validators], Fetched | None] = fetch_changed,
+        fetch: Fetch | None = None,
         on_work: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._collections = collections
-        self._fetch = fetch
+        self._fetch = fetch or collections.fetch()
         self._on_work = on_work
 
     def add_text(self, text: str, sending: Sending) -> Sent:

@@ -13,8 +13,8 @@ import unicodedata
 from typing import Final, NewType
 
 import blake3
-import httpx
 
+from directory_indexer.converting.addresses import address_of
 from directory_indexer.errors import UsageError
 from directory_indexer.extractors.recognition import expected_format
 from directory_indexer.paths import FilePath
@@ -103,14 +103,7 @@ def canonical_url(text: str) -> str:
         UsageError: it is no address of http or https, or holds a password.
     """
     checked_name(text, what="address")
-    try:
-        url = httpx.URL(text.strip())
-    except (httpx.InvalidURL, ValueError) as error:
-        raise UsageError(f"{text[:_MOST_SHOWN]} is no address", hint="write https://host/path") from error
-    if url.scheme not in _PORTS or not url.host:
-        raise UsageError(f"{text[:_MOST_SHOWN]} is no address of http or https", hint="write https://host/path")
-    if url.userinfo:
-        raise UsageError("the address holds a user name or a password", hint="give it without them")
+    url = address_of(text.strip())
     port = None if url.port == _PORTS[url.scheme] else url.port
     return str(url.copy_with(port=port, fragment=None, raw_path=url.raw_path or b"/"))
 

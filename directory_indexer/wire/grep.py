@@ -24,6 +24,7 @@ class FoundLine(NamedTuple):
         Only.PROGRAMS,
     ] = ()
     context: Annotated[bool, "True of a line that only stands beside one that matches."] = False
+    shortened: Annotated[bool | None, "The line was cut.", Only.MODELS] = None
 
 
 class FoundFile(NamedTuple):
@@ -32,7 +33,7 @@ class FoundFile(NamedTuple):
     path: Annotated[str, "Absolute path of the file."]
     kind: Annotated[str, "Language or format of the file.", Only.PROGRAMS]
     count: Annotated[int, "Lines of the file that match."]  # type: ignore[assignment]  # not the method of tuples
-    lines: Annotated[tuple[FoundLine, ...] | None, "The lines, from top to bottom; null with `-c`, `-l` and `-L`."]
+    lines: Annotated[tuple[FoundLine, ...] | None, "The lines, from top to bottom, where they are shown."]
 
 
 class GrepAnswer(NamedTuple):
@@ -43,9 +44,7 @@ class GrepAnswer(NamedTuple):
     total_lines: Annotated[int, "Lines that match."]
     files: Annotated[tuple[FoundFile, ...], "The files, sorted by path."]
     notes: Annotated[tuple[str, ...], "What to know about the answer."] = ()
-    left_out: Annotated[
-        int | None, "Lines that did not fit into max_tokens: narrow the pattern or path.", Only.MODELS
-    ] = None
+    left_out: Annotated[int | None, "Files that did not fit: narrow pattern or path.", Only.MODELS] = None
 
 
 def found_file(found: GrepMatches, *, with_lines: bool = True) -> FoundFile:

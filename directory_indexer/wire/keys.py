@@ -21,6 +21,7 @@ class KeyFacts(NamedTuple):
     created_at: Annotated[str | None, "When it was made, in UTC."]
     expires_at: Annotated[str | None, "When its time is over, in UTC; null: never."]
     expired: Annotated[bool, "Whether its time is over."]
+    last_used_at: Annotated[str | None, "When it was last used, in UTC, to a minute or so; null: never."]
     key: Annotated[str | None, "The key itself, when it is made."] = None
 
 
@@ -39,5 +40,6 @@ def key_facts(key: Key, *, secret: str | None = None) -> KeyFacts:
         created_at=timestamp(key.created_at),
         expires_at=timestamp(key.expires_at),
         expired=key.is_expired(time.time()),
+        last_used_at=timestamp(key.last_used_at),
         key=secret,
     )

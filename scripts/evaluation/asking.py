@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -17,6 +18,7 @@ from evaluation.measures import of_files, of_hits, of_spans, of_targets
 from evaluation.sets import Span, Unit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from directory_indexer.chunker.chunks import Chunk
@@ -60,6 +62,12 @@ class IndexedCorpus:
     def close(self) -> None:
         """Give back files and memory."""
         self._app.close()
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Write all the time, so that searches cannot keep what they embed."""
+        with self._app.docstore.transaction():
+            yield
 
     def measure(self, question: Question, mode: SearchMode) -> dict[str, float]:
         """Ask a question and measure the answer; times are in milliseconds, of the clock and of the processor."""

@@ -34,6 +34,14 @@ checks.use_after_free.enabled = false
 [[operations]]
 include-name = "GET /api/v1/operations/{operation_id}"
 checks.use_after_free.enabled = false
+
+[[operations]]
+include-name = "POST /api/v1/operations/{operation_id}/pause"
+checks.use_after_free.enabled = false
+
+[[operations]]
+include-name = "POST /api/v1/operations/{operation_id}/resume"
+checks.use_after_free.enabled = false
 """
 
 
@@ -48,6 +56,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "data"
 
 
+@pytest.mark.timeout(600)
 def test_the_api_keeps_to_its_document(data_dir: Path, tmp_path: Path) -> None:
     key = new_key(data_dir, "tester", "--right", "admin")
     (tmp_path / "schemathesis.toml").write_text(_CONFIGURATION)

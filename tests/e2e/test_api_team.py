@@ -164,6 +164,16 @@ def test_a_request_that_is_sent_again_is_answered_as_before(site: Site) -> None:
     assert site.ask("POST", "ingest", body, Idempotency_Key="a b").status == 422
 
 
+def test_a_file_name_may_stand_among_what_is_said(site: Site) -> None:
+    said = {"filename": "redstart.txt", "source": "garden"}
+    sent = site.send("The redstart sings.", metadata=said).json["document"]
+    assert (sent["filename"], sent["media_type"], sent["metadata"]) == ("redstart.txt", "text/plain", said)
+    assert (
+        site.send("The redstart sings.", filename="other.txt", metadata=said).json["document"]["filename"]
+        == "other.txt"
+    )
+
+
 @pytest.mark.parametrize(
     ("given", "status", "error"),
     [

@@ -33,8 +33,8 @@ def test_keys_are_listed_with_what_they_allow_and_never_shown_again(tmp_path: Pa
     _key(tmp_path, "new", "a-longer-name", "--right", "write", "--collection", "b", "--collection", "a")
     listed = _key(tmp_path, "list").stdout
     assert listed.splitlines() == [
-        "a-longer-name  write    a, b  for ever",
-        "ann            read     all collections  for ever",
+        "a-longer-name  write    a, b  for ever, never used",
+        "ann            read     all collections  for ever, never used",
     ]
     keys = json.loads(_key(tmp_path, "list", "--json").stdout)["keys"]
     assert [(key["name"], key["right"], key["collections"], key["expired"]) for key in keys] == [
@@ -80,3 +80,17 @@ def test_other_commands_and_serving_on_standard_input_load_nothing_of_the_api() 
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == ""
+
+
+def test_a_key_in_a_text_is_masked_when_that_is_indexed(tmp_path: Path) -> None:
+    secret = _key(tmp_path / "data", "new", "ann").stdout.strip()
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "note.md").write_text(
+        "# The cellar\n\nThe potatoes are kept in the cellar, beside the carrots, and counted by a machine.\n\n"
+        f"Ann asks with {secret} from her cellar, and nobody else does.\n"
+    )
+    for words in (("index", tmp_path / "docs", "--quiet"), ("search", "cellar", "--mode", "keyword")):
+        command: list[str | Path] = [DIRINDEX, *words, "--data-dir", tmp_path / "data"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100)
+    assert f"Ann asks with {len(secret) * '*'} from" in done.stdout
+    assert secret not in done.stdout

@@ -41,7 +41,7 @@ def client(place: Path) -> Iterator[RawClient]:
 
 def test_the_tools_are_those_that_clients_are_told_of(client: RawClient) -> None:
     tools = client.request("tools/list")["result"]["tools"]
-    names = ["search", "get_content", "outline", "similar_files", "convert_to_text", "index", "server_info"]
+    names = ["search", "grep", "get_content", "outline", "similar_files", "convert_to_text", "index", "server_info"]
     assert [tool["name"] for tool in tools] == names
     for tool in tools:
         assert tool["title"]
@@ -52,6 +52,25 @@ def test_the_tools_are_those_that_clients_are_told_of(client: RawClient) -> None
         assert "outputSchema" not in tool  # assistants would pay for it each time
         written = json.dumps(tool["inputSchema"])
         assert not any(word in written for word in ("anyOf", "oneOf", "$ref", "null"))
+
+
+@pytest.mark.parametrize("is_indexed", [True, False])
+def test_a_search_without_a_place_looks_where_the_client_works(
+    place: Path, tmp_path: Path, *, is_indexed: bool
+) -> None:
+    root = place / "docs" if is_indexed else tmp_path
+    with RawClient("--data-dir", place / "data", environ=dict(os.environ)) as client:
+        capabilities = {"roots": {"listChanged": True}}
+        who = {"name": "test", "version": "1"}
+        client.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": who})
+        client.send({"method": "notifications/initialized"})
+        asked = client.ask("tools/call", {"name": "search", "arguments": {"query": "carrots", "mode": "keyword"}})
+        roots = client.next_request("roots/list")
+        client.send({"id": roots["id"], "result": {"roots": [{"uri": root.as_uri()}, {"uri": "file:///nowhere%00"}]}})
+        said = text_of(client.answer_to(asked)["result"])
+        assert ("looked in the roots of this client alone" in said) == is_indexed
+        assert ("nothing is indexed in the roots of this client" in said) != is_indexed
+        assert "roots of this client" not in text_of(client.call("search", query="carrots", path="/"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files that are open cannot be cut there")
@@ -318,7 +337,7 @@ def test_the_newer_protocol_is_served_without_a_handshake(place: Path) -> None:
             "io.modelcontextprotocol/clientCapabilities": {},
         }
         answer = client.request("tools/list", {"_meta": meta})
-    assert len(answer["result"]["tools"]) == 7
+    assert len(answer["result"]["tools"]) == 8
 
 
 def test_the_end_of_input_ends_the_server_in_the_middle_of_a_call(place: Path) -> None:

@@ -1,4 +1,4 @@
-"""Phrases, exclusions and headings bind every hit, also those that only meaning finds."""
+"""Phrases, exclusions and headings bind hits, also those that only meaning finds; phrases do where they can."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ _TEXTS = {
     "blue.md": "# Boats\n\nA blue boat lies in the harbour.\n",
     "walk.md": "# Walks\n\nA walk along the harbour to the boat, which is red.\n",
 }
+_RED = {f"red{n}.md": f"# Boats\n\nRed boat number {n} lies in the harbour.\n" for n in range(3)}
 
 
 @pytest.mark.parametrize("mode", SearchMode)
 @pytest.mark.parametrize(
     ("query", "wanted"),
     [
-        ('harbour "red boat"', {"red.md"}),
+        ('"red boat"', {"red.md"}),
         ("harbour -red", {"blue.md"}),
         ("harbour heading:boats", {"red.md", "blue.md"}),
         ("harbour -heading:boats", {"walk.md"}),
@@ -38,6 +39,52 @@ def test_no_mode_finds_what_the_query_rules_out(index: Index, query: str, wanted
         index.write(name, text)
     index.run()
     assert set(index.names(query, mode=mode)) == wanted
+
+
+@pytest.mark.parametrize("mode", SearchMode)
+def test_what_is_quoted_among_other_words_is_in_every_hit_where_there_are_enough(
+    index: Index, mode: SearchMode
+) -> None:
+    for name, text in (_TEXTS | _RED).items():
+        index.write(name, text)
+    index.run()
+    result = index.searcher.search(index.request('harbour "red boat"', mode=mode))
+    assert all("red boat" in hit.text.lower() for hit in result.hits)
+    assert len(result.hits) == 4
+    assert not any("as quoted" in note for note in result.degraded)
+
+
+@pytest.mark.parametrize("mode", SearchMode)
+@pytest.mark.parametrize(
+    ("query", "first", "note"),
+    [
+        ('harbour "red boat"', "red.md", 'one passage has "red boat" as quoted; others follow'),
+        ('"boat harbour"', "", 'no passage has "boat harbour" as quoted; searched for its words one by one'),
+    ],
+)
+def test_quotations_that_leave_little_are_relaxed_and_the_answer_says_so(
+    index: Index, query: str, first: str, note: str, mode: SearchMode
+) -> None:
+    for name, text in _TEXTS.items():
+        index.write(name, text)
+    index.run()
+    result = index.searcher.search(index.request(query, mode=mode))
+    found = [hit.path.rpartition("/")[2] for hit in result.hits]
+    assert sorted(found) == sorted(_TEXTS)
+    assert found[0] == first or not first
+    assert [hit.score for hit in result.hits] == sorted((hit.score for hit in result.hits), reverse=True)
+    assert note in result.degraded
+
+
+@pytest.mark.parametrize("mode", SearchMode)
+def test_what_a_sentence_quotes_binds_nothing(index: Index, mode: SearchMode) -> None:
+    for name, text in (_TEXTS | _RED).items():
+        index.write(name, text)
+    index.run()
+    query = 'where in the harbour is what they call a "red boat" and is it blue'
+    result = index.searcher.search(index.request(query, mode=mode))
+    assert {"blue.md", "walk.md"} <= {hit.path.rpartition("/")[2] for hit in result.hits}
+    assert not any("as quoted" in note for note in result.degraded)
 
 
 @pytest.mark.parametrize("mode", SearchMode)

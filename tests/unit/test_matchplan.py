@@ -75,3 +75,47 @@ def test_endings_of_one_language_count_where_the_query_is_written_in_it() -> Non
     plan = plan_match(parse_query("où sont les rechnungen"), GermanWords({"rechnung": 3, "rechnungen": 5}))
     assert {form for term in plan.terms for form in term.forms} >= {"rechnungen"}
     assert "rechnung" not in {form for term in plan.terms for form in term.forms}
+
+
+def terms_of(query: str) -> dict[str, tuple[str, ...]]:
+    plan = plan_match(parse_query(query), Words(dict.fromkeys(query.casefold().replace('"', " ").split(), 9)))
+    return {term.typed: plan.required for term in plan.terms}
+
+
+def test_what_is_quoted_among_a_few_terms_must_be_there() -> None:
+    assert set(terms_of('"connection pool" timeout postgres').values()) == {('"connection pool"',)}
+    assert set(terms_of('"what is the matter"').values()) == {('"what is the matter"',)}
+
+
+def test_what_a_sentence_quotes_need_not_be_there() -> None:
+    found = terms_of('does anybody know what the author of "connection pool" means by it')
+    assert set(found.values()) == {()}
+    assert {"connection", "pool", "connection pool"} <= found.keys()
+
+
+def test_a_word_that_a_long_question_repeats_tells_more() -> None:
+    counted = {"garbage": 9, "collection": 9, "memory": 9}
+    once, thrice = (
+        dict(zip((term.typed for term in plan.terms), plan.weights, strict=True))
+        for plan in (
+            plan_match(parse_query(query), Words(counted))
+            for query in ("garbage collection memory", "garbage collection: memory of garbage, garbage of memory")
+        )
+    )
+    assert once["garbage"] == once["collection"] == thrice["collection"]
+    assert thrice["collection"] < thrice["memory"] < thrice["garbage"] < 3 * once["garbage"]
+
+
+def test_a_question_of_nothing_but_function_words_is_a_question_all_the_same() -> None:
+    assert [term.typed for term in plan_match(parse_query("to be or not to be"), Words({"be": 5})).terms] == [
+        "to",
+        "be",
+        "or",
+        "not",
+    ]
+
+
+def test_an_abbreviation_is_no_function_word() -> None:
+    typed = {term.typed for term in plan_match(parse_query("who leads the WHO"), Words({"who": 5})).terms}
+    assert typed == {"who", "leads"}
+    assert [term.typed for term in plan_match(parse_query("WHO LEADS"), Words({"who": 5})).terms] == ["leads"]

@@ -252,3 +252,54 @@ def test_a_passage_in_another_language_may_be_a_little_less_near() -> None:
     russian = plan_match(parse_query("как часто меняют ключи подписи"), Words())
     assert rank(russian, [english], limit=1, model=MULTILINGUAL_MODEL).hits[0].score > ranking.hits[0].score
     assert [hit.chunk_id for hit in rank(plan, [german, english], limit=2, model=OTHER_MODEL).hits] == [b"de", b"en"]
+
+
+def test_cosines_of_a_model_that_knows_no_letter_count_nothing() -> None:
+    plan = plan_match(parse_query("حدوث المثانة"), Words())
+    near, far = (
+        rank(plan, [candidate("a", "المثانة", words=3.0, meaning=cosine)], limit=1, model=EMBEDDED_MODEL).hits[0]
+        for cosine in (0.9, 0.1)
+    )
+    assert near == far._replace(explanation=near.explanation)
+    assert dict(near.explanation.signals)["semantic"] == 0
+
+
+def test_by_meaning_alone_cosines_make_the_order_whatever_the_letters() -> None:
+    plan = plan_match(parse_query("حدوث المثانة"), Words())
+    candidates = [candidate(name, name * 9, meaning=cosine) for name, cosine in (("a", 0.1), ("b", 0.9))]
+    ranking = rank(plan, candidates, limit=2, model=EMBEDDED_MODEL)
+    assert [hit.chunk_id for hit in ranking.hits] == [b"b", b"a"]
+    assert ranking.is_weak
+
+
+def test_a_rare_name_in_a_question_beats_a_passage_about_its_subject() -> None:
+    plan = plan_match(parse_query("how does rotate_keys handle the expiry"), Words())
+    candidates = [
+        candidate("named", "rotate_keys takes a list", words=3.0, meaning=0.5),
+        candidate("about", "how to handle the end of the life of credentials", words=1.0, meaning=0.65),
+    ]
+    ranking = rank(plan, candidates, limit=2, model=EMBEDDED_MODEL)
+    assert [hit.chunk_id for hit in ranking.hits] == [b"named", b"about"]
+    assert dict(ranking.hits[0].explanation.signals)["names"] > 0
+
+
+def test_a_long_question_is_not_weak_because_no_passage_has_all_of_its_words() -> None:
+    """What a passage has counts against what chance would give it, not against all that was asked."""
+    long = "rotate signing keys " + " ".join(f"word{chr(97 + n)}x" for n in range(9))
+    short = [candidate("a", "rotate the signing keys", words=9.0)]
+    for query, is_weak in ((long, False), (f"keys {long[20:]}", True)):
+        ranking = rank(plan_match(parse_query(query), Words()), short, limit=1, model=EMBEDDED_MODEL)
+        assert ranking.is_weak == is_weak
+
+
+def test_distant_passages_of_a_long_document_do_not_stand_back() -> None:
+    near, far = (
+        [candidate(f"m{n}", f"rotate keys {n}", path="/many.md", ordinal=n * apart, meaning=0.7) for n in range(3)]
+        for apart in (1, 100)
+    )
+    others = [candidate(f"o{n}", f"rotate the keys of {n}", meaning=0.65) for n in range(3)]
+    orders = [
+        [hit.chunk_id for hit in rank(PLAN, [*long, *others], limit=3, model=EMBEDDED_MODEL).hits]
+        for long in (near, far)
+    ]
+    assert orders == [[b"m0", b"o0", b"o1"], [b"m0", b"m1", b"m2"]]

@@ -20,9 +20,6 @@ from directory_indexer.errors import DirIndexError, ExitCode, UsageError
 from directory_indexer.lazy import lazily
 
 with lazily:
-    from functools import partial
-
-    from directory_indexer.converting.fetching import fetch_changed
     from directory_indexer.render import json_pages
     from directory_indexer.render.team import sent_lines
     from directory_indexer.team.collections import Collections
@@ -88,7 +85,7 @@ def add(
     collections = Collections(open_app(config, data_dir, output))
     if create and collection:
         collections.create(collection, if_missing=True)
-    verbs = DocumentVerbs(collections, fetch=partial(fetch_changed, allow_private=allow_private))
+    verbs = DocumentVerbs(collections, fetch=collections.fetch(allow_private=allow_private))
     with collections.using(sending.collection) as opened:
         opened.queue.recover()
         sent, refused = _send_all(verbs, sources, sending, output)

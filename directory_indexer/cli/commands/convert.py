@@ -48,7 +48,10 @@ def convert(
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a document of any kind as Markdown, without indexing it."""
+    """Write a document of any kind as Markdown, without indexing it.
+
+    Web pages that do not mark their main part lose their menus and banners with: pip install 'dirindex[web]'
+    """
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     app = open_app(config, data_dir, output)
     place = place_path(target) if target else None

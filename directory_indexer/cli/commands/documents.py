@@ -28,9 +28,6 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import os_path, place_path
 
 with lazily:
-    from functools import partial
-
-    from directory_indexer.converting.fetching import fetch_changed
     from directory_indexer.exporting.target import draft_of, require_free
     from directory_indexer.registry.documents import State
     from directory_indexer.render import answers, json_pages
@@ -183,9 +180,8 @@ def refresh_documents(
 ) -> None:
     """Fetch documents from their addresses again, unless nothing has changed there."""
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
-    verbs = DocumentVerbs(
-        Collections(open_app(config, data_dir, output)), fetch=partial(fetch_changed, allow_private=allow_private)
-    )
+    collections = Collections(open_app(config, data_dir, output))
+    verbs = DocumentVerbs(collections, fetch=collections.fetch(allow_private=allow_private))
     sent = tuple(sent_answer(verbs.refresh(collection or DEFAULT, one, wait=Wait.COMPLETE)) for one in doc_ids)
     if as_json:
         output.data(json_pages.record_json(SentAnswers(sent, ())))

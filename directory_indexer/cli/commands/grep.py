@@ -111,18 +111,20 @@ def grep(
         view = MatchView.MATCHES_ALONE
         request = request._replace(before=0, after=0)
     app = open_existing_app(config, data_dir, output, collection)
+    changes = app.refresh(request.scope)
     with app.docstore.snapshot() as snapshot:
-        is_found = _Showing(output, view, places).show(snapshot, request, is_without=files_without)
+        is_found = _Showing(output, view, places, changes).show(snapshot, request, is_without=files_without)
     raise typer.Exit(ExitCode.DONE if is_found else ExitCode.INCOMPLETE)
 
 
 class _Showing:
     """Shows what is found file by file, as it is read."""
 
-    def __init__(self, output: Output, view: "MatchView", places: Sequence[Path]) -> None:
+    def __init__(self, output: Output, view: "MatchView", places: Sequence[Path], changes: Sequence[str]) -> None:
         self._output = output
         self._view = view
         self._path = _path_writer(places)
+        self._changes = changes
 
     def show(self, snapshot: "Snapshot", request: "GrepRequest", *, is_without: bool) -> bool:
         """Show all that is found, and say what is missing; tell whether there is anything."""
@@ -131,12 +133,12 @@ class _Showing:
         files = without(snapshot, request, found) if is_without else found.files
         if self._output.as_json:
             listed = list(files)
-            notes = grep_notes(snapshot, request, found, seconds=time.monotonic() - began)
+            notes = (*self._changes, *grep_notes(snapshot, request, found, seconds=time.monotonic() - began))
             with_lines = self._view in (MatchView.LINES, MatchView.MATCHES_ALONE)
             self._output.data(json_pages.grep_json(request, listed, notes=notes, with_lines=with_lines))
             return bool(listed)
         n_shown = self._print(files)
-        self._output.notes(grep_notes(snapshot, request, found, seconds=time.monotonic() - began))
+        self._output.notes((*self._changes, *grep_notes(snapshot, request, found, seconds=time.monotonic() - began)))
         return n_shown > 0
 
     def _print(self, files: Iterable["GrepMatches"]) -> int:

@@ -31,12 +31,14 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import display, lies_in, resolved_path
 
 with lazily:
+    from directory_indexer.app import App
     from directory_indexer.relevance.query import filter_in
     from directory_indexer.render import json_pages
     from directory_indexer.render.answers import View
     from directory_indexer.render.facets import facet_lines
-    from directory_indexer.searching.answers import SearchMode, SearchRequest, sorted_by
+    from directory_indexer.searching.answers import SearchMode, SearchRequest, SearchResult, sorted_by
     from directory_indexer.searching.conditions import metadata_conditions, since_moment, until_moment
+    from directory_indexer.searching.whole_sections import in_whole_sections
     from directory_indexer.team.collections import Collections
     from directory_indexer.team.scopes import directories_of
     from directory_indexer.team.search import search_collections
@@ -81,6 +83,9 @@ def search(
     ] = None,
     since: Annotated[str, typer.Option("--since", help="Only files dated since: 7d, 2w, 2026-01-31.")] = "",
     until: Annotated[str, typer.Option("--until", help="Only files dated until: 7d, 2026, 2026-01-31.")] = "",
+    grep: Annotated[
+        str, typer.Option("--grep", metavar="PATTERN", help="Only passages of which a line matches, as with grep.")
+    ] = "",
     here: Annotated[
         bool, typer.Option("--here", help="Only in the tracked directory around the working directory.")
     ] = False,
@@ -95,7 +100,9 @@ def search(
         bool, typer.Option("--all", "-a", help="Also hits that are much weaker than the best.")
     ] = False,
     files: Annotated[bool, typer.Option("--files", "-l", help="One line a file.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="The whole chunk, not an excerpt.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="The whole chunk; of three hits or fewer the whole function or section.")
+    ] = False,
     n_lines: Annotated[
         int | None, typer.Option("--lines", min=1, max=500, help="Lines of each hit on a terminal [4].")
     ] = None,
@@ -131,7 +138,19 @@ def search(
         "created": created or (),
     }
     scope = tuple(dict.fromkeys(map(resolved_path, places)))
-    question = (query, mode, *scope, kinds, globs, list(conditions.values()), since, until, collections, named_scope)
+    question = (
+        query,
+        mode,
+        *scope,
+        kinds,
+        globs,
+        list(conditions.values()),
+        since,
+        until,
+        collections,
+        named_scope,
+        grep,
+    )
     position = position_of(cursor, question=question)
     request = SearchRequest(
         query=query,
@@ -144,6 +163,7 @@ def search(
         until=until_moment(until, name="--until"),
         metadata=metadata_conditions(conditions, names={name: f"--{name}" for name in conditions}),
         only_good=not show_all,
+        grep=grep,
     )
     view = View.FILES if files else View.FULL if full else View.EXCERPTS
     app = open_app(config, data_dir, output) if collections else open_existing_app(config, data_dir, output)
@@ -153,13 +173,14 @@ def search(
     if named_scope:
         request = _in_scope(team, request, named_scope, collections or ())
     if facets:
-        _show_facets(team, request, collections or (), output)
-        return
+        n_files = _show_facets(team, request, collections or (), output)
+        raise typer.Exit(ExitCode.DONE if n_files else ExitCode.INCOMPLETE)
     seconds = app.loaded.config.searching.embedding_ms / 1000
-    found = search_collections(team, collections or (), request._replace(embedding_seconds=seconds))
+    found = _found_fresh(team, request._replace(embedding_seconds=seconds), collections or ())
     result = sorted_by(order, position.rest(found, limit=limit or _DEFAULT_LIMIT))
     if not (request.scope or collections):
         result = result._replace(degraded=(*result.degraded, *whence(app, Path.cwd())))
+    result = _widened(app, result) if full and not collections else result
     show_result(
         result,
         output,
@@ -168,8 +189,21 @@ def search(
         how=Showing(form, view, explain, n_lines or 0, opened or 0),
         position=position,
     )
-    is_found = bool(result.hits) and (limit is not None or not result.is_weak)
+    is_found = bool(result.hits) and not result.is_weak
     raise typer.Exit(ExitCode.DONE if is_found else ExitCode.INCOMPLETE)
+
+
+def _widened(app: "App", result: SearchResult) -> SearchResult:
+    with app.docstore.snapshot() as snapshot:
+        return result._replace(hits=in_whole_sections(snapshot, result.hits))
+
+
+def _found_fresh(team: Collections, request: SearchRequest, collections: Sequence[str]) -> SearchResult:
+    """Search when what changed has been brought in, and say what has not."""
+    names = collections or (DEFAULT,)
+    notes = [note for name in names for note in team.app_of(name).refresh(request.scope)]
+    found = search_collections(team, collections, request)
+    return found._replace(degraded=(*notes, *found.degraded))
 
 
 def _in_scope(team: Collections, request: SearchRequest, name: str, collections: Sequence[str]) -> SearchRequest:
@@ -194,13 +228,15 @@ def _query_and_places(query: str, others: Sequence[str]) -> tuple[str, list[Path
     return " ".join([query, *filters.values()]), list(map(given_path, places))
 
 
-def _show_facets(team: Collections, request: SearchRequest, collections: Sequence[str], output: Output) -> None:
+def _show_facets(team: Collections, request: SearchRequest, collections: Sequence[str], output: Output) -> int:
+    """Show how many files there are of each kind, and tell how many there are."""
     app = team.app_of(_only_one(collections, "--facets"))
     facets = app.searcher.facets(request)
     if output.as_json:
         output.data(json_pages.facets_json(request, facets, index=app.status.summary()))
     else:
         output.lines(facet_lines(facets, paths=output.paths))
+    return facets.n_files
 
 
 def _only_one(collections: Sequence[str], option: str) -> str:

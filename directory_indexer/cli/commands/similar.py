@@ -57,7 +57,9 @@ def similar(
     within = (resolved_path(path),) if path else ()
     like = resolved_path(file)
     position = position_of(cursor, question=("similar", like, *within))
-    result = position.rest(app.similar_files.find(like, within=within, limit=position.limit(limit)), limit=limit)
+    notes = app.refresh(within)
+    found = app.similar_files.find(like, within=within, limit=position.limit(limit))
+    result = position.rest(found._replace(degraded=(*notes, *found.degraded)), limit=limit)
     show_result(
         result,
         output,

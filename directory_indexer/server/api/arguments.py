@@ -164,7 +164,7 @@ class IngestCall(NamedTuple):
     ]
     collection: Collection = DEFAULT
     id: ClientId = ""
-    filename: Annotated[str, "Its file name.", _NAME] = ""
+    filename: Annotated[str, "Its file name, if not that of metadata.", _NAME] = ""
     title: Title = ""
     metadata: Said = {}  # noqa: RUF012 - pydantic gives each call a copy
     on_conflict: IfThere = OnConflict.REPLACE

@@ -43,7 +43,7 @@ UNREACHABLE = Problem(502, "unreachable", "")
 
 def ingest(services: Services, call: IngestCall) -> Reply:
     """Take a text."""
-    sending = _sending(call, filename=call.filename, said=call.metadata)
+    sending = _sending_of_text(call)
     return _reply(services.documents.add_text(call.text, sending), sending)
 
 
@@ -112,7 +112,7 @@ def _kept(
         call: IngestCall = call_of(operation, object_in(line))
         if services.caller is not None:
             operation.require_reach(services.caller, call)
-        sending = _sending(call, filename=call.filename, said=call.metadata)
+        sending = _sending_of_text(call)
         return services.documents.add_text(call.text, sending._replace(wait=Wait.NONE)), sending, None
     except RefusedError as refused:
         return None, None, refused.problem.record()
@@ -132,6 +132,13 @@ def _line(
 
 def _longest(sendings: Iterable[Sending]) -> Sending:
     return max(sendings, key=lambda one: one.seconds or 0.0)
+
+
+def _sending_of_text(call: IngestCall) -> Sending:
+    """Take the file name from where most systems send it, too."""
+    named = call.metadata.get("filename")
+    filename = call.filename or (named if isinstance(named, str) else "")
+    return _sending(call, filename=filename, said=call.metadata)
 
 
 def _sending(call: IngestCall | UrlCall | FileCall, *, filename: str, said: Mapping[str, Any]) -> Sending:

@@ -173,8 +173,6 @@ def _other_answer(operation: Operation, components: Components, status: int) -> 
         answer["content"]["application/x-ndjson"] = {
             "schema": {"type": "string", "description": f"An {IngestLine.__name__} a line."}
         }
-    elif status == HTTPStatus.PARTIAL_CONTENT:
-        answer["content"]["multipart/byteranges"] = {"schema": {}}
     return {**answer, "description": operation.also[status]}
 
 

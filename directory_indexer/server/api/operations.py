@@ -11,8 +11,8 @@ from directory_indexer.lazy import lazily
 from directory_indexer.registry.keys import DEFAULT_COLLECTION, Key, Keys, Right
 from directory_indexer.server.gate.metrics import Metrics
 from directory_indexer.server.gate.problems import RefusedError, no_collection
+from directory_indexer.server.questions import collections_named
 from directory_indexer.server.running import Desk
-from directory_indexer.server.tools import collections_named
 
 with lazily:
     from directory_indexer.server.api.documents import DocumentIds

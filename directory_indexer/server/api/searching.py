@@ -10,7 +10,7 @@ from directory_indexer.searching.answers import Hit
 from directory_indexer.server.api.arguments import DEFAULT_HITS, SearchCall
 from directory_indexer.server.api.operations import Services
 from directory_indexer.server.arguments import SearchArguments
-from directory_indexer.server.tools import collections_named
+from directory_indexer.server.questions import collections_named
 from directory_indexer.wire.hits import Passage, PlainHit, SearchAnswer, page_range, passage_of, search_answer
 
 

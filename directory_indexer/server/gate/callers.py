@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from directory_indexer.registry.keys import Key, Right, digest_of, key_of
+from directory_indexer.server.gate.strangers import Strangers
 
 _AUTHORIZATION = b"authorization"
 ANYONE = Key("anyone", b"", Right.ADMIN)
@@ -18,13 +19,26 @@ TOKEN_NAME = "token"  # noqa: S105 - the name of a key
 class Callers:
     """The keys that a server takes: those of the registry, as they are at this moment, and the token of an operator."""
 
-    def __init__(self, keys: Callable[[], tuple[Key, ...]], *, token: str, needs_key: bool) -> None:
+    def __init__(
+        self,
+        keys: Callable[[], tuple[Key, ...]],
+        *,
+        token: str,
+        needs_key: bool,
+        strangers: Strangers,
+        on_use: Callable[[bytes], None] = lambda _: None,
+    ) -> None:
         self._keys = keys
+        self._strangers = strangers
+        self._on_use = on_use
         self._token = (Key(TOKEN_NAME, digest_of(token), Right.ADMIN),) if token else ()
         self._needs_key = needs_key
 
-    def caller(self, headers: Iterable[tuple[bytes, bytes]]) -> Key | None:
-        """Find who sends a request; None for a key that is wrong, over, revoked or given twice, or where there is none.
+    def caller(self, headers: Iterable[tuple[bytes, bytes]], *, address: str = "") -> Key | int | None:
+        """Find who sends a request from an address.
+
+        It is None for a key that is wrong, over, revoked or given twice, or where there is none; and a number of
+        seconds where so many of those came from there that none is looked at before.
 
         Raises:
             StoreError: the keys cannot be read.
@@ -33,6 +47,14 @@ class Callers:
             return ANYONE
         given = [value for name, value in headers if name == _AUTHORIZATION]
         scheme, _, secret = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
-        keys = (*self._token, *self._keys())
-        found = key_of(secret.strip().decode("latin-1"), keys, now=time.time())
-        return found if scheme.lower() == b"bearer" else None
+        shown = secret.strip().decode("latin-1") if scheme.lower() == b"bearer" else ""
+        if seconds := self._strangers.seconds_to_wait(address, digest_of(shown)):
+            return seconds
+        found = key_of(shown, (*self._token, *self._keys()), now=time.time())
+        if found is None:
+            self._strangers.failed(address)
+        else:
+            self._strangers.succeeded(address, found.digest)
+            if found not in self._token:
+                self._on_use(found.digest)
+        return found

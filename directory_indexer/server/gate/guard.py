@@ -125,11 +125,14 @@ class Gate:
         if visit.place.needs is None:
             return None
         try:
-            visit.key = self._rules.callers.caller(scope["headers"])
+            caller = self._rules.callers.caller(scope["headers"], address=_address(scope))
         except StoreError:
             _log.exception("the keys cannot be read")
             return problems.KEYS_UNREADABLE
-        return problems.NO_KEY if visit.key is None else self._excess(visit.key, visit.place)
+        if isinstance(caller, int):
+            return problems.GUESSING._replace(retry_seconds=caller)
+        visit.key = caller
+        return problems.NO_KEY if caller is None else self._excess(caller, visit.place)
 
     def _excess(self, key: Key, place: Place) -> Problem | None:
         """Tell what a key asks for that it may not have, or not now."""
@@ -193,6 +196,12 @@ class _Exchange:
             (b"cache-control", b"no-store"),
         ]
         return [header for header in added if header[0] not in names]
+
+
+def _address(scope: Scope) -> str:
+    """Give where a request comes from; empty where the server does not know, as behind a socket of this machine."""
+    client = scope.get("client")
+    return str(client[0]) if client else ""
 
 
 def _header(scope: Scope, wanted: bytes) -> str:

@@ -61,6 +61,7 @@ MISDIRECTED = Problem(421, "misdirected", "the Host header names none of the nam
 FOREIGN_ORIGIN = Problem(403, "foreign_origin", "web pages of another origin may not ask")
 NO_KEY = Problem(401, "unauthorized", "give a key that is valid: Authorization: Bearer KEY")
 TOO_OFTEN = Problem(429, "too_many_requests", "this key asks too often")
+GUESSING = Problem(429, "too_many_requests", "too many keys from your address were none; no key is looked at now")
 BUSY = Problem(503, "busy", "the server has as much to do as it can take", retry_seconds=1)
 KEYS_UNREADABLE = Problem(503, "unavailable", "the keys cannot be read now; the log of the server says why", 2)
 CLOSING = Problem(503, "closing", "the server is about to end", retry_seconds=5)

@@ -17,6 +17,7 @@ from directory_indexer.extractors.document import FileFacts
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
 from directory_indexer.ids import ChunkId
 from directory_indexer.indexing.report import IndexReport, MigrationReport
+from directory_indexer.matching.patterns import PatternOptions
 from directory_indexer.paths import file_path
 from directory_indexer.registry.documents import Source, State, StoredDocument
 from directory_indexer.registry.keys import Key, Right
@@ -29,6 +30,7 @@ from directory_indexer.render.json_pages import (
     export_json,
     forget_json,
     get_json,
+    grep_json,
     index_json,
     keys_json,
     migration_json,
@@ -38,6 +40,7 @@ from directory_indexer.render.json_pages import (
     status_json,
 )
 from directory_indexer.searching.answers import Hit, SearchResult
+from directory_indexer.searching.grep import GrepLine, GrepMatches, GrepRequest
 from directory_indexer.searching.outlines import Entry, Outline
 from directory_indexer.searching.texts import FileText
 from directory_indexer.team.documents import Page
@@ -66,6 +69,10 @@ if TYPE_CHECKING:
     from directory_indexer.indexing.report import EmbeddingEstimate
     from directory_indexer.status import StatusReport
 
+GREP = GrepRequest(PatternOptions((r"bak\w+",)))
+FOUND = GrepMatches(
+    file_path("/home/ann/notes/bread.md"), "markdown", (GrepLine(12, "It is baked with steam,", spans=((6, 11),)),), 1
+)
 START = position_of("", question=["bake"])
 DOCUMENT = Path(__file__).parents[3] / "docs" / "json.md"
 
@@ -106,6 +113,7 @@ def test_the_documentation_shows_what_is_written(  # noqa: PLR0913, PLR0917 - ea
 ) -> None:
     produced = {
         "search": search_json(result, index=summary, position=START, full=True, explain=True),
+        "grep": grep_json(GREP, [FOUND], notes=()),
         "get": get_json(file_text),
         "outline": record_json(OutlineList((outline_answer(_outline()),))),
         "index": index_json(index_report),

@@ -90,6 +90,16 @@ def test_what_a_document_says_about_itself_is_told_with_its_first_passage() -> N
     assert [bool(hit.metadata) for hit in shown] == [True, True, False, False, False, False]
 
 
+@pytest.mark.parametrize(
+    ("heading", "title"),
+    [("On sleep > Whales", None), ("On sleep", None), ("On sleepers", "On sleep"), ("", "On sleep")],
+)
+def test_a_title_is_told_where_the_heading_does_not_begin_with_it(heading: str, title: str | None) -> None:
+    [hit] = hits(1)
+    [shown] = answer_to((hit._replace(heading=heading),)).hits
+    assert shown.title == title
+
+
 @given(
     lines=st.lists(st.text(alphabet="abc déЖ睡.\t", max_size=60), min_size=1, max_size=8),
     at=st.data(),

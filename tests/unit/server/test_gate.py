@@ -19,6 +19,7 @@ from directory_indexer.server.gate.guard import MOST_IN_HAND, Gate, Rules
 from directory_indexer.server.gate.logs import LogFormat, formatter
 from directory_indexer.server.gate.metrics import Metrics
 from directory_indexer.server.gate.rates import Buckets, Rate
+from directory_indexer.server.gate.strangers import Strangers
 from directory_indexer.server.gate.visits import Place, request_id, visit_of
 
 if TYPE_CHECKING:
@@ -90,11 +91,18 @@ class World:
     def __init__(self, app: Any = None, *, rate: Rate | None = None, needs_key: bool = True) -> None:
         self.now = 0.0
         self.app = app or Application()
+        self.used: list[bytes] = []
         self.metrics = Metrics()
         access = Access(HttpAddress("127.0.0.1", PORT))
         rules = Rules(
             place_of=lambda path, _: _PLACES.get(path, _NOWHERE),
-            callers=Callers(lambda: _KEYS, token=TOKEN, needs_key=needs_key),
+            callers=Callers(
+                lambda: _KEYS,
+                token=TOKEN,
+                needs_key=needs_key,
+                strangers=Strangers(clock=lambda: self.now),
+                on_use=self.used.append,
+            ),
             buckets=Buckets(rate or Rate(100, 200), clock=lambda: self.now),
             answers_to=lambda host: access.answers_to(host, PORT),
             trusts=lambda origin: access.trusts(origin, PORT),
@@ -118,7 +126,13 @@ class World:
         async def send(message: Message) -> None:
             sent.append(message)
 
-        scope = {"type": "http", "method": method, "path": path, "headers": headers}
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": path,
+            "headers": headers,
+            "client": (given.get("client", "192.0.2.1"), 40_000),
+        }
         anyio.run(self.gate, scope, receive, send)
         start = sent[0]
         names = {name.decode(): value.decode() for name, value in start["headers"]}
@@ -333,6 +347,38 @@ def test_who_asks_too_often_is_told_when_to_come_back_and_others_are_not_held_up
     assert world.ask(key=TOKEN).status == 200
     world.now += 2
     assert [world.ask().status for _ in range(2)] == [200, 429]
+
+
+def test_who_guesses_keys_has_to_wait_and_learns_nothing_of_the_next_guess() -> None:
+    world = World()
+    assert world.ask(client="192.0.2.7").status == 200
+    guesses = [world.ask(key=f"dirindex_guess{number}").status for number in range(40)]
+    assert guesses == [401] * 30 + [429] * 10
+    assert world.ask(key=SECRET).status == 429, "nor of one that is right"
+    assert world.ask(key="").headers["retry-after"] == "1"
+    assert world.ask(key=SECRET, client="192.0.2.7").status == 200, "others are not held up"
+    world.now += 1
+    assert [world.ask(key=SECRET).status, world.ask(key="x").status, world.ask(key="x").status] == [200, 401, 429]
+    assert world.ask(key=SECRET).status == 200, "nor is who has been there before"
+    assert world.ask(key=TOKEN).status == 429
+
+
+def test_addresses_that_have_shown_no_good_key_are_bounded_in_number_and_grouped() -> None:
+    strangers = Strangers(Rate(1, 2), clock=lambda: 0.0)
+    for number in range(2):
+        strangers.failed(f"2001:db8::{number}")
+    assert strangers.seconds_to_wait("2001:db8::ffff:1", b"") == 1
+    assert strangers.seconds_to_wait("2001:db8:0:1::1", b"") == 0
+    for number in range(20_000):
+        strangers.failed(f"10.0.{number // 250}.{number % 250}")
+    assert strangers.count() == 10_000
+
+
+def test_a_use_of_a_key_is_noted_and_a_guess_or_the_token_of_an_operator_is_not() -> None:
+    world = World()
+    for key in (SECRET, "guess", "", TOKEN):
+        world.ask(key=key)
+    assert world.used == [digest_of(SECRET)]
 
 
 def test_a_full_server_says_so_at_once_but_to_those_who_watch_it() -> None:

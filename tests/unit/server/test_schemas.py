@@ -88,9 +88,9 @@ def test_every_tool_is_described_for_a_model_that_never_saw_it() -> None:
         assert not any(word in json.dumps([arguments, result]) for word in ("anyOf", "$ref", "null"))
 
 
-def test_the_list_of_tools_costs_a_model_no_more_than_8_kb() -> None:
+def test_the_list_of_tools_costs_a_model_no_more_than_9_kb() -> None:
     listed = [listed_tool(entry).model_dump(by_alias=True, exclude_none=True) for entry in TOOLS]
-    assert cost(listed) * 3 < 8_000
+    assert cost(listed) * 3 < 8_800
 
 
 @given(st.text())

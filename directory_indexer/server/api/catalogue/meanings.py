@@ -18,5 +18,11 @@ NOT_FETCHED = {502: "Its server cannot be reached, or does not answer as it shou
 OCCUPIED = {**NO_COLLECTION, 409: "Another administrative operation goes on: detail names it."}
 OF_DOCUMENT = {"doc_id": "/doc_id", "collection": "/document/collection"}
 TO_DOCUMENT = {"getDocument": OF_DOCUMENT, "getOriginal": OF_DOCUMENT, "deleteDocument": OF_DOCUMENT}
-TO_OPERATION = {"getOperation": {"operation_id": "/id"}}
+OF_OPERATION = {"operation_id": "/id"}
+TO_OPERATION = {
+    "getOperation": OF_OPERATION,
+    "pauseOperation": OF_OPERATION,
+    "resumeOperation": OF_OPERATION,
+    "cancelOperation": OF_OPERATION,
+}
 TO_COLLECTION = {"getCollection": {"collection": "/name"}, "deleteCollection": {"collection": "/name"}}

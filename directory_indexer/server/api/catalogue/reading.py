@@ -88,7 +88,7 @@ READING = (
         None,
         slowly(originals.original),
         failures={**NO_DOCUMENT, 416: "No byte that is asked for is there."},
-        media_type="application/octet-stream",
+        media_type="*/*",
         also={206: "The parts that are asked for.", 304: "It has not changed."},
         from_headers={"range": "Range", "if_range": "If-Range", "if_none_match": "If-None-Match"},
     ),

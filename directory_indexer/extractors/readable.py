@@ -1,0 +1,32 @@
+"""What a page of the web says without its menus and banners, where the extra `dirindex[web]` is installed.
+
+It takes 0.2 s to import and a tree of the page in memory, so it is used in worker processes alone.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from typing import Final
+
+_MOST_CHARS: Final = 4_000_000
+_LEAST_SHARE: Final = 0.25
+"""Where less of the text would be left, the page has been misread."""
+
+
+def readable(source: str, *, n_visible: int) -> str:
+    """Give the source of what is to be read on a page; "" where that is not known, and all of it is to be read.
+
+    `n_visible` characters of the page are text.
+    """
+    if importlib.util.find_spec("trafilatura") is None or len(source) > _MOST_CHARS:
+        return ""
+    import trafilatura  # noqa: PLC0415 - see the docstring of the module
+
+    written = trafilatura.extract(
+        source, output_format="html", include_comments=False, include_formatting=True, with_metadata=False
+    )
+    return written if written and len(_TAG.sub("", written)) >= n_visible * _LEAST_SHARE else ""
+
+
+_TAG: Final = re.compile(r"<[^<>]*>")

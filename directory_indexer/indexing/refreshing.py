@@ -1,0 +1,176 @@
+"""A look at what changed before a question is answered: what can be read in time comes in, the rest is said.
+
+It never waits for another process, and is over when its time is: an answer may be older than the files, but not in
+silence.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from directory_indexer.docstore.runs import Origin, Outcome, RunRequest, Verb
+from directory_indexer.docstore.store import DocStore
+from directory_indexer.errors import LockedError, RootUnavailableError, UnavailableError
+from directory_indexer.fingerprint import Fingerprint
+from directory_indexer.indexing.options import IndexOptions, IndexPolicy
+from directory_indexer.indexing.planner import Plan
+from directory_indexer.indexing.planning import Plans, WalkStoppedError
+from directory_indexer.lazy import lazily
+from directory_indexer.lock import write_lock
+from directory_indexer.paths import FilePath, display, lies_in
+
+with lazily:
+    from directory_indexer.indexing.report import IndexReport
+    from directory_indexer.indexing.runs import recorded_run
+    from directory_indexer.indexing.updater import Updater
+    from directory_indexer.indexing.vectorizer import Vectorizer
+
+
+class Freshness(NamedTuple):
+    """What a look came to: how many files are not in the index as they are now, and what could not be looked at."""
+
+    n_missing: int = 0
+    troubles: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say it to whoever reads the answer."""
+        if not self.n_missing:
+            return self.troubles
+        files = "1 file" if self.n_missing == 1 else f"{self.n_missing:,} files"
+        return (*self.troubles, f"{files} changed since the last run and not indexed yet; dirindex index brings in all")
+
+
+class Refresher:
+    """Look through the tracked directories, and bring in by words what changed."""
+
+    def __init__(
+        self,
+        *,
+        docstore: DocStore,
+        vectorizer: Callable[[], Vectorizer],
+        policy: IndexPolicy,
+        lock_path: Path,
+        origin: Origin = Origin.TERMINAL,
+    ) -> None:
+        self._docstore = docstore
+        self._vectorizer = vectorizer
+        self._policy = policy
+        self._lock_path = lock_path
+        self._origin = origin
+        self._turn = threading.Lock()
+        self._last: tuple[float, tuple[FilePath, ...], Freshness] = (0.0, (), Freshness())
+
+    def look(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
+        """Bring in what changed in or around some places, or everywhere, as far as the time reaches."""
+        asked_at = time.monotonic()
+        with self._turn:
+            # Of many who ask at once, those who waited take what was found meanwhile.
+            looked_at, places, found = self._last
+            if looked_at < asked_at or places != tuple(scope):
+                looked_at = time.monotonic()
+                found = self._found(scope, seconds)
+                self._last = (looked_at, tuple(scope), found)
+        return found
+
+    def _found(self, scope: Sequence[FilePath], seconds: float) -> Freshness:
+        deadline = time.monotonic() + seconds
+        roots, built = self._roots(scope)
+        if built is None:
+            return Freshness()
+        plans: list[Plan] = []
+        troubles: list[str] = []
+        looking = Plans(self._docstore, self._policy.walk, recipe=built.recipe)
+        for root in roots:
+            try:
+                plan = looking.of(root, IndexOptions(), must_stop=lambda: time.monotonic() > deadline)
+                plans.append(_within(plan, scope))
+            except WalkStoppedError:
+                troubles.append(f"not all was looked through in {seconds * 1000:.0f} ms: {_OLDER} ({_SETTING})")
+                break
+            except RootUnavailableError as error:
+                troubles.append(f"{display(root)} could not be looked through: {error.message}")
+        changed = [plan for plan in plans if _n_changes(plan)]
+        is_current = built.to_json() == self._policy.fingerprint.to_json()
+        n_missing = self._bring_in(changed, deadline) if changed and is_current else sum(map(_n_changes, changed))
+        return Freshness(n_missing, tuple(troubles))
+
+    def _roots(self, scope: Sequence[FilePath]) -> tuple[list[FilePath], Fingerprint | None]:
+        with self._docstore.snapshot() as snapshot:
+            tracked, stored = snapshot.directories.all(), snapshot.meta.get("fingerprint")
+        near = [root for root in tracked if not scope or any(lies_in(root, one) or lies_in(one, root) for one in scope)]
+        own = [root for root in near if not any(lies_in(root, one) for one in self._policy.walk.own)]
+        return own, Fingerprint.from_json(stored) if stored else None
+
+    def _bring_in(self, plans: Sequence[Plan], deadline: float) -> int:
+        """Read what changed, and tell how many files are left."""
+        n_changes = sum(map(_n_changes, plans))
+        if sum(plan.n_bytes for plan in plans) > _MOST_BYTES or time.monotonic() > deadline:
+            return n_changes
+        with contextlib.suppress(LockedError, UnavailableError):
+            report = self._updated(plans, deadline)
+            return max(n_changes - _n_done(report), 1) if report.outcome is not Outcome.COMPLETED else 0
+        return n_changes
+
+    def _updated(self, plans: Sequence[Plan], deadline: float) -> IndexReport:
+        stop_reason = lambda: Outcome.INTERRUPTED if time.monotonic() > deadline else None  # noqa: E731 - as runs ask
+        with (
+            write_lock(self._lock_path, wait=False) as lock,
+            recorded_run(
+                self._docstore,
+                RunRequest(Verb.INDEX, [plan.directory for plan in plans], self._origin),
+                lock=lock,
+                listener=lambda _: None,
+                stop_reason=stop_reason,
+            ) as run,
+        ):
+            updater = Updater(
+                docstore=self._docstore,
+                vectorizer=self._vectorizer(),
+                parse_policy=self._policy.parse,
+                recipe=self._policy.fingerprint.recipe,
+                batch_files=self._policy.batch_files,
+                run=run,
+            )
+            updater.update_words([(self._id_of(plan.directory), plan) for plan in plans])
+            return updater.report._replace(outcome=run.outcome)
+
+    def _id_of(self, root: FilePath) -> int:
+        with self._docstore.snapshot() as snapshot:
+            return snapshot.directories.all()[root]
+
+
+def _within(plan: Plan, scope: Sequence[FilePath]) -> Plan:
+    """Leave of a plan what has to do with a question: what is read for it, and what it must not find any more."""
+
+    def matters(path: FilePath) -> bool:
+        return not scope or any(lies_in(path, one) for one in scope)
+
+    return plan._replace(
+        requests=tuple(request for request in plan.requests if matters(request.source.path)),
+        removed=tuple(path for path in plan.removed if matters(path)),
+        skipped=(),
+        failures=(),
+        resolved=(),
+        settled={},
+        left=frozenset(),
+    )
+
+
+def _n_changes(plan: Plan) -> int:
+    return len(plan.requests) + len(plan.removed)
+
+
+def _n_done(report: IndexReport) -> int:
+    return report.n_added + report.n_changed + report.n_moved + report.n_removed
+
+
+_OLDER: Final = "what it has not reached may be older than the files"
+_SETTING: Final = "searching.refresh_ms"
+_MOST_BYTES: Final = 20_000_000
+"""So much is read in no bound; whoever changed more runs the index."""

@@ -1,0 +1,79 @@
+"""Where a passage defines what a query names, told by the form of the line, whatever the language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final, NamedTuple
+
+from directory_indexer.relevance.query import Query
+
+
+def names_in(query: Query) -> tuple[str, ...]:
+    """Give what a query may name: identifiers, and the words of a query that has one or two."""
+    is_short = len(query.words) <= _FEW_WORDS
+    texts = (word.text.removesuffix("()") for word in query.words if word.is_name or is_short)
+    parts = (_LAST_PART.search(text) for text in texts)
+    return tuple(dict.fromkeys(part[0] for part in parts if part))
+
+
+def definition_of(names: Sequence[str], text: str) -> int | None:
+    """Give the character at which the definition of a name stands in a text; None where none is defined."""
+    found = [(rank, at) for name in names if name in text for rank, at in _definitions(name, text)]
+    return min(found)[1] if found else None
+
+
+class _Form(NamedTuple):
+    """A form of definition: what stands before the name in its line, and what behind it."""
+
+    before: re.Pattern[str]
+    behind: re.Pattern[str]
+
+
+def _definitions(name: str, text: str) -> Iterator[tuple[int, int]]:
+    """Find definitions of a name, each with how sure its form is, the surest being 0."""
+    named = re.finditer(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text)
+    for found in islice(named, _MOST_PLACES):
+        start, end = found.span()
+        line_end = text.find("\n", end)
+        before = text[text.rfind("\n", 0, start) + 1 : start]
+        behind = text[end : len(text) if line_end < 0 else line_end]
+        if len(before) + len(behind) > _LONGEST_LINE or _COMMENT.match(before):
+            continue
+        ranks = (rank for rank, form in enumerate(_FORMS) if form.before.search(before) and form.behind.match(behind))
+        if (rank := next(ranks, None)) is not None:
+            yield rank, start
+
+
+def _form(before: str, behind: str = "") -> _Form:
+    return _Form(re.compile(before + r"\Z"), re.compile(behind))
+
+
+_KEYWORDS: Final = (
+    "class|struct|enum|union|trait|interface|protocol|extension|record|object|module|namespace|package|mixin|"
+    "def|defp|defmodule|defmacro|defmacrop|defprotocol|defguard|fn|fun|func|function|sub|proc|macro_rules!|macro|"
+    "type|typedef|newtype|data|typealias|impl"
+)
+_BINDINGS: Final = "const|let|var|val|static|local|my|our|define|constexpr"
+_NO_TYPES: Final = (
+    "return|throw|await|yield|new|else|delete|goto|case|in|not|and|or|if|while|for|raise|assert|import|from|with|use"
+)
+_MODIFIERS: Final = "async|static|get|set|public|private|protected|override|export|default"
+_FORMS: Final = (
+    _form(rf"(?:^|[^\w.])(?:{_KEYWORDS})[ \t*]+(?:\([^()]*\)[ \t]*)?[\w:<>,*&. \t#]*"),
+    _form(rf"^[ \t]*(?:#[ \t]*)?(?:\w+[ \t]+)*?(?:{_BINDINGS})[ \t]+[\w:<>,*&.\[\] \t]*"),
+    _form(
+        rf"^[ \t]*(?!(?:{_NO_TYPES})\b)[\w~@][\w:<>,*&.\[\]?~@ \t]*[ \t*&:]",
+        r"[ \t]*(?:<[^<>]*>)?\((?:[^;]*\Z|[^;]*\{)",
+    ),
+    _form(rf"^[ \t]*(?:(?:{_MODIFIERS})[ \t]+)*[*#]?", r"[ \t]*\([^;]*\{[ \t]*\Z"),
+    _form(r"^[ \t]*(?:export[ \t]+)?(?:[\w$]+[.:])*[\"']?", r"[\"']?[ \t]*(?::[^=]*)?(?::=|=(?!=)|\+=)"),
+    _form(r"^[ \t]*(?:[-*][ \t]+)?[\"'@:$]?", r"[\"']?[ \t]*:(?!:)"),
+    _form(r"^#{1,6}[ \t].*"),
+)
+_COMMENT: Final = re.compile(r"[ \t]*(?://|/\*|\*[ \t]|--[ \t]|#[ \t])")
+_LAST_PART: Final = re.compile(r"[A-Za-z_$][\w$]*\Z")
+_FEW_WORDS: Final = 2
+_MOST_PLACES: Final = 40
+_LONGEST_LINE: Final = 400

@@ -1,0 +1,110 @@
+"""A question never gets an old answer in silence: what changed is brought in, or it is said that it is not."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from directory_indexer.lock import write_lock
+from directory_indexer.matching.patterns import PatternOptions
+from directory_indexer.paths import FilePath
+from directory_indexer.searching.grep import GrepRequest, grep
+
+if TYPE_CHECKING:
+    from indexes import Index
+
+    from directory_indexer.indexing.refreshing import Freshness
+
+LONG_ENOUGH = 100.0
+
+
+def look(index: Index, *scope: FilePath, seconds: float = LONG_ENOUGH) -> Freshness:
+    assert index.indexer  # sets the policies of the test
+    vars(index.app).pop("refresher", None)
+    return index.app.refresher.look(scope, seconds=seconds)
+
+
+def names_with(index: Index, text: str) -> set[str]:
+    with index.docstore.snapshot() as snapshot:
+        found = grep(snapshot, GrepRequest(PatternOptions((text,), are_texts=True)))
+        return {str(one.path).removeprefix(f"{index.root}/") for one in found.files}
+
+
+def test_no_answer_is_old_in_silence(index: Index) -> None:
+    chance = random.Random(7)  # noqa: S311 - nothing secret
+    names = [f"{number % 3}/{number}.md" for number in range(12)]
+    for name in names:
+        index.write(name, "begin\n")
+    index.run()
+    current = dict.fromkeys(names, "begin")
+    for number in range(200):
+        name = chance.choice(names)
+        if current[name] and chance.random() < 1 / 5:
+            (index.root / name).unlink()
+            current[name] = ""
+        else:
+            current[name] = f"word{number}x"
+            index.write(name, f"{current[name]}\n")
+        seconds = chance.choice([LONG_ENOUGH, LONG_ENOUGH, 0.001])
+        freshness = look(index, seconds=seconds)
+        is_right = all(names_with(index, word) >= {one} for one, word in current.items() if word)
+        is_right &= names_with(index, "") == {one for one, word in current.items() if word}
+        assert is_right or freshness.notes, (number, name, current[name])
+        assert is_right or seconds != LONG_ENOUGH
+
+
+def test_what_has_not_changed_is_not_written(index: Index) -> None:
+    index.write("a.md", "one\n")
+    index.run()
+    with index.docstore.snapshot() as snapshot:
+        before = snapshot.runs.latest(1)[0].id
+    assert look(index).notes == ()
+    with index.docstore.snapshot() as snapshot:
+        assert snapshot.runs.latest(1)[0].id == before
+
+
+def test_it_never_waits_for_who_writes(index: Index) -> None:
+    index.write("a.md", "one\n")
+    index.run()
+    index.write("a.md", "two\n")
+    index.write("b.md", "two\n")
+    with write_lock(index.app.lock_path, wait=False):
+        freshness = look(index)
+    assert freshness.n_missing == 2
+    assert "2 files changed since the last run" in freshness.notes[0]
+    assert names_with(index, "two") == set()
+
+
+def test_only_what_is_asked_about_is_brought_in(index: Index) -> None:
+    index.write("near/a.md", "one\n")
+    index.write("far/b.md", "one\n")
+    index.run()
+    index.write("near/a.md", "two\n")
+    index.write("far/b.md", "two\n")
+    assert look(index, FilePath(str(index.root / "near"))).notes == ()
+    assert names_with(index, "two") == {"near/a.md"}
+    index.run()
+    assert names_with(index, "two") == {"near/a.md", "far/b.md"}
+
+
+def test_a_directory_that_is_gone_is_named(index: Index) -> None:
+    index.write("a.md", "one\n")
+    index.run()
+    (index.root / "a.md").unlink()
+    index.root.rmdir()
+    assert any(str(index.root) in note for note in look(index).notes)
+    assert names_with(index, "one") == {"a.md"}
+
+
+@pytest.mark.parametrize("is_indexed", [True, False])
+def test_an_index_that_is_new_or_built_in_another_way_is_left_alone(index: Index, *, is_indexed: bool) -> None:
+    index.write("a.md", "one\n")
+    if is_indexed:
+        index.run()
+    index.write("a.md", "two\n")
+    index.fingerprint = index.fingerprint._replace(chunking="other")
+    freshness = look(index)
+    assert freshness.n_missing == int(is_indexed)
+    assert names_with(index, "two") == set() if is_indexed else True

@@ -1,0 +1,146 @@
+"""Static vectors learn from what the packaged model has embedded: at first from a few chunks, later from many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from fakes import FakeEmbedder
+from indexes import Index
+
+from directory_indexer.config.indexing import EmbeddingMode
+from directory_indexer.docstore.runs import Outcome
+from directory_indexer.embedders.models import MULTILINGUAL, PACKAGED_MODEL
+from directory_indexer.errors import ProviderError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from directory_indexer.docstore.static_vectors import StoredModel
+    from directory_indexer.embedders.space import EmbeddingSpace
+
+N_FILES = 512
+A_FEW = N_FILES // 8
+
+
+class Teacher(FakeEmbedder):
+    """Stands for a model of this process; by default for that of the package."""
+
+    def __init__(self, space: EmbeddingSpace = PACKAGED_MODEL.space) -> None:
+        super().__init__(dimensions=space.dimensions)
+        self._space = space
+
+    @property
+    def space(self) -> EmbeddingSpace:
+        return self._space
+
+
+class BrokenTeacher(Teacher):
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        raise ProviderError(f"the embedded model failed with {len(texts)} texts")
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Callable[..., Index]]:
+    """Makes indexes of 512 files."""
+    made: list[Index] = []
+
+    def index(embedder: FakeEmbedder, embedding: EmbeddingMode = EmbeddingMode.ON_DEMAND) -> Index:
+        root = tmp_path / "docs"
+        root.mkdir(exist_ok=True)
+        one = Index(root=root, data_dir=tmp_path / "data", embedding=embedding, embedder=embedder)
+        for number in range(N_FILES):
+            one.write(f"{number}.md", f"Ledger {number}: account {number * 7} was settled in full.\n")
+        made.append(one)
+        return one
+
+    yield index
+    for one in made:
+        one.close()
+
+
+def model_of(index: Index) -> StoredModel:
+    with index.docstore.snapshot() as snapshot:
+        model = snapshot.static_vectors.model()
+    assert model is not None
+    return model
+
+
+def n_embedded(index: Index) -> int:
+    with index.docstore.snapshot() as snapshot:
+        return snapshot.chunks.count() - snapshot.embedding_queue.count()
+
+
+def test_a_few_chunks_are_embedded_to_learn_from_and_their_vectors_kept(make: Callable[..., Index]) -> None:
+    index = make(Teacher())
+    index.run()
+    assert model_of(index).n_lessons == len(index.embedder.embedded) == n_embedded(index) == A_FEW
+    assert model_of(index).own_rows
+
+
+def test_another_run_embeds_and_learns_nothing_more(make: Callable[..., Index]) -> None:
+    index = make(Teacher())
+    index.run()
+    before = model_of(index)
+    index.write("new.md", "Something new.\n")
+    index.run()
+    assert (model_of(index), n_embedded(index)) == (before, A_FEW)
+
+
+@pytest.mark.parametrize("embedder", [FakeEmbedder(dimensions=384), Teacher(MULTILINGUAL.space)])
+def test_vectors_of_another_space_teach_nothing(make: Callable[..., Index], embedder: FakeEmbedder) -> None:
+    index = make(embedder)
+    index.run()
+    assert (model_of(index).n_lessons, model_of(index).own_rows, embedder.embedded) == (0, b"", [])
+
+
+def test_a_model_that_fails_leaves_the_table_as_it_is(make: Callable[..., Index]) -> None:
+    index = make(BrokenTeacher())
+    index.run()
+    assert model_of(index).n_lessons == 0
+    with index.docstore.snapshot() as snapshot:
+        assert snapshot.static_vectors.all().rows.size == N_FILES
+
+
+def test_a_run_that_is_stopped_while_it_learns_keeps_what_it_made(make: Callable[..., Index]) -> None:
+    index = make(Teacher())
+
+    def stop_after_a_batch() -> Outcome | None:
+        return Outcome.INTERRUPTED if index.embedder.embedded else None
+
+    assert index.run(stop_reason=stop_after_a_batch).outcome is Outcome.INTERRUPTED
+    made = set(index.embedder.embedded)
+    assert 0 < len(made) < A_FEW
+    index.run()
+    assert made.isdisjoint(index.embedder.embedded)
+    assert len(made) + len(index.embedder.embedded) == A_FEW
+    assert model_of(index).n_lessons == A_FEW
+
+
+@pytest.mark.parametrize("are_merged", [True, False])
+def test_it_learns_again_when_many_times_as_much_is_embedded(
+    make: Callable[..., Index], monkeypatch: pytest.MonkeyPatch, *, are_merged: bool
+) -> None:
+    monkeypatch.setattr("directory_indexer.indexing.teaching._FIRST", 32)
+    index = make(Teacher())
+    index.run()
+    assert model_of(index).n_lessons == 32
+    complete = make(index.embedder, EmbeddingMode.COMPLETE)
+
+    def stop_when_enough_is_embedded() -> Outcome | None:
+        return Outcome.INTERRUPTED if len(index.embedder.embedded) >= 4 * 32 else None
+
+    assert complete.run(stop_reason=stop_when_enough_is_embedded).outcome is Outcome.INTERRUPTED
+    if are_merged:
+        complete.app.vectorizer.merger.merge_all()
+    n_before = n_embedded(index)
+    assert 4 * 32 <= n_before < N_FILES
+    index.run()
+    assert model_of(index).n_lessons == n_before
+    with index.docstore.snapshot() as snapshot:
+        assert set(snapshot.embedding_queue.rows().rows) <= set(snapshot.static_vectors.all().rows.tolist())
+    assert n_embedded(index) == n_before
