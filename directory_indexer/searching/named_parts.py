@@ -32,14 +32,14 @@ class NamedPart(NamedTuple):
 
 def named_part(snapshot: Snapshot, text: str) -> NamedPart:
     """Read what a person typed; whether the file has such a part is not looked at."""
-    whole = resolved_path(text)
+    whole = _resolved(text)
     if _is_there(snapshot, whole):
         return NamedPart(whole)
     for name, heading in _parted(text):
-        if heading.strip() and _is_there(snapshot, path := resolved_path(name)):
+        if heading.strip() and _is_there(snapshot, path := _resolved(name)):
             return NamedPart(path, heading=heading.strip())
     found = _RANGE.fullmatch(text)
-    if found and _is_there(snapshot, path := resolved_path(found["path"])):
+    if found and _is_there(snapshot, path := _resolved(found["path"])):
         first = int(found["first"])
         last = int(found["last"]) if found["last"] else _END if found["open"] else first
         return NamedPart(path, Selection(_UNITS[found["mark"]], first, last))
@@ -100,6 +100,12 @@ def _parted(text: str) -> Iterator[tuple[str, str]]:
     while at > 0:
         yield text[:at], text[at + 1 :]
         at = text.rfind("#", 0, at)
+
+
+def _resolved(text: str) -> FilePath:
+    """Take a path as a person types it, or as `--json` writes it."""
+    is_typed = text.isascii() or os.path.lexists(os.path.expanduser(text))
+    return resolved_path(text if is_typed else exact_text(FilePath(text)))
 
 
 def _is_there(snapshot: Snapshot, path: FilePath) -> bool:

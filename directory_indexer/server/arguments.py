@@ -185,7 +185,7 @@ class ContentArguments(NamedTuple):
 class OutlineArguments(NamedTuple):
     """The arguments of `outline`."""
 
-    path: Annotated[str, "An indexed file or directory; or FILE#Heading.", _FilePath]
+    path: Annotated[str, "Indexed file, directory or FILE#Heading.", _FilePath]
     collection: InCollection = DEFAULT
     max_tokens: MaxTokens = Budgets.OUTLINE
 
