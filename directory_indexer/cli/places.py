@@ -31,9 +31,12 @@ def root_around(app: App, directory: Path) -> FilePath:
     raise NotIndexedError(f"{display(here)} lies in no tracked directory", hint="dirindex index . adds it")
 
 
-def whence(app: App, directory: Path) -> Iterator[str]:
+def whence(app: App) -> Iterator[str]:
     """Say which trees an answer comes from, where none of them has to do with the working directory."""
-    here = resolved_path(directory)
+    try:
+        here = resolved_path(Path.cwd())
+    except FileNotFoundError:  # it is gone
+        return
     tracked = _tracked(app)
     if any(lies_in(here, root) or lies_in(root, here) for root in tracked):
         return

@@ -36,9 +36,15 @@ def narrowed(excerpt: Excerpt, max_chars: int) -> Excerpt:
     words_marked = [text[start:end].casefold() for start, end in marks]
     numbers = {word: number for number, word in enumerate(dict.fromkeys(words_marked))}
     found = [_Found(*mark, numbers[word]) for mark, word in zip(marks, words_marked, strict=True)]
-    best = None if best_line is None else _start_of_line(text, best_line - start_line)
+    best = None if best_line is None else _first_marked(text, best_line - start_line, found)
     weights = [len(word) for word in numbers]
     return _cut_out(_Passage(text, start_line, best), found, weights, max_chars=max_chars)
+
+
+def _first_marked(text: str, n_lines: int, found: Sequence[_Found]) -> int:
+    """Find what is marked in a line, which may be long, or else where the line begins."""
+    start, end = _start_of_line(text, n_lines), _start_of_line(text, n_lines + 1)
+    return next((one.start for one in found if start <= one.start < max(end, start + 1)), start)
 
 
 class _Passage(NamedTuple):

@@ -107,10 +107,12 @@ class Matcher:
         """Tell how much words alone say for a passage, which falls less with the length of a question than a share.
 
         A few of many words are an accident where one of so many passages is bound to have them: what they tell, in
-        nats, is held against the logarithm of the number of passages.
+        nats, is held against the logarithm of the number of passages. What has all of them is no accident, however
+        little they tell.
         """
-        told = self.coverage(match) * self._total
-        return self.frequency(match, usual_length=usual_length) * math.sqrt(told / self._by_chance)
+        coverage = self.coverage(match)
+        certainty = max(math.sqrt(coverage * self._total / self._by_chance), coverage)
+        return self.frequency(match, usual_length=usual_length) * certainty
 
     def _share(self, match: TextMatch, terms: Iterable[int]) -> float:
         has = (index for index in terms if match.counts[index] or match.named[index])

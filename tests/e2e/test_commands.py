@@ -64,7 +64,7 @@ def test_a_search_for_nonsense_exits_with_1(indexed: Shell) -> None:
 def test_a_word_that_is_nowhere_has_no_hits_that_score_nothing(indexed: Shell) -> None:
     ended = indexed.run("search", "zxqwvbn", expect=1)
     assert "\t0.00\t" not in ended.stdout
-    assert "nothing matches well" in ended.stderr
+    assert ended.stderr.startswith("nothing")
 
 
 def test_a_typing_error_is_corrected_and_told(indexed: Shell) -> None:
@@ -134,6 +134,7 @@ def test_slides_that_came_by_mail_are_found_by_it(shell: Shell) -> None:
 
 
 def test_a_hit_in_a_file_that_is_gone_or_changed_says_so(indexed: Shell) -> None:
+    indexed.environ["DIRINDEX_SEARCHING__REFRESH_MS"] = "0"
     (indexed.docs / "ops/keys.md").unlink()
     indexed.write("kitchen/soup.md", "Something else.\n")
     for query, became in (("signing keys", "gone"), ("carrots ginger", "changed"), ("class store", None)):
@@ -388,7 +389,7 @@ def test_similar_compares_files_that_are_not_indexed(indexed: Shell, tmp_path: P
     hits = indexed.json("similar", other)["hits"]
     assert hits[0]["path"] == str(indexed.docs / "kitchen/soup.md")
     path, score = indexed.run("similar", other).stdout.splitlines()[0].split("\t")
-    assert path == hits[0]["path"]
+    assert path == "kitchen/soup.md"
     assert float(score) > 0.3
 
 

@@ -64,7 +64,7 @@ def test_the_examples_work(tmp_path: Path) -> None:
     assert done.stdout.count('"state":"completed"') >= 2
     assert "Herons wait" in done.stdout
     assert "The kestrel hovers." in done.stdout
-    assert done.stdout.count('"line":') == 2
+    assert done.stdout.count('{"line":') == 2
 
 
 def _problems(module: ModuleType) -> Iterator[Problem]:

@@ -182,6 +182,11 @@ def test_clients_of_providers_are_loaded_by_those_who_use_them(shell: Shell) -> 
     )
     for words in (["search", "harbour", "--mode", "keyword"], ["status"], ["--help"]):
         done = subprocess.run(
-            [sys.executable, "-c", code, *words], env=shell.environ, capture_output=True, text=True, check=True
+            [sys.executable, "-c", code, *words],
+            cwd=shell.docs,
+            env=shell.environ,
+            capture_output=True,
+            text=True,
+            check=True,
         )
         assert done.stderr == "", words

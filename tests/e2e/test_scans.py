@@ -260,6 +260,14 @@ def _as_of_schema_9(database: Path) -> None:
     with contextlib.closing(sqlite3.connect(database)) as connection, connection:
         connection.executescript("""
             DROP TABLE scans;
+            DROP TABLE IF EXISTS static_model;
+            DROP TABLE IF EXISTS static_vectors;
+            DROP TABLE IF EXISTS search_vectors;
+            DROP TABLE paused_runs;
+            DROP INDEX chunks_in_words;
+            ALTER TABLE chunks DROP COLUMN line_cut;
+            ALTER TABLE runs DROP COLUMN origin;
+            ALTER TABLE runs DROP COLUMN options;
             ALTER TABLE runs DROP COLUMN pages_done;
             ALTER TABLE runs DROP COLUMN pages_total;
             PRAGMA user_version = 9;

@@ -151,7 +151,8 @@ def test_no_line_of_an_excerpt_passes_for_the_heading_of_a_hit(client: RawClient
 
 def test_a_hit_in_a_file_that_is_gone_or_changed_says_so(tmp_path: Path) -> None:
     docs = _place(tmp_path) / "docs"
-    with RawClient("--data-dir", tmp_path / "data", environ=dict(os.environ)) as client:
+    environ = {**os.environ, "DIRINDEX_SEARCHING__REFRESH_MS": "0"}
+    with RawClient("--data-dir", tmp_path / "data", environ=environ) as client:
         client.shake_hands()
         (docs / "ops/keys.md").unlink()
         (docs / "papers.zip").write_bytes(b"quite another archive")

@@ -113,7 +113,7 @@ def test_an_output_without_some_characters_shows_the_others(
     strictly = f"PYTHONIOENCODING={encoding}:strict"
     assert run(shell, f"{strictly} D search turnips -m keyword > {tmp_path}/shown").returncode == 0
     found = (tmp_path / "shown").read_text(encoding="utf-8", errors="surrogateescape")
-    assert found.startswith(f"{shell.docs}/pur\udce9e.md:1\t")
+    assert found.startswith("pur\udce9e.md:1\t")
     assert found.endswith(f"\t{shown}\n")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from processors import MULTIPLIES_EXACTLY
 
 from directory_indexer.embedders.embedded import EmbeddedEmbedder
 from directory_indexer.embedders.model_files import MODEL_DIRECTORY
@@ -37,7 +38,7 @@ def test_vectors_are_those_of_the_published_weights(embedder: EmbeddedEmbedder) 
     cosines = np.sum(embedder.embed_documents(texts) * published, axis=1)
 
     assert len(texts) == len(published) >= 10
-    assert cosines.min() >= 0.99
+    assert cosines.min() >= (0.99 if MULTIPLIES_EXACTLY else 0.98)
 
 
 def test_what_is_beyond_the_limit_does_not_matter(embedder: EmbeddedEmbedder) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from bert.reference import Reference
+from processors import MULTIPLIES_EXACTLY
 from tiny_models import MARKS, N_WINDOWS, PIECES, SHAPE, WINDOW, TinyModel, scores, write_tiny_model
 
 from directory_indexer.config.embedding import EMBEDDED_MODELS as CONFIGURABLE
@@ -73,7 +74,7 @@ def test_four_and_eight_bits_are_near_the_weights_they_stand_for(tiny: TinyModel
 
     cosines = [float(embedder.embed_documents([text])[0] @ exact.embed(text)) for text in (TEXT, "a", "", "漢字漢字")]
 
-    assert min(cosines) > 0.99
+    assert min(cosines) > (0.99 if MULTIPLIES_EXACTLY else 0.97)
 
 
 def test_a_query_and_a_passage_get_their_prefixes(tiny: TinyModel, embedder: EmbeddedEmbedder) -> None:

@@ -21,7 +21,8 @@ SAMPLES = [
     for text in (file.content.decode("utf-8", "replace"), file.content.decode("utf-8", "replace").lower())
 ]
 SEED = "Recovery phrase: acid able above absent abuse access act adapt age air alarm album"
-TEXTS = [*SAMPLES, *HASHES, SEED]
+KEY = "dirindex_Zx8kQ2mVb7LpT4sWc9YdZx8kQ2mVb7LpT4sWc9Yd123"
+TEXTS = [*SAMPLES, *HASHES, SEED, KEY]
 
 
 def patterns_in(value: object) -> Iterator[LazyPattern]:

@@ -179,7 +179,7 @@ def search(
     found = _found_fresh(team, request._replace(embedding_seconds=seconds), collections or ())
     result = sorted_by(order, position.rest(found, limit=limit or _DEFAULT_LIMIT))
     if not (request.scope or collections):
-        result = result._replace(degraded=(*result.degraded, *whence(app, Path.cwd())))
+        result = result._replace(degraded=(*result.degraded, *whence(app)))
     result = _widened(app, result) if full and not collections else result
     show_result(
         result,
