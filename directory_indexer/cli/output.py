@@ -45,7 +45,8 @@ class Output:
     @property
     def row_paths(self) -> PathStyle:
         """Write paths for a program that runs where this command does: relative to there, else absolute."""
-        return PathStyle(working_directory=os.path.realpath(_working_directory()))
+        here = _working_directory()
+        return PathStyle(working_directory=os.path.realpath(here) if here else "")
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Write lines to standard output, in colour on a terminal."""
