@@ -257,7 +257,12 @@ class DocumentVerbs:
             require_sayable(sending)
             require_harmless_words(content.filename, {"title": sending.title, **sending.said}, policy)
             with self._received(opened, content) as received:
-                verdict = judge(received.path, policy, allows_secrets=sending.allows_secrets or policy.include_secrets)
+                verdict = judge(
+                    received.path,
+                    policy,
+                    is_fetched=content.source is Source.URL,
+                    allows_secrets=sending.allows_secrets or policy.include_secrets,
+                )
                 sent = accepted(opened, content, sending, received, verdict)
             if sent.effect is not Effect.SKIPPED:
                 self._work(opened, sending)
