@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pymupdf
 import pytest
 from web_servers import WebAnswer, WebServer, new_key
+from website import Page, Website
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,70 +37,22 @@ def _pdf() -> bytes:
         return written
 
 
-class _Web:
-    """What is served: bodies by path, with headers."""
-
-    def __init__(self) -> None:
-        self.pages: dict[str, tuple[bytes, dict[str, str]]] = {
-            "/marked": (_page("<article>{}</article>"), {"Content-Type": "text/html", "ETag": '"v1"'}),
-            "/plain": (_page("<div class=content>{}</div>", _EGRETS), {"Content-Type": "text/html; charset=utf-8"}),
-            "/bittern.pdf": (_pdf(), {"Content-Type": "application/pdf"}),
-            "/large": (b"word " * 2_200_000, {"Content-Type": "text/plain"}),
-            "/bomb": (gzip.compress(bytes(60_000_000)), {"Content-Type": "text/plain", "Content-Encoding": "gzip"}),
-            "/film": (b"...", {"Content-Type": "video/mp4"}),
-            "/slow": (b"The patient egret.", {"Content-Type": "text/plain"}),
-        }
-        self.asked: list[str] = []
-        self.n_hanging = threading.Semaphore(0)
-        self.go_on = threading.Event()
-        web = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                web.answer(self)
-
-            def log_message(self, *_: object) -> None: ...
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-
-    @property
-    def port(self) -> int:
-        return self._server.server_port
-
-    def url(self, path: str) -> str:
-        return f"http://127.0.0.1:{self.port}{path}"
-
-    def answer(self, request: BaseHTTPRequestHandler) -> None:
-        path = request.path
-        self.asked.append(path)
-        if path.startswith("/slow"):
-            self.n_hanging.release()
-            assert self.go_on.wait(60)
-            path = "/slow"
-        body, headers = self.pages.get(path, (b"", {}))
-        status = 200 if path in self.pages else 404
-        if path.startswith("/to/"):
-            status, headers = 302, {"Location": path.removeprefix("/to")}
-        elif "ETag" in headers and request.headers["If-None-Match"] == headers["ETag"]:
-            status, body = 304, b""
-        request.send_response(status)
-        for name, value in headers.items():
-            request.send_header(name, value)
-        request.send_header("Content-Length", str(len(body)))
-        request.end_headers()
-        request.wfile.write(body)
-
-    def stop(self) -> None:
-        self.go_on.set()
-        self._server.shutdown()
-        self._server.server_close()
+def _pages() -> dict[str, Page]:
+    return {
+        "/marked": (_page("<article>{}</article>"), {"Content-Type": "text/html", "ETag": '"v1"'}),
+        "/plain": (_page("<div class=content>{}</div>", _EGRETS), {"Content-Type": "text/html; charset=utf-8"}),
+        "/bittern.pdf": (_pdf(), {"Content-Type": "application/pdf"}),
+        "/large": (b"word " * 2_200_000, {"Content-Type": "text/plain"}),
+        "/bomb": (gzip.compress(bytes(60_000_000)), {"Content-Type": "text/plain", "Content-Encoding": "gzip"}),
+        "/film": (b"...", {"Content-Type": "video/mp4"}),
+        "/slow": (b"The patient egret.", {"Content-Type": "text/plain"}),
+    }
 
 
 class _Site:
     """A server that may fetch from that web and from no other port of this machine."""
 
-    def __init__(self, place: Path, web: _Web) -> None:
+    def __init__(self, place: Path, web: Website) -> None:
         data_dir = place / "data"
         self.key = new_key(data_dir, "admin", "--right", "admin")
         self.web = web
@@ -132,7 +84,7 @@ class _Site:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Site]:
-    web = _Web()
+    web = Website(_pages())
     site = _Site(tmp_path_factory.mktemp("site"), web)
     yield site
     site.server.stop()
