@@ -9,8 +9,9 @@ from typing import Any, Final, NamedTuple
 from directory_indexer.config.collections import doc_id_of
 from directory_indexer.extractors.document import Description, Metadata
 from directory_indexer.paths import FilePath, containers_around
-from directory_indexer.registry.documents import Documents, Source
+from directory_indexer.registry.documents import Documents
 from directory_indexer.registry.store import Registry
+from directory_indexer.registry.stored_documents import Source
 
 
 class StoredDescriptions(NamedTuple):

@@ -12,12 +12,14 @@ import anyio
 import anyio.to_thread
 
 from directory_indexer.converting.converter import is_url
-from directory_indexer.docstore.runs import RunRecord
+from directory_indexer.docstore.runs import Origin, RunRecord
 from directory_indexer.errors import BusyError
+from directory_indexer.server.answer import Answer
 from directory_indexer.server.arguments import ConvertArguments, IndexAction, IndexArguments, InfoArguments
+from directory_indexer.server.index_verbs import index_answer, is_ended
 from directory_indexer.server.jobs import Job
 from directory_indexer.server.run_results import percent
-from directory_indexer.server.tools import Answer, Tools, index_answer, is_ended
+from directory_indexer.server.tools import Tools
 
 _POLL_SECONDS = 0.25
 _N_SLOW, _N_QUICK, _N_PATIENT, _N_REMOTE = 8, 16, 8, 4
@@ -35,6 +37,8 @@ class Caller(NamedTuple):
 
     progress: Progress
     reaches: Callable[[str], bool]
+    origin: Origin = Origin.SERVER
+    """As who it stops index runs."""
 
 
 class Desk:
@@ -127,10 +131,14 @@ async def server_info(desk: Desk, call: InfoArguments, caller: Caller) -> Answer
 
 
 async def index(desk: Desk, call: IndexArguments, caller: Caller) -> Answer:
-    """Start, join or cancel an index run; when the only call that waits for one is cancelled, so is the run."""
+    """Start, join or stop an index run; when the only call that waits for one is cancelled, so is the run."""
+    verbs = desk.tools.index
     if call.action is IndexAction.CANCEL:
-        return await desk.slowly(lambda: desk.tools.cancel_index(call))
-    job = await desk.quickly(lambda: desk.tools.start_index(call))
+        return await desk.patiently(lambda: verbs.cancel(call, by=caller.origin))
+    if call.action is IndexAction.PAUSE:
+        return await desk.patiently(lambda: verbs.pause(call, by=caller.origin))
+    begin = verbs.resume if call.action is IndexAction.RESUME else verbs.start
+    job = await desk.quickly(lambda: begin(call))
     if not isinstance(job, Job):
         return await _wait(desk, call, job, caller.progress)
     job.n_waiting += 1
