@@ -95,7 +95,7 @@ _SOURCE = frozenset(
     ).split()
 )
 _ASIDE = r"""(?x)
-    (?:^|/) (?:tests?|testing|__tests__|specs?|testdata|test-\w+|fixtures?|mocks?|e2e|docs?|doc-src|examples?|samples?|
+    (?:^|/) (?:tests?|testing|__tests__|specs?|testdata|test-\w+|fixtures?|mocks?|e2e|docs?|doc-src|_?examples?|samples?|
                bench(?:es|marks?)?|vendor|third_party|node_modules|dist) /
     | (?:^|/) (?:test_[^/]*|conftest\.py|tests?\.\w+) $
     | [._-] (?:tests?|specs?|bench|min) \.[^/]+ $
@@ -107,7 +107,7 @@ _MECHANICAL = r"""(?xi)
     | ^ v?\d+\.\d+
     | \b (?:bump(?:s|ed|ing)?|lint(?:er|s|ing)?|re-?format\w*|prettier|gofmt|rustfmt|clippy|rubocop|eslint|ruff|mypy|
             flake8|black|phpstan|changelog|release|typos?|spelling|misspell\w*|copyright|licen[cs]e|godoc|javadoc|
-            docstrings?|comments?|docs|document(?:s|ed|ing|ation)?|tests?|readme|autofix\w*|whitespace|type\ hints?|
+            docstrings?|comments?|docs?|document(?:s|ed|ing|ation)?|tests?|readme|autofix\w*|whitespace|type\ hints?|
             typing|annotations?|pre-commit\.ci) \b
     | \b trigger\ the\ tests\b | \b pyupgrade \b
 """
