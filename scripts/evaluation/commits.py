@@ -95,8 +95,8 @@ _SOURCE = frozenset(
     ).split()
 )
 _ASIDE = r"""(?x)
-    (?:^|/) (?:tests?|testing|__tests__|specs?|testdata|test-\w+|fixtures?|mocks?|e2e|docs?|doc-src|_?examples?|samples?|
-               bench(?:es|marks?)?|vendor|third_party|node_modules|dist) /
+    (?:^|/) (?:tests?|testing|__tests__|specs?|testdata|test-\w+|fixtures?|mocks?|e2e|docs?|doc-src|_?examples?|
+               samples?|bench(?:es|marks?)?|vendor|third_party|node_modules|dist) /
     | (?:^|/) (?:test_[^/]*|conftest\.py|tests?\.\w+) $
     | [._-] (?:tests?|specs?|bench|min) \.[^/]+ $
     | [a-z0-9] (?:Tests?|Spec|Benchmark) \.\w+ $
