@@ -114,7 +114,9 @@ class NamedFiles:
                     updater.cover()
                 read_pages = partial(updater.read_pages, self._recogniser, most_pages=None)
                 read_pages()
-                updater.update_meaning(self._policy.embedding, after_giving_way=read_pages)
+                updater.update_meaning(
+                    self._policy.embedding, after_giving_way=read_pages, pace=self._policy.alongside()
+                )
             return updater.report._replace(outcome=run.outcome)
 
     @contextlib.contextmanager
