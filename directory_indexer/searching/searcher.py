@@ -22,6 +22,7 @@ from directory_indexer.ids import ChunkId, ContentHash
 from directory_indexer.lazy import lazily
 from directory_indexer.questions import question
 from directory_indexer.relevance.candidates import DEPTH, Candidate
+from directory_indexer.relevance.definitions import names_in
 from directory_indexer.relevance.evidence import Explanation
 from directory_indexer.relevance.excerpts import excerpt
 from directory_indexer.relevance.matchplan import MatchPlan, plan_match
@@ -31,14 +32,14 @@ from directory_indexer.relevance.spelling import respelled
 from directory_indexer.scans import NoPages, RecognisedPages
 from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, SearchResult
 from directory_indexer.searching.background import BackgroundTask
-from directory_indexer.searching.defining import defining_first
+from directory_indexer.searching.defining import defining_first, headed_by_name
 from directory_indexer.searching.gaps import gaps_in
 from directory_indexer.searching.hits import with_documents
 from directory_indexer.searching.inquiry import Inquiry, Lists, Meaning, bands_of
 from directory_indexer.searching.notes import notes_on, require_types
 from directory_indexer.searching.phrases import continued, note_on, relaxed
 from directory_indexer.searching.readiness import require_indexed
-from directory_indexer.searching.scope import resolve_scope
+from directory_indexer.searching.scope import Scope, resolve_scope
 
 with lazily:
     from directory_indexer.docstore.facets import Facets
@@ -48,6 +49,8 @@ with lazily:
 
 MAX_FACET_VALUES = 20
 
+_MOST_UNDER_A_NAME = 1000
+_MOST_HEADED = 100
 _DEEPEST = 1000
 """No further than this is looked for passages that are no copies of others."""
 
@@ -172,7 +175,8 @@ class Searcher:
         worthy = worth_showing(ranking)
         is_by_words = mode is SearchMode.KEYWORD
         shown = good_ones(worthy, by_words_alone=is_by_words) if request.only_good else worthy
-        shown = defining_first(shown, chunks, query)
+        chunks = _headed(snapshot, plan, scope, wanted) | chunks
+        shown = defining_first(shown, chunks, query, limit=request.limit)
         hits = (_hit(chunks[one.chunk_id], one, plan, excerpt_chars=request.excerpt_chars) for one in shown)
         gaps = gaps_in(snapshot, request, query, is_weak=not shown or ranking.is_weak)
         return SearchResult(
@@ -220,6 +224,19 @@ def _found(snapshot: Snapshot, inquiry: Inquiry, plan: MatchPlan, request: Searc
         if len(ranking.hits) >= limit or len(bands) < depth or depth >= _DEEPEST:
             return _Found(plan, lists.degraded, chunks, ranking)
         depth *= 2
+
+
+def _headed(snapshot: Snapshot, plan: MatchPlan, scope: Scope, request: SearchRequest) -> dict[ChunkId, IndexedChunk]:
+    """Give passages under the name that a query consists of, which a hundred that use it may rank before."""
+    expression = headed_by_name(plan)
+    if expression is None:
+        return {}
+    found = snapshot.words.ranked(
+        expression, file_ids_json=scope.file_ids_json, rows=scope.rows, limit=_MOST_UNDER_A_NAME
+    )
+    (name,) = names_in(plan.query)
+    headed = snapshot.chunks.headed((chunk_id for chunk_id, _ in found), name)
+    return with_matches(snapshot.chunks.by_id(headed[:_MOST_HEADED]), request)
 
 
 def _depth(limit: int) -> int:

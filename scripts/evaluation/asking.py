@@ -93,6 +93,11 @@ class IndexedCorpus:
         files = [self._name(hit.path) for hit in result.hits]
         return of_files(list(dict.fromkeys(files)), question.grades) | times
 
+    def first_place(self, text: str, mode: SearchMode) -> tuple[str, int]:
+        """Give the path and the line of the first hit; nothing and 0 where there is none."""
+        hits = self._ask(text, mode, limit=10, only_good=True).hits
+        return (os_path(hits[0].path), hits[0].excerpt.line or 0) if hits else ("", 0)
+
     def is_answered(self, text: str, mode: SearchMode) -> bool:
         """Tell whether the searcher claims to have found something good."""
         return not self._ask(text, mode, limit=10).is_weak
