@@ -7,7 +7,7 @@ as many. What the vector store returns counts only if SQLite knows it: a hit is 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -28,11 +28,12 @@ from directory_indexer.relevance.excerpts import excerpt
 from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import Query, parse_query
 from directory_indexer.relevance.ranking import Ranked, Ranking, good_ones, rank, worth_showing
-from directory_indexer.relevance.spelling import respelled
+from directory_indexer.relevance.spelling import Correction, respelled
 from directory_indexer.scans import NoPages, RecognisedPages
 from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, SearchResult
 from directory_indexer.searching.background import BackgroundTask
 from directory_indexer.searching.defining import defining_first, headed_by_name
+from directory_indexer.searching.fusing import fused
 from directory_indexer.searching.gaps import gaps_in
 from directory_indexer.searching.hits import with_documents
 from directory_indexer.searching.inquiry import Inquiry, Lists, Meaning, bands_of
@@ -90,7 +91,7 @@ class Searcher:
             return self._answer(request)
 
     def _answer(self, request: SearchRequest) -> SearchResult:
-        query = parse_query(request.query)
+        queries = tuple(map(parse_query, dict.fromkeys((request.query, *request.queries))))
         mode = request.mode
         if not self._has_vectors:
             if mode is SearchMode.SEMANTIC:
@@ -99,13 +100,13 @@ class Searcher:
                 )
             mode = SearchMode.KEYWORD
         try:
-            return self._docstore.read(lambda snapshot: self._search(snapshot, request, query, mode))
+            return self._docstore.read(lambda snapshot: self._search(snapshot, request, queries, mode))
         except (ProviderError, IndexMismatchError, VectorStoreError) as error:
             if request.mode is SearchMode.SEMANTIC:
                 raise
             degraded = (f"answered by keywords alone: {error.message}",)
         with self._docstore.snapshot() as snapshot:
-            result = self._search(snapshot, request, query, SearchMode.KEYWORD)
+            result = self._search(snapshot, request, queries, SearchMode.KEYWORD)
         return result._replace(degraded=(*degraded, *result.degraded))
 
     def facets(self, request: SearchRequest) -> Facets:
@@ -144,18 +145,27 @@ class Searcher:
             is_weak=False,
         )
 
-    def _search(self, snapshot: Snapshot, request: SearchRequest, query: Query, mode: SearchMode) -> SearchResult:
+    def _search(
+        self, snapshot: Snapshot, request: SearchRequest, queries: Sequence[Query], mode: SearchMode
+    ) -> SearchResult:
         require_indexed(snapshot, request.scope)
         require_types(request.kinds)
+        asked = [self._asked(snapshot, query, mode) for query in queries]
+        results = [self._ranked(snapshot, request, one, mode) for one in asked]
+        return results[0] if len(results) == 1 else fused(results, limit=request.limit)
+
+    def _asked(self, snapshot: Snapshot, query: Query, mode: SearchMode) -> _Asked:
+        """Correct a query and begin to embed it: what comes before the first answer is done for all of them at once."""
+        query, corrections = respelled(query, snapshot.words)
+        if mode is SearchMode.KEYWORD or not query.meaning:
+            return _Asked(query, corrections, None)
+        space = snapshot.vector_sets.answering().space
+        return _Asked(query, corrections, BackgroundTask(partial(self._embed, space, query.meaning)))
+
+    def _ranked(self, snapshot: Snapshot, request: SearchRequest, asked: _Asked, mode: SearchMode) -> SearchResult:
+        query, corrections, embedding = asked
         if query.has_only_filters or (not query.text.strip() and request.has_filters):
             return self._newest(snapshot, request, query)
-        query, corrections = respelled(query, snapshot.words)
-        by_meaning = mode is not SearchMode.KEYWORD and query.meaning
-        embedding = (
-            BackgroundTask(partial(self._embed, snapshot.vector_sets.answering().space, query.meaning))
-            if by_meaning
-            else None
-        )
         scope = narrowed_scope(snapshot, resolve_scope(snapshot, request, query), request)
         wanted = request._replace(mode=mode)
 
@@ -200,6 +210,14 @@ class Searcher:
         if made:
             with contextlib.suppress(StoreError), self._docstore.transaction(waits=False) as transaction:
                 transaction.search_vectors.put(space, made)
+
+
+class _Asked(NamedTuple):
+    """A query as it is looked for: without typing errors, and on its way to a vector where meaning is asked for."""
+
+    query: Query
+    corrections: tuple[Correction, ...]
+    embedding: BackgroundTask[Meaning] | None
 
 
 class _Found(NamedTuple):
