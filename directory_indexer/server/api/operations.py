@@ -228,6 +228,15 @@ def patiently(verb: Callable[[Services, Any], Answer]) -> OperationRun:
     return run
 
 
+def remotely(verb: Callable[[Services, Any], Answer]) -> OperationRun:
+    """Run what waits for a server on the web, when it is its turn."""
+
+    async def run(services: Services, call: Any) -> Answer:
+        return await services.desk.remotely(lambda: verb(services, call))
+
+    return run
+
+
 def at_once(verb: Callable[[Services, Any], Answer]) -> OperationRun:
     """Run what takes no time and asks no disk; it waits for no turn, however much there is to do."""
 
