@@ -38,6 +38,8 @@ class IndexAction(StrEnum):
 
     START = "start"
     CANCEL = "cancel"
+    PAUSE = "pause"
+    RESUME = "resume"
 
 
 def _number(given: object) -> object:
@@ -209,7 +211,7 @@ class IndexArguments(NamedTuple):
     path: IndexPath = ""
     action: Annotated[
         IndexAction,
-        "start or join a run; cancel: stop it after its batch.",
+        "start or join a run; cancel or pause it after its batch; resume what is paused.",
     ] = IndexAction.START
     wait_seconds: Annotated[
         Number,

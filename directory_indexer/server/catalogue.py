@@ -14,7 +14,7 @@ from directory_indexer.server.arguments import (
     SearchArguments,
     SimilarArguments,
 )
-from directory_indexer.server.running import ToolRun, index, quickly, server_info, slowly
+from directory_indexer.server.running import ToolRun, convert, index, quickly, server_info, slowly
 from directory_indexer.server.tools import Tools
 from directory_indexer.wire.documents import ConvertedText, TextAnswer
 from directory_indexer.wire.grep import GrepAnswer
@@ -92,7 +92,7 @@ TOOLS = (
         "pages. Use it where get_content loses the tables. Indexes nothing.",
         ConvertArguments,
         ConvertedText,
-        slowly(Tools.convert_to_text),
+        convert,
     ),
     ToolEntry(
         "index",
