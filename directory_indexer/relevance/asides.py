@@ -24,6 +24,7 @@ def set_back(query: Query, matcher: Matcher, candidates: Sequence[Candidate], pl
         is_code=sum(one.is_code for one in candidates) >= _MUCH * len(candidates),
         is_tests=not asked.isdisjoint(_TEST_WORDS),
         is_prose=not asked.isdisjoint(_PROSE_WORDS),
+        is_changes=not asked.isdisjoint(_CHANGE_WORDS),
     )
     found = [_distance(one, place, subject, matcher) for one, place in zip(candidates, places, strict=True)]
     least = min(found)
@@ -36,19 +37,27 @@ class _Subject(NamedTuple):
     is_code: bool
     is_tests: bool
     is_prose: bool
+    is_changes: bool
 
 
 def _distance(one: Candidate, place: str, subject: _Subject, matcher: Matcher) -> float:
     if subject.is_code and has_role(place, "generated"):
         return _FAR_BEHIND
     if not one.is_code:
-        return _BEHIND if subject.is_code and not subject.is_prose else 0.0
+        return _distance_of_prose(place, subject)
     marks = [found.group() for found in _MARK.finditer(place)]
     if not marks or matcher.terms_in(" ".join(marks)):
         return 0.0
     if all(re.fullmatch(_OTHER_CODE, mark) for mark in marks) or not subject.is_code:
         return _BEHIND
     return 0.0 if subject.is_tests else _FAR_BEHIND
+
+
+def _distance_of_prose(place: str, subject: _Subject) -> float:
+    """Put a list of changes further behind than other prose: it has a sentence about everything."""
+    if subject.is_prose or not subject.is_code:
+        return 0.0
+    return _FAR_BEHIND if re.search(_CHANGE_LOG, place) and not subject.is_changes else _BEHIND
 
 
 _MUCH: Final = 0.3
@@ -64,7 +73,9 @@ _PROSE_WORDS: Final = frozenset(
     "doc docs document documents documented documentation readme guide guides tutorial tutorials manual manuals "
     "changelog contributing faq license instructions example examples".split()
 )
+_CHANGE_WORDS: Final = frozenset("changes history news release releases upgrade version versions".split())
 
+_CHANGE_LOG: Final = r"(?i)(?:^|/)(?:change_?log|changes?|history|news|releases?|release[_-]notes)(?:\.[^/]*)?$"
 _MARK: Final = re.compile(
     r"""
     (?:^|(?<=/)) (?:tests?|testing|__tests__|specs?|fixtures?|mocks?|__mocks__|testdata|e2e|bench(?:marks?)?

@@ -196,6 +196,15 @@ def test_prose_and_generated_files_come_after_code_unless_prose_is_looked_for() 
     assert order(asked, code, made, notes)[0] == b"notes"
 
 
+def test_a_list_of_changes_comes_after_other_prose_unless_it_is_asked_for_changes() -> None:
+    code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.2, is_code=True)
+    notes = candidate("notes", "rotate keys.", path="/notes.md", words=2.0, meaning=0.5)
+    changes = candidate("changes", "rotate the keys", path="/CHANGELOG.md", words=2.0, meaning=0.55)
+    assert order(PLAN, code, notes, changes) == [b"notes", b"code", b"changes"]
+    asked = plan_match(parse_query("in which version we rotate keys"), Words())
+    assert order(asked, code, notes, changes)[0] == b"changes"
+
+
 def test_where_there_is_little_code_or_nothing_but_tests_nothing_stands_back() -> None:
     notes = [candidate(f"n{n}", f"rotate keys {n}", path=f"/n{n}.md", words=2.0, meaning=0.6) for n in range(3)]
     code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.5, is_code=True)

@@ -54,13 +54,15 @@ class Application:
         await response(scope, receive, send)
 
     async def _response(self, request: Request) -> Response:
-        found = self._surface.find(request.url.path)
+        # What the gate has looked at: `request.url` leaves line ends and tabs out, and would lead to another operation.
+        found = self._surface.find(request.scope["path"])
         if found is None:
             return problem_response(no_such_path())
         operation = found.operations.get(request.method)
         if operation is None:
             return problem_response(no_such_method(list(found.operations)))
         services = dataclasses.replace(self._services, caller=visit_of(request.scope).key)
+        operation.require_right(services.caller)
         if operation.takes is Body.BYTES or (operation.lines and has_lines(media_type_of(request))):
             return await self._answer_upload(operation, found, request, services)
         content = await request.body()

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 from directory_indexer.lazy import lazily
 from directory_indexer.registry.keys import DEFAULT_COLLECTION, Key, Keys, Right
 from directory_indexer.server.gate.metrics import Metrics
-from directory_indexer.server.gate.problems import RefusedError, no_collection
+from directory_indexer.server.gate.problems import RefusedError, no_collection, no_right
 from directory_indexer.server.questions import collections_named
 from directory_indexer.server.running import Desk
 
@@ -178,6 +178,15 @@ class Operation:
         is_named = not _COLLECTIONS.isdisjoint(self.arguments._fields)  # type: ignore[attr-defined]
         is_for_itself = is_named or self.about_all or self.needs in {Right.METRICS, None}
         return None if is_for_itself else DEFAULT_COLLECTION
+
+    def require_right(self, key: Key | None) -> None:
+        """Look whether a key allows it, once more behind the gate.
+
+        Raises:
+            RefusedError: it does not.
+        """
+        if self.needs is not None and (key is None or not key.may(self.needs)):
+            raise RefusedError(no_right(key.name if key else "", self.needs))
 
     def require_reach(self, key: Key, call: Any) -> None:
         """Look whether a key is good for the collection that a call names.
