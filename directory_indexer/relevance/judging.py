@@ -59,6 +59,11 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
             ("file_name", asked * _FILE_NAME * matcher.share_of_name(_stem(one.path))),
             ("beside_code", -asked * behind[at]),
         )
+        quality = (
+            _quality(evidence[at], cosines[at] + surprise) if readable[at] else _by_words(evidence[at], usual_length)
+        )
+        score = math.fsum([value for _, value in signals])
+        found.append(Judged(one, signals, score, quality, set_back=asked * behind[at]))
     return sorted(found, key=lambda one: (-one.score, place_of(one.candidate)))
 
 
