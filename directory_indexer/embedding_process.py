@@ -61,7 +61,8 @@ class EmbeddingProcess:
     def _run(self) -> None:
         while not self._stopped.is_set():
             try:
-                if (lock := try_lock(self._lock_path, exclusive=True)) is not None:
+                is_made = self._lock_path.parent.is_dir()  # before the first run there is no index
+                if is_made and (lock := try_lock(self._lock_path, exclusive=True)) is not None:
                     with lock:
                         self._go_on()
             except (DirIndexError, OSError) as error:

@@ -32,7 +32,7 @@ with lazily:
     from directory_indexer.fingerprint import Fingerprint
     from directory_indexer.ids import content_hash
     from directory_indexer.indexing.options import IndexPolicy
-    from directory_indexer.indexing.pace import BackgroundPace
+    from directory_indexer.indexing.pace import AlongsidePace, BackgroundPace
     from directory_indexer.ocr import service
     from directory_indexer.ocr.choosing import OcrSettings
     from directory_indexer.page_cache import PageCache
@@ -85,6 +85,7 @@ class Policies:
             background=lambda: BackgroundPace(
                 self._config.storage.sqlite_path, least_percent=self._config.monitoring.battery_percent
             ),
+            alongside=lambda: AlongsidePace(self._config.storage.sqlite_path),
         )
 
     def embeds_in_background(self, *, is_watching: bool) -> bool:

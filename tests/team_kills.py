@@ -23,7 +23,7 @@ from teams import Team
 from directory_indexer.converting.fetching import Fetched
 from directory_indexer.docstore.filters import ALL_FILES
 from directory_indexer.errors import ConflictError, NotIndexedError
-from directory_indexer.registry.documents import State
+from directory_indexer.registry.stored_documents import State
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.team.backup import back_up
 from directory_indexer.team.restore import restore as restored
@@ -74,18 +74,20 @@ class Killer:
 
 
 def main() -> None:
+    """Go on with every STRIDE-th step of a VERB, from the step START on, in a PLACE."""
     place, verb = Path(sys.argv[1]), VERBS[sys.argv[2]]
+    stride, start = map(int, sys.argv[3:])
     origin, data_dir = place / "origin", place / "data"
     in_a_child(prepare, data_dir)
     shutil.move(data_dir, origin)
-    for at in count(1, int(sys.argv[3])):
+    for n_kills, at in enumerate(count(start, stride)):
         shutil.rmtree(data_dir, ignore_errors=True)
         shutil.copytree(origin, data_dir)
         was_killed = in_a_child(killed, data_dir, verb, at)
         in_a_child(look, data_dir)
         in_a_child(go_on, data_dir, verb)
         if not was_killed:
-            sys.stdout.write(f"{at} steps\n")
+            sys.stdout.write(f"{n_kills} kills\n")
             return
 
 
@@ -161,7 +163,8 @@ def require_agreement(team: Team) -> None:
             assert snapshot.words.count_rows() == snapshot.chunks.count()
         named = {str(opened.originals.place_of(one.doc_id) / one.stored_name): one for one in documents}  # type: ignore[arg-type]
         assert set(named) == kept == indexed, (sorted(named), sorted(kept), sorted(indexed))
-        assert [path.name for path in opened.originals.directory.parent.glob("incoming/*")] == []
+        for under_way in ("incoming", "replaced"):
+            assert [path.name for path in opened.originals.directory.parent.glob(f"{under_way}/*")] == []
     for path, document in named.items():
         assert document.state is State.COMPLETE, document
         text = Path(path).read_text(encoding="utf-8")
@@ -207,6 +210,13 @@ def refresh(team: Team) -> None:
     team.verbs.refresh("birds", document.doc_id, wait=Wait.COMPLETE)
 
 
+def cancel(team: Team) -> None:
+    """Have what was to take the place of a document taken back."""
+    team.add(OLD, "birds", client_id="text", wait=Wait.COMPLETE)
+    sent = team.add(NEW, "birds", client_id="text", filename="other name.md", wait=Wait.NONE)
+    team.verbs.cancel(sent.document)
+
+
 def delete(team: Team) -> None:
     for one in team.verbs.documents("birds").documents:
         if one.filename == "text.md":
@@ -225,12 +235,13 @@ def restore(team: Team) -> None:
     restored(team.app, team.data_dir.parent / "backup", may_replace=True, tell=lambda _: None)
 
 
-VERBS = {verb.__name__: verb for verb in (add, replace, rename, refresh, delete, delete_collection, restore)}
+VERBS = {verb.__name__: verb for verb in (add, replace, rename, refresh, cancel, delete, delete_collection, restore)}
 OUTCOMES: dict[Callable[[Team], None], list[str]] = {
     add: [OTHER, OLD, OLD_PAGE, NEW],
     replace: [OTHER, NEW, OLD_PAGE],
     rename: [OTHER, NEW, OLD_PAGE],
     refresh: [OTHER, OLD, NEW_PAGE],
+    cancel: [OTHER, OLD, OLD_PAGE],
     delete: [OTHER, OLD_PAGE],
     restore: [OTHER, NEW],
 }

@@ -197,7 +197,8 @@ def _name_of(address: httpx.URL, headers: Mapping[str, str]) -> str:
     name = posixpath.basename(unquote(address.path)) or "index"
     said = headers.get("content-type", "").partition(";")[0].strip().lower()
     suffix = _NAMES.get(said) or mimetypes.guess_extension(said) or ""
-    return name if not suffix or (posixpath.splitext(name)[1] and said not in _NAMES) else name + suffix
+    is_named = posixpath.splitext(name)[1] and (said not in _NAMES or mimetypes.guess_type(name)[0] == said)
+    return name if not suffix or is_named else name + suffix
 
 
 _MOST_SHOWN: Final = 200

@@ -55,6 +55,8 @@ class Description(NamedTuple):
 
     title: str = ""
     metadata: Metadata = Metadata()
+    is_fetched: bool = False
+    """Whether it came from the web: of a page, what people read counts then, and not the lines of its source."""
 
 
 class FileFacts(NamedTuple):

@@ -66,6 +66,8 @@ class NamedFiles:
             updater = self._updater(run)
             directory_id, plan = self._plan(list(_present(paths)))
             updater.update_words([(directory_id, plan)])
+            with self._docstore.transaction() as transaction:  # there is nothing in it but what is named
+                transaction.directories.complete(directory_id)
             return updater.report._replace(outcome=run.outcome)
 
     def remove(self, paths: Sequence[FilePath], *, give_up: Callable[[], bool]) -> None:
@@ -112,7 +114,9 @@ class NamedFiles:
                     updater.cover()
                 read_pages = partial(updater.read_pages, self._recogniser, most_pages=None)
                 read_pages()
-                updater.update_meaning(self._policy.embedding, after_giving_way=read_pages)
+                updater.update_meaning(
+                    self._policy.embedding, after_giving_way=read_pages, pace=self._policy.alongside()
+                )
             return updater.report._replace(outcome=run.outcome)
 
     @contextlib.contextmanager

@@ -22,7 +22,7 @@ class IndexPolicy(NamedTuple):
     """What is indexed and in which way; a batch of `batch_files` is committed at a time.
 
     `parse` builds the policy of parsing, which only a run that has something to read needs. `background` makes the pace
-    of embedding that nobody waits for.
+    of embedding that nobody waits for, `alongside` that of a process which answers questions meanwhile.
     """
 
     walk: WalkPolicy
@@ -31,6 +31,7 @@ class IndexPolicy(NamedTuple):
     batch_files: int
     embedding: EmbeddingMode = EmbeddingMode.COMPLETE
     background: Callable[[], Pace] = FullPace
+    alongside: Callable[[], Pace] = FullPace
 
 
 def _no_check() -> None:

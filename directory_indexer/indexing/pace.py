@@ -18,6 +18,9 @@ _QUIET_SECONDS = 1.5
 _PATIENCE_SECONDS = 10.0
 """After so long a batch is embedded between two questions, or an index that is always asked would never be complete."""
 
+_SHORT_PATIENCE_SECONDS = 1.0
+"""The same where somebody sent what is embedded, and waits for it beside those who ask: a fifth of the time at most."""
+
 _BATTERY_SECONDS = 20.0
 _REST_SECONDS, _LONG_REST_SECONDS = 0.1, 1.0
 
@@ -81,12 +84,14 @@ class BackgroundPace:
         database: Path,
         *,
         least_percent: int,
+        patience_seconds: float = _PATIENCE_SECONDS,
         battery: Callable[[], int | None] = battery_percent,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.notice = "in the background"
         self._database = database
         self._least_percent = least_percent
+        self._patience_seconds = patience_seconds
         self._battery = battery
         self._clock = clock
         self._level: int | None = None
@@ -97,7 +102,7 @@ class BackgroundPace:
     def begin(self) -> None:
         """Step behind all other processes, and listen for questions."""
         step_back()
-        self._questions = self._questions or QuestionListener(self._database)
+        self._listen()
 
     def pauses(self) -> bool:
         """Tell whether the battery is low, or a question was asked just now, and note it for people to see."""
@@ -119,6 +124,9 @@ class BackgroundPace:
             self._questions.close()
             self._questions = None
 
+    def _listen(self) -> None:
+        self._questions = self._questions or QuestionListener(self._database)
+
     def _low_battery(self) -> str:
         if not self._least_percent:
             return ""
@@ -134,7 +142,18 @@ class BackgroundPace:
             return ""
         now = self._clock()
         self._asked_since = now if self._asked_since is None else self._asked_since
-        if now - self._asked_since > _PATIENCE_SECONDS:
+        if now - self._asked_since > self._patience_seconds:
             self._asked_since = now
             return ""
         return "questions are answered"
+
+
+class AlongsidePace(BackgroundPace):
+    """Embed in a process that answers questions, too: it keeps its priority, and questions go first."""
+
+    def __init__(self, database: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(database, least_percent=0, patience_seconds=_SHORT_PATIENCE_SECONDS, clock=clock)
+
+    def begin(self) -> None:
+        """Listen for questions."""
+        self._listen()

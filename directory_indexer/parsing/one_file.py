@@ -30,11 +30,13 @@ with lazily:
     from directory_indexer.credentials.files import kind_of_container, kind_of_lone_secret
     from directory_indexer.credentials.redaction import Redaction, redact_document
     from directory_indexer.extractors import registry
+    from directory_indexer.extractors.html_blocks import read_page
     from directory_indexer.parsing.worker import is_memory_limited
     from directory_indexer.relevance.language_table import language_of_document
 
 
 _KEY_STORE_HEAD_BYTES = 1 << 16
+_PAGE = "html"
 
 
 def parse(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome:
@@ -53,6 +55,11 @@ def format_of(found: FileContent, policy: ParsePolicy) -> Format:
     return recognition.format_of(found.source.path, found.content, policy.added)[1]
 
 
+def needs_worker(found: FileContent, policy: ParsePolicy) -> bool:
+    """Tell by its name and its content whether a file is never read in the process that indexes."""
+    return format_of(found, policy).needs_worker or _is_fetched_page(found, policy)
+
+
 def parse_content(
     found: FileContent, request: ParseRequest, policy: ParsePolicy, budget: Budget | None = None
 ) -> ParseOutcome:
@@ -63,6 +70,8 @@ def parse_content(
     if request.broken and of_content == request.broken.hash:
         return request.broken._replace(source=found.source, seen_ns=found.seen_ns)
     budget = budget or Budget(recognised=policy.recognised)
+    if policy.extract is None and _is_fetched_page(found, policy):
+        return outcome_of(found, of_content, partial(_read_page, found.content), policy)
     extract = policy.extract or partial(registry.extract, budget=budget, added=policy.added)
     return outcome_of(found, of_content, partial(extract, found.content, found.source.path), policy)
 
@@ -115,6 +124,21 @@ def where(error: Exception) -> str:
     """Say what went wrong without its message: that of an unforeseen exception may quote the file."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {os.path.basename(frame.filename)}, line {frame.lineno}"
+
+
+def _is_fetched_page(found: FileContent, policy: ParsePolicy) -> bool:
+    """Tell whether a file is a page of the web, which is read without its menus and banners."""
+    path = found.source.path
+    if policy.descriptions is None or recognition.format_of(path, found.content, policy.added)[0] != _PAGE:
+        return False
+    description = policy.descriptions.of(path)
+    return description is not None and description.is_fetched
+
+
+def _read_page(content: bytes) -> Document:
+    if not content:
+        raise SkipFileError(SkipReason.EMPTY, "the file is empty")
+    return registry.require_text(read_page(content, _PAGE))
 
 
 def _parsed(

@@ -19,7 +19,7 @@ from itertools import chain, islice
 from directory_indexer.extractors.format import Format
 from directory_indexer.extractors.recognition import expected_format
 from directory_indexer.lazy import lazily
-from directory_indexer.parsing.one_file import format_of, parse_content, read_file
+from directory_indexer.parsing.one_file import needs_worker, parse_content, read_file
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParseOutcome, ParseRequest, is_about
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.reading import FileContent
@@ -104,7 +104,7 @@ def _parse_light(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | N
     found = read_file(request, policy)
     if not isinstance(found, FileContent):
         return found
-    return None if format_of(found, policy).needs_worker else parse_content(found, request, policy)
+    return None if needs_worker(found, policy) else parse_content(found, request, policy)
 
 
 def _expected_format(request: ParseRequest, policy: ParsePolicy) -> Format:

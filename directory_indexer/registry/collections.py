@@ -72,6 +72,6 @@ class CollectionRows:
     def remove(self, name: str) -> None:
         """Forget a collection with its documents and scopes."""
         with self._registry.writing() as connection:
-            for table in ("documents", "scopes"):
+            for table in ("documents", "replaced", "scopes"):
                 connection.execute(f"DELETE FROM {table} WHERE collection = ?", (name,))  # noqa: S608 - constants
             connection.execute("DELETE FROM collections WHERE name = ?", (name,))

@@ -11,6 +11,7 @@ from directory_indexer.extractors.document import Description, Metadata
 from directory_indexer.paths import FilePath, containers_around
 from directory_indexer.registry.documents import Documents
 from directory_indexer.registry.store import Registry
+from directory_indexer.registry.stored_documents import Source
 
 
 class StoredDescriptions(NamedTuple):
@@ -35,8 +36,10 @@ class StoredDescriptions(NamedTuple):
             registry.close()
         if document is None:
             return None
-        title = "" if containers_around(path) else document.title
-        return Description(title, described_by(document.said()))
+        said = described_by(document.said())
+        if containers_around(path):
+            return Description(metadata=said)
+        return Description(document.title, said, is_fetched=document.source is Source.URL)
 
 
 def described_by(said: Mapping[str, Any]) -> Metadata:

@@ -1,4 +1,4 @@
-"""Documents that were sent: what each is, where it came from, and how far it is.
+"""The documents that were sent to a collection, and how far each is.
 
 A row is there from the moment in which a document is accepted until it is gone from everywhere else.
 """
@@ -7,91 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sqlite3
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.errors import ConflictError
+from directory_indexer.registry.replacements import Replacement
 from directory_indexer.registry.store import Registry
+from directory_indexer.registry.stored_documents import COLUMNS, Progress, State, StoredDocument, stored_document
 
-
-class Source(StrEnum):
-    """How a document was sent."""
-
-    TEXT = "text"
-    FILE = "file"
-    URL = "url"
-
-
-class State(StrEnum):
-    """How far a document is."""
-
-    QUEUED = "queued"
-    """Kept, and not searchable yet."""
-    WORDS = "words"
-    """Searchable by words, and by meaning as far as it has vectors."""
-    COMPLETE = "complete"
-    FAILED = "failed"
-    """Kept, and not searchable; `message` says why."""
-    DELETING = "deleting"
-
-
-class StoredDocument(NamedTuple):
-    """A document as the registry knows it; times are seconds since the epoch.
-
-    `version` counts how often it was sent. `metadata` is what the sender said, beside the title, as JSON.
-    """
-
-    collection: str
-    doc_id: str
-    version: int
-    source: Source
-    filename: str
-    stored_name: str
-    url: str
-    media_type: str
-    n_bytes: int
-    content_hash: str
-    """BLAKE3 of the original, 16 bytes as hexadecimal digits: its entity tag."""
-
-    mtime_ns: int
-    title: str
-    metadata: str
-    etag: str
-    """That of the web server, for asking again; so is `last_modified`."""
-
-    last_modified: str
-    allows_secrets: bool
-    state: State
-    message: str
-    n_chunks: int
-    n_masked: int
-    added_at: float
-    changed_at: float
-    is_paused: bool = False
-    """Whether it goes no further until somebody lets it."""
-
-    def said(self) -> dict[str, Any]:
-        """Give what the sender said of it."""
-        said: dict[str, Any] = json.loads(self.metadata)
-        return said
-
-
-class Progress(NamedTuple):
-    """What has become of a version of a document."""
-
-    doc_id: str
-    version: int
-    state: State
-    message: str = ""
-    n_chunks: int = 0
-
-
-_COLUMNS: Final = ", ".join(StoredDocument._fields)
 _LEAVING: Final = "SELECT is_leaving FROM collections WHERE name = ?"
-_MARKS: Final = ", ".join("?" * len(StoredDocument._fields))
 
 
 class Documents:
@@ -109,9 +34,13 @@ class Documents:
         """Look for several."""
         return self._read("AND doc_id IN (SELECT value FROM json_each(?))", json.dumps(list(doc_ids)))
 
+    def all(self) -> list[StoredDocument]:
+        """Give all of them, in the order of their ids."""
+        return self._read("ORDER BY doc_id")
+
     def page(self, *, after: str = "", limit: int, state: State | None = None) -> list[StoredDocument]:
-        """Give the next so many after an id, in the order of their ids, or those of them that are in a state."""
-        condition = "AND doc_id > ? AND (? IS NULL OR state = ?) ORDER BY doc_id LIMIT ?"
+        """Give the next so many after an id, in the order of their ids: those in a state, or all but what leaves."""
+        condition = "AND doc_id > ? AND iif(? IS NULL, state <> 'deleting', state = ?) ORDER BY doc_id LIMIT ?"
         return self._read(condition, after, state, state, limit)
 
     def in_state(self, *states: State, limit: int = -1) -> list[StoredDocument]:
@@ -183,6 +112,11 @@ class Documents:
                    WHERE collection = ? AND doc_id = ? AND version = ? AND state <> 'deleting'""",
                 rows,
             )
+            connection.executemany(
+                """DELETE FROM replaced WHERE (collection, doc_id) IN
+                   (SELECT collection, doc_id FROM documents WHERE collection = ? AND doc_id = ? AND version = ?)""",
+                [(self._collection, one.doc_id, one.version) for one in progress],
+            )
 
     def queue_again(self, doc_ids: Sequence[str] | None = None) -> None:
         """Have documents read again that are in the index, or all of them."""
@@ -213,41 +147,11 @@ class Documents:
                 "DELETE FROM documents WHERE collection = ? AND doc_id = ? AND state = 'deleting'",
                 (self._collection, doc_id),
             )
+            connection.execute("DELETE FROM replaced WHERE collection = ? AND doc_id = ?", (self._collection, doc_id))
 
     def _read(self, condition: str, *values: object) -> list[StoredDocument]:
         if not self._registry.exists():
             return []
-        query = f"SELECT {_COLUMNS} FROM documents WHERE collection = ? {condition}"  # noqa: S608 - constants
+        query = f"SELECT {COLUMNS} FROM documents WHERE collection = ? {condition}"  # noqa: S608 - constants
         with self._registry.reading() as connection:
-            return list(map(_document, connection.raw.execute(query, (self._collection, *values))))
-
-
-class Replacement:
-    """The only writer of the registry, about to put one document in."""
-
-    def __init__(self, connection: sqlite3.Connection, collection: str, doc_id: str) -> None:
-        self._connection = connection
-        row = connection.execute(
-            f"SELECT {_COLUMNS} FROM documents WHERE collection = ? AND doc_id = ?",  # noqa: S608 - constants
-            (collection, doc_id),
-        ).fetchone()
-        self.before = None if row is None else _document(row)
-        """What was there of it."""
-
-    def put(self, document: StoredDocument) -> StoredDocument:
-        """Put the document in, and give it with the version that it has now."""
-        before = self.before
-        if before is not None:
-            document = document._replace(version=before.version + 1, added_at=before.added_at)
-        self._connection.execute(f"INSERT OR REPLACE INTO documents ({_COLUMNS}) VALUES ({_MARKS})", document)  # noqa: S608
-        return document
-
-
-def _document(row: Sequence[Any]) -> StoredDocument:
-    found = StoredDocument._make(row)
-    return found._replace(
-        source=Source(found.source),
-        state=State(found.state),
-        allows_secrets=bool(found.allows_secrets),
-        is_paused=bool(found.is_paused),
-    )
+            return list(map(stored_document, connection.raw.execute(query, (self._collection, *values))))

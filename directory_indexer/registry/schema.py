@@ -92,11 +92,24 @@ is found by the digest of the key that it was given to, and by the name that its
 
 _USES = "ALTER TABLE keys ADD COLUMN last_used_at REAL;"
 
+_REPLACED = """
+CREATE TABLE replaced (
+    collection TEXT NOT NULL,
+    doc_id     TEXT NOT NULL,
+    document   TEXT NOT NULL,
+    PRIMARY KEY (collection, doc_id)
+) WITHOUT ROWID;
+ALTER TABLE documents ADD COLUMN cancelled INTEGER NOT NULL DEFAULT 0;
+"""
+"""`document` is the row of a document as it was when it was last found, as a list in JSON, until what takes its place
+is found; `cancelled` is the last version that was taken back before."""
+
 _MIGRATIONS: dict[int, str] = {
     1: _KEYS,
     2: _DOCUMENTS,
     3: _OPERATIONS,
     4: _USES,
+    5: _REPLACED,
 }
 """What to run, in one transaction, to come to each version from the one before."""
 

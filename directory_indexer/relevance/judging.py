@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from directory_indexer.relevance.asides import set_back
 from directory_indexer.relevance.candidates import USUAL_SCALE, Candidate, CosineScale, Model, place_of
 from directory_indexer.relevance.languages import NAMES_OF_ALL, has_latin_letters, is_another_language
 from directory_indexer.relevance.matchplan import MatchPlan
@@ -15,12 +15,16 @@ from directory_indexer.relevance.textmatch import Matcher
 
 
 class Judged(NamedTuple):
-    """A candidate with what speaks for it: signals that add up to its score, and how well it answers, from 0 to 1."""
+    """A candidate with what speaks for it: signals that add up to its score, and how well it answers, from 0 to 1.
+
+    It is `set_back` so far because it stands beside the code, however well it answers.
+    """
 
     candidate: Candidate
     signals: tuple[tuple[str, float], ...]
     score: float
     quality: float
+    set_back: float = 0.0
 
 
 def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> list[Judged]:
@@ -44,7 +48,7 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
     usual = _weight_of_meaning(plan.query.language, candidates, model)
     # Where only meaning was asked for, there is no other order than that of the cosines, whatever they are worth.
     weights = _weights_of_meaning(usual, candidates, model) if asked else [usual or _COSINE] * len(candidates)
-    aside = _aside(matcher, candidates, places)
+    behind = set_back(plan.query, matcher, candidates, places)
     found = []
     for at, one in enumerate(candidates):
         signals = (
@@ -53,10 +57,13 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
             ("all_names", names * (matcher.coverage(matches[at]) > _ALL)),
             ("names", (asked - names) * _NAMES * matcher.names(matches[at])),
             ("file_name", asked * _FILE_NAME * matcher.share_of_name(_stem(one.path))),
-            ("test_or_example", -asked * _ASIDE * aside[at]),
+            ("beside_code", -asked * behind[at]),
         )
-        quality = _quality(evidence[at], cosines[at] + surprise if readable[at] else None)
-        found.append(Judged(one, signals, math.fsum([value for _, value in signals]), quality))
+        quality = (
+            _quality(evidence[at], cosines[at] + surprise) if readable[at] else _by_words(evidence[at], usual_length)
+        )
+        score = math.fsum([value for _, value in signals])
+        found.append(Judged(one, signals, score, quality, set_back=asked * behind[at]))
     return sorted(found, key=lambda one: (-one.score, place_of(one.candidate)))
 
 
@@ -119,23 +126,15 @@ def _weight_of_meaning(language: str, candidates: Sequence[Candidate], model: Mo
     return _COSINE * math.log(_BLURRED / min(max(length, _SHORT), _LONG))
 
 
-def _aside(matcher: Matcher, candidates: Sequence[Candidate], places: Sequence[str]) -> list[bool]:
-    """Find what stands beside the code: tests and examples that the query does not name, and prose among much code."""
-    mostly_code = sum(one.is_code for one in candidates) >= _MOSTLY * len(candidates)
-    return [
-        _is_aside(place, matcher) if one.is_code else mostly_code for one, place in zip(candidates, places, strict=True)
-    ]
+def _quality(evidence: float, cosine: float) -> float:
+    """Tell, between 0 and 1, how well a passage answers by meaning and words."""
+    return min(max((cosine + _WORDS * evidence - _NOTHING) / (1 - _NOTHING), 0.0), 1.0)
 
 
-def _is_aside(path: str, matcher: Matcher) -> bool:
-    marks = [found.group() for found in _ASIDE_MARK.finditer(path)]
-    return bool(marks) and not matcher.terms_in(" ".join(marks))
-
-
-def _quality(evidence: float, cosine: float | None) -> float:
-    """Tell, between 0 and 1, how well a passage answers: by meaning and words, or by words alone."""
-    quality = evidence / _FULL if cosine is None else (cosine + _WORDS * evidence - _NOTHING) / (1 - _NOTHING)
-    return min(max(quality, 0.0), 1.0)
+def _by_words(evidence: float, usual_length: float) -> float:
+    """Tell how well a passage answers by words alone, of which longer passages have more by accident."""
+    by_accident = math.pow(max(usual_length, _SHORTEST) / _USUAL_LENGTH, _BY_LENGTH)
+    return min(evidence / _FULL / by_accident, 1.0)
 
 
 def _places_below(candidates: Sequence[Candidate]) -> list[str]:
@@ -170,8 +169,6 @@ _LONG: Final = 1200
 _FOREIGN_COSINE: Final = 0.2
 _NAMES: Final = 0.2
 _FILE_NAME: Final = 0.1
-_ASIDE: Final = 0.2
-_MOSTLY: Final = 0.6
 _ALL: Final = 0.999
 
 _TAKEN_FOR: Final = "english"
@@ -179,19 +176,10 @@ _TAKEN_FOR: Final = "english"
 
 _WORDS: Final = 0.8
 _NOTHING: Final = 0.32
-_FULL: Final = 0.5
+_FULL: Final = 0.42
+_USUAL_LENGTH: Final = 60
+_SHORTEST: Final = 20
+_BY_LENGTH: Final = 0.2
 _SURPRISE: Final = 0.04
 _USUAL_CHUNKS: Final = 2000
 _FEW_CHUNKS: Final = 20
-
-_ASIDE_MARK: Final = re.compile(
-    r"""
-    (?:^|(?<=/)) (?:tests?|testing|__tests__|specs?|fixtures?|mocks?|testdata|bench(?:marks?)?
-                  |_?examples?|samples?|demos?|docs?|website|legacy|compat|deprecated|vendor|third_party) (?=/)
-    | (?:^|(?<=/)) (?:test(?=_)|conftest)
-    | (?<=[._-]) (?:tests?|specs?|bench(?:mark)?) (?=\.)
-    | (?<=[a-z0-9]) (?:Tests?|Spec|Benchmark) (?=\.\w+$)
-    """,
-    re.VERBOSE,
-)
-"""Names of directories and files that hold what goes with the code, in the conventions of many languages."""

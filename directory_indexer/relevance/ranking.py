@@ -49,7 +49,9 @@ def rank(plan: MatchPlan, candidates: Sequence[Candidate], *, limit: int, model:
     quality = max(one.quality for one in bands[0][:_TOP])
     ordered = [one for judged in bands for one in _one_file_after_another(judged)]
     hidden = Counter(one.candidate.path for _, one in ordered[limit:])
-    best = ordered[0][0]
+    # What stands behind the code for what it is, and answers as well, is no weaker for that.
+    deserved = [score + one.set_back for score, one in ordered]
+    best = deserved[0]
     hits = tuple(
         Ranked(
             one.candidate.chunk_id,
@@ -63,7 +65,7 @@ def rank(plan: MatchPlan, candidates: Sequence[Candidate], *, limit: int, model:
             ),
             hidden.pop(one.candidate.path, 0),
         )
-        for shown, (score, one) in zip(accumulate((score for score, _ in ordered), min), ordered[:limit], strict=False)
+        for shown, (score, one) in zip(accumulate(deserved, min), ordered[:limit], strict=False)
     )
     return Ranking(hits, is_weak=quality < _WEAK)
 

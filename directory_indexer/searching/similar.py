@@ -19,6 +19,7 @@ from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest
 from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.paths import FilePath, display
+from directory_indexer.questions import question
 from directory_indexer.relevance.candidates import OTHER_MODEL, Model
 from directory_indexer.relevance.evidence import Excerpt, Explanation
 from directory_indexer.relevance.query import parse_query
@@ -81,7 +82,8 @@ class SimilarFiles:
             IndexMismatchError: the vectors of the index stem from another model.
         """
         request = SearchRequest(query=display(path), scope=within, limit=limit)
-        return self._docstore.read(lambda snapshot: self._find(snapshot, path, request))
+        with question(self._docstore.path):
+            return self._docstore.read(lambda snapshot: self._find(snapshot, path, request))
 
     def _find(self, snapshot: Snapshot, path: FilePath, request: SearchRequest) -> SearchResult:
         require_indexed(snapshot, request.scope)

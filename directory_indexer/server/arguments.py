@@ -39,6 +39,8 @@ class IndexAction(StrEnum):
 
     START = "start"
     CANCEL = "cancel"
+    PAUSE = "pause"
+    RESUME = "resume"
 
 
 def _number(given: object) -> object:
@@ -199,7 +201,7 @@ class IndexArguments(NamedTuple):
     path: IndexPath = ""
     action: Annotated[
         IndexAction,
-        "start: start a run or join it.",
+        "start also joins a run that goes on.",
     ] = IndexAction.START
     wait_seconds: Annotated[
         Number,

@@ -14,7 +14,7 @@ from directory_indexer.server.arguments import (
     SearchArguments,
     SimilarArguments,
 )
-from directory_indexer.server.running import ToolRun, index, quickly, server_info, slowly
+from directory_indexer.server.running import ToolRun, convert, index, quickly, server_info, slowly
 from directory_indexer.server.tools import Tools
 from directory_indexer.wire.documents import ConvertedText, TextAnswer
 from directory_indexer.wire.grep import GrepAnswer
@@ -41,8 +41,8 @@ TOOLS = (
     ToolEntry(
         "search",
         "Search files",
-        "Find passages in the user's notes, documents and code by meaning and by words. Use it first, whenever the "
-        "answer may lie in files, instead of listing or reading them. Several questions go into one call.",
+        "Find passages in the user's notes, documents and code by meaning and by words. Use it first, "
+        "instead of listing or reading files. Several questions go into one call.",
         SearchArguments,
         SearchAnswer,
         slowly(Tools.search),
@@ -89,7 +89,7 @@ TOOLS = (
         "Indexes nothing.",
         ConvertArguments,
         ConvertedText,
-        slowly(Tools.convert_to_text),
+        convert,
     ),
     ToolEntry(
         "index",

@@ -35,9 +35,11 @@ from mcp.types import (
 
 from directory_indexer import __version__
 from directory_indexer.config.collections import DEFAULT
+from directory_indexer.docstore.runs import Origin
 from directory_indexer.errors import DirIndexError
 from directory_indexer.lazy import lazily
 from directory_indexer.server import client_roots, shown
+from directory_indexer.server.answer import Answer
 from directory_indexer.server.arguments import (
     IN_COLLECTION,
     LAST_LINE,
@@ -61,7 +63,6 @@ from directory_indexer.server.questions import collections_named, place_named
 from directory_indexer.server.running import Caller, Desk, Progress
 from directory_indexer.server.schemas import object_for_models, schema_of
 from directory_indexer.server.shown import ShownPassages
-from directory_indexer.server.tools import Answer
 from directory_indexer.team.collections import no_collection
 from directory_indexer.wire.documents import TextAnswer
 from directory_indexer.wire.hits import SearchAnswer
@@ -134,7 +135,7 @@ class _Session:
         try:
             call = arguments_of(entry.arguments, params.arguments or {})
             await self._make_known(ctx, call)
-            caller = Caller(_progress(ctx), _reach(ctx))
+            caller = Caller(_progress(ctx), _reach(ctx), _origin(ctx))
             require_reach(caller.reaches, call)
             answer = await entry.run(self._desk, call, caller)
         except ArgumentError as error:
@@ -269,6 +270,11 @@ def _may_write(ctx: ServerRequestContext[Any, Any]) -> bool:
 def _reach(ctx: ServerRequestContext[Any, Any]) -> Callable[[str], bool]:
     """Give what tells for which collections a call came by a key; who sits at the machine has all of them."""
     return visits.visit_of(ctx.request.scope).reaches if ctx.request else lambda _: True
+
+
+def _origin(ctx: ServerRequestContext[Any, Any]) -> Origin:
+    """Tell as who a client stops index runs: with the right to everything it stops those of terminals, too."""
+    return visits.origin_of(visits.visit_of(ctx.request.scope).key) if ctx.request else Origin.SERVER
 
 
 def require_reach(reaches: Callable[[str], bool], call: Any) -> None:

@@ -13,7 +13,7 @@ NEXT_STEPS = {
     RUNNING: "Call index again with the same path to wait on; search already finds what is committed.",
     Outcome.COMPLETED: "Call search.",
     Outcome.INTERRUPTED: "What was indexed stays searchable; call index to go on where it stopped.",
-    Outcome.PAUSED: "What was indexed stays searchable; the user lets it go on with `dirindex index --resume`.",
+    Outcome.PAUSED: 'What was indexed stays searchable; if it is to go on, call index with action="resume".',
     Outcome.OUT_OF_TIME: "What was indexed stays searchable; call index to go on where it stopped.",
     Outcome.FAILED: "Correct what the message says, then call index again.",
 }

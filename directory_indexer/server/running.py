@@ -1,4 +1,7 @@
-"""How tools run: searches, short questions and writes wait in queues of their own, so that none holds up another."""
+"""How tools run: searches, short questions, writes and what is fetched wait in queues of their own.
+
+So none holds up another.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,18 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import anyio
 import anyio.to_thread
 
-from directory_indexer.docstore.runs import RunRecord
+from directory_indexer.converting.converter import is_url
+from directory_indexer.docstore.runs import Origin, RunRecord
 from directory_indexer.errors import BusyError
-from directory_indexer.server.arguments import IndexAction, IndexArguments, InfoArguments
+from directory_indexer.server.answer import Answer
+from directory_indexer.server.arguments import ConvertArguments, IndexAction, IndexArguments, InfoArguments
+from directory_indexer.server.index_verbs import index_answer, is_ended
 from directory_indexer.server.jobs import Job
 from directory_indexer.server.run_results import percent
-from directory_indexer.server.tools import Answer, Tools, index_answer, is_ended
+from directory_indexer.server.tools import Tools
 
 _POLL_SECONDS = 0.25
-_N_SLOW, _N_QUICK, _N_PATIENT = 8, 16, 8
+_N_SLOW, _N_QUICK, _N_PATIENT, _N_REMOTE = 8, 16, 8, 4
 _MOST_WAITING = 100
 """So many searches take about two seconds: who comes then is told so at once, and not after a long while."""
 
@@ -31,21 +37,26 @@ class Caller(NamedTuple):
 
     progress: Progress
     reaches: Callable[[str], bool]
+    origin: Origin = Origin.SERVER
+    """As who it stops index runs."""
 
 
 class Desk:
-    """The tools with the two queues before them."""
+    """The tools with the queues before them."""
 
     def __init__(self, tools: Tools) -> None:
         self.tools = tools
         self._slow = anyio.CapacityLimiter(_N_SLOW)
         self._quick = anyio.CapacityLimiter(_N_QUICK)
         self._patient = anyio.CapacityLimiter(_N_PATIENT)
+        self._remote = anyio.CapacityLimiter(_N_REMOTE)
+
+        self._queues = (self._slow, self._quick, self._patient, self._remote)
 
     @property
     def n_waiting(self) -> int:
         """Count what waits for its turn."""
-        return sum(one.statistics().tasks_waiting for one in (self._slow, self._quick, self._patient))
+        return sum(one.statistics().tasks_waiting for one in self._queues)
 
     async def slowly(self, work: Callable[[], _Value]) -> _Value:
         """Do what may take seconds.
@@ -70,6 +81,14 @@ class Desk:
             BusyError: too much waits already.
         """
         return await _in_turn(work, self._patient)
+
+    async def remotely(self, work: Callable[[], _Value]) -> _Value:
+        """Do what waits for a server on the web, which may take a minute over every answer.
+
+        Raises:
+            BusyError: too much waits already.
+        """
+        return await _in_turn(work, self._remote)
 
 
 async def _in_turn(work: Callable[[], _Value], limiter: anyio.CapacityLimiter) -> _Value:
@@ -100,16 +119,26 @@ def quickly(tool: Callable[[Tools, Any], Answer]) -> ToolRun:
     return run
 
 
+async def convert(desk: Desk, call: ConvertArguments, _: Caller) -> Answer:
+    """Convert a document, which may have to be fetched before."""
+    in_turn = desk.remotely if is_url(call.source) else desk.slowly
+    return await in_turn(lambda: desk.tools.convert_to_text(call))
+
+
 async def server_info(desk: Desk, call: InfoArguments, caller: Caller) -> Answer:
     """Tell what is indexed."""
     return await desk.quickly(lambda: desk.tools.server_info(call, caller.reaches))
 
 
 async def index(desk: Desk, call: IndexArguments, caller: Caller) -> Answer:
-    """Start, join or cancel an index run; when the only call that waits for one is cancelled, so is the run."""
+    """Start, join or stop an index run; when the only call that waits for one is cancelled, so is the run."""
+    verbs = desk.tools.index
     if call.action is IndexAction.CANCEL:
-        return await desk.slowly(lambda: desk.tools.cancel_index(call))
-    job = await desk.quickly(lambda: desk.tools.start_index(call))
+        return await desk.patiently(lambda: verbs.cancel(call, by=caller.origin))
+    if call.action is IndexAction.PAUSE:
+        return await desk.patiently(lambda: verbs.pause(call, by=caller.origin))
+    begin = verbs.resume if call.action is IndexAction.RESUME else verbs.start
+    job = await desk.quickly(lambda: begin(call))
     if not isinstance(job, Job):
         return await _wait(desk, call, job, caller.progress)
     job.n_waiting += 1

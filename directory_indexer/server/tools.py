@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
 
 from directory_indexer import __version__
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.converting.converter import is_url
-from directory_indexer.docstore.runs import Origin, RunRecord
-from directory_indexer.errors import DirIndexError, ProviderError, UsageError
+from directory_indexer.errors import ProviderError, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.searching.answers import SearchMode, SearchResult
+from directory_indexer.server.answer import Answer
 from directory_indexer.server.arguments import (
     ContentArguments,
     ConvertArguments,
     GrepArguments,
-    IndexArguments,
     InfoArguments,
     OutlineArguments,
     SearchArguments,
@@ -30,28 +26,21 @@ from directory_indexer.server.budget import Budgets, cost
 from directory_indexer.server.collection_jobs import CollectionJobs
 from directory_indexer.server.contents import content_answer, content_text
 from directory_indexer.server.conversions import converted_text, part_of_converted
-from directory_indexer.server.directories import to_index
-from directory_indexer.server.failures import NoRunError
 from directory_indexer.server.fitting import Page, counting_answer, fitting_answer
-from directory_indexer.server.jobs import Job
+from directory_indexer.server.index_verbs import IndexVerbs
 from directory_indexer.server.lines import grep_request, lines_answer, lines_text
-from directory_indexer.server.links import Link, links
+from directory_indexer.server.links import links
 from directory_indexer.server.listings import text_named
 from directory_indexer.server.model import BackgroundModel
 from directory_indexer.server.outlines import outline_named, outline_within_budget
 from directory_indexer.server.passages import search_text
 from directory_indexer.server.places import indexed_lines
 from directory_indexer.server.questions import collections_named, look_at, placed, question_of, scope_at, search_in
-from directory_indexer.server.run_results import ENDED, covers
 from directory_indexer.server.schemas import object_for_models
-from directory_indexer.server.wording import info_text, run_text
+from directory_indexer.server.wording import info_text
 from directory_indexer.team.search import search_collections
 from directory_indexer.wire.cursors import position_of
-from directory_indexer.wire.documents import ConvertedText, TextAnswer
-from directory_indexer.wire.grep import GrepAnswer
 from directory_indexer.wire.hits import SearchAnswer, index_state
-from directory_indexer.wire.outlines import OutlineAnswer
-from directory_indexer.wire.runs import Run
 from directory_indexer.wire.server import ServerAnswer
 from directory_indexer.wire.status import Model, directory_of
 
@@ -59,8 +48,6 @@ with lazily:
     from directory_indexer.config.settings import Config
     from directory_indexer.team.collections import Collections
 
-
-Result: TypeAlias = SearchAnswer | GrepAnswer | TextAnswer | OutlineAnswer | ConvertedText | Run | ServerAnswer
 
 PATIENCE_SECONDS = 0.3
 """A search for words and meaning waits so long for a model that is being loaded, then answers by words."""
@@ -74,16 +61,6 @@ _STILL_LOADING = (
 )
 FETCH_URLS = "the operator of this server allows it with serving.fetch_urls in its configuration"
 _MOST_COMPLETIONS = 100
-_POLL_SECONDS = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a tool gives back: text and structure say the same."""
-
-    text: str
-    result: Result
-    links: tuple[Link, ...] = ()
 
 
 class Tools:
@@ -95,6 +72,7 @@ class Tools:
         self.collections = collections
         self._model = model
         self.jobs = jobs
+        self.index = IndexVerbs(collections, jobs, allowed)
         self._allowed = tuple(allowed)
 
     def search(self, call: SearchArguments) -> Answer:
@@ -209,39 +187,6 @@ class Tools:
         info = info._replace(directories=shown, left_out=len(directories) - len(shown))
         return Answer(info_text(info), info)
 
-    def start_index(self, call: IndexArguments) -> Job | RunRecord:
-        """Start a run or join the one that goes on."""
-        with self.collections.using(call.collection) as opened:
-            with opened.app.docstore.snapshot() as snapshot:
-                tracked = tuple(snapshot.directories.all())
-            try:
-                directories = to_index(call.path, tracked=tracked, allowed=self._allowed_in(call))
-            except DirIndexError:
-                # A directory that is being added is not tracked yet; to watch that needs no permission.
-                running = opened.app.status.running()
-                if running is not None and (not call.path or covers(running, FilePath(call.path))):
-                    return running
-                raise
-        return self.jobs.of(call.collection).start_or_join(directories, may_add=not set(directories) <= set(tracked))
-
-    def cancel_index(self, call: IndexArguments) -> Answer:
-        """Stop the runs that this server started, or else the one that goes on.
-
-        Raises:
-            NoRunError: none goes on.
-        """
-        with self.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
-            tracked = tuple(snapshot.directories.all())
-        allowed = self._allowed_in(call)
-        directory = to_index(call.path, tracked=tracked, allowed=allowed)[0] if call.path else None
-        jobs = self.jobs.of(call.collection)
-        stopped: list[Job | RunRecord] = [*jobs.cancel_all(directory)] or [self._ask_to_stop(call, directory)]
-        deadline = time.monotonic() + call.wait_seconds
-        for job in stopped:
-            while not is_ended(jobs.state_of(job)) and time.monotonic() < deadline:
-                time.sleep(_POLL_SECONDS)
-        return index_answer(jobs.state_of(stopped[-1]))
-
     def completions(self, prefix: str) -> tuple[list[str], int]:
         """Complete the path of an indexed file; tell how many there are."""
         typed = prefix if os.path.isabs(prefix) else f"/{prefix}"
@@ -249,15 +194,6 @@ class Tools:
             typed_paths = snapshot.typed_paths
             paths = sorted(typed_paths.starting_with(typed) or typed_paths.containing(prefix))
         return [path.removeprefix("/") for path in paths[:_MOST_COMPLETIONS]], len(paths)
-
-    def _ask_to_stop(self, call: IndexArguments, directory: FilePath | None) -> RunRecord:
-        """Ask a run of another process to stop: its server may be gone, and nobody else could."""
-        with self.collections.using(call.collection) as opened:
-            running = opened.app.status.running()
-            if running is None or (directory is not None and not covers(running, directory)):
-                raise NoRunError("no index run goes on there" if directory else "no index run goes on")
-            opened.app.run_control.stop(running, by=Origin.SERVER)
-            return running
 
     def _mode(self, wanted: SearchMode) -> tuple[SearchMode, tuple[str, ...]]:
         if wanted is SearchMode.KEYWORD:
@@ -269,23 +205,9 @@ class Tools:
             raise ProviderError("the embedding model is still being loaded")
         return SearchMode.KEYWORD, (_STILL_LOADING,)
 
-    def _allowed_in(self, call: IndexArguments) -> tuple[FilePath, ...]:
-        """Give the directories that the operator allows: he knows who may read the default collection alone."""
-        return self._allowed if call.collection == DEFAULT else ()
-
     @property
     def _config(self) -> Config:
         return self.collections.loaded.config
-
-
-def index_answer(run: Run) -> Answer:
-    """Describe a run in words, too."""
-    return Answer(run_text(run), run)
-
-
-def is_ended(result: Run) -> bool:
-    """Tell whether waiting for a run is over."""
-    return result.state in ENDED
 
 
 def _found(result: SearchResult, page: Page) -> Answer:

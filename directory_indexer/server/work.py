@@ -14,7 +14,8 @@ from directory_indexer.indexing.runs import writing
 from directory_indexer.lazy import lazily
 from directory_indexer.registry.answers import GivenAnswers
 from directory_indexer.registry.operations import Kind, Operations
-from directory_indexer.server.tools import Tools, is_ended
+from directory_indexer.server.index_verbs import is_ended
+from directory_indexer.server.tools import Tools
 from directory_indexer.team.administration import LeftOffError, Tell, Work
 from directory_indexer.team.backup import back_up
 from directory_indexer.team.checkup import repair_documents
@@ -73,7 +74,7 @@ class Works:
         if run.state != Outcome.COMPLETED:
             raise DirIndexError(run.message or f"the index run ended: {run.state}")
         with self._collections.using(collection) as opened:
-            opened.queue.looked_at(opened.documents.page(limit=-1))
+            opened.queue.looked_at(opened.documents.all())
         return {"run": run.id, "counts": dict(run.counts or {})}
 
     def purge(self, collection: str, _: Mapping[str, Any], tell: Tell) -> Mapping[str, Any]:

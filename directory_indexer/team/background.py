@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 from directory_indexer.errors import DirIndexError, NotIndexedError
-from directory_indexer.registry.documents import State
+from directory_indexer.registry.stored_documents import State
 from directory_indexer.team.collections import Collections
 
 _REMOVALS = ""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from directory_indexer.findings import Finding, Verdict
 from directory_indexer.paths import containers_around, file_path
-from directory_indexer.registry.documents import State
+from directory_indexer.registry.stored_documents import State
 from directory_indexer.team.naming import DocId
 from directory_indexer.team.opened import OpenCollection
 from directory_indexer.team.originals import hash_of_file
@@ -18,7 +18,7 @@ _MOST_NAMED = 3
 
 def document_findings(opened: OpenCollection) -> Iterator[Finding]:
     """Look at every document of a collection; of one to which nothing was sent there is nothing to say."""
-    documents = opened.documents.page(limit=-1)
+    documents = opened.documents.all()
     directory = opened.originals.directory
     if not documents and not directory.is_dir():
         return
@@ -46,7 +46,7 @@ def repair_documents(opened: OpenCollection) -> Iterator[Finding]:
     if not opened.documents.counts() and not opened.originals.directory.is_dir():
         return
     opened.queue.recover()
-    known = {one.doc_id for one in opened.documents.page(limit=-1)}
+    known = {one.doc_id for one in opened.documents.all()}
     unknown = [path for path in opened.originals.directory.glob("*/*") if path.name not in known]
     for path in unknown:
         opened.originals.remove(DocId(path.name))

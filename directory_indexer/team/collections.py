@@ -24,8 +24,8 @@ from directory_indexer.team.opened import CollectionApp, CollectionKey, OpenColl
 with lazily:
     from directory_indexer.converting.fetching import Fetch, fetch_changed
     from directory_indexer.registry.collections import CollectionRow, CollectionRows
-    from directory_indexer.registry.documents import State
     from directory_indexer.registry.store import Registry
+    from directory_indexer.registry.stored_documents import State
     from directory_indexer.team.deletion import remove, remove_unknown
 
 _MOST_DESCRIPTION: Final = 2000

@@ -15,7 +15,8 @@ from directory_indexer.converting.fetching import Fetch, Fetched, Validators
 from directory_indexer.errors import ConflictError, LockedError, NotIndexedError, UsageError
 from directory_indexer.ids import content_hash
 from directory_indexer.paths import FilePath
-from directory_indexer.registry.documents import Source, State, StoredDocument
+from directory_indexer.registry.replacements import FOUND
+from directory_indexer.registry.stored_documents import Source, State, StoredDocument
 from directory_indexer.searching.texts import FileText, Selection, read_text
 from directory_indexer.team import naming
 from directory_indexer.team.collections import Collections
@@ -218,6 +219,34 @@ class DocumentVerbs:
             opened.documents.pause(document.doc_id, is_paused=is_paused)
         self._on_work(document.collection)
 
+    def cancel(self, document: StoredDocument, *, seconds: float | None = None) -> None:
+        """Let the ingest of a version of a document come to nothing.
+
+        What it was to take the place of stays, or else the document is deleted.
+
+        Raises:
+            NotIndexedError: there is no such document any more.
+            ConflictError: it was sent again, or has taken the place of another one already.
+        """
+        doc_id = DocId(document.doc_id)
+        with (
+            self._collections.using(document.collection) as opened,
+            opened.originals.marked(doc_id),
+            opened.documents.replacing(doc_id) as replacement,
+        ):
+            now, found = replacement.before, replacement.found
+            if now is None or now.version != document.version:
+                raise ConflictError("the document was sent again since", hint="cancel that ingest")
+            if found is not None and opened.originals.is_set_aside(doc_id, found.stored_name):
+                opened.originals.bring_back(doc_id, found.stored_name)
+                opened.originals.keep_only(doc_id, found.stored_name)
+                replacement.take_back()
+            elif found is not None or (now.version > 1 and now.state in FOUND):
+                raise ConflictError("the document has taken the place of the one before", hint="send that again")
+        if found is None:
+            self.delete(document.collection, doc_id, seconds=seconds)
+        self._on_work(document.collection)
+
     def delete(self, collection: str, doc_id: str, *, seconds: float | None = None) -> bool:
         """Delete a document, in whatever state it is; tell whether nothing is left of it yet.
 
@@ -257,7 +286,12 @@ class DocumentVerbs:
             require_sayable(sending)
             require_harmless_words(content.filename, {"title": sending.title, **sending.said}, policy)
             with self._received(opened, content) as received:
-                verdict = judge(received.path, policy, allows_secrets=sending.allows_secrets or policy.include_secrets)
+                verdict = judge(
+                    received.path,
+                    policy,
+                    is_fetched=content.source is Source.URL,
+                    allows_secrets=sending.allows_secrets or policy.include_secrets,
+                )
                 sent = accepted(opened, content, sending, received, verdict)
             if sent.effect is not Effect.SKIPPED:
                 self._work(opened, sending)

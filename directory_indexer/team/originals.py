@@ -44,6 +44,7 @@ class Originals:
     def __init__(self, directory: Path) -> None:
         self.directory = Path(os.path.realpath(directory))
         self._incoming = self.directory.parent / "incoming"
+        self._replaced = self.directory.parent / "replaced"
 
     def place_of(self, doc_id: DocId) -> Path:
         """Give the directory of one document."""
@@ -61,7 +62,7 @@ class Originals:
             ContentRefusedError: it has more bytes than that.
             StoreError: it cannot be written, as on a full disk.
         """
-        with self._marked(doc_id) as place:
+        with self.marked(doc_id) as place:
             path = place / name
             with _translated_errors():
                 place.mkdir(mode=0o700)
@@ -80,6 +81,37 @@ class Originals:
             if is_new:
                 _flush(place.parent)
                 _flush(self.directory)
+
+    def set_aside(self, doc_id: DocId, name: str) -> None:
+        """Keep an original that another one takes the place of, until it is dropped."""
+        with _translated_errors():
+            kept = self._replaced / doc_id
+            shutil.rmtree(kept, ignore_errors=True)
+            kept.mkdir(mode=0o700, parents=True)
+            with contextlib.suppress(FileNotFoundError):
+                _linked(self.place_of(doc_id) / name, kept / name)
+
+    def is_set_aside(self, doc_id: DocId, name: str) -> bool:
+        """Tell whether an original is there to be brought back."""
+        return (self._replaced / doc_id / name).is_file()
+
+    def bring_back(self, doc_id: DocId, name: str) -> None:
+        """Put an original that was set aside into its place again."""
+        with _translated_errors():
+            place = self.place_of(doc_id)
+            draft = self._replaced / doc_id / f"{name}.back"
+            draft.unlink(missing_ok=True)
+            _linked(self._replaced / doc_id / name, draft)
+            os.replace(draft, place / name)
+            _flush(place)
+
+    def drop_aside(self, doc_id: DocId) -> None:
+        """Let go of what was set aside of a document."""
+        shutil.rmtree(self._replaced / doc_id, ignore_errors=True)
+
+    def aside(self) -> list[DocId]:
+        """Name the documents of which something is set aside."""
+        return [DocId(one.name) for one in self._replaced.iterdir()] if self._replaced.is_dir() else []
 
     def keep_only(self, doc_id: DocId, name: str) -> None:
         """Remove what is left of a document by other names."""
@@ -101,6 +133,7 @@ class Originals:
             # Another one may be coming into the directory around it.
             with contextlib.suppress(OSError):
                 place.parent.rmdir()
+        self.drop_aside(doc_id)
 
     def interrupted(self) -> Iterator[DocId]:
         """Name the documents that were under way in processes that are gone, and forget their marks one by one."""
@@ -116,7 +149,8 @@ class Originals:
                     mark.unlink(missing_ok=True)
 
     @contextlib.contextmanager
-    def _marked(self, doc_id: DocId) -> Iterator[Path]:
+    def marked(self, doc_id: DocId) -> Iterator[Path]:
+        """Mark a document as under way until the block ends, and name a place for what belongs to it."""
         place = self._incoming / f"{doc_id}-{secrets.token_hex(8)}"
         mark = place.with_name(place.name + _MARK)
         with _translated_errors():
@@ -170,6 +204,16 @@ def _write(path: Path, pieces: Iterable[bytes], most_bytes: int) -> tuple[int, s
         file.flush()
         os.fsync(file.fileno())
     return n_bytes, hasher.hexdigest(length=_HASH_BYTES)
+
+
+def _linked(path: Path, copy: Path) -> None:
+    """Give a file a second name, or where that cannot be a copy with the same stamp."""
+    try:
+        os.link(path, copy)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        shutil.copy2(path, copy)
 
 
 def _flush(directory: Path) -> None:

@@ -10,7 +10,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
 from directory_indexer.docstore.known import FileState
@@ -19,9 +19,11 @@ from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.errors import LockedError
 from directory_indexer.indexing.named_files import NamedFiles
 from directory_indexer.paths import FilePath, containers_around, file_path, lies_in, members_directory
-from directory_indexer.registry.documents import Documents, Progress, State, StoredDocument
+from directory_indexer.registry.documents import Documents
+from directory_indexer.registry.stored_documents import Progress, State, StoredDocument
+from directory_indexer.team.mending import mend
 from directory_indexer.team.naming import DocId
-from directory_indexer.team.originals import Originals, hash_of_file
+from directory_indexer.team.originals import Originals
 
 _TAIL: Final = 4
 """Directories of documents end in `/team/collections/NAME/documents`, wherever the data directory is."""
@@ -95,6 +97,7 @@ class Queue:
         """Go on with what processes that are gone had under way; words and meaning are for others to go on with."""
         for doc_id in self._originals.interrupted():
             self._mend(doc_id)
+        self._drop_aside(self._originals.aside())
         if self._documents.counts() and self._former_directories(file_path(self._originals.directory)):
             self.reconcile()
         while leaving := self._documents.in_state(State.DELETING, limit=_BATCH):
@@ -123,7 +126,7 @@ class Queue:
         for former in self._former_directories(here):
             self._documents.queue_again()
             self._files().take_over(former)
-        documents = self._documents.page(limit=-1)
+        documents = self._documents.all()
         with self._docstore().snapshot() as snapshot:
             indexed = {path for path in snapshot.files.within(here) if not containers_around(path)}
         kept = {self._path(one): one.doc_id for one in documents}
@@ -177,6 +180,15 @@ class Queue:
         ]
         if changed:
             self._documents.note(changed)
+            self._drop_aside({one.doc_id for one in changed})
+
+    def _drop_aside(self, doc_ids: Collection[str]) -> None:
+        """Let go of originals that others took the place of, where those are found by now."""
+        for doc_id in self._originals.aside():
+            if doc_id in doc_ids:
+                with self._documents.replacing(doc_id) as replacement:
+                    if replacement.found is None:
+                        self._originals.drop_aside(doc_id)
 
     def _mend(self, doc_id: DocId) -> None:
         """Let the original of a document and what is known of it fit together again."""
@@ -184,25 +196,7 @@ class Queue:
             with self._taken(None):
                 self._files().remove(self._originals.paths_of(doc_id), give_up=_after(None))
         with self._documents.replacing(doc_id) as replacement:
-            known = replacement.before
-            if known is None:
-                self._originals.remove(doc_id)
-                return
-            self._originals.keep_only(doc_id, known.stored_name)
-            found = self._originals.place_of(doc_id) / known.stored_name
-            if known.state is State.DELETING or not found.exists():
-                return
-            status = found.stat()
-            if (status.st_size, status.st_mtime_ns) != (known.n_bytes, known.mtime_ns):
-                # It was replaced, and nobody was told: what is there now is what counts.
-                replacement.put(
-                    known._replace(
-                        n_bytes=status.st_size,
-                        mtime_ns=status.st_mtime_ns,
-                        content_hash=hash_of_file(found),
-                        state=State.QUEUED,
-                    )
-                )
+            mend(self._originals, replacement, doc_id)
 
     def _path(self, document: StoredDocument) -> FilePath:
         return self._originals.path_of(DocId(document.doc_id), document.stored_name)

@@ -21,7 +21,7 @@ from directory_indexer.databases.copying import log_ahead, require_whole
 from directory_indexer.errors import ConsentNeededError, StoreError, UsageError
 from directory_indexer.lock import write_lock
 from directory_indexer.policies import PAGES_NAME
-from directory_indexer.registry.documents import State
+from directory_indexer.registry.stored_documents import State
 from directory_indexer.team.backup import CONFIGURATION, FORMAT, MANIFEST
 from directory_indexer.team.collections import Collections
 from directory_indexer.vectorstore import VectorPlace

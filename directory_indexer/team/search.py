@@ -19,7 +19,7 @@ from directory_indexer.team.collections import Collections
 from directory_indexer.team.opened import OpenCollection
 
 with lazily:
-    from directory_indexer.registry.documents import State
+    from directory_indexer.registry.stored_documents import State
 
 
 def search_collections(

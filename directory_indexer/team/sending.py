@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from directory_indexer.converting.fetching import Validators
 from directory_indexer.errors import ConflictError, UsageError
-from directory_indexer.registry.documents import Source, State, StoredDocument
+from directory_indexer.registry.replacements import FOUND
+from directory_indexer.registry.stored_documents import Source, State, StoredDocument
 from directory_indexer.team import naming
 from directory_indexer.team.naming import DocId
 from directory_indexer.team.opened import OpenCollection
@@ -140,6 +141,8 @@ def accepted(opened: OpenCollection, content: Content, sending: Sending, receive
         before = replacement.before
         if before is not None and (effect := _effect_on(before, document, sending.on_conflict)) is not Effect.REPLACED:
             return Sent(before, effect)
+        if before is not None and before.state in FOUND:
+            opened.originals.set_aside(content.doc_id, before.stored_name)
         opened.originals.publish(received, content.doc_id)
         document = replacement.put(document)
     if before is not None and before.stored_name != document.stored_name:

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 from directory_indexer.credentials.redaction import secret_spans
 from directory_indexer.errors import ContentRefusedError, RefusalReason
+from directory_indexer.extractors.document import Description
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, source_file
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, ParseRequest
 from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
-from directory_indexer.paths import file_path
+from directory_indexer.paths import FilePath, containers_around, file_path
 from directory_indexer.walker.ignore import Precedence, built_in_rules
 
 
@@ -33,6 +34,15 @@ class Verdict(NamedTuple):
         return added._replace(n_chunks=self.n_chunks + len(outcome.chunks), n_masked=self.n_masked + outcome.n_masked)
 
 
+class _Incoming(NamedTuple):
+    """The description of content that is known to nobody yet."""
+
+    is_fetched: bool
+
+    def of(self, path: FilePath) -> Description:
+        return Description(is_fetched=self.is_fetched and not containers_around(path))
+
+
 def require_harmless_words(filename: str, said: Mapping[str, Any], policy: ParsePolicy) -> None:
     """Refuse what is a secret by its name, and what a sender says that holds one.
 
@@ -50,7 +60,7 @@ def require_harmless_words(filename: str, said: Mapping[str, Any], policy: Parse
         raise ContentRefusedError(RefusalReason.SECRET, "what is said of the document holds a secret", hint=_TAKE_OUT)
 
 
-def judge(path: Path, policy: ParsePolicy, *, allows_secrets: bool) -> Verdict:
+def judge(path: Path, policy: ParsePolicy, *, is_fetched: bool, allows_secrets: bool) -> Verdict:
     """Read content as the index will, and tell what it has.
 
     Raises:
@@ -58,7 +68,7 @@ def judge(path: Path, policy: ParsePolicy, *, allows_secrets: bool) -> Verdict:
     """
     request = ParseRequest(source_file(file_path(os.path.realpath(path))), None)
     verdict, last = Verdict(), None
-    for result in parse_all([request], policy._replace(descriptions=None)):
+    for result in parse_all([request], policy._replace(descriptions=_Incoming(is_fetched))):
         outcomes = [one for _, one in result.outcomes] if isinstance(result, MemberOutcomes) else [result]
         for outcome in outcomes:
             verdict = verdict.plus(outcome)

@@ -11,8 +11,8 @@ from directory_indexer.wire.objects import timestamp
 from directory_indexer.wire.runs import Run
 
 with lazily:
-    from directory_indexer.registry.documents import StoredDocument
     from directory_indexer.registry.operations import OperationRow
+    from directory_indexer.registry.stored_documents import StoredDocument
 
 
 class OperationEntry(NamedTuple):
@@ -53,14 +53,19 @@ def run_entry(run: Run, *, name: str, collection: str, has_ended: bool) -> Opera
 def ingest_entry(document: StoredDocument, *, name: str, version: int) -> OperationEntry:
     """Describe how far a version of a document is."""
     is_newer = document.version > version
-    state = "completed" if is_newer else _STATES[document.state]
+    if version == document.cancelled:
+        state, message = "cancelled", "the document is as it was before"
+    elif is_newer:
+        state, message = "completed", "the document was sent again since"
+    else:
+        state, message = _STATES[document.state], document.message
     is_paused = document.is_paused and state in {"queued", "running"}
     return OperationEntry(
         id=name,
         kind="ingest",
         collection=document.collection,
         state="paused" if is_paused else state,
-        message="the document was sent again since" if is_newer else document.message or None,
+        message=message or None,
         started_at=timestamp(document.changed_at),
         ended_at=None,
         doc_id=document.doc_id,

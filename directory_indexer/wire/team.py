@@ -11,7 +11,7 @@ from directory_indexer.wire.objects import timestamp
 
 with lazily:
     from directory_indexer.paths import FilePath
-    from directory_indexer.registry.documents import StoredDocument
+    from directory_indexer.registry.stored_documents import StoredDocument
     from directory_indexer.team.backup import BackupReport
     from directory_indexer.team.collections import Collection
     from directory_indexer.team.documents import Page

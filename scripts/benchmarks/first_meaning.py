@@ -4,23 +4,40 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import shutil
+import statistics
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.corpus import make_tree
-from benchmarks.measure import DIRINDEX, PYTHON, Command, Options, Prepared, Row, cost_of, costs, memory_of, rows_of
+from benchmarks.measure import (
+    DIRINDEX,
+    Command,
+    Cost,
+    Memory,
+    Options,
+    Prepared,
+    Row,
+    cost_and_memory,
+    cost_of,
+    percentile,
+    rows_of,
+)
+from benchmarks.search import queries
+from benchmarks.serving import Server
 from benchmarks.words import recoll_command, recollindex
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
-_PARTS_OF_LINUX = ("fs", "kernel", "mm", "net", "crypto", "block", "security", "lib", "Documentation")
-"""Some 14,600 files of 150 MB."""
+_PARTS_OF_LINUX = ("fs", "kernel", "mm", "net", "crypto", "block", "security", "lib")
+"""Some 5,800 files of 108 MB."""
 
 _N_FILES = 7000
 _N_CHUNKS_EACH = 12
@@ -28,39 +45,128 @@ _N_CHUNKS_EACH = 12
 _EMBEDDING_SECONDS = 120
 """The rate of so long a run stands for that of all the rest."""
 
-_SEMBLE = (
-    "import sys; from semble import SembleIndex; "
-    "index = SembleIndex.from_path(sys.argv[1]); index.search('where is the file opened', top_k=5)"
+_QUESTIONS = (
+    "how is a page fault on a shared mapping handled",
+    "where is the receive window of a connection adjusted",
+    "decide which task runs next",
+    "write back dirty pages when memory is low",
+    "check a certificate against the keys of the kernel",
+    "merge two neighbouring requests of a block device",
+    "read the entries of a directory",
+    "fragments of a packet are put together again",
+    "a lock is taken while interrupts are off",
+    "encrypt a buffer in counter mode",
+    "free the memory of a process that ends",
+    "what happens when the disk is full",
+    "account the time that a task has run",
+    "find an inode by its number",
+    "limit the memory of a group of processes",
+    "send a signal to a thread",
+    "sort a linked list",
+    "wait until all readers have left",
+    "rename a file across directories",
+    "name lookup that follows symbolic links",
 )
+"""Each is the first of its kind, and embeds candidates of its own."""
+
+
+_WAYS = {"by words": "keyword", "the first time": "hybrid", "asked again": "hybrid"}
+
+
+@dataclass(frozen=True)
+class _Run:
+    cost: Cost
+    memory: Memory
 
 
 def first_meaning(options: Options) -> Iterator[Row]:
-    """Measure making an index of words and static vectors from nothing, and project when all chunks are embedded."""
+    """Measure making an index of words and static vectors from nothing, and searches when no chunk is embedded yet."""
     tree = _tree(options)
-    files = [path for path in tree.rglob("*") if path.is_file() and not path.is_symlink()]
-    what = f"{len(files):,} files, {sum(path.stat().st_size for path in files) / 1e6:.0f} MB"
+    what = f"words and first pass, {_size(tree)}"
     with tempfile.TemporaryDirectory(dir=options.place) as temporary:
         places = (Path(temporary) / str(number) for number in itertools.count())
-        ours: dict[str, Command | Prepared] = {
-            mode: lambda mode=mode: _index(next(places), tree, mode)  # type: ignore[misc]
-            for mode in ("off", "on-demand")
-        }
-        others: dict[str, Command | Prepared] = {}
-        if recoll := recollindex():
-            others["recollindex"] = lambda: recoll_command(recoll, next(places), [tree])
-        if _has_semble():
-            others["semble"] = (PYTHON, "-c", _SEMBLE, str(tree))
-        taken = costs(ours | others, rounds=options.rounds)
-        yield from rows_of(f"words and first pass, {what}", taken["on-demand"], taken["off"], of="words alone")
-        for name in others:
-            yield from rows_of(f"words and first pass, {what}", taken["on-demand"], taken[name], of=name)
+        taken = _taken(tree, places, rounds=options.rounds)
+        ours = taken["words and first pass"]
+        for name in [name for name in taken if taken[name] is not ours]:
+            yield from rows_of(what, ours.cost, taken[name].cost, of=name)
+            yield Row(what, "MB of memory", ours.memory.all, taken[name].memory.all, name)
         place = next(places)
-        held = memory_of(_index(place, tree, "on-demand")).all
-        yield Row("words and first pass", "MB of memory", held)
-        for name, command in others.items():
-            baseline = memory_of(command() if callable(command) else command).all
-            yield Row("words and first pass", "MB of memory", held, baseline, name)
+        cost_of(_index(place, tree, "on-demand"))
+        yield from _searches(place, _QUESTIONS if options.linux else queries(len(_QUESTIONS)))
         yield from _completion(place, tree)
+        if options.linux:
+            yield from _whole(next(places), options.linux)
+
+
+def _taken(tree: Path, places: Iterator[Path], *, rounds: int) -> dict[str, _Run]:
+    """Run all in turns, with the files in the cache; give the medians."""
+    commands: dict[str, Prepared] = {
+        "words and first pass": lambda: _index(next(places), tree, "on-demand"),
+        "words alone": lambda: _index(next(places), tree, "off"),
+    }
+    if recoll := recollindex():
+        commands["recollindex"] = lambda: recoll_command(recoll, next(places), [tree])
+    if semble := shutil.which("semble"):
+        commands["semble"] = lambda: _semble(semble, next(places), tree)
+    cost_of((shutil.which("find") or "find", str(tree), "-type", "f", "-exec", "cat", "{}", "+"))
+    runs: Mapping[str, list[_Run]] = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            runs[name].append(_Run(*cost_and_memory(command())))
+    return {name: _median(of_one) for name, of_one in runs.items()}
+
+
+def _median(runs: Sequence[_Run]) -> _Run:
+    cpu, wall, held, anonymous = (
+        statistics.median(column)
+        for column in zip(
+            *((run.cost.cpu, run.cost.wall, run.memory.all, run.memory.anonymous) for run in runs), strict=True
+        )
+    )
+    return _Run(Cost(cpu, wall), Memory(held, anonymous))
+
+
+def _searches(place: Path, questions: Sequence[str]) -> Iterator[Row]:
+    """Ask each question by words, for the first time by words and meaning, and again.
+
+    A third of them is for commands, one for a server, and one for a server that embeds in the background meanwhile.
+    """
+    settings = ("--config", str(place / "config.json"))
+    for name, mode in _WAYS.items():
+        command = (DIRINDEX, "search", "--quiet", "--mode", mode, "--data-dir", str(place), *settings)
+        taken = [cost_of((*command, question), may_fail=True) for question in questions[::3]]
+        yield from _of_many(f"search after the first pass, {name}", taken)
+    yield from _calls("the same in serve", Server(place, *settings), questions[1::3])
+    yield from _calls("the same in serve that embeds, too", Server(place), questions[2::3])
+
+
+def _calls(what: str, server: Server, questions: Sequence[str]) -> Iterator[Row]:
+    with server:
+        server.until_ready()
+        for name, mode in _WAYS.items():
+            taken = []
+            for question in questions:
+                before = server.spent()
+                server.call("search", query=question, mode=mode)
+                taken.append(server.spent() - before)
+            yield from _of_many(f"{what}, {name}", taken)
+
+
+def _of_many(what: str, taken: Sequence[Cost]) -> Iterator[Row]:
+    for name, percent in (("median", 50), ("95 of 100", 95)):
+        yield Row(f"{what}, {name}", "ms of processor", percentile([cost.cpu for cost in taken], percent))
+        yield Row(f"{what}, {name}", "ms of the clock", percentile([cost.wall for cost in taken], percent))
+
+
+def _whole(place: Path, linux: Path) -> Iterator[Row]:
+    """Index all the sources of Linux once: by words, then the first pass; the model's rate tells the rest."""
+    for name, mode in (("words", "off"), ("first pass behind them", "on-demand")):
+        cost, memory = cost_and_memory(_index(place, linux, mode))
+        yield Row(f"{name}, {_size(linux)}", "s of processor", cost.cpu / 1000)
+        yield Row(f"{name}, {_size(linux)}", "s of the clock", cost.wall / 1000)
+        yield Row(f"{name}, {_size(linux)}", "MB of memory", memory.all)
+    yield from _searches(place, _QUESTIONS)
+    yield from _completion(place, linux)
 
 
 def _completion(place: Path, tree: Path) -> Iterator[Row]:
@@ -81,6 +187,13 @@ def _index(place: Path, tree: Path, mode: str) -> Command:
     return DIRINDEX, "index", str(tree), "--data-dir", str(place), "--config", str(settings), "--yes", "--quiet"
 
 
+def _semble(program: str, cache: Path, tree: Path) -> Command:
+    """Index with semble, from nothing, and ask once; it has no other way to make an index."""
+    cache.mkdir()
+    words = (program, "search", "--content", "all", "--format", "text", "where is the file opened", str(tree))
+    return shutil.which("env") or "env", f"SEMBLE_CACHE_LOCATION={os.path.realpath(cache)}", *words
+
+
 def _n_waiting(place: Path) -> int:
     app = App(load_config(file=None, data_dir=place, environ={}))
     with app.docstore.snapshot() as snapshot:
@@ -89,8 +202,9 @@ def _n_waiting(place: Path) -> int:
     return n_waiting
 
 
-def _has_semble() -> bool:
-    return shutil.which("semble", path=str(Path(PYTHON).parent)) is not None
+def _size(tree: Path) -> str:
+    files = [path for path in tree.rglob("*") if path.is_file() and not path.is_symlink()]
+    return f"{len(files):,} files, {sum(path.stat().st_size for path in files) / 1e6:,.0f} MB"
 
 
 def _tree(options: Options) -> Path:

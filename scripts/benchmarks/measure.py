@@ -128,18 +128,28 @@ def cost_of(command: Command, *, output: IO[bytes] | int = subprocess.DEVNULL, m
 
 def memory_of(command: Command) -> Memory:
     """Run a command; look often at what it and its children hold together."""
-    highest = Memory()
+    return cost_and_memory(command)[1]
+
+
+def cost_and_memory(command: Command) -> tuple[Cost, Memory]:
+    """Run a command once for both, which is a little dearer than without looking at what it holds."""
+    highest, started = Memory(), time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)  # noqa: S603 - a command of a benchmark
-    while process.poll() is None:
+    while True:
+        ended, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if ended:
+            break
         held = [_held(pid) for pid in _family(process.pid)]
         highest = Memory(
             all=max(highest.all, sum(one.get("Pss", 0) for one in held)),
             anonymous=max(highest.anonymous, sum(one.get("Pss_Anon", 0) for one in held)),
         )
         time.sleep(_LOOK_SECONDS)
+    wall = time.perf_counter() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         sys.exit(f"'{' '.join(command)}' ended with {process.returncode}")
-    return highest
+    return Cost((usage.ru_utime + usage.ru_stime) * 1000, wall * 1000), highest
 
 
 def _family(pid: int) -> list[int]:

@@ -123,9 +123,9 @@ def _at_once(server: Server, asked: Sequence[str]) -> list[float]:
 class Server:
     """A server whose answers may come in any order."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, *options: str) -> None:
         self._started = time.perf_counter()
-        command = [DIRINDEX, "serve", "--data-dir", str(data_dir)]
+        command = [DIRINDEX, "serve", "--data-dir", str(data_dir), *options]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603 - ours
         self._answers: dict[int, Any] = {}
         self._last_id = 0

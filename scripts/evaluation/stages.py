@@ -36,13 +36,15 @@ _MOMENTS = (
 def stages(one: RetrievalSet, data_dir: Path, *, seconds: float, tokens_a_second: float | None = None) -> Iterator[str]:
     """Measure a set at five moments of one index; searches may spend so many seconds on embedding.
 
-    With `tokens_a_second` these are the seconds of a model that is as fast as that.
+    With `tokens_a_second` these are the seconds of a model that is as fast as that. The complete index is the one that
+    `scripts/eval` makes and keeps anyway, which has the same passages.
     """
     yield f"{'':16}{'nDCG@10':>9}{'R@10':>8}{'ms':>8}{'95 %':>8}{'CPU ms':>8}{'95 %':>8}"
-    for name, embedding, mode, keeps in _MOMENTS:
+    for moment, embedding, mode, keeps in _MOMENTS:
         rows = []
         for root, questions in one.repositories():
-            place = data_dir / f"{one.name}-stages" / root.name
+            name = f"{one.name}/{root.name}" if questions[0].repository else one.name
+            place = data_dir / (name if embedding == "complete" else f"{one.name}-stages/{root.name}")
             corpus = IndexedCorpus(one.corpus, root, place, embedding=embedding, seconds=seconds)
             with steadily(tokens_a_second), contextlib.nullcontext() if keeps else corpus.held():
                 rows += [corpus.measure_first_hits(question, mode) for question in questions]
@@ -51,7 +53,7 @@ def stages(one: RetrievalSet, data_dir: Path, *, seconds: float, tokens_a_second
         times = "".join(
             f"{value:>8.0f}" for column in ("ms", "CPU ms") for value in _median_and_95([row[column] for row in rows])
         )
-        yield f"{name:16}{quality}{times}"
+        yield f"{moment:16}{quality}{times}"
 
 
 def _median_and_95(values: list[float]) -> tuple[float, float]:

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import team_kills
 
@@ -14,24 +14,41 @@ if TYPE_CHECKING:
     from tortures.workbench import Torture
 
 
+_STRIDE: Final = 12
+
+
 def sent(torture: Torture) -> str:
-    """Go through all verbs, one step after the other, until the time is over."""
-    n_verbs = n_steps = 0
+    """Go through all verbs again and again, each time with other steps of them, until all were met or time is over."""
+    n_kills = dict.fromkeys(team_kills.VERBS, 0)
+    starts = list(range(1, _STRIDE + 1))
+    torture.chance.shuffle(starts)
     verbs = list(team_kills.VERBS)
-    torture.chance.shuffle(verbs)
-    for verb in verbs:
-        if torture.is_over or torture.failures:
-            break
-        place = torture.place / verb
-        place.mkdir()
-        done = subprocess.run(  # noqa: S603 - a program of ours
-            [sys.executable, str(Path(team_kills.__file__)), str(place), verb, "1"],
-            capture_output=True,
-            check=False,
-            text=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        )
-        torture.require(done.returncode == 0, f"{verb}: {done.stdout}{done.stderr[-2000:]}")
-        if done.returncode == 0:
-            n_verbs, n_steps = n_verbs + 1, n_steps + int(done.stdout.split()[0])
-    return f"{n_verbs} of {len(verbs)} verbs, each killed at every one of {n_steps} steps altogether"
+    n_rounds = 0
+    for start in starts:
+        torture.chance.shuffle(verbs)
+        for verb in verbs:
+            if torture.is_over or torture.failures:
+                return _told(n_kills, n_rounds)
+            n_kills[verb] += _killed(torture, verb, start)
+        n_rounds += 1
+    return _told(n_kills, n_rounds)
+
+
+def _killed(torture: Torture, verb: str, start: int) -> int:
+    """Kill a verb at every so many-th step, and count how often."""
+    place = torture.place / f"{verb}-{start}"
+    place.mkdir()
+    done = subprocess.run(  # noqa: S603 - a program of ours
+        [sys.executable, str(Path(team_kills.__file__)), str(place), verb, str(_STRIDE), str(start)],
+        capture_output=True,
+        check=False,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    torture.require(done.returncode == 0, f"{verb} from {start}: {done.stdout}{done.stderr[-2000:]}")
+    return int(done.stdout.split()[0]) if done.returncode == 0 else 0
+
+
+def _told(n_kills: dict[str, int], n_rounds: int) -> str:
+    counted = ", ".join(f"{verb} {number}" for verb, number in n_kills.items())
+    return f"{sum(n_kills.values())} kills ({counted}), {n_rounds} of {_STRIDE} rounds over all verbs"

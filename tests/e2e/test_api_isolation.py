@@ -39,6 +39,7 @@ class Site:
         self.keys = {
             name: new_key(self.data_dir, name, "--right", "admin", "--collection", name) for name in ("ours", "theirs")
         }
+        self.reader = new_key(self.data_dir, "reader", "--collection", "ours")
         self.server = WebServer(self.data_dir, DIRINDEX_SERVING__REQUESTS_PER_SECOND="10000")
         for name, words in (("ours", OURS), ("theirs", THEIRS)):
             assert self.ask("PUT", f"/api/v1/collections/{name}", name, {"description": f"of {words[0]}"}).status == 201
@@ -160,3 +161,17 @@ def test_operations_of_another_collection_are_like_none(site: Site) -> None:
                 told.append((answer.status, answer.json["error"], answer.json["detail"].replace(name, "ID")))
             assert told[0] == told[1]
             assert told[0][0] == 404
+
+
+@pytest.mark.parametrize("sign", ["%0A", "%0D", "%09", "%23", "%3F", "%00", ";"])
+@pytest.mark.parametrize(
+    "operation", [one for one in OPERATIONS if one.needs not in {None, Right.READ}], ids=lambda one: one.name
+)
+def test_no_spelling_of_a_path_gives_a_right_that_a_key_does_not_have(
+    site: Site, operation: Operation, sign: str
+) -> None:
+    """Line ends and tabs are left out by some who read a path, and signs that end one by others."""
+    path = re.sub(r"{(\w+)}", "x", operation.path)
+    for written in (path.replace("/v1/", f"/v1/{sign}"), path[:-1] + sign + path[-1], path + sign):
+        answer = site.server.ask(operation.method, written, b"{}", key=site.reader)
+        assert answer.status in {403, 404}, (written, answer.text)

@@ -25,6 +25,7 @@ from directory_indexer.docstore.runs import Origin, RunRequest, Verb
 from directory_indexer.indexing.runs import recorded_run, writing
 from directory_indexer.lock import HeldLock, try_lock
 from directory_indexer.paths import file_path
+from directory_indexer.registry.documents import Documents
 from directory_indexer.registry.operations import Kind, Operations
 from directory_indexer.registry.store import Registry
 from directory_indexer.team.opened import CollectionApp
@@ -407,3 +408,100 @@ def test_an_index_run_is_paused_and_another_one_goes_on_with_it(site: Site, tmp_
     ended = site.ask("GET", f"operations/{resumed.json['id']}?wait=50").json
     assert ended["state"] == "completed", ended
     assert site.ask("POST", f"operations/{resumed.json['id']}/resume").status == 409
+
+
+def test_a_document_whose_new_version_is_cancelled_is_as_it_was_before(site: Site) -> None:
+    before = site.send("The old whinchat probes.", id="swap", title="Old", wait="complete").json
+    place = f"documents/{before['doc_id']}/original?collection=birds"
+    with site.write_lock():
+        changed = site.send("The new whinchat probes.", id="swap", title="New", wait="none")
+        again = site.send("The newest whinchat probes.", id="swap", title="Newest", wait="none")
+        assert again.json["effect"] == "replaced"
+        assert site.ask("GET", place).text == "The newest whinchat probes."
+        newer = site.ask("DELETE", changed.headers["Location"].removeprefix("/api/v1/"))
+        assert (newer.status, newer.json["error"]) == (409, "has_ended")
+        at = again.headers["Location"].removeprefix("/api/v1/")
+        assert site.ask("DELETE", at).json["state"] == "cancelled"
+        assert site.ask("GET", place).text == "The old whinchat probes."
+    assert site.send("The ruff waits.", id="ruff2").status == 201
+    assert site.ask("GET", at).json["state"] == "cancelled"
+    assert site.found("whinchat") == [before["document"]["filename"]]
+    assert site.ask("GET", f"documents/{before['doc_id']}?collection=birds").json["text"] == "The old whinchat probes."
+    swapped = site.send("The last whinchat probes.", id="swap", wait="words")
+    if swapped.json["operation"] and swapped.json["state"] == "words":
+        late = site.ask("DELETE", f"operations/{swapped.json['operation']}")
+        assert (late.status, late.json["error"]) in {(409, "conflict"), (409, "has_ended")}
+    assert site.ask("GET", place).text == "The last whinchat probes."
+    assert not list((site.data_dir / "team/collections/birds/replaced").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "told"),
+    [
+        ("POST", "search?collection=birds&limit=3", {"query": "heron"}, "'collection', 'limit'"),
+        ("POST", "ingest?collection=birds", {"text": "a"}, "'collection'"),
+        ("PUT", "collections/birds?description=x", {}, "'description'"),
+        ("DELETE", "documents/aaaaaaaaaaaaaaaaaaaaaaaa", {"collection": "birds"}, "no body"),
+        ("GET", "documents", {"collection": "birds"}, "no body"),
+    ],
+)
+def test_arguments_at_the_wrong_place_are_refused(
+    site: Site, method: str, path: str, body: dict[str, Any], told: str
+) -> None:
+    answer = site.ask(method, path, body)
+    assert (answer.status, told in answer.json["detail"]) == (422, True), answer.text
+
+
+def test_arguments_beside_lines_are_refused(site: Site) -> None:
+    answer = site.ask("POST", "ingest?collection=birds", b'{"text": "a"}\n', Content_Type="application/x-ndjson")
+    assert (answer.status, "'collection'" in answer.json["detail"]) == (422, True)
+
+
+def test_a_document_that_is_being_deleted_is_listed_only_for_who_asks_for_those(site: Site) -> None:
+    doc_id = site.send("The leaving brambling.", id="brambling", wait="complete").json["doc_id"]
+    with site.write_lock():
+        registry = Registry(site.data_dir / "team/team.db")
+        Documents(registry, "birds").let_leave(doc_id)
+        registry.close()
+        listed = {one["doc_id"] for one in site.ask("GET", "documents?collection=birds&limit=500").json["documents"]}
+        leaving = site.ask("GET", "documents?collection=birds&state=deleting").json["documents"]
+        assert doc_id not in listed
+        assert [one["doc_id"] for one in leaving] == [doc_id]
+    assert site.ask("POST", "admin/purge", {"collection": "birds"}).status == 202
+
+
+def test_a_run_of_a_terminal_is_paused_and_cancelled_over_mcp_by_those_with_all_rights(
+    site: Site, tmp_path: Path
+) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/knot.md").write_text("The knot flocks.\n")
+    command: list[str | Path] = [DIRINDEX, "index", tmp_path / "notes", "-q", "--data-dir", site.data_dir]
+    subprocess.run([*command, "--collection", "birds"], check=True, timeout=100)
+    app = App(load_config(file=None, data_dir=site.data_dir, environ={}))
+    birds = CollectionApp(app, CollectionName("birds"))
+    request = RunRequest(Verb.INDEX, [file_path(tmp_path / "notes")], Origin.TERMINAL, "{}")
+
+    async def asked(key: str, action: str, seconds: int = 0) -> str:
+        async with (
+            AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
+            Client(streamable_http_client(site.server.url, http_client=http)) as client,
+        ):
+            given = {"collection": "birds", "action": action, "wait_seconds": seconds}
+            return text_of((await client.call_tool("index", given)).model_dump())
+
+    with writing(birds.docstore, birds.lock_path) as lock:
+        with recorded_run(birds.docstore, request, lock=lock, listener=lambda _: None, stop_reason=lambda: None) as run:
+            assert "terminal" in anyio.run(asked, site.birder, "cancel")
+            assert "terminal" in anyio.run(asked, site.birder, "pause")
+            assert not run.must_stop
+            assert "running" in anyio.run(asked, site.keeper, "pause")
+            while not run.must_stop:
+                assert site.server.process.poll() is None
+        with recorded_run(birds.docstore, request, lock=lock, listener=lambda _: None, stop_reason=lambda: None) as run:
+            assert "running" in anyio.run(asked, site.keeper, "cancel")
+            while not run.must_stop:
+                assert site.server.process.poll() is None
+    assert "completed" in anyio.run(asked, site.birder, "resume", 50)
+    assert "no index run is paused" in anyio.run(asked, site.birder, "resume")
+    birds.close()
+    app.close()

@@ -24,11 +24,11 @@ PROGRAM = Path(team_kills.__file__)
 )
 def test_a_kill_at_any_step_loses_and_doubles_nothing(verb: str, stride: int, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, str(PROGRAM), str(tmp_path), verb, str(stride)],
+        [sys.executable, str(PROGRAM), str(tmp_path), verb, str(stride), "1"],
         capture_output=True,
         text=True,
         check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert int(done.stdout.split()[0]) > 5
+    assert int(done.stdout.split()[0]) > 2

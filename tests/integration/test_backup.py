@@ -31,8 +31,8 @@ from directory_indexer.errors import (
 from directory_indexer.findings import Verdict
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.lock import write_lock
-from directory_indexer.registry.documents import State
 from directory_indexer.registry.keys import Keys, Right
+from directory_indexer.registry.stored_documents import State
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.team.backup import back_up
 from directory_indexer.team.checkup import document_findings, repair_documents

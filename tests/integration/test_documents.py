@@ -25,7 +25,7 @@ from directory_indexer.errors import (
 )
 from directory_indexer.lock import try_lock, write_lock
 from directory_indexer.paths import os_path
-from directory_indexer.registry.documents import State
+from directory_indexer.registry.stored_documents import State
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.team.background import Background
 from directory_indexer.team.documents import DocumentVerbs

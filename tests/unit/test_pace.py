@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from directory_indexer.indexing import pace as pacing
-from directory_indexer.indexing.pace import BackgroundPace
+from directory_indexer.indexing.pace import AlongsidePace, BackgroundPace
 from directory_indexer.questions import QUESTIONS_NAME, QuestionListener, question
 
 if TYPE_CHECKING:
@@ -86,6 +86,20 @@ def test_an_index_that_is_always_asked_becomes_complete_all_the_same(machine: Ma
         with question(database):
             n_batches += not pace.pauses()
     assert n_batches == 5
+
+
+def test_what_was_sent_is_embedded_every_second_between_the_questions_of_others(
+    machine: Machine, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pacing, "step_back", lambda: pytest.fail("the process answers questions, too"))
+    pace = AlongsidePace(database, clock=lambda: machine.seconds)
+    pace.begin()
+    n_batches = 0
+    for _ in range(60):
+        machine.seconds += 0.25
+        with question(database):
+            n_batches += not pace.pauses()
+    assert n_batches == 11
 
 
 def test_what_says_that_there_are_questions_is_there_only_while_somebody_listens(

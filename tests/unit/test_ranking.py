@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.candidates import EMBEDDED_MODEL, MULTILINGUAL_MODEL, OTHER_MODEL, Candidate
-from directory_indexer.relevance.matchplan import plan_match
+from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.relevance.ranking import good_ones, rank, worth_showing
 
@@ -171,6 +171,56 @@ def test_a_test_comes_after_the_code_unless_tests_are_looked_for() -> None:
     assert rank(asked, [code, test], limit=1, model=EMBEDDED_MODEL).hits[0].chunk_id == b"test"
 
 
+def test_however_well_a_test_matches_the_code_it_tests_comes_first() -> None:
+    code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.4, is_code=True)
+    test = candidate("test", "rotate the signing keys", path="/src/keys_test.py", words=4.0, meaning=0.6, is_code=True)
+    assert order(PLAN, test, code) == [b"code", b"test"]
+    for asked in ("spec for how we rotate the signing keys", "example: rotate the signing keys"):
+        assert order(plan_match(parse_query(asked), Words()), test, code) == [b"test", b"code"]
+
+
+def test_what_stands_behind_the_code_is_not_called_worse_for_that() -> None:
+    code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.5, is_code=True)
+    test = candidate("test", "rotate the keys", path="/tests/test_keys.py", words=2.0, meaning=0.5, is_code=True)
+    first, second = rank(PLAN, [code, test], limit=2, model=EMBEDDED_MODEL).hits
+    assert dict(second.explanation.signals)["beside_code"] < -0.5
+    assert second.score > 0.9 * first.score
+
+
+def test_prose_and_generated_files_come_after_code_unless_prose_is_looked_for() -> None:
+    code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.5, is_code=True)
+    made = candidate("made", "rotate the keys", path="/src/keys_pb2.py", words=2.0, meaning=0.6, is_code=True)
+    notes = candidate("notes", "rotate the keys.", path="/notes.md", words=2.0, meaning=0.62)
+    assert order(PLAN, code, made, notes) == [b"code", b"notes", b"made"]
+    asked = plan_match(parse_query("documentation of how we rotate keys"), Words())
+    assert order(asked, code, made, notes)[0] == b"notes"
+
+
+def test_a_list_of_changes_comes_after_other_prose_unless_it_is_asked_for_changes() -> None:
+    code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.2, is_code=True)
+    notes = candidate("notes", "rotate keys.", path="/notes.md", words=2.0, meaning=0.5)
+    changes = candidate("changes", "rotate the keys", path="/CHANGELOG.md", words=2.0, meaning=0.55)
+    assert order(PLAN, code, notes, changes) == [b"notes", b"code", b"changes"]
+    asked = plan_match(parse_query("in which version we rotate keys"), Words())
+    assert order(asked, code, notes, changes)[0] == b"changes"
+
+
+def test_where_there_is_little_code_or_nothing_but_tests_nothing_stands_back() -> None:
+    notes = [candidate(f"n{n}", f"rotate keys {n}", path=f"/n{n}.md", words=2.0, meaning=0.6) for n in range(3)]
+    code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.5, is_code=True)
+    assert order(PLAN, code, *notes)[-1] == b"code"
+    tests = [
+        candidate(f"t{n}", f"rotate keys {n}", path=f"/{n}/t_test.py", words=2.0, meaning=0.6, is_code=True)
+        for n in range(2)
+    ]
+    hits = rank(PLAN, tests, limit=2, model=EMBEDDED_MODEL).hits
+    assert {dict(hit.explanation.signals)["beside_code"] for hit in hits} == {0.0}
+
+
+def order(plan: MatchPlan, *candidates: Candidate) -> list[bytes]:
+    return [hit.chunk_id for hit in rank(plan, candidates, limit=len(candidates), model=EMBEDDED_MODEL).hits]
+
+
 def test_spelling_decides_when_nothing_but_a_name_is_looked_for() -> None:
     plan = plan_match(parse_query("HR-77120-B"), Words())
     named = candidate("named", "policy HR-77120-B", words=9.0, meaning=0.1)
@@ -290,6 +340,14 @@ def test_a_long_question_is_not_weak_because_no_passage_has_all_of_its_words() -
     for query, is_weak in ((long, False), (f"keys {long[20:]}", True)):
         ranking = rank(plan_match(parse_query(query), Words()), short, limit=1, model=EMBEDDED_MODEL)
         assert ranking.is_weak == is_weak
+
+
+def test_by_words_alone_long_passages_say_less() -> None:
+    def score(n_others: int) -> float:
+        text = "the keys are signed" + " and lemons" * n_others
+        return rank(PLAN, [candidate("a", text, words=5.0)], limit=1, model=EMBEDDED_MODEL).hits[0].score
+
+    assert 0 < score(500) < score(50) < score(10)
 
 
 def test_distant_passages_of_a_long_document_do_not_stand_back() -> None:

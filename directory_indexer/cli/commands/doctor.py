@@ -2,6 +2,7 @@
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
+import re
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -57,11 +58,18 @@ def doctor(
             where = app.loaded.config.storage.sqlite_path.parent
             error.hint = f"move '{where}' away, and dirindex index PATH builds a new index"
         raise
+    if collection:
+        findings = [one._replace(hint=_of_collection(one.hint, collection)) for one in findings]
     if as_json:
         output.data(json_pages.doctor_json(findings))
     else:
         output.lines(reports.doctor_lines(findings))
     raise typer.Exit(ExitCode.UNAVAILABLE if any(one.verdict is Verdict.PROBLEM for one in findings) else ExitCode.DONE)
+
+
+def _of_collection(hint: str, collection: str) -> str:
+    """Let the commands of a hint be about a collection."""
+    return re.sub(r"\b(dirindex (?:index|forget|doctor --repair))\b", rf"\1 --collection {collection}", hint)
 
 
 def _of_documents(app: App, *, repair: bool) -> Iterator[Finding]:

@@ -29,7 +29,7 @@ from directory_indexer.paths import os_path, place_path
 
 with lazily:
     from directory_indexer.exporting.target import draft_of, require_free
-    from directory_indexer.registry.documents import State
+    from directory_indexer.registry.stored_documents import State
     from directory_indexer.render import answers, json_pages
     from directory_indexer.render.team import document_lines, fact_lines, sent_lines
     from directory_indexer.searching.texts import Selection, Unit

@@ -57,6 +57,7 @@ def restore(
         [f"restored as of {report.made_at}: {report.n_collections:,} collections, {report.n_documents:,} documents"]
     )
     if report.n_read_again:
-        output.notes([f"{report.n_read_again:,} documents were read again; dirindex index gives them their vectors"])
+        how = "dirindex index --collection NAME gives them their vectors, and so does the next server"
+        output.notes([f"{report.n_read_again:,} documents were read again; {how}"])
     if not report.has_vectors:
         output.notes(["vectors are on a Qdrant server and were not backed up; dirindex index --yes makes them again"])

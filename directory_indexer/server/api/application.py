@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from directory_indexer.config.collections import team_directory
-from directory_indexer.errors import DirIndexError
+from directory_indexer.errors import DirIndexError, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.server.api.bodies import body_of, has_lines, media_type_of, written
 from directory_indexer.server.api.failures import problem_of
@@ -27,6 +27,7 @@ with lazily:
 
     from starlette.types import Receive, Scope, Send
 
+_MOST_SHOWN = 80
 _log = logging.getLogger("dirindex.serve")
 
 
@@ -53,16 +54,19 @@ class Application:
         await response(scope, receive, send)
 
     async def _response(self, request: Request) -> Response:
-        found = self._surface.find(request.url.path)
+        # What the gate has looked at: `request.url` leaves line ends and tabs out, and would lead to another operation.
+        found = self._surface.find(request.scope["path"])
         if found is None:
             return problem_response(no_such_path())
         operation = found.operations.get(request.method)
         if operation is None:
             return problem_response(no_such_method(list(found.operations)))
         services = dataclasses.replace(self._services, caller=visit_of(request.scope).key)
+        operation.require_right(services.caller)
         if operation.takes is Body.BYTES or (operation.lines and has_lines(media_type_of(request))):
             return await self._answer_upload(operation, found, request, services)
-        content = await request.body() if operation.has_body else b""
+        content = await request.body()
+        _require_one_place(operation, request, content)
         given = arguments_in_headers(operation, request.headers)
         if operation.has_body:
             given |= body_of(content, media_type=request.headers.get("content-type", ""))
@@ -80,6 +84,8 @@ class Application:
     ) -> Response:
         given = {**arguments_in_query(operation, request.query_params.multi_items()), **found.given}
         is_lines = operation.takes is not Body.BYTES
+        if is_lines:
+            _require_one_place(operation, request, b"")
         call = None if is_lines else _permitted(operation, services, given)
         file, digest = await written(request, team_directory(services.collections.data_dir))
         if is_lines:
@@ -97,6 +103,18 @@ class Application:
 async def _lines_of(operation: Operation, services: Services, file: BinaryIO) -> Any:
     assert operation.lines is not None  # noqa: S101 - it was looked at before the body was read
     return await operation.lines(services, Upload(operation, file, ""))
+
+
+def _require_one_place(operation: Operation, request: Request, content: bytes) -> None:
+    """Refuse arguments where an operation takes none: they would count for nothing.
+
+    Raises:
+        UsageError: there are some.
+    """
+    if operation.has_body and (names := ", ".join(f"'{name[:_MOST_SHOWN]}'" for name in request.query_params)):
+        raise UsageError(f"{names} cannot be given in the query string: arguments of this operation come in the body")
+    if not operation.has_body and content:
+        raise UsageError("this operation takes no body: its arguments come in the query string")
 
 
 def _permitted(operation: Operation, services: Services, given: dict[str, Any]) -> Any:

@@ -16,7 +16,7 @@ from directory_indexer.extractors.recognition import expected_kind
 from directory_indexer.ids import document_id
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, lies_in
-from directory_indexer.registry.documents import State
+from directory_indexer.registry.stored_documents import State
 from directory_indexer.searching.texts import Selection, Unit, read_text
 from directory_indexer.server.api.arguments import DocumentCall, DocumentsCall, ListedState, SentDocumentCall
 from directory_indexer.server.api.operations import Reply, Services
@@ -30,7 +30,7 @@ from directory_indexer.wire.team import document_entry
 with lazily:
     from directory_indexer.docstore.files import IndexedFile
     from directory_indexer.docstore.store import Snapshot
-    from directory_indexer.registry.documents import StoredDocument
+    from directory_indexer.registry.stored_documents import StoredDocument
     from directory_indexer.team.opened import OpenCollection
 
 

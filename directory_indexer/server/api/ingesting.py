@@ -9,7 +9,7 @@ from typing import Any
 
 from directory_indexer.errors import DirIndexError, UnavailableError, UsageError
 from directory_indexer.lazy import lazily
-from directory_indexer.registry.documents import State
+from directory_indexer.registry.stored_documents import State
 from directory_indexer.server.api.arguments import FileCall, IngestCall, RefreshCall, UrlCall
 from directory_indexer.server.api.bodies import lines_of, object_in
 from directory_indexer.server.api.failures import problem_of

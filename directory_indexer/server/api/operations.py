@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 from directory_indexer.lazy import lazily
 from directory_indexer.registry.keys import DEFAULT_COLLECTION, Key, Keys, Right
 from directory_indexer.server.gate.metrics import Metrics
-from directory_indexer.server.gate.problems import RefusedError, no_collection
+from directory_indexer.server.gate.problems import RefusedError, no_collection, no_right
 from directory_indexer.server.questions import collections_named
 from directory_indexer.server.running import Desk
 
@@ -179,6 +179,15 @@ class Operation:
         is_for_itself = is_named or self.about_all or self.needs in {Right.METRICS, None}
         return None if is_for_itself else DEFAULT_COLLECTION
 
+    def require_right(self, key: Key | None) -> None:
+        """Look whether a key allows it, once more behind the gate.
+
+        Raises:
+            RefusedError: it does not.
+        """
+        if self.needs is not None and (key is None or not key.may(self.needs)):
+            raise RefusedError(no_right(key.name if key else "", self.needs))
+
     def require_reach(self, key: Key, call: Any) -> None:
         """Look whether a key is good for the collection that a call names.
 
@@ -224,6 +233,15 @@ def patiently(verb: Callable[[Services, Any], Answer]) -> OperationRun:
 
     async def run(services: Services, call: Any) -> Answer:
         return await services.desk.patiently(lambda: verb(services, call))
+
+    return run
+
+
+def remotely(verb: Callable[[Services, Any], Answer]) -> OperationRun:
+    """Run what waits for a server on the web, when it is its turn."""
+
+    async def run(services: Services, call: Any) -> Answer:
+        return await services.desk.remotely(lambda: verb(services, call))
 
     return run
 

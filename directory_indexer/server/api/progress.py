@@ -8,20 +8,19 @@ from functools import partial
 import anyio
 
 from directory_indexer.config.collections import DEFAULT
-from directory_indexer.docstore.runs import Origin
 from directory_indexer.errors import NotIndexedError
 from directory_indexer.lazy import lazily
-from directory_indexer.registry.keys import Right
 from directory_indexer.registry.operations import Kind, Wish
 from directory_indexer.server.api.arguments import InCollectionCall, IndexCall, NamedOperationCall, OperationCall
 from directory_indexer.server.api.operations import Reply, Services
 from directory_indexer.server.api.runs import HAS_ENDED, PATH, collection_and_name, ingest_name, operation_id
 from directory_indexer.server.gate.problems import RefusedError
+from directory_indexer.server.gate.visits import origin_of
 from directory_indexer.wire.operations import OperationEntry, OperationList, administrative_entry, ingest_entry
 
 with lazily:
-    from directory_indexer.registry.documents import StoredDocument
     from directory_indexer.registry.operations import OperationRow
+    from directory_indexer.registry.stored_documents import StoredDocument
 
 _ACCEPTED = 202
 _POLL_SECONDS = 0.25
@@ -58,16 +57,12 @@ async def operation(services: Services, call: OperationCall) -> OperationEntry:
 
 
 def cancel(services: Services, call: NamedOperationCall) -> OperationEntry:
-    """Ask an operation to stop; a document whose ingest is cancelled is deleted."""
-
-    def cancel_ingest(document: StoredDocument) -> None:
-        services.documents.delete(document.collection, document.doc_id, seconds=0)
-
+    """Ask an operation to stop; of a document whose ingest is cancelled, what was there before stays."""
     return _changed(
         services,
         call.operation_id,
-        of_ingest=cancel_ingest,
-        of_run=partial(services.runs.cancel, by=_origin(services)),
+        of_ingest=lambda document: services.documents.cancel(document, seconds=0),
+        of_run=partial(services.runs.cancel, by=origin_of(services.caller)),
         of_work=lambda name: services.administration.ask(name, Wish.CANCEL),
     )
 
@@ -78,7 +73,7 @@ def pause(services: Services, call: NamedOperationCall) -> OperationEntry:
         services,
         call.operation_id,
         of_ingest=lambda document: services.documents.pause(document, is_paused=True),
-        of_run=partial(services.runs.pause, by=_origin(services)),
+        of_run=partial(services.runs.pause, by=origin_of(services.caller)),
         of_work=lambda name: services.administration.ask(name, Wish.PAUSE),
     )
 
@@ -92,11 +87,6 @@ def resume(services: Services, call: NamedOperationCall) -> OperationEntry:
         of_run=services.runs.resume,
         of_work=services.administration.resume,
     )
-
-
-def _origin(services: Services) -> Origin:
-    """Tell as who a client stops runs: with the right to everything it stops those of terminals, too."""
-    return Origin.TERMINAL if services.caller is not None and services.caller.may(Right.ADMIN) else Origin.SERVER
 
 
 def _entry(services: Services, given: str) -> OperationEntry:

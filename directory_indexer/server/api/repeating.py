@@ -96,7 +96,7 @@ def _digest(request: Request, content: bytes) -> bytes:
     """Hash all of a request that tells it from another one."""
     parts = (
         request.method.encode(),
-        request.url.path.encode("utf-8", "surrogateescape"),
+        request.scope["path"].encode("utf-8", "surrogateescape"),
         request.url.query.encode("utf-8", "surrogateescape"),
         request.headers.get("content-type", "").encode("latin-1"),
         content,

@@ -12,12 +12,13 @@ from directory_indexer.errors import ConflictError, NotIndexedError
 from directory_indexer.lazy import lazily
 from directory_indexer.server.arguments import IndexArguments
 from directory_indexer.server.gate.problems import Problem, RefusedError
+from directory_indexer.server.index_verbs import is_ended
 from directory_indexer.server.jobs import Job
-from directory_indexer.server.tools import Tools, is_ended
+from directory_indexer.server.tools import Tools
 from directory_indexer.wire.operations import OperationEntry, run_entry
 
 with lazily:
-    from directory_indexer.registry.documents import StoredDocument
+    from directory_indexer.registry.stored_documents import StoredDocument
     from directory_indexer.wire.runs import Run
 
 
@@ -55,10 +56,10 @@ class IndexRuns:
         """Start a run, or join the one that does the same."""
         asked = IndexArguments(path, collection=collection)
         jobs = self._tools.jobs.of(collection)
-        job = self._tools.start_index(asked)
+        job = self._tools.index.start(asked)
         if isinstance(job, Job) and is_ended(jobs.state_of(job)):
             job.is_told = True  # nobody asks for that one any more
-            job = self._tools.start_index(asked)
+            job = self._tools.index.start(asked)
         return self._begun(collection, job)
 
     def all(self, collection: str) -> list[OperationEntry]:

@@ -37,7 +37,7 @@ class Surface:
     def find(self, path: str) -> Found | None:
         """Find what a path stands for."""
         for pattern, operations in self._patterns:
-            if found := pattern.match(path):
+            if found := pattern.fullmatch(path):
                 return Found(operations, found.groupdict())
         return None
 

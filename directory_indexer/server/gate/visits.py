@@ -9,6 +9,7 @@ from collections.abc import MutableMapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from directory_indexer.docstore.runs import Origin
 from directory_indexer.registry.keys import Key, Right
 
 _GIVEN = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -57,6 +58,11 @@ class Visit:
     def enter(self, scope: MutableMapping[str, Any]) -> None:
         """Be known to all that answers the request."""
         scope[_SCOPE] = self
+
+
+def origin_of(key: Key | None) -> Origin:
+    """Tell as who the owner of a key stops index runs: with the right to everything also those of terminals."""
+    return Origin.TERMINAL if key is not None and key.may(Right.ADMIN) else Origin.SERVER
 
 
 def visit_of(scope: MutableMapping[str, Any]) -> Visit:

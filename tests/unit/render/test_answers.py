@@ -114,7 +114,7 @@ def test_an_explanation_says_where_a_hit_stood_in_each_list(result: SearchResult
 
 
 def test_an_explanation_leaves_out_what_adds_nothing(result: SearchResult, hit: Hit) -> None:
-    signals = (("keyword", 0.31), ("file_name", 0.0), ("test_or_example", -0.0), ("semantic", 0.004))
+    signals = (("keyword", 0.31), ("file_name", 0.0), ("beside_code", -0.0), ("semantic", 0.004))
     explained = hit._replace(explanation=hit.explanation._replace(signals=signals))
     shown = search_rows(result._replace(hits=(explained,)), paths=ABSOLUTE, explain=True)
     assert shown.rstrip("\n").endswith("; keyword +0.31")

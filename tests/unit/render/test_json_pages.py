@@ -19,8 +19,8 @@ from directory_indexer.ids import ChunkId
 from directory_indexer.indexing.report import IndexReport, MigrationReport
 from directory_indexer.matching.patterns import PatternOptions
 from directory_indexer.paths import file_path
-from directory_indexer.registry.documents import Source, State, StoredDocument
 from directory_indexer.registry.keys import Key, Right
+from directory_indexer.registry.stored_documents import Source, State, StoredDocument
 from directory_indexer.render.json_pages import (
     PAGE_BYTES,
     config_json,

@@ -70,7 +70,7 @@ PROGRESS = (
         Right.WRITE,
         "Cancel an operation",
         "Ask an operation to stop at the end of the step in hand. What was indexed stays; a document whose ingest is "
-        "cancelled is deleted.",
+        "cancelled is as it was before, or deleted if it is new.",
         NamedOperationCall,
         OperationEntry,
         patiently(progress.cancel),

@@ -20,6 +20,7 @@ from directory_indexer.server.api.operations import (
     Method,
     Operation,
     patiently,
+    remotely,
 )
 from directory_indexer.wire.team import IngestAnswer
 
@@ -70,7 +71,7 @@ SENDING = (
         "Fetch a document from the web, keep it in a collection and make it found; the same again replaces it.",
         UrlCall,
         IngestAnswer,
-        patiently(ingesting.ingest_url),
+        remotely(ingesting.ingest_url),
         status=201,
         failures={**NOT_TAKEN, **NOT_FETCHED},
         also=TAKEN,
@@ -86,7 +87,7 @@ SENDING = (
         "Fetch a document again from its address, unless nothing has changed there.",
         RefreshCall,
         IngestAnswer,
-        patiently(ingesting.refresh),
+        remotely(ingesting.refresh),
         failures={
             **NOT_TAKEN,
             **NOT_FETCHED,

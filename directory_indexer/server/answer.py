@@ -1,0 +1,25 @@
+"""What a tool answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from directory_indexer.server.links import Link
+from directory_indexer.wire.documents import ConvertedText, TextAnswer
+from directory_indexer.wire.grep import GrepAnswer
+from directory_indexer.wire.hits import SearchAnswer
+from directory_indexer.wire.outlines import OutlineAnswer
+from directory_indexer.wire.runs import Run
+from directory_indexer.wire.server import ServerAnswer
+
+Result: TypeAlias = SearchAnswer | GrepAnswer | TextAnswer | OutlineAnswer | ConvertedText | Run | ServerAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a tool gives back: text and structure say the same."""
+
+    text: str
+    result: Result
+    links: tuple[Link, ...] = ()
