@@ -81,7 +81,8 @@ class IndexedCorpus:
             measures |= of_spans([place[unit] for place in self._places(shown) if unit in place], question.spans)
         if question.targets:
             measures |= of_targets(self._places(result), question.targets)
-        measures["shown R@10"] = of_files([self._name(hit.path) for hit in shown.hits], question.grades)["R@10"]
+        files = list(dict.fromkeys(self._name(hit.path) for hit in shown.hits))
+        measures["shown R@10"] = of_files(files, question.grades)["R@10"]
         measures["shown"] = float(len(shown.hits))
         return measures | {"missed": float(result.is_weak)} | {name: times[name] for name in ("ms", "CPU ms")}
 

@@ -342,6 +342,14 @@ def test_a_long_question_is_not_weak_because_no_passage_has_all_of_its_words() -
         assert ranking.is_weak == is_weak
 
 
+def test_by_words_alone_long_passages_say_less() -> None:
+    def score(n_others: int) -> float:
+        text = "the keys are signed" + " and lemons" * n_others
+        return rank(PLAN, [candidate("a", text, words=5.0)], limit=1, model=EMBEDDED_MODEL).hits[0].score
+
+    assert 0 < score(500) < score(50) < score(10)
+
+
 def test_distant_passages_of_a_long_document_do_not_stand_back() -> None:
     near, far = (
         [candidate(f"m{n}", f"rotate keys {n}", path="/many.md", ordinal=n * apart, meaning=0.7) for n in range(3)]
