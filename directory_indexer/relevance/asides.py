@@ -21,7 +21,7 @@ def set_back(query: Query, matcher: Matcher, candidates: Sequence[Candidate], pl
         return []
     asked = {token for word in query.words for token in word.tokens}
     subject = _Subject(
-        is_code=sum(one.is_code for one in candidates) >= _MUCH * len(candidates),
+        is_code=_are_code(candidates, places),
         is_tests=not asked.isdisjoint(_TEST_WORDS),
         is_prose=not asked.isdisjoint(_PROSE_WORDS),
         is_changes=not asked.isdisjoint(_CHANGE_WORDS),
@@ -29,6 +29,16 @@ def set_back(query: Query, matcher: Matcher, candidates: Sequence[Candidate], pl
     found = [_distance(one, place, subject, matcher) for one, place in zip(candidates, places, strict=True)]
     least = min(found)
     return [distance - least for distance in found]
+
+
+def _are_code(candidates: Sequence[Candidate], places: Sequence[str]) -> bool:
+    """Tell whether at least half is code, without generated files and lists of changes, whose passages are many."""
+    counted = [
+        one.is_code
+        for one, place in zip(candidates, places, strict=True)
+        if not has_role(place, "generated") and not re.search(_CHANGE_LOG, place)
+    ]
+    return any(counted) and 2 * sum(counted) >= len(counted)
 
 
 class _Subject(NamedTuple):
@@ -60,7 +70,6 @@ def _distance_of_prose(place: str, subject: _Subject) -> float:
     return _FAR_BEHIND if re.search(_CHANGE_LOG, place) and not subject.is_changes else _BEHIND
 
 
-_MUCH: Final = 0.3
 _BEHIND: Final = 0.2
 _FAR_BEHIND: Final = 0.6
 """What these give, and what other values do, is in docs/ranking.md."""

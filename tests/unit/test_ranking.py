@@ -205,6 +205,15 @@ def test_a_list_of_changes_comes_after_other_prose_unless_it_is_asked_for_change
     assert order(asked, code, notes, changes)[0] == b"changes"
 
 
+def test_a_long_lock_file_does_not_make_a_question_one_about_prose() -> None:
+    code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.5, is_code=True)
+    locked = [
+        candidate(f"l{n}", f"rotate the keys {n}", path="/Cargo.lock", words=2.0, meaning=0.6, ordinal=n)
+        for n in range(9)
+    ]
+    assert order(PLAN, code, *locked)[0] == b"code"
+
+
 def test_where_there_is_little_code_or_nothing_but_tests_nothing_stands_back() -> None:
     notes = [candidate(f"n{n}", f"rotate keys {n}", path=f"/n{n}.md", words=2.0, meaning=0.6) for n in range(3)]
     code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.5, is_code=True)
