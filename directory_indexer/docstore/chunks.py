@@ -112,6 +112,18 @@ class Chunks(Reading):
             found.update((chunk.chunk_id, chunk) for chunk in map(indexed_chunk, rows))
         return found
 
+    def headed(self, chunk_ids: Iterable[ChunkId], name: str) -> list[ChunkId]:
+        """Give those of the chunks whose headings have a name as it is written, in their order."""
+        found: set[ChunkId] = set()
+        wanted = list(chunk_ids)
+        for batch in batches(wanted):
+            rows = self._connection.execute(
+                f"SELECT chunk_id FROM chunks WHERE chunk_id IN ({marks(batch)}) AND instr(heading, ?)",  # noqa: S608
+                [*batch, name],
+            )
+            found.update(row[0] for row in rows)
+        return [one for one in wanted if one in found]
+
     def of_newest_files(self, file_ids_json: str | None, *, limit: int) -> list[IndexedChunk]:
         """Give the first chunk of each of the newest files: of those in a JSON array, or of all.
 

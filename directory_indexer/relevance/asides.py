@@ -21,13 +21,24 @@ def set_back(query: Query, matcher: Matcher, candidates: Sequence[Candidate], pl
         return []
     asked = {token for word in query.words for token in word.tokens}
     subject = _Subject(
-        is_code=sum(one.is_code for one in candidates) >= _MUCH * len(candidates),
+        is_code=_are_code(candidates, places),
         is_tests=not asked.isdisjoint(_TEST_WORDS),
         is_prose=not asked.isdisjoint(_PROSE_WORDS),
+        is_changes=not asked.isdisjoint(_CHANGE_WORDS),
     )
     found = [_distance(one, place, subject, matcher) for one, place in zip(candidates, places, strict=True)]
     least = min(found)
     return [distance - least for distance in found]
+
+
+def _are_code(candidates: Sequence[Candidate], places: Sequence[str]) -> bool:
+    """Tell whether at least half is code, without generated files and lists of changes, whose passages are many."""
+    counted = [
+        one.is_code
+        for one, place in zip(candidates, places, strict=True)
+        if not has_role(place, "generated") and not re.search(_CHANGE_LOG, place)
+    ]
+    return any(counted) and 2 * sum(counted) >= len(counted)
 
 
 class _Subject(NamedTuple):
@@ -36,13 +47,14 @@ class _Subject(NamedTuple):
     is_code: bool
     is_tests: bool
     is_prose: bool
+    is_changes: bool
 
 
 def _distance(one: Candidate, place: str, subject: _Subject, matcher: Matcher) -> float:
     if subject.is_code and has_role(place, "generated"):
         return _FAR_BEHIND
     if not one.is_code:
-        return _BEHIND if subject.is_code and not subject.is_prose else 0.0
+        return _distance_of_prose(place, subject)
     marks = [found.group() for found in _MARK.finditer(place)]
     if not marks or matcher.terms_in(" ".join(marks)):
         return 0.0
@@ -51,7 +63,13 @@ def _distance(one: Candidate, place: str, subject: _Subject, matcher: Matcher) -
     return 0.0 if subject.is_tests else _FAR_BEHIND
 
 
-_MUCH: Final = 0.3
+def _distance_of_prose(place: str, subject: _Subject) -> float:
+    """Put a list of changes further behind than other prose: it has a sentence about everything."""
+    if subject.is_prose or not subject.is_code:
+        return 0.0
+    return _FAR_BEHIND if re.search(_CHANGE_LOG, place) and not subject.is_changes else _BEHIND
+
+
 _BEHIND: Final = 0.2
 _FAR_BEHIND: Final = 0.6
 """What these give, and what other values do, is in docs/ranking.md."""
@@ -64,7 +82,9 @@ _PROSE_WORDS: Final = frozenset(
     "doc docs document documents documented documentation readme guide guides tutorial tutorials manual manuals "
     "changelog contributing faq license instructions example examples".split()
 )
+_CHANGE_WORDS: Final = frozenset("changes history news release releases upgrade version versions".split())
 
+_CHANGE_LOG: Final = r"(?i)(?:^|/)(?:change_?log|changes?|history|news|releases?|release[_-]notes)(?:\.[^/]*)?$"
 _MARK: Final = re.compile(
     r"""
     (?:^|(?<=/)) (?:tests?|testing|__tests__|specs?|fixtures?|mocks?|__mocks__|testdata|e2e|bench(?:marks?)?

@@ -20,8 +20,21 @@ def names_in(query: Query) -> tuple[str, ...]:
 
 def definition_of(names: Sequence[str], text: str) -> int | None:
     """Give the character at which the definition of a name stands in a text; None where none is defined."""
-    found = [(rank, at) for name in names if name in text for rank, at in _definitions(name, text)]
-    return min(found)[1] if found else None
+    found = surest_definition(names, text)
+    return found.at if found else None
+
+
+class DefinitionAt(NamedTuple):
+    """A definition: how sure its form is, 0 being that of a keyword such as `class` or `def`, and where it stands."""
+
+    form: int
+    at: int
+
+
+def surest_definition(names: Sequence[str], text: str) -> DefinitionAt | None:
+    """Give the first definition of the surest form; None where none of the names is defined."""
+    found = [one for name in names if name in text for one in _definitions(name, text)]
+    return min(found) if found else None
 
 
 class _Form(NamedTuple):
@@ -31,8 +44,7 @@ class _Form(NamedTuple):
     behind: re.Pattern[str]
 
 
-def _definitions(name: str, text: str) -> Iterator[tuple[int, int]]:
-    """Find definitions of a name, each with how sure its form is, the surest being 0."""
+def _definitions(name: str, text: str) -> Iterator[DefinitionAt]:
     named = re.finditer(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text)
     for found in islice(named, _MOST_PLACES):
         start, end = found.span()
@@ -43,7 +55,7 @@ def _definitions(name: str, text: str) -> Iterator[tuple[int, int]]:
             continue
         ranks = (rank for rank, form in enumerate(_FORMS) if form.before.search(before) and form.behind.match(behind))
         if (rank := next(ranks, None)) is not None:
-            yield rank, start
+            yield DefinitionAt(rank, start)
 
 
 def _form(before: str, behind: str = "") -> _Form:
@@ -51,28 +63,32 @@ def _form(before: str, behind: str = "") -> _Form:
 
 
 _KEYWORDS: Final = (
-    "class|struct|enum|union|trait|interface|protocol|extension|record|object|module|namespace|package|mixin|"
+    "class|struct|enum|union|trait|interface|protocol|record|object|module|namespace|package|mixin|"
     "def|defp|defmodule|defmacro|defmacrop|defprotocol|defguard|fn|fun|func|function|sub|proc|macro_rules!|macro|"
-    "type|typedef|newtype|data|typealias|impl"
+    "type|typedef|newtype|data|typealias"
 )
 _BINDINGS: Final = "const|let|var|val|static|local|my|our|define|constexpr"
+_BASES: Final = r":[ \t]|\b(?:extends|implements)\b"
+"""What stands before the names that a definition builds on."""
+
 _NO_TYPES: Final = (
     "return|throw|await|yield|new|else|delete|goto|case|in|not|and|or|if|while|for|raise|assert|import|from|with|use"
 )
 _MODIFIERS: Final = "async|static|get|set|public|private|protected|override|export|default"
 _FORMS: Final = (
-    _form(rf"(?:^|[^\w.])(?:{_KEYWORDS})[ \t*]+(?:\([^()]*\)[ \t]*)?[\w:<>,*&. \t#]*"),
+    _form(rf"(?:^|[^\w.])(?:{_KEYWORDS})[ \t*]+(?:\([^()]*\)[ \t]*)?(?:(?!{_BASES})[\w:<>,*&. \t#])*"),
     _form(rf"^[ \t]*(?:#[ \t]*)?(?:\w+[ \t]+)*?(?:{_BINDINGS})[ \t]+[\w:<>,*&.\[\] \t]*"),
     _form(
         rf"^[ \t]*(?!(?:{_NO_TYPES})\b)[\w~@][\w:<>,*&.\[\]?~@ \t]*[ \t*&:]",
         r"[ \t]*(?:<[^<>]*>)?\((?:[^;]*\Z|[^;]*\{)",
     ),
     _form(rf"^[ \t]*(?:(?:{_MODIFIERS})[ \t]+)*[*#]?", r"[ \t]*\([^;]*\{[ \t]*\Z"),
+    _form(r"(?:^|[^\w.])(?:impl|extension)[ \t]+[\w:<>,*&. \t]*"),
     _form(r"^[ \t]*(?:export[ \t]+)?(?:[\w$]+[.:])*[\"']?", r"[\"']?[ \t]*(?::[^=]*)?(?::=|=(?!=)|\+=)"),
     _form(r"^[ \t]*(?:[-*][ \t]+)?[\"'@:$]?", r"[\"']?[ \t]*:(?!:)"),
     _form(r"^#{1,6}[ \t].*"),
 )
-_COMMENT: Final = re.compile(r"[ \t]*(?://|/\*|\*[ \t]|--[ \t]|#[ \t])")
+_COMMENT: Final = re.compile(r"[ \t]*(?://|/\*|\*[ \t]|--[ \t]|#[ \t](?![ \t]*define\b))")
 _LAST_PART: Final = re.compile(r"[A-Za-z_$][\w$]*\Z")
 _FEW_WORDS: Final = 2
 _MOST_PLACES: Final = 40

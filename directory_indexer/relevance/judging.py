@@ -59,7 +59,9 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
             ("file_name", asked * _FILE_NAME * matcher.share_of_name(_stem(one.path))),
             ("beside_code", -asked * behind[at]),
         )
-        quality = _quality(evidence[at], cosines[at] + surprise if readable[at] else None)
+        quality = (
+            _quality(evidence[at], cosines[at] + surprise) if readable[at] else _by_words(evidence[at], usual_length)
+        )
         score = math.fsum([value for _, value in signals])
         found.append(Judged(one, signals, score, quality, set_back=asked * behind[at]))
     return sorted(found, key=lambda one: (-one.score, place_of(one.candidate)))
@@ -124,10 +126,15 @@ def _weight_of_meaning(language: str, candidates: Sequence[Candidate], model: Mo
     return _COSINE * math.log(_BLURRED / min(max(length, _SHORT), _LONG))
 
 
-def _quality(evidence: float, cosine: float | None) -> float:
-    """Tell, between 0 and 1, how well a passage answers: by meaning and words, or by words alone."""
-    quality = evidence / _FULL if cosine is None else (cosine + _WORDS * evidence - _NOTHING) / (1 - _NOTHING)
-    return min(max(quality, 0.0), 1.0)
+def _quality(evidence: float, cosine: float) -> float:
+    """Tell, between 0 and 1, how well a passage answers by meaning and words."""
+    return min(max((cosine + _WORDS * evidence - _NOTHING) / (1 - _NOTHING), 0.0), 1.0)
+
+
+def _by_words(evidence: float, usual_length: float) -> float:
+    """Tell how well a passage answers by words alone, of which longer passages have more by accident."""
+    by_accident = math.pow(max(usual_length, _SHORTEST) / _USUAL_LENGTH, _BY_LENGTH)
+    return min(evidence / _FULL / by_accident, 1.0)
 
 
 def _places_below(candidates: Sequence[Candidate]) -> list[str]:
@@ -169,7 +176,10 @@ _TAKEN_FOR: Final = "english"
 
 _WORDS: Final = 0.8
 _NOTHING: Final = 0.32
-_FULL: Final = 0.5
+_FULL: Final = 0.42
+_USUAL_LENGTH: Final = 60
+_SHORTEST: Final = 20
+_BY_LENGTH: Final = 0.2
 _SURPRISE: Final = 0.04
 _USUAL_CHUNKS: Final = 2000
 _FEW_CHUNKS: Final = 20

@@ -53,6 +53,8 @@ class SearchRequest(NamedTuple):
     embedding_seconds: float = 0.0
     grep: str = ""
     """A regular expression that a line of every hit matches, or nothing."""
+    queries: tuple[str, ...] = ()
+    """More wordings of the query, or sides of the question; each is asked, and one answer is made of all."""
 
     @property
     def has_filters(self) -> bool:

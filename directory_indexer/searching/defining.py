@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 from directory_indexer.docstore.chunks import IndexedChunk
 from directory_indexer.extractors.kinds import GROUPS
 from directory_indexer.ids import ChunkId
-from directory_indexer.relevance.definitions import definition_of, names_in
+from directory_indexer.relevance.analyzer import query_words
+from directory_indexer.relevance.definitions import definition_of, names_in, surest_definition
+from directory_indexer.relevance.evidence import Explanation
+from directory_indexer.relevance.forms import phrase_of
+from directory_indexer.relevance.matchplan import MatchPlan
 from directory_indexer.relevance.query import Query
 from directory_indexer.relevance.ranking import Ranked
+from directory_indexer.relevance.roles import has_role
+from directory_indexer.searching.section_starts import SEPARATOR
 
 
 def defining_first(
-    shown: Sequence[Ranked], candidates: Mapping[ChunkId, IndexedChunk], query: Query
+    shown: Sequence[Ranked], candidates: Mapping[ChunkId, IndexedChunk], query: Query, *, limit: int
 ) -> tuple[Ranked, ...]:
     """Let a defining passage have the place of the best one of its file, and that one its own if it has one."""
     names = names_in(query)
@@ -24,7 +32,7 @@ def defining_first(
     seen: set[str] = set()
     for place, one in enumerate(ranked):
         best = candidates[one.chunk_id]
-        if best.path in seen or best.facts.kind not in GROUPS["code"]:
+        if best.path in seen or not _is_code(best):
             continue
         seen.add(best.path)
         defining = _defining(best, candidates, names)
@@ -33,26 +41,86 @@ def defining_first(
         if (other := places.get(defining)) is not None:
             ranked[other] = ranked[other]._replace(chunk_id=one.chunk_id, explanation=one.explanation)
         ranked[place] = one._replace(chunk_id=defining)
-    return _definitions_first(ranked, candidates, names) if _is_identifier(query) else tuple(ranked)
+    if len(query.words) != 1:
+        return tuple(ranked)
+    return tuple(_definitions_first(ranked, candidates, names[0], is_word=not query.words[0].is_name)[:limit])
 
 
-def _is_identifier(query: Query) -> bool:
-    return len(query.words) == 1 and query.words[0].is_name
+def headed_by_name(plan: MatchPlan) -> str | None:
+    """Give the FTS5 expression for passages under the one name that a query consists of; None where it has more."""
+    names = names_in(plan.query)
+    if plan.expression is None or len(plan.query.words) != 1 or len(names) != 1:
+        return None
+    return f"({plan.expression}) AND (heading : {phrase_of(tuple(query_words(names[0])))})"
 
 
 def _definitions_first(
-    ranked: Sequence[Ranked], candidates: Mapping[ChunkId, IndexedChunk], names: Sequence[str]
-) -> tuple[Ranked, ...]:
-    """Let definitions and uses stand in the order they have, each with the score of its new place."""
-    in_order = sorted(ranked, key=lambda one: not _defines(candidates[one.chunk_id], names))
-    return tuple(one._replace(score=place.score) for one, place in zip(in_order, ranked, strict=True))
+    ranked: Sequence[Ranked], candidates: Mapping[ChunkId, IndexedChunk], name: str, *, is_word: bool
+) -> list[Ranked]:
+    """Let definitions come first, and of passages that were not shown the one that surely is the definition.
+
+    Every place keeps its score. A word of a language is a name only where code answers it best.
+    """
+    if is_word and not (ranked and _is_code(candidates[ranked[0].chunk_id])):
+        return list(ranked)
+    places = {one.chunk_id: place for place, one in enumerate(ranked)}
+    found = {one.chunk_id: kind for one in candidates.values() if (kind := _kind_of(one, name)) is not None}
+    sure = [chunk_id for chunk_id, kind in found.items() if kind.is_sure]
+    hidden = [] if any(one in places for one in sure) else sorted(sure, key=found.__getitem__)[:1]
+    last = len(ranked)
+
+    def key(one: Ranked) -> tuple[_Kind, int]:
+        kind = found.get(one.chunk_id, _USE)
+        return (kind if kind.is_sure or not is_word else _USE), places.get(one.chunk_id, last)
+
+    in_order = sorted((*ranked, *(Ranked(one, 0.0, Explanation()) for one in hidden)), key=key)
+    scores = [one.score for one in ranked] or [1.0]
+    return [one._replace(score=scores[min(place, last - 1)]) for place, one in enumerate(in_order)]
+
+
+class _Kind(NamedTuple):
+    """What a passage does to a name, the surest definition being the smallest."""
+
+    is_unsure: bool
+    is_test: bool
+    form: int
+
+    @property
+    def is_sure(self) -> bool:
+        return not self.is_unsure
+
+
+_USE: Final = _Kind(is_unsure=True, is_test=True, form=100)
+
+
+def _kind_of(chunk: IndexedChunk, name: str) -> _Kind | None:
+    """Tell how sure a passage defines a name: by a keyword before it, or as the index knows, which heads it so."""
+    found = surest_definition([name], chunk.chunk.text) if _is_code(chunk) else None
+    if found is None:
+        return None
+    is_sure = found.form == 0 or _is_headed(chunk, name)
+    return _Kind(not is_sure, is_sure and has_role(chunk.path, "test"), found.form if is_sure else 0)
+
+
+def _is_headed(chunk: IndexedChunk, name: str) -> bool:
+    """Tell whether a passage has a name above it; one of several small sections has all of theirs, with commas."""
+    own = chunk.chunk.heading.rpartition(SEPARATOR)[2].split(", ")
+    return any(_QUALIFIED.sub("", one.partition("<")[0]) == name for one in own)
+
+
+def _is_code(chunk: IndexedChunk) -> bool:
+    return chunk.facts.kind in GROUPS["code"]
 
 
 def _defines(chunk: IndexedChunk, names: Sequence[str]) -> bool:
-    return chunk.facts.kind in GROUPS["code"] and definition_of(names, chunk.chunk.text) is not None
+    return _is_code(chunk) and definition_of(names, chunk.chunk.text) is not None
 
 
 def _defining(best: IndexedChunk, candidates: Mapping[ChunkId, IndexedChunk], names: Sequence[str]) -> ChunkId | None:
     beside = sorted((one for one in candidates.values() if one.path == best.path), key=lambda one: one.chunk.ordinal)
     found = (one for one in (best, *beside) if _defines(one, names))
     return next((one.chunk_id for one in found), None)
+
+
+_QUALIFIED: Final = re.compile(r".*[.:#]")
+"""What stands before a name in a heading such as `res.cookie`."""

@@ -31,8 +31,10 @@ _STATIC: Final = 3
 """Of the passages that answer, 40 candidates by static vectors hold .61 on five sets, 80 hold .69 and 120 hold .72."""
 
 _BEST: Final = 40
-_ENOUGH: Final = 24
-"""Where so many of the best candidates were embedded for earlier questions, this one need not take time for more."""
+"""Of so many candidates none should be without a vector; where so many have one, others are worth no more time."""
+
+_SETTLED: Final = 24
+"""Where the first ones all have a vector, much the same was asked before, and this search takes no time for more."""
 
 _WORDS: Final = 0.5
 """What the best match of words counts beside a static similarity, which is 0.35 for the best."""
@@ -96,15 +98,15 @@ class OnDemandEmbedding:
         return sorted(chunks, key=lambda chunk: promise[chunk.chunk_id], reverse=True)
 
     def _vectors(self, chunks: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
-        """Give the vectors that were made of these chunks before; unless they are enough, make others in the time."""
-        hashes = list(dict.fromkeys(chunk.text_hash for chunk in chunks))
+        """Give the vectors that were made of these chunks before, and make those that are worth the time."""
+        texts = {chunk.text_hash: chunk.embedding_text for chunk in chunks}
+        hashes = list(texts)
         kept = self._snapshot.search_vectors.of_texts(self._embedder.space.name, hashes)
-        known = kept | self.made
-        if sum(digest in kept for digest in hashes[:_BEST]) >= min(_ENOUGH, len(hashes)):
-            return known
-        texts = {chunk.text_hash: chunk.embedding_text for chunk in chunks if chunk.text_hash not in known}
-        self._make(list(texts.items()))
-        return known | self.made
+        if not kept.keys() >= set(hashes[:_SETTLED]):
+            worth_it = hashes if len(kept) < _BEST else hashes[:_BEST]
+            known = kept | self.made
+            self._make([(digest, texts[digest]) for digest in worth_it if digest not in known])
+        return kept | self.made
 
     def _make(self, texts: Sequence[tuple[ContentHash, str]]) -> None:
         """Embed texts while there is time: few to learn how fast that goes, then as many as will be done by then."""

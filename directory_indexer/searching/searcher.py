@@ -7,7 +7,7 @@ as many. What the vector store returns counts only if SQLite knows it: a hit is 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -22,23 +22,25 @@ from directory_indexer.ids import ChunkId, ContentHash
 from directory_indexer.lazy import lazily
 from directory_indexer.questions import question
 from directory_indexer.relevance.candidates import DEPTH, Candidate
+from directory_indexer.relevance.definitions import names_in
 from directory_indexer.relevance.evidence import Explanation
 from directory_indexer.relevance.excerpts import excerpt
 from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import Query, parse_query
 from directory_indexer.relevance.ranking import Ranked, Ranking, good_ones, rank, worth_showing
-from directory_indexer.relevance.spelling import respelled
+from directory_indexer.relevance.spelling import Correction, respelled
 from directory_indexer.scans import NoPages, RecognisedPages
 from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, SearchResult
 from directory_indexer.searching.background import BackgroundTask
-from directory_indexer.searching.defining import defining_first
+from directory_indexer.searching.defining import defining_first, headed_by_name
+from directory_indexer.searching.fusing import fused
 from directory_indexer.searching.gaps import gaps_in
 from directory_indexer.searching.hits import with_documents
 from directory_indexer.searching.inquiry import Inquiry, Lists, Meaning, bands_of
 from directory_indexer.searching.notes import notes_on, require_types
 from directory_indexer.searching.phrases import continued, note_on, relaxed
 from directory_indexer.searching.readiness import require_indexed
-from directory_indexer.searching.scope import resolve_scope
+from directory_indexer.searching.scope import Scope, resolve_scope
 
 with lazily:
     from directory_indexer.docstore.facets import Facets
@@ -48,6 +50,8 @@ with lazily:
 
 MAX_FACET_VALUES = 20
 
+_MOST_UNDER_A_NAME = 1000
+_MOST_HEADED = 100
 _DEEPEST = 1000
 """No further than this is looked for passages that are no copies of others."""
 
@@ -87,7 +91,7 @@ class Searcher:
             return self._answer(request)
 
     def _answer(self, request: SearchRequest) -> SearchResult:
-        query = parse_query(request.query)
+        queries = tuple(map(parse_query, dict.fromkeys((request.query, *request.queries))))
         mode = request.mode
         if not self._has_vectors:
             if mode is SearchMode.SEMANTIC:
@@ -96,13 +100,13 @@ class Searcher:
                 )
             mode = SearchMode.KEYWORD
         try:
-            return self._docstore.read(lambda snapshot: self._search(snapshot, request, query, mode))
+            return self._docstore.read(lambda snapshot: self._search(snapshot, request, queries, mode))
         except (ProviderError, IndexMismatchError, VectorStoreError) as error:
             if request.mode is SearchMode.SEMANTIC:
                 raise
             degraded = (f"answered by keywords alone: {error.message}",)
         with self._docstore.snapshot() as snapshot:
-            result = self._search(snapshot, request, query, SearchMode.KEYWORD)
+            result = self._search(snapshot, request, queries, SearchMode.KEYWORD)
         return result._replace(degraded=(*degraded, *result.degraded))
 
     def facets(self, request: SearchRequest) -> Facets:
@@ -141,18 +145,27 @@ class Searcher:
             is_weak=False,
         )
 
-    def _search(self, snapshot: Snapshot, request: SearchRequest, query: Query, mode: SearchMode) -> SearchResult:
+    def _search(
+        self, snapshot: Snapshot, request: SearchRequest, queries: Sequence[Query], mode: SearchMode
+    ) -> SearchResult:
         require_indexed(snapshot, request.scope)
         require_types(request.kinds)
+        asked = [self._asked(snapshot, query, mode) for query in queries]
+        results = [self._ranked(snapshot, request, one, mode) for one in asked]
+        return results[0] if len(results) == 1 else fused(results, limit=request.limit)
+
+    def _asked(self, snapshot: Snapshot, query: Query, mode: SearchMode) -> _Asked:
+        """Correct a query and begin to embed it: what comes before the first answer is done for all of them at once."""
+        query, corrections = respelled(query, snapshot.words)
+        if mode is SearchMode.KEYWORD or not query.meaning:
+            return _Asked(query, corrections, None)
+        space = snapshot.vector_sets.answering().space
+        return _Asked(query, corrections, BackgroundTask(partial(self._embed, space, query.meaning)))
+
+    def _ranked(self, snapshot: Snapshot, request: SearchRequest, asked: _Asked, mode: SearchMode) -> SearchResult:
+        query, corrections, embedding = asked
         if query.has_only_filters or (not query.text.strip() and request.has_filters):
             return self._newest(snapshot, request, query)
-        query, corrections = respelled(query, snapshot.words)
-        by_meaning = mode is not SearchMode.KEYWORD and query.meaning
-        embedding = (
-            BackgroundTask(partial(self._embed, snapshot.vector_sets.answering().space, query.meaning))
-            if by_meaning
-            else None
-        )
         scope = narrowed_scope(snapshot, resolve_scope(snapshot, request, query), request)
         wanted = request._replace(mode=mode)
 
@@ -172,7 +185,8 @@ class Searcher:
         worthy = worth_showing(ranking)
         is_by_words = mode is SearchMode.KEYWORD
         shown = good_ones(worthy, by_words_alone=is_by_words) if request.only_good else worthy
-        shown = defining_first(shown, chunks, query)
+        chunks = _headed(snapshot, plan, scope, wanted) | chunks
+        shown = defining_first(shown, chunks, query, limit=request.limit)
         hits = (_hit(chunks[one.chunk_id], one, plan, excerpt_chars=request.excerpt_chars) for one in shown)
         gaps = gaps_in(snapshot, request, query, is_weak=not shown or ranking.is_weak)
         return SearchResult(
@@ -198,6 +212,14 @@ class Searcher:
                 transaction.search_vectors.put(space, made)
 
 
+class _Asked(NamedTuple):
+    """A query as it is looked for: without typing errors, and on its way to a vector where meaning is asked for."""
+
+    query: Query
+    corrections: tuple[Correction, ...]
+    embedding: BackgroundTask[Meaning] | None
+
+
 class _Found(NamedTuple):
     """What one plan finds: the ranking with the chunks in it, and what kept a list of candidates from being whole."""
 
@@ -220,6 +242,19 @@ def _found(snapshot: Snapshot, inquiry: Inquiry, plan: MatchPlan, request: Searc
         if len(ranking.hits) >= limit or len(bands) < depth or depth >= _DEEPEST:
             return _Found(plan, lists.degraded, chunks, ranking)
         depth *= 2
+
+
+def _headed(snapshot: Snapshot, plan: MatchPlan, scope: Scope, request: SearchRequest) -> dict[ChunkId, IndexedChunk]:
+    """Give passages under the name that a query consists of, which a hundred that use it may rank before."""
+    expression = headed_by_name(plan)
+    if expression is None:
+        return {}
+    found = snapshot.words.ranked(
+        expression, file_ids_json=scope.file_ids_json, rows=scope.rows, limit=_MOST_UNDER_A_NAME
+    )
+    (name,) = names_in(plan.query)
+    headed = snapshot.chunks.headed((chunk_id for chunk_id, _ in found), name)
+    return with_matches(snapshot.chunks.by_id(headed[:_MOST_HEADED]), request)
 
 
 def _depth(limit: int) -> int:

@@ -20,11 +20,12 @@ from directory_indexer.paths import well_formed
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.server.budget import Budgets
 from directory_indexer.server.schemas import schema_of
+from directory_indexer.wire.fields import Only
 from directory_indexer.wire.objects import JsonObject
 
 _LONGEST_CURSOR = 2000
 _LONGEST_PATH = 4096
-_LAST_LINE = 2**31
+LAST_LINE = 2**31
 _MOST_SHOWN = 80
 _LONG = "maxLength"
 
@@ -66,11 +67,9 @@ _Range = Field(max_length=30)
 _CollectionName = Field(max_length=63)
 _Count = Field(ge=1, le=50)
 
-_AS_IN_SEARCH = "As in search."
-
 Cursor = Annotated[
     str,
-    "next_cursor of the answer before; all else as before.",
+    "next_cursor of the answer before; all else as then.",
     Field(max_length=_LONGEST_CURSOR),
 ]
 MaxTokens = Annotated[
@@ -78,22 +77,17 @@ MaxTokens = Annotated[
     "Longest answer, in tokens.",
     Field(ge=Budgets.LEAST, le=Budgets.MOST),
 ]
-IndexedFile = Annotated[str, "An indexed file, as search gives its path.", _FilePath]
+IndexedFile = Annotated[str, "Indexed file, or the end of its path.", _FilePath]
 Query = Annotated[
     str,
-    'What to look for: a question, a description or words. "quoted phrase", -without, path:, type: and heading: '
-    "narrow it.",
+    'A question, a description or words; "phrase", -without, OR. path: type: heading: author: from: to: subject: tag: '
+    "lang: created: since: until: narrow it: since:7d.",
     Field(min_length=1, max_length=2000),
 ]
-Below = Annotated[str, "Only below this directory, or in this file. Empty: everywhere.", _Path]
-Types = Annotated[
-    Texts, 'Only files of these kinds, such as "python", "markdown", "pdf" or "code".', Field(max_length=20)
-]
-Globs = Annotated[
-    Texts,
-    'Only files that match one of these, as in .gitignore: "*.md", "src/**".',
-    Field(max_length=20),
-]
+Queries = Annotated[Texts, "More wordings or sides of the question, for one answer to all.", Field(max_length=5)]
+Below = Annotated[str, "Directory or file.", _Path]
+Types = Annotated[Texts, 'Kinds of files: "python", "pdf", "code".', Field(max_length=20)]
+Globs = Annotated[Texts, 'Like "src/**" or "!*.md".', Field(max_length=20)]
 Author = Annotated[str, "Only by this author."]
 InLanguage = Annotated[str, 'Only prose in this language: "en".']
 Tag = Annotated[str, "Only documents with this tag."]
@@ -104,43 +98,39 @@ Created = Annotated[str, 'Only documents created in: "2026", "2026-01".']
 Since = Annotated[str, 'Only files dated since: "7d", "2026-01-31".']
 Until = Annotated[str, "Only files dated until then."]
 WithWeaker = Annotated[bool, "Also weaker hits."]
-WithFacets = Annotated[bool, "Count types, years, authors … of the files, in place of hits."]
-Mode = Annotated[
-    SearchMode,
-    "hybrid: by words and by meaning, the best choice; keyword: only by words; semantic: only by meaning.",
-]
-IndexPath = Annotated[
-    str,
-    "Directory to bring up to date, or to add where the operator allows it. Empty: all.",
-    _Path,
-]
+WithFacets = Annotated[bool, "Count types, years … instead."]
+Mode = Annotated[SearchMode, "How to rank."]
+IndexPath = Annotated[str, "Directory. Empty: all.", _Path]
 
 
-InCollection = Annotated[str, "The collection.", _CollectionName]
-InCollections = Annotated[Texts, "Collections to search. Empty: the default one.", Field(max_length=20)]
+IN_COLLECTION = "The collection."
+InCollection = Annotated[str, IN_COLLECTION, _CollectionName]
+InCollections = Annotated[Texts, "Collections, if not the default one.", Field(max_length=20)]
 
 
 class SearchArguments(NamedTuple):
-    """The arguments of `search`."""
+    """The arguments of `search`; assistants write into the query what programs say by arguments of their own."""
 
     query: Query
+    queries: Queries = ()
     path: Below = ""
     types: Types = ()
     globs: Globs = ()
-    author: Author = ""
-    language: InLanguage = ""
-    tag: Tag = ""
-    sender: Sender = ""
-    recipient: Recipient = ""
-    subject: Subject = ""
-    created: Created = ""
-    since: Since = ""
-    until: Until = ""
+    author: Annotated[Author, Only.PROGRAMS] = ""
+    language: Annotated[InLanguage, Only.PROGRAMS] = ""
+    tag: Annotated[Tag, Only.PROGRAMS] = ""
+    sender: Annotated[Sender, Only.PROGRAMS] = ""
+    recipient: Annotated[Recipient, Only.PROGRAMS] = ""
+    subject: Annotated[Subject, Only.PROGRAMS] = ""
+    created: Annotated[Created, Only.PROGRAMS] = ""
+    since: Annotated[Since, Only.PROGRAMS] = ""
+    until: Annotated[Until, Only.PROGRAMS] = ""
     facets: WithFacets = False
     mode: Mode = SearchMode.HYBRID
     collections: InCollections = ()
-    limit: Annotated[Number, "Most passages to return.", _Count] = 10
+    limit: Annotated[Number, "Most hits.", _Count] = 10
     all: WithWeaker = False
+    again: Annotated[bool, "Show again what was shown before."] = False
     max_tokens: MaxTokens = Budgets.SEARCH
     cursor: Cursor = ""
 
@@ -149,8 +139,8 @@ class GrepArguments(NamedTuple):
     """The arguments of `grep`."""
 
     pattern: Annotated[str, "Regular expression; (?i) ignores case.", Field(min_length=1, max_length=1000)]
-    path: Annotated[str, _AS_IN_SEARCH, _Path] = ""
-    globs: Annotated[Texts, _AS_IN_SEARCH] = ()
+    path: Below = ""
+    globs: Globs = ()
     fixed: Annotated[bool, "Plain text."] = False
     context: Annotated[Number, "Lines around each.", Field(ge=0, le=20)] = 0
     max_tokens: MaxTokens = Budgets.SEARCH
@@ -161,9 +151,9 @@ class SimilarArguments(NamedTuple):
     """The arguments of `similar_files`."""
 
     path: IndexedFile
-    within: Annotated[str, "Only files below this directory. Empty: everywhere.", _Path] = ""
+    within: Annotated[str, "Directory.", _Path] = ""
     collection: InCollection = DEFAULT
-    limit: Annotated[Number, "Most files to return.", _Count] = 10
+    limit: Annotated[Number, "Most hits.", _Count] = 10
     max_tokens: MaxTokens = Budgets.SEARCH
     cursor: Cursor = ""
 
@@ -172,14 +162,14 @@ class ContentArguments(NamedTuple):
     """The arguments of `get_content`."""
 
     path: IndexedFile
-    start_line: Annotated[Number, "First line to read, from 1.", Field(ge=1, le=_LAST_LINE)] = 1
-    end_line: Annotated[Number, "Last line; 0: as far as max_tokens reaches.", Field(ge=0, le=_LAST_LINE)] = 0
+    start_line: Annotated[Number, "First line.", Field(ge=1, le=LAST_LINE)] = 1
+    end_line: Annotated[Number, "Last line; 0: as far as there is room.", Field(ge=0, le=LAST_LINE)] = 0
     chunks: Annotated[
         str,
-        'Read these passages in place of lines: "3", "3-7" or "3-".',
+        'Passages instead: "3", "3-7", "3-".',
         _Range,
     ] = ""
-    pages: Annotated[str, 'Read these pages in place of lines: "2" or "2-4".', _Range] = ""
+    pages: Annotated[str, 'Pages instead: "2", "2-4".', _Range] = ""
     collection: InCollection = DEFAULT
     max_tokens: MaxTokens = Budgets.CONTENT
 
@@ -187,7 +177,7 @@ class ContentArguments(NamedTuple):
 class OutlineArguments(NamedTuple):
     """The arguments of `outline`."""
 
-    path: Annotated[str, "Indexed file, directory or FILE#Heading.", _FilePath]
+    path: Annotated[str, "File, directory or FILE#Heading.", _FilePath]
     collection: InCollection = DEFAULT
     max_tokens: MaxTokens = Budgets.OUTLINE
 
@@ -197,10 +187,10 @@ class ConvertArguments(NamedTuple):
 
     source: Annotated[
         str,
-        "An indexed file, or a member as in a.zip!/b.docx; an http(s) address where the operator allows it.",
+        "Indexed file, member as in a.zip!/b.docx, or URL.",
         _FilePath,
     ]
-    start_line: Annotated[Number, "First line to read, from 1.", Field(ge=1, le=_LAST_LINE)] = 1
+    start_line: Annotated[Number, "First line.", Field(ge=1, le=LAST_LINE)] = 1
     collection: InCollection = DEFAULT
     max_tokens: MaxTokens = Budgets.CONTENT
 
@@ -211,11 +201,11 @@ class IndexArguments(NamedTuple):
     path: IndexPath = ""
     action: Annotated[
         IndexAction,
-        "start or join a run; cancel or pause it after its batch; resume what is paused.",
+        "start also joins a run that goes on.",
     ] = IndexAction.START
     wait_seconds: Annotated[
         Number,
-        "Answer when it has ended, or after so long.",
+        "Longest wait.",
         Field(ge=0, le=50),
     ] = 20
     collection: InCollection = DEFAULT

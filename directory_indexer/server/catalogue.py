@@ -41,9 +41,8 @@ TOOLS = (
     ToolEntry(
         "search",
         "Search files",
-        "Find passages in the user's indexed files by meaning and by words: use it whenever an answer may lie in the "
-        "user's notes, documents or code, instead of listing or reading files one by one. Answers ranked excerpts with "
-        "path and lines. Then call get_content with the path and start_line of a hit, or repeat with next_cursor.",
+        "Find passages in the user's notes, documents and code by meaning and by words. Use it first, "
+        "instead of listing or reading files. Several questions go into one call.",
         SearchArguments,
         SearchAnswer,
         slowly(Tools.search),
@@ -51,18 +50,17 @@ TOOLS = (
     ToolEntry(
         "grep",
         "Find all lines",
-        "Find every line that matches a pattern, also in PDFs: exact and complete. Use it for names and phrases "
-        "that you know.",
+        "Find every line that matches, in all formats: exact and complete. Use it for names and phrases that you know, "
+        "and to make sure that there is no more.",
         GrepArguments,
         GrepAnswer,
         slowly(Tools.grep),
     ),
     ToolEntry(
         "get_content",
-        "Read an indexed file",
-        "Read the text of an indexed file, or a range of its lines, passages or pages; also of PDFs and other formats. "
-        "Use it after search, with path and start_line of a hit. Lists a directory. Says when a file has "
-        "changed; call index then.",
+        "Read a file",
+        "Read lines, pages or passages of an indexed file of any format. Use it after search or grep, with path and "
+        "start_line of a hit. Lists a directory.",
         ContentArguments,
         TextAnswer,
         quickly(Tools.get_content),
@@ -70,7 +68,7 @@ TOOLS = (
     ToolEntry(
         "outline",
         "Outline a file",
-        "Show an indexed file's symbols, headings or pages with lines and tokens, or a directory's tree. Use it before "
+        "List the symbols, headings or pages of a file with lines and tokens, or a directory as a tree. Use it before "
         "reading a long file.",
         OutlineArguments,
         OutlineAnswer,
@@ -79,27 +77,25 @@ TOOLS = (
     ToolEntry(
         "similar_files",
         "Find similar files",
-        "Find files whose content is like that of an indexed file: related notes, duplicates, other implementations. "
-        "Answers one passage of each file, best first.",
+        "Find files with content like that of one: related notes, duplicates, other implementations.",
         SimilarArguments,
         SearchAnswer,
         slowly(Tools.similar_files),
     ),
     ToolEntry(
         "convert_to_text",
-        "Convert a document to Markdown",
-        "Convert a document to Markdown, with its tables: office files, PDFs, mail, books, web "
-        "pages. Use it where get_content loses the tables. Indexes nothing.",
+        "Convert to Markdown",
+        "Convert an office file, PDF, mail, book or web page to Markdown. Use it where get_content loses tables. "
+        "Indexes nothing.",
         ConvertArguments,
         ConvertedText,
         convert,
     ),
     ToolEntry(
         "index",
-        "Index or refresh directories",
-        "Bring indexed directories up to date, or add one that the operator of this server allows. Use it when files "
-        "were added or changed, or when search says that nothing is indexed. Runs in the background, and answers its "
-        'state after wait_seconds; on "running", call it again. Never changes a file of the user.',
+        "Index directories",
+        "Bring directories up to date, or add one. Use it when files are missing or an answer says that they changed. "
+        'Goes on in the background: on "running", call it again. Changes no files.',
         IndexArguments,
         Run,
         index,
@@ -108,8 +104,7 @@ TOOLS = (
     ToolEntry(
         "server_info",
         "Show what is indexed",
-        "List the indexed directories with their counts, the index run that goes on and the state of the embedding "
-        "model. Use it first when you do not know what can be searched.",
+        "List indexed directories, collections and the index run. Use it when you do not know what can be searched.",
         InfoArguments,
         ServerAnswer,
         server_info,

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
-from weakref import WeakKeyDictionary
 
 import anyio
 from mcp import MCPError
@@ -18,6 +17,7 @@ from mcp.types import ListRootsRequest, ListRootsResult
 
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display, lies_in, resolved_path
+from directory_indexer.server.clients import Client, client_of
 
 with lazily:
     from directory_indexer.docstore.store import Snapshot
@@ -29,6 +29,7 @@ named: Final[contextvars.ContextVar[tuple[FilePath, ...]]] = contextvars.Context
 _PATIENCE_SECONDS = 1.0
 _FRESH_SECONDS = 30.0
 _MOST = 50
+_MOST_CLIENTS = 200
 _FILE = "file://"
 
 
@@ -36,21 +37,26 @@ class ClientRoots:
     """The roots of every client that has some, asked for now and then: they change when a folder is opened."""
 
     def __init__(self) -> None:
-        self._known: WeakKeyDictionary[Any, tuple[float, tuple[FilePath, ...]]] = WeakKeyDictionary()
+        self._known: dict[Client, tuple[float, tuple[FilePath, ...]]] = {}
 
     async def of(self, ctx: ServerRequestContext[Any, Any]) -> tuple[FilePath, ...]:
         """Give the roots of a client; none where it has none, or does not answer in time."""
         capabilities = ctx.session.client_capabilities
         if capabilities is None or capabilities.roots is None or not ctx.session.can_send_request:
             return ()
-        asked_at, roots = self._known.get(ctx.session, (-_FRESH_SECONDS, ()))
+        client = client_of(ctx)
+        asked_at, roots = self._known.get(client, (-_FRESH_SECONDS, ())) if client else (-_FRESH_SECONDS, ())
         if anyio.current_time() - asked_at < _FRESH_SECONDS:
             return roots
         answer = ListRootsResult(roots=[])
         with anyio.move_on_after(_PATIENCE_SECONDS), contextlib.suppress(MCPError):
             answer = await ctx.session.send_request(ListRootsRequest(), ListRootsResult)
         roots = tuple(_paths(str(root.uri) for root in answer.roots[:_MOST]))
-        self._known[ctx.session] = anyio.current_time(), roots
+        if client:
+            self._known.pop(client, None)
+            self._known[client] = anyio.current_time(), roots
+            while len(self._known) > _MOST_CLIENTS:
+                del self._known[next(iter(self._known))]
         return roots
 
 

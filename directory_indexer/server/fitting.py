@@ -19,6 +19,7 @@ from directory_indexer.server.budget import cost, most_that_fit, n_bytes_of
 from directory_indexer.server.links import links
 from directory_indexer.server.passages import search_text
 from directory_indexer.server.schemas import object_for_models
+from directory_indexer.server.shown import without_excerpt
 from directory_indexer.wire.cursors import Position
 from directory_indexer.wire.hits import Passage, SearchAnswer, facets_answer, passage_of, search_answer
 
@@ -55,7 +56,7 @@ def fitting_answer(result: SearchResult, page: Page) -> SearchAnswer:
     Raises:
         ArgumentError: not even the path of the first one fits into `max_tokens`.
     """
-    hits = _with_files_described_once([_brief(passage_of(hit)) for hit in result.hits])
+    hits = _with_files_described_once([without_excerpt(_brief(passage_of(hit))) for hit in result.hits])
 
     def fits(shown: Sequence[Passage]) -> bool:
         answer = _answer(result, page, shown)

@@ -38,22 +38,34 @@ from directory_indexer.config.collections import DEFAULT
 from directory_indexer.docstore.runs import Origin
 from directory_indexer.errors import DirIndexError
 from directory_indexer.lazy import lazily
-from directory_indexer.server import client_roots
+from directory_indexer.server import client_roots, shown
 from directory_indexer.server.answer import Answer
-from directory_indexer.server.arguments import ArgumentError, ContentArguments, SearchArguments, arguments_of
+from directory_indexer.server.arguments import (
+    IN_COLLECTION,
+    LAST_LINE,
+    ArgumentError,
+    ContentArguments,
+    GrepArguments,
+    SearchArguments,
+    SimilarArguments,
+    arguments_of,
+)
 from directory_indexer.server.budget import Budgets
 from directory_indexer.server.catalogue import TOOLS, ToolEntry
 from directory_indexer.server.client_roots import ClientRoots
+from directory_indexer.server.clients import client_of
 from directory_indexer.server.failures import failure_text
 from directory_indexer.server.identity import FRESH_MS, INSTRUCTIONS, NAME, TITLE
 from directory_indexer.server.links import PLAIN, Link, media_type
 from directory_indexer.server.model import BackgroundModel, ModelState
 from directory_indexer.server.places import URI_PREFIX, name_in_uri
-from directory_indexer.server.questions import collections_named
+from directory_indexer.server.questions import collections_named, place_named
 from directory_indexer.server.running import Caller, Desk, Progress
 from directory_indexer.server.schemas import object_for_models, schema_of
+from directory_indexer.server.shown import ShownPassages
 from directory_indexer.team.collections import no_collection
 from directory_indexer.wire.documents import TextAnswer
+from directory_indexer.wire.hits import SearchAnswer
 from directory_indexer.wire.objects import JsonObject
 
 with lazily:
@@ -63,6 +75,7 @@ _WARM_UP_SECONDS = 0.05
 """So long after the first answer the model begins to load: the answer is on its way by then."""
 
 _UNCHANGING: Final = ("tools/list", "resources/list", "resources/templates/list", "server/discover")
+_LOOKING = (SearchArguments, GrepArguments, SimilarArguments)
 _ENTRIES = {entry.name: entry for entry in TOOLS}
 _log = logging.getLogger("dirindex.serve")
 
@@ -102,6 +115,7 @@ class _Session:
         self._desk = desk
         self._model = model
         self._roots = ClientRoots()
+        self._shown = ShownPassages()
 
     async def warm_up(self, ctx: ServerRequestContext[Any, Any], call_next: Callable[..., Any]) -> Any:
         result = await call_next(ctx)
@@ -110,7 +124,7 @@ class _Session:
         return result
 
     async def list_tools(self, _: object, __: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[listed_tool(entry) for entry in TOOLS])
+        return ListToolsResult(tools=listed_tools())
 
     async def call_tool(self, ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
         entry = _ENTRIES.get(params.name)
@@ -120,8 +134,7 @@ class _Session:
             return _failed(f"{entry.name} needs a key with the right to write. Next: search what is indexed.")
         try:
             call = arguments_of(entry.arguments, params.arguments or {})
-            if isinstance(call, SearchArguments) and not call.path:
-                client_roots.named.set(await self._roots.of(ctx))
+            await self._make_known(ctx, call)
             caller = Caller(_progress(ctx), _reach(ctx), _origin(ctx))
             require_reach(caller.reaches, call)
             answer = await entry.run(self._desk, call, caller)
@@ -133,10 +146,19 @@ class _Session:
         except Exception:  # noqa: BLE001 - a bug in one tool must not end the session; it is logged
             _log.exception("%s failed", entry.name)
             return _failed(f"{entry.name} failed because of a bug; its log tells more. Next: call server_info.")
+        if isinstance(answer.result, SearchAnswer):
+            self._shown.note(client_of(ctx), answer.result.hits)
         links = map(_resource_link, answer.links)
         return CallToolResult(
             content=[TextContent(text=answer.text), *links], structured_content=object_for_models(answer.result)
         )
+
+    async def _make_known(self, ctx: ServerRequestContext[Any, Any], call: Any) -> None:
+        """Say to the tools where the client works, if the call names no place, and what the session was shown."""
+        if isinstance(call, _LOOKING) and not place_named(call):
+            client_roots.named.set(await self._roots.of(ctx))
+        if isinstance(call, SearchArguments) and not call.again:
+            shown.before.set(self._shown.of(client_of(ctx)))
 
     async def list_resources(self, _: object, __: PaginatedRequestParams | None) -> ListResourcesResult:
         return ListResourcesResult(resources=[])
@@ -186,16 +208,39 @@ def _media_type(answer: Answer) -> str:
     return media_type(answer.result.kind) if isinstance(answer.result, TextAnswer) else PLAIN
 
 
-_LENGTHS: Final = frozenset({"minLength", "maxLength", "maxItems"})
+def listed_tools() -> list[Tool]:
+    """Describe the tools to clients; not what they answer, which would take three times as many tokens.
+
+    Assistants pay for each word: what an argument means is not said again where the tool above has the same one.
+    """
+    told = {"collection": IN_COLLECTION}
+    listed = []
+    for entry in TOOLS:
+        schema = schema_of(entry.arguments)
+        properties = {name: _briefly(name, one, told) for name, one in schema["properties"].items()}
+        listed.append(_tool(entry, {**schema, "properties": properties}))
+    return listed
 
 
-def listed_tool(entry: ToolEntry) -> Tool:
-    """Describe a tool to clients; not what it answers, which would take three times as many tokens."""
+def _briefly(name: str, argument: JsonObject, told: dict[str, str]) -> JsonObject:
+    """Describe an argument without its limits but the largest number, and without what was told before."""
+    said = {key: value for key, value in argument.items() if key not in _UNTOLD and value not in _UNTOLD_VALUES}
+    if told.get(name) == argument["description"]:
+        del said["description"]
+    told[name] = argument["description"]
+    return said
+
+
+_UNTOLD: Final = frozenset({"minLength", "maxLength", "maxItems", "minimum"})
+_UNTOLD_VALUES: Final = (DEFAULT, LAST_LINE)
+
+
+def _tool(entry: ToolEntry, arguments: JsonObject) -> Tool:
     return Tool(
         name=entry.name,
         title=entry.title,
         description=entry.description,
-        input_schema=_arguments_schema(entry),
+        input_schema=arguments,
         annotations=_hints(entry),
     )
 
@@ -258,13 +303,7 @@ def _failed(text: str) -> CallToolResult:
 
 
 def _arguments_schema(entry: ToolEntry) -> JsonObject:
-    """Describe arguments without how long texts and lists may be: assistants pay for each word, and none is as long."""
-    described = schema_of(entry.arguments)
-    listed = {
-        name: {key: value for key, value in one.items() if key not in _LENGTHS}
-        for name, one in described["properties"].items()
-    }
-    return {**described, "properties": listed, "additionalProperties": False}
+    return {**schema_of(entry.arguments), "additionalProperties": False}
 
 
 def _progress(ctx: ServerRequestContext[Any, Any]) -> Progress:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath
 from directory_indexer.searching.answers import SearchRequest, SearchResult
 from directory_indexer.searching.conditions import metadata_conditions, since_moment, until_moment
-from directory_indexer.server.arguments import SearchArguments
+from directory_indexer.server.arguments import SearchArguments, SimilarArguments
 from directory_indexer.server.client_roots import roots_indexed, roots_note
 from directory_indexer.server.places import scope_of
 from directory_indexer.team.search import with_senders
@@ -36,6 +37,7 @@ def question_of(call: SearchArguments, *, embedding_ms: int) -> tuple[SearchRequ
     position = position_of(call.cursor, question=call._replace(cursor="", limit=0, max_tokens=0, all=False))
     request = SearchRequest(
         query=call.query,
+        queries=call.queries,
         mode=call.mode,
         limit=position.limit(call.limit),
         kinds=call.types,
@@ -50,27 +52,44 @@ def question_of(call: SearchArguments, *, embedding_ms: int) -> tuple[SearchRequ
     return request, position
 
 
-def search_in(opened: OpenCollection, request: SearchRequest, path: str) -> SearchResult:
-    """Answer a request from a collection, at a path in it, after a look for what changed there."""
-    request = within(opened, request, path)
-    changes = opened.app.refresh(request.scope)
-    result = opened.app.searcher.search(request)
-    roots = roots_note(request.scope) if _means_roots(opened, path) else ()
-    return result._replace(
-        summary=opened.app.status.checked(result.summary), degraded=(*changes, *roots, *result.degraded)
-    )
+def place_named(call: Any) -> str:
+    """Give the place in which a call looks, if it names one; the path of `similar_files` is what it is about."""
+    return str(call.within if isinstance(call, SimilarArguments) else call.path)
 
 
-def within(opened: OpenCollection, request: SearchRequest, path: str) -> SearchRequest:
-    """Ask for what lies at a path in a collection.
+class Looked(NamedTuple):
+    """Where in a collection a call looks, and what to say of that and of what changed there."""
+
+    scope: tuple[FilePath, ...]
+    notes: tuple[str, ...]
+
+
+def look_at(opened: OpenCollection, path: str) -> Looked:
+    """Tell where a call looks that names this place or none, and bring in what changed there.
+
+    Raises:
+        NotIndexedError: nothing is indexed there.
+    """
+    scope = scope_at(opened, path)
+    roots = roots_note(scope) if _means_roots(opened, path) else ()
+    return Looked(scope, (*opened.app.refresh(scope), *roots))
+
+
+def scope_at(opened: OpenCollection, path: str) -> tuple[FilePath, ...]:
+    """Give what a path means in a collection; without one, it is where the client works.
 
     Raises:
         NotIndexedError: nothing is indexed there.
     """
     with opened.app.docstore.snapshot() as snapshot:
-        if _means_roots(opened, path):
-            return request._replace(scope=roots_indexed(snapshot))
-        return request._replace(scope=scope_of(snapshot, path))
+        return roots_indexed(snapshot) if _means_roots(opened, path) else scope_of(snapshot, path)
+
+
+def search_in(opened: OpenCollection, request: SearchRequest, path: str) -> SearchResult:
+    """Answer a request from a collection, at a path in it, after a look for what changed there."""
+    scope, notes = look_at(opened, path)
+    result = opened.app.searcher.search(request._replace(scope=scope))
+    return result._replace(summary=opened.app.status.checked(result.summary), degraded=(*notes, *result.degraded))
 
 
 def _means_roots(opened: OpenCollection, path: str) -> bool:

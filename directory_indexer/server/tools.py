@@ -34,8 +34,8 @@ from directory_indexer.server.listings import text_named
 from directory_indexer.server.model import BackgroundModel
 from directory_indexer.server.outlines import outline_named, outline_within_budget
 from directory_indexer.server.passages import search_text
-from directory_indexer.server.places import indexed_lines, scope_of
-from directory_indexer.server.questions import collections_named, placed, question_of, search_in, within
+from directory_indexer.server.places import indexed_lines
+from directory_indexer.server.questions import collections_named, look_at, placed, question_of, scope_at, search_in
 from directory_indexer.server.schemas import object_for_models
 from directory_indexer.server.wording import info_text
 from directory_indexer.team.search import search_collections
@@ -93,7 +93,7 @@ class Tools:
             raise UsageError("facets are those of one collection", hint="name one of them")
         request, position = question_of(call, embedding_ms=self._config.serving.embedding_ms)
         with self.collections.using(names[0]) as opened:
-            request = within(opened, request, call.path)
+            request = request._replace(scope=scope_at(opened, call.path))
             page = Page(position, call.max_tokens, opened.app.status.summary())
             return counting_answer(request, opened.app.searcher.facets(request), page)
 
@@ -113,12 +113,9 @@ class Tools:
     def grep(self, call: GrepArguments) -> Answer:
         """Find all lines that match a pattern."""
         with self.collections.using(call.collection) as opened:
-            app = opened.app
-            with app.docstore.snapshot() as snapshot:
-                request = grep_request(call, scope_of(snapshot, call.path))
-            changes = app.refresh(request.scope)
-            with app.docstore.snapshot() as snapshot:
-                answer = lines_answer(snapshot, request, changes, max_tokens=call.max_tokens)
+            scope, notes = look_at(opened, call.path)
+            with opened.app.docstore.snapshot() as snapshot:
+                answer = lines_answer(snapshot, grep_request(call, scope), notes, max_tokens=call.max_tokens)
         return Answer(lines_text(answer), answer)
 
     def similar_files(self, call: SimilarArguments) -> Answer:
@@ -128,14 +125,13 @@ class Tools:
             app = opened.app
             with app.docstore.snapshot() as snapshot:
                 path, _ = indexed_lines(snapshot, call.path)
-                within = scope_of(snapshot, call.within)
             self._model.is_usable(within_seconds=LONG_PATIENCE_SECONDS)
-            changes = app.refresh(within)
-            found = app.similar_files.find(path, within=within, limit=position.limit(call.limit))
+            scope, notes = look_at(opened, call.within)
+            found = app.similar_files.find(path, within=scope, limit=position.limit(call.limit))
             result = found._replace(
                 request=found.request._replace(mode=SearchMode.SEMANTIC),
                 hits=placed(opened, found.hits),
-                degraded=(*changes, *found.degraded),
+                degraded=(*notes, *found.degraded),
             )
             page = Page(position, call.max_tokens, app.status.checked(result.summary))
         return _found(position.rest(result, limit=call.limit), page)

@@ -118,6 +118,9 @@ class Passage(NamedTuple):
         tuple[AgreeingPassages, ...] | None, "Of `similar`: the passages that agree, nearest first.", Only.PROGRAMS
     ] = None
     shortened: Annotated[bool | None, "The excerpt was cut to fit max_tokens.", Only.MODELS] = None
+    shown_before: Annotated[
+        str | None, "Lines of it that this session was shown, in place of an excerpt.", Only.MODELS
+    ] = None
 
 
 class PlainHit(NamedTuple):

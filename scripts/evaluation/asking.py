@@ -81,7 +81,8 @@ class IndexedCorpus:
             measures |= of_spans([place[unit] for place in self._places(shown) if unit in place], question.spans)
         if question.targets:
             measures |= of_targets(self._places(result), question.targets)
-        measures["shown R@10"] = of_files([self._name(hit.path) for hit in shown.hits], question.grades)["R@10"]
+        files = list(dict.fromkeys(self._name(hit.path) for hit in shown.hits))
+        measures["shown R@10"] = of_files(files, question.grades)["R@10"]
         measures["shown"] = float(len(shown.hits))
         return measures | {"missed": float(result.is_weak)} | {name: times[name] for name in ("ms", "CPU ms")}
 
@@ -92,6 +93,11 @@ class IndexedCorpus:
         times = {"ms": (time.perf_counter() - clock) * 1e3, "CPU ms": (time.process_time() - processor) * 1e3}
         files = [self._name(hit.path) for hit in result.hits]
         return of_files(list(dict.fromkeys(files)), question.grades) | times
+
+    def first_place(self, text: str, mode: SearchMode) -> tuple[str, int]:
+        """Give the path and the line of the first hit; nothing and 0 where there is none."""
+        hits = self._ask(text, mode, limit=10, only_good=True).hits
+        return (os_path(hits[0].path), hits[0].excerpt.line or 0) if hits else ("", 0)
 
     def is_answered(self, text: str, mode: SearchMode) -> bool:
         """Tell whether the searcher claims to have found something good."""

@@ -60,7 +60,7 @@ class Server:
         }
 
     def _search(self, text: str, mode: SearchMode) -> dict[str, Any]:
-        arguments = {"query": text, "mode": str(mode), "limit": _HITS}
+        arguments = {"query": text, "mode": str(mode), "limit": _HITS, "again": True}
         result = self._request("tools/call", {"name": "search", "arguments": arguments})
         if result.get("isError"):
             sys.exit(f"the server could not answer '{text}': {result['content']}")

@@ -135,14 +135,14 @@ def test_a_passage_that_does_not_fit_is_cut_and_reading_goes_on_behind_it(client
 
 @pytest.mark.parametrize("query", ["zanzibarian", "word7 word8 word9", "rotate keys", "zeppelin"])
 def test_the_least_budget_shows_the_beginning_of_a_hit(client: RawClient, query: str) -> None:
-    result = client.call("search", query=query, mode="keyword", max_tokens=200)
-    [hit] = result["structuredContent"]["hits"]
+    result = client.call("search", query=query, mode="keyword", max_tokens=200, again=True)
+    hit, *_ = result["structuredContent"]["hits"]
     assert hit["excerpt"]
     assert len(text_of(result).encode()) <= 600
 
 
 def test_no_line_of_an_excerpt_passes_for_the_heading_of_a_hit(client: RawClient) -> None:
-    result = client.call("search", query="zanzibarian", mode="keyword")
+    result = client.call("search", query="zanzibarian", mode="keyword", again=True)
     [hit] = result["structuredContent"]["hits"]
     assert _FORGED in hit["excerpt"]
     assert _FORGED in text_of(result)
@@ -185,3 +185,50 @@ def test_lists_that_never_change_may_be_kept(place: Path) -> None:
         for method in ("server/discover", "tools/list", "resources/list", "resources/templates/list"):
             result = client.request(method, {"_meta": meta})["result"]
             assert (result["ttlMs"], result["cacheScope"]) == (3_600_000, "private")
+
+
+def test_paths_are_relative_to_a_directory_that_is_named_once(client: RawClient, place: Path) -> None:
+    text = text_of(client.call("search", query="rotate carousel operations", mode="keyword", all=True, again=True))
+    assert text.count(str(place / "docs")) == 1
+    assert f"paths are below {place}/docs/" in text.splitlines()[0]
+    assert "\nops/keys.md\n[" in text
+    assert "\nstore.py\n[" in text
+
+
+def test_several_queries_are_answered_in_one_list(client: RawClient) -> None:
+    result = client.call("search", query="ninety days", queries=["zeppelin", "carousel"], mode="keyword", again=True)
+    names = {hit["path"].rpartition("/")[2] for hit in result["structuredContent"]["hits"]}
+    assert {"keys.md", "plan.md", "store.py"} <= names
+
+
+def test_what_a_session_was_shown_is_named_and_not_sent_again(place: Path) -> None:
+    with RawClient("--data-dir", place / "data", environ=dict(os.environ)) as client:
+        client.shake_hands()
+        first, second = (client.call("search", query="rotate ninety days", mode="keyword") for _ in range(2))
+        hit, *_ = first["structuredContent"]["hits"]
+        named, *_ = second["structuredContent"]["hits"]
+        assert (hit["excerpt"], named["excerpt"]) == ("# Keys\n\nRotate them.\n\nEvery ninety days.", "")
+        assert (named["path"], named["shown_before"]) == (hit["path"], "1-5")
+        assert "[1] 1-5  score" in text_of(second)
+        assert "Every ninety days" not in text_of(second)
+        assert "again=true" in text_of(second)
+        whole = client.call("search", query="rotate ninety days", mode="keyword", again=True)
+        assert whole["structuredContent"]["hits"] == first["structuredContent"]["hits"]
+
+
+def test_another_session_is_shown_everything(place: Path) -> None:
+    for _ in range(2):
+        with RawClient("--data-dir", place / "data", environ=dict(os.environ)) as client:
+            client.shake_hands()
+            assert client.call("search", query="carousel", mode="keyword")["structuredContent"]["hits"][0]["excerpt"]
+
+
+def test_what_has_changed_is_shown_again(tmp_path: Path) -> None:
+    docs = _place(tmp_path) / "docs"
+    with RawClient("--data-dir", tmp_path / "data", environ=dict(os.environ)) as client:
+        client.shake_hands()
+        client.call("search", query="carousel", mode="keyword")
+        (docs / "store.py").write_text("def rotate():\n    return 'carousel of horses'\n")
+        client.call("index", wait_seconds=50)
+        again = client.call("search", query="carousel", mode="keyword")["structuredContent"]["hits"][0]
+        assert "horses" in again["excerpt"]

@@ -93,6 +93,17 @@ def test_where_enough_was_embedded_before_a_search_takes_no_time_for_more(waitin
     assert len(waiting.embedder.embedded) == n_made
 
 
+def test_the_best_candidate_is_embedded_even_where_many_others_of_the_question_were(waiting: Index) -> None:
+    others = file_path(waiting.root / "other")
+    waiting.searcher.search(
+        SearchRequest("ledger account settled in full", scope=(others,), embedding_seconds=GENEROUS)
+    )
+    n_made = len(waiting.embedder.embedded)
+    names(waiting, "ledger account settled in full, carrots boiled with ginger")
+    assert f"soup\n{SOUP}" in waiting.embedder.embedded
+    assert len(waiting.embedder.embedded) < n_made + 40
+
+
 def test_with_no_time_nothing_is_embedded_and_words_answer(waiting: Index) -> None:
     answer = waiting.searcher.search(SearchRequest("carrots ginger", embedding_seconds=0))
     assert waiting.embedder.embedded == []

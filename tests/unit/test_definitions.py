@@ -13,10 +13,12 @@ DEFINITIONS = (
     "static int handle(struct list *head)", "void Server::handle(int a) {", "#define handle(x) ((x) + 1)",
     "handle = 3", "handle: int = 3", "type handle struct {", "defmodule App.handle do", "  def handle do",
     "public static void handle(String[] args) {", "handle() {", "## How handle works", "  handle: 30",
+    "#  define handle 1", "res.handle = function (a) {", "impl handle {",
 )  # fmt: skip
 USES = (
     "x = handle(1)", "return handle(a)", "    handle(1);", "if handle(a) {", "from a import handle", "self.handle(a)",
     "handled = 1", "# def handle is elsewhere", "// handle = 3", "print(handle)", "new handle(a) {", "handle == 3",
+    "class A extends handle {", "struct A : handle {", "fn f<T: handle>(a: T) {",
 )  # fmt: skip
 
 
@@ -35,6 +37,11 @@ def test_a_use_is_no_definition() -> None:
 def test_a_surer_form_comes_before_an_earlier_line() -> None:
     text = "handle = None\n\ndef handle():\n    pass\n"
     assert definition_of(["handle"], text) == text.index("handle():")
+
+
+def test_what_a_definition_belongs_to_comes_after_the_definition() -> None:
+    text = "impl Door {\n}\n\npub struct Door {\n}\n"
+    assert definition_of(["Door"], text) == text.index("Door {", 12)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from evaluation.measures import of_spans, of_targets
+from evaluation.named import named_once
 from evaluation.sets import RetrievalSet, Span, Unit, load_set
 
 if TYPE_CHECKING:
@@ -47,3 +48,12 @@ def test_a_target_is_found_by_the_first_passage_that_overlaps_it(tmp_path: Path)
     assert of_targets([beside, beside, page], question.targets)["targets nDCG@10"] == pytest.approx(
         0.5 / 2.1309, abs=1e-4
     )
+
+
+def test_only_names_with_one_definition_are_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("class Gate:\n    def open(self):\n        pass\n\n\ndef latch():\n    pass\n")
+    (tmp_path / "b.go").write_text("package b\n\nfunc (g *Gate) open() {\n}\n\nfunc Bolt() {\n}\n")
+    (tmp_path / "c.md").write_text("def prose():\n")
+    found = {(one.name, one.line) for one in named_once(tmp_path, at_most=10)}
+    assert found == {("Gate", 1), ("latch", 6), ("Bolt", 6)}
+    assert len(named_once(tmp_path, at_most=2)) == 2

@@ -187,6 +187,17 @@ def test_what_stands_behind_the_code_is_not_called_worse_for_that() -> None:
     assert second.score > 0.9 * first.score
 
 
+def test_an_answer_is_good_when_what_stands_behind_the_code_is() -> None:
+    code = [
+        candidate(f"c{n}", f"keys {n}", path=f"/src/{n}.py", words=0.1, meaning=0.3, is_code=True) for n in range(4)
+    ]
+    test = candidate("test", "rotate the keys", path="/tests/test_keys.py", words=2.0, meaning=0.5, is_code=True)
+    ranking = rank(PLAN, [*code, test], limit=5, model=EMBEDDED_MODEL)
+    assert ranking.hits[0].chunk_id == b"c0"
+    assert not ranking.is_weak
+    assert rank(PLAN, code, limit=5, model=EMBEDDED_MODEL).is_weak
+
+
 def test_prose_and_generated_files_come_after_code_unless_prose_is_looked_for() -> None:
     code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.5, is_code=True)
     made = candidate("made", "rotate the keys", path="/src/keys_pb2.py", words=2.0, meaning=0.6, is_code=True)
@@ -194,6 +205,24 @@ def test_prose_and_generated_files_come_after_code_unless_prose_is_looked_for() 
     assert order(PLAN, code, made, notes) == [b"code", b"notes", b"made"]
     asked = plan_match(parse_query("documentation of how we rotate keys"), Words())
     assert order(asked, code, made, notes)[0] == b"notes"
+
+
+def test_a_list_of_changes_comes_after_other_prose_unless_it_is_asked_for_changes() -> None:
+    code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.2, is_code=True)
+    notes = candidate("notes", "rotate keys.", path="/notes.md", words=2.0, meaning=0.5)
+    changes = candidate("changes", "rotate the keys", path="/CHANGELOG.md", words=2.0, meaning=0.55)
+    assert order(PLAN, code, notes, changes) == [b"notes", b"code", b"changes"]
+    asked = plan_match(parse_query("in which version we rotate keys"), Words())
+    assert order(asked, code, notes, changes)[0] == b"changes"
+
+
+def test_a_long_lock_file_does_not_make_a_question_one_about_prose() -> None:
+    code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.5, is_code=True)
+    locked = [
+        candidate(f"l{n}", f"rotate the keys {n}", path="/Cargo.lock", words=2.0, meaning=0.6, ordinal=n)
+        for n in range(9)
+    ]
+    assert order(PLAN, code, *locked)[0] == b"code"
 
 
 def test_where_there_is_little_code_or_nothing_but_tests_nothing_stands_back() -> None:
@@ -331,6 +360,14 @@ def test_a_long_question_is_not_weak_because_no_passage_has_all_of_its_words() -
     for query, is_weak in ((long, False), (f"keys {long[20:]}", True)):
         ranking = rank(plan_match(parse_query(query), Words()), short, limit=1, model=EMBEDDED_MODEL)
         assert ranking.is_weak == is_weak
+
+
+def test_by_words_alone_long_passages_say_less() -> None:
+    def score(n_others: int) -> float:
+        text = "the keys are signed" + " and lemons" * n_others
+        return rank(PLAN, [candidate("a", text, words=5.0)], limit=1, model=EMBEDDED_MODEL).hits[0].score
+
+    assert 0 < score(500) < score(50) < score(10)
 
 
 def test_distant_passages_of_a_long_document_do_not_stand_back() -> None:

@@ -57,6 +57,10 @@ def search(
     others: Annotated[
         list[str] | None, typer.Argument(metavar="[PATH]...", help="Directories or files to search in; more filters.")
     ] = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option("--also", metavar="QUERY", help="Another wording, for one answer to all of them."),
+    ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, max=1000, help=f"How many hits [{_DEFAULT_LIMIT}].")
     ] = None,
@@ -127,7 +131,7 @@ def search(
     form = form_of(result_format, as_json=as_json)
     output = Output(quiet=quiet, verbose=verbose, as_json=form.startswith("json"))
     query, places = _query_and_places(query, others or ())
-    query = f"{query} -is:test" if no_tests else query
+    query, *queries = (f"{one} -is:test" if no_tests else one for one in (query, *(also or ())))
     conditions = {
         "author": authors or (),
         "lang": languages or (),
@@ -140,6 +144,7 @@ def search(
     scope = tuple(dict.fromkeys(map(resolved_path, places)))
     question = (
         query,
+        *queries,
         mode,
         *scope,
         kinds,
@@ -154,6 +159,7 @@ def search(
     position = position_of(cursor, question=question)
     request = SearchRequest(
         query=query,
+        queries=tuple(queries),
         mode=SearchMode(mode),
         limit=position.limit(limit or _DEFAULT_LIMIT),
         scope=scope,

@@ -21,6 +21,7 @@ from directory_indexer.server.arguments import (
     InLanguage,
     Mode,
     Number,
+    Queries,
     Query,
     Recipient,
     Sender,
@@ -84,6 +85,7 @@ class SearchCall(NamedTuple):
     """A search."""
 
     query: Query
+    queries: Queries = ()
     path: Below = ""
     types: Types = ()
     globs: Globs = ()

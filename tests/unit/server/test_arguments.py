@@ -50,7 +50,7 @@ def test_what_models_write_for_a_value_is_understood(given: dict[str, Any], expe
         ),
         ({"query": 5}, "'query' is '5'; it must be a text of 1 to 2000 characters"),
         ({"limits": 3}, "unknown argument 'limits'; did you mean 'limit'?"),
-        ({"zzz": 1}, "unknown argument 'zzz'; allowed are: query, path, types"),
+        ({"zzz": 1}, "unknown argument 'zzz'; allowed are: query, queries, path, types"),
         ({"limit": "three"}, "'limit' is 'three'; it must be an integer from 1 to 50"),
         ({"limit": 1.5}, "'limit' is '1.5'; it must be an integer from 1 to 50"),
         ({"limit": True}, "'limit' is 'True'; it must be an integer from 1 to 50"),

@@ -1,0 +1,109 @@
+"""Asks for definitions by their names alone: is the first hit their file, and its line theirs?
+
+What defines a name is told here by the words of each language alone, and not as the index tells it. Names that are
+defined more than once in a tree are left out: none of their lines is the right one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from directory_indexer.searching.answers import SearchMode
+from evaluation.asking import IndexedCorpus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from evaluation.sets import RetrievalSet
+
+_SHORTEST: Final = 3
+_MOST_BYTES: Final = 1_000_000
+_MOST_NAMED: Final = 200
+
+
+class Named(NamedTuple):
+    """A definition: its name, and the file and line where it stands."""
+
+    name: str
+    path: str
+    line: int
+
+
+def measured_names(one: RetrievalSet, data_dir: Path, *, at_most: int) -> Iterator[str]:
+    """Ask each corpus for so many of its definitions, and tell of how many the first hit is the file, and the line."""
+    yield f"{one.name:16}{'names':>8}{'file':>8}{'line':>8}"
+    for root, questions in one.repositories():
+        wanted = named_once(root, at_most=at_most)
+        name = f"{one.name}/{root.name}" if questions[0].repository else one.name
+        corpus = IndexedCorpus(one.corpus, root, data_dir / name)
+        found = [(one, corpus.first_place(one.name, SearchMode.HYBRID)) for one in wanted]
+        corpus.close()
+        in_file = [(one, line) for one, (path, line) in found if os.path.realpath(path) == os.path.realpath(one.path)]
+        on_line = {one for one, line in in_file if line == one.line}
+        missed = " ".join(one.name for one in wanted if one not in on_line)
+        yield f"{root.name:16}{len(found):>8}{len(in_file):>8}{len(on_line):>8}  {missed[:_MOST_NAMED]}"
+
+
+def named_once(root: Path, *, at_most: int) -> tuple[Named, ...]:
+    """Give definitions of a tree whose names have no other; of more than `at_most`, some evenly spread ones."""
+    places: defaultdict[str, list[Named]] = defaultdict(list)
+    for one in _definitions(root):
+        places[one.name].append(one)
+    once = [found[0] for _, found in sorted(places.items()) if len(found) == 1]
+    step = max(1.0, len(once) / at_most)
+    return tuple(once[int(at * step)] for at in range(int(len(once) / step)))
+
+
+def _definitions(root: Path) -> Iterator[Named]:
+    for directory, _, names in sorted(os.walk(root)):
+        for name in sorted(names):
+            pattern = _PATTERNS.get(os.path.splitext(name)[1])
+            path = os.path.join(directory, name)
+            if pattern is None or os.path.getsize(path) > _MOST_BYTES:
+                continue
+            with open(path, encoding="utf-8", errors="replace") as file:
+                for number, line in enumerate(file, start=1):
+                    found = pattern.match(line)
+                    symbol = next(filter(None, found.groups()), "") if found else ""
+                    if len(symbol) >= _SHORTEST:
+                        yield Named(symbol, path, number)
+
+
+_SCRIPT: Final = re.compile(
+    r"\s*(?:export\s+)?(?:default\s+)?(?:abstract\s+)?(?:async\s+)?(?:function\*?|class|interface|type|enum)\s+(\w+)"
+    r"|\w+(?:\.\w+)*\.(\w+)\s*=\s*function"
+)
+_C: Final = re.compile(
+    r"\s*(?:class|struct|enum(?:\s+class)?)\s+(?:[A-Z_]+\s+)?(\w+)\s*(?:final\s*)?[{:]|#\s*define\s+(\w+)"
+    r"|(?!\s*(?:return|else|if|for|while|switch|case)\b)[\w:<>&*~ ]+[\s*&](\w+)\([^;]*\{\s*$"
+)
+_PATTERNS: Final = {
+    ".py": re.compile(r"\s*(?:async\s+)?(?:def|class)\s+(\w+)"),
+    ".go": re.compile(r"func\s+(?:\([^)]*\)\s*)?(\w+)\s*[(\[]|type\s+(\w+)\s"),
+    ".rs": re.compile(
+        r"\s*(?:pub(?:\([^)]*\))?\s+)?(?:async\s+|const\s+|unsafe\s+)*(?:fn|struct|enum|trait|type|macro_rules!)\s+(\w+)"
+    ),
+    ".js": _SCRIPT,
+    ".ts": _SCRIPT,
+    ".tsx": _SCRIPT,
+    ".java": re.compile(
+        r"\s*(?:(?:public|private|protected|static|final|abstract|sealed)\s+)*(?:class|interface|enum|record)\s+(\w+)"
+        r"|\s+(?:(?:public|private|protected|static|final|abstract|synchronized)\s+)+(?:<[^()=]*>\s+)?"
+        r"[\w.<>\[\], ?]+\s(\w+)\("
+    ),
+    ".rb": re.compile(r"\s*(?:def\s+(?:self\.)?|class\s+|module\s+)(\w+)\b(?![?!=:.])"),
+    ".h": _C,
+    ".c": _C,
+    ".cc": _C,
+    ".cpp": _C,
+    ".swift": re.compile(
+        r"\s*(?:(?:public|open|private|fileprivate|internal|final|static|override|mutating)\s+)*"
+        r"(?:func|class|struct|enum|protocol|actor)\s+(\w+)"
+    ),
+    ".ex": re.compile(r"\s*(?:defp?|defmacrop?)\s+(\w+)\b(?![?!])"),
+}
+"""What a line begins with that defines a name, for each ending of files."""
