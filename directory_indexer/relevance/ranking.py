@@ -46,7 +46,9 @@ def rank(plan: MatchPlan, candidates: Sequence[Candidate], *, limit: int, model:
     by_words = _places({one.chunk_id: one.keyword_score for one in candidates})
     by_meaning = _places({one.chunk_id: one.semantic_score for one in candidates})
     bands = [judged(plan, list(band), model) for _, band in groupby(found, key=lambda one: one.band)]
-    quality = max(one.quality for one in bands[0][:_TOP])
+    # Whether there is something good does not depend on what stands in front.
+    best_matches = sorted(bands[0], key=lambda one: -one.score - one.set_back)[:_TOP]
+    quality = max(one.quality for one in best_matches)
     ordered = [one for judged in bands for one in _one_file_after_another(judged)]
     hidden = Counter(one.candidate.path for _, one in ordered[limit:])
     # What stands behind the code for what it is, and answers as well, is no weaker for that.

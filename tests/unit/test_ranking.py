@@ -187,6 +187,17 @@ def test_what_stands_behind_the_code_is_not_called_worse_for_that() -> None:
     assert second.score > 0.9 * first.score
 
 
+def test_an_answer_is_good_when_what_stands_behind_the_code_is() -> None:
+    code = [
+        candidate(f"c{n}", f"keys {n}", path=f"/src/{n}.py", words=0.1, meaning=0.3, is_code=True) for n in range(4)
+    ]
+    test = candidate("test", "rotate the keys", path="/tests/test_keys.py", words=2.0, meaning=0.5, is_code=True)
+    ranking = rank(PLAN, [*code, test], limit=5, model=EMBEDDED_MODEL)
+    assert ranking.hits[0].chunk_id == b"c0"
+    assert not ranking.is_weak
+    assert rank(PLAN, code, limit=5, model=EMBEDDED_MODEL).is_weak
+
+
 def test_prose_and_generated_files_come_after_code_unless_prose_is_looked_for() -> None:
     code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.5, is_code=True)
     made = candidate("made", "rotate the keys", path="/src/keys_pb2.py", words=2.0, meaning=0.6, is_code=True)
