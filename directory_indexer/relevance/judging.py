@@ -17,8 +17,8 @@ from directory_indexer.relevance.textmatch import Matcher
 class Judged(NamedTuple):
     """A candidate with what speaks for it: signals that add up to its score, and how well it answers, from 0 to 1.
 
-    It is `set_back` so far because it stands beside the code, however well it answers; so much of the question is in the
-    name or title of its file: `named`.
+    It is `set_back` so far because it stands beside the code, however well it answers, and its file is `named` by so
+    much of the question.
     """
 
     candidate: Candidate
