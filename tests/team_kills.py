@@ -120,7 +120,7 @@ def prepare(data_dir: Path) -> None:
     back_up(team.app, team.collections, data_dir.parent / "backup", tell=lambda _: None)
     team.verbs.delete("birds", new.document.doc_id)
     team.add(OLD, "birds", client_id="text", wait=Wait.COMPLETE)
-    team.verbs.add_url(URL, Sending("birds", wait=Wait.COMPLETE))
+    team.ingesting.add_url(URL, Sending("birds", wait=Wait.COMPLETE))
     team.close()
 
 
@@ -207,7 +207,7 @@ def rename(team: Team) -> None:
 
 def refresh(team: Team) -> None:
     (document,) = (one for one in team.verbs.documents("birds").documents if one.url)
-    team.verbs.refresh("birds", document.doc_id, wait=Wait.COMPLETE)
+    team.ingesting.refresh("birds", document.doc_id, wait=Wait.COMPLETE)
 
 
 def cancel(team: Team) -> None:

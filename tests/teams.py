@@ -13,6 +13,7 @@ from directory_indexer.embedders.loading import Embedders
 from directory_indexer.searching.answers import SearchRequest
 from directory_indexer.team.collections import Collections
 from directory_indexer.team.documents import DocumentVerbs
+from directory_indexer.team.ingesting import Ingesting
 from directory_indexer.team.search import search_collections
 from directory_indexer.team.sending import Sending, Sent
 
@@ -36,7 +37,8 @@ class Team:
         self.app = App(load_config(file=None, data_dir=data_dir, environ=environ))
         self.app.embedders = Embedders(self.embedder.space, Access(), build=lambda *_: self.embedder)
         self.collections = Collections(self.app)
-        self.verbs = DocumentVerbs(self.collections, fetch=self._fetch)
+        self.verbs = DocumentVerbs(self.collections)
+        self.ingesting = Ingesting(self.collections, fetch=self._fetch)
 
     def _fetch(self, url: str, known: Validators) -> Fetched | None:
         self.asked.append(known)
@@ -44,7 +46,7 @@ class Team:
         return None if known.etag and known.etag == found.etag else found
 
     def add(self, text: str, collection: str = "default", **how: object) -> Sent:
-        return self.verbs.add_text(text, Sending(collection, **how))  # type: ignore[arg-type]
+        return self.ingesting.add_text(text, Sending(collection, **how))  # type: ignore[arg-type]
 
     def search(self, query: str, *collections: str, **options: object) -> tuple[Hit, ...]:
         request = SearchRequest(query, **options)  # type: ignore[arg-type]

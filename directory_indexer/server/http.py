@@ -48,6 +48,7 @@ with lazily:
     from directory_indexer.team.administration import Administration
     from directory_indexer.team.background import Background
     from directory_indexer.team.documents import DocumentVerbs
+    from directory_indexer.team.ingesting import Ingesting
 
 
 LONGEST_REQUEST_BYTES = 1_048_576
@@ -108,6 +109,7 @@ def make_http_app(
         runs=IndexRuns(parts.desk.tools),
         document_ids=DocumentIds(),
         documents=DocumentVerbs(collections, on_work=parts.background.want),
+        ingesting=Ingesting(collections, on_work=parts.background.want),
         administration=parts.administration,
         background=parts.background,
         metrics=metrics,

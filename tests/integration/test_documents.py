@@ -28,7 +28,7 @@ from directory_indexer.paths import os_path
 from directory_indexer.registry.stored_documents import State
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.team.background import Background
-from directory_indexer.team.documents import DocumentVerbs
+from directory_indexer.team.ingesting import Ingesting
 from directory_indexer.team.sending import Effect, OnConflict, Sending, Wait
 
 if TYPE_CHECKING:
@@ -73,7 +73,9 @@ def test_a_file_is_kept_byte_for_byte(team: Team) -> None:
         archive.writestr("inner/heron.md", HERON)
     content = packed.getvalue()
     pieces = [content[:10], content[10:]]
-    sent = team.verbs.add_file(pieces, Sending("birds", filename="box.zip", wait=Wait.COMPLETE, said={"tag": "wader"}))
+    sent = team.ingesting.add_file(
+        pieces, Sending("birds", filename="box.zip", wait=Wait.COMPLETE, said={"tag": "wader"})
+    )
     assert (sent.document.state, sent.document.n_chunks) == (State.COMPLETE, 1)
     with open(os_path(team.verbs.original("birds", sent.document.doc_id).path), "rb") as file:
         assert file.read() == content
@@ -148,7 +150,7 @@ def test_secrets_that_are_allowed_are_masked_in_the_index_and_kept_in_the_origin
 @pytest.mark.parametrize("filename", ["id_rsa", ".env", "deep/.env.local", "home/.netrc"])
 def test_what_is_a_secret_by_its_name_is_refused(team: Team, filename: str) -> None:
     with pytest.raises(ContentRefusedError) as refused:
-        team.verbs.add_file([b"harmless words"], Sending("birds", filename=filename))
+        team.ingesting.add_file([b"harmless words"], Sending("birds", filename=filename))
     assert refused.value.reason is RefusalReason.SECRET
 
 
@@ -159,7 +161,7 @@ def test_what_is_said_of_a_document_must_hold_no_secret(team: Team) -> None:
 
 def test_a_file_that_cannot_be_read_is_refused(team: Team) -> None:
     with pytest.raises(ContentRefusedError) as refused:
-        team.verbs.add_file([b"\x00\x01\x02" * 500], Sending("birds", filename="noise.bin"))
+        team.ingesting.add_file([b"\x00\x01\x02" * 500], Sending("birds", filename="noise.bin"))
     assert refused.value.reason is RefusalReason.UNREADABLE
     assert originals(team) == []
 
@@ -189,7 +191,7 @@ def test_a_file_that_cannot_be_read_is_refused(team: Team) -> None:
     ],
 )
 def test_no_file_name_leads_out_of_its_place_or_hides_a_document(team: Team, filename: str) -> None:
-    sent = team.verbs.add_file([HERON.encode()], Sending("birds", filename=filename))
+    sent = team.ingesting.add_file([HERON.encode()], Sending("birds", filename=filename))
     assert (sent.document.state, sent.document.filename) == (State.WORDS, filename)
     documents = team.data_dir / "team" / "collections" / "birds" / "documents"
     (found,) = (path for path in documents.rglob("*") if path.is_file())
@@ -213,7 +215,7 @@ def _options() -> Any:
 @pytest.mark.parametrize("filename", ["", "  ", "nul\0byte", "line\nbreak", "x" * 2000, "right\u202eto left", "\ud800"])
 def test_no_name_that_cannot_be_shown_is_taken(team: Team, filename: str) -> None:
     with pytest.raises(UsageError):
-        team.verbs.add_file([HERON.encode()], Sending("birds", filename=filename))
+        team.ingesting.add_file([HERON.encode()], Sending("birds", filename=filename))
 
 
 @pytest.mark.parametrize(("wait", "state"), [(Wait.NONE, "queued"), (Wait.WORDS, "words"), (Wait.COMPLETE, "complete")])
@@ -282,17 +284,17 @@ def test_an_address_is_fetched_kept_and_refreshed(team: Team) -> None:
     team.web[url] = Fetched(
         "https://example.org/birds/1", "birds.html", page, "text/html; charset=utf-8", '"v1"', "Mon"
     )
-    sent = team.verbs.add_url("HTTPS://Example.org:443/birds?id=1#top", Sending("birds"))
+    sent = team.ingesting.add_url("HTTPS://Example.org:443/birds?id=1#top", Sending("birds"))
     document = sent.document
     assert (document.url, document.media_type, document.etag) == (url, "text/html", '"v1"')
     assert document.said()["final_url"] == "https://example.org/birds/1"
     (hit,) = team.search("heron", "birds")
     assert hit.sent is not None
     assert hit.sent.url == url
-    assert team.verbs.refresh("birds", document.doc_id).effect is Effect.UNCHANGED
+    assert team.ingesting.refresh("birds", document.doc_id).effect is Effect.UNCHANGED
     assert team.asked[-1] == ('"v1"', "Mon")
     team.web[url] = Fetched(url, "birds.html", page.replace(b"heron", b"stork"), "text/html", '"v2"')
-    again = team.verbs.refresh("birds", document.doc_id)
+    again = team.ingesting.refresh("birds", document.doc_id)
     assert (again.effect, again.document.doc_id, again.document.version) == (Effect.REPLACED, document.doc_id, 2)
     assert team.names("stork", "birds", mode=SearchMode.KEYWORD) == ["birds.html"]
     assert team.names("heron", "birds", mode=SearchMode.KEYWORD) == []
@@ -301,10 +303,10 @@ def test_an_address_is_fetched_kept_and_refreshed(team: Team) -> None:
 def test_a_refresh_that_brings_a_secret_leaves_the_document_as_it_was(team: Team) -> None:
     url = "https://example.org/"
     team.web[url] = Fetched(url, "index", b"The grey heron waits.", "text/plain", '"v1"')
-    document = team.verbs.add_url(url, Sending("birds")).document
+    document = team.ingesting.add_url(url, Sending("birds")).document
     team.web[url] = Fetched(url, "index", f"Deploy with {SECRET}".encode(), "text/plain", '"v2"')
     with pytest.raises(ContentRefusedError):
-        team.verbs.refresh("birds", document.doc_id)
+        team.ingesting.refresh("birds", document.doc_id)
     assert team.verbs.document("birds", document.doc_id) == document
     assert len(team.search("heron", "birds")) == 1
 
@@ -312,13 +314,13 @@ def test_a_refresh_that_brings_a_secret_leaves_the_document_as_it_was(team: Team
 def test_only_what_was_fetched_can_be_refreshed(team: Team) -> None:
     sent = team.add(HERON, "birds")
     with pytest.raises(ConflictError):
-        team.verbs.refresh("birds", sent.document.doc_id)
+        team.ingesting.refresh("birds", sent.document.doc_id)
 
 
 @pytest.mark.parametrize("url", ["ftp://x/y", "https://ann:pw@example.org/", "not an address", "https://", "//x", ""])
 def test_what_is_no_address_is_refused_before_anything_is_fetched(team: Team, url: str) -> None:
     with pytest.raises(UsageError):
-        team.verbs.add_url(url, Sending("birds"))
+        team.ingesting.add_url(url, Sending("birds"))
     assert team.asked == []
 
 
@@ -438,7 +440,7 @@ def test_a_disk_that_is_full_is_told_and_leaves_nothing_behind(team: Team) -> No
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with pytest.raises(DiskFullError):
-        team.verbs.add_file(pieces(), Sending("birds", filename="heron.md"))
+        team.ingesting.add_file(pieces(), Sending("birds", filename="heron.md"))
     assert team.verbs.documents("birds").documents == ()
     assert files_below(team.data_dir / "team/collections/birds/incoming") == []
 
@@ -473,9 +475,9 @@ def test_a_document_that_is_paused_or_replaced_while_others_write_is_left_to_lat
 def test_what_nobody_waits_for_is_done_in_the_background(team: Team) -> None:
     before = team.add(HERON, "birds", client_id="before", wait=Wait.NONE).document
     background = Background(team.collections)
-    verbs = DocumentVerbs(team.collections, on_work=background.want)
+    ingesting = Ingesting(team.collections, on_work=background.want)
     background.start()
-    after = verbs.add_text("The stork clatters.", Sending("birds", client_id="after", wait=Wait.NONE)).document
+    after = ingesting.add_text("The stork clatters.", Sending("birds", client_id="after", wait=Wait.NONE)).document
     wait_until(lambda: {one.state for one in team.verbs.documents("birds").documents} == {State.COMPLETE})
     background.stop()
     background.join()
@@ -492,9 +494,9 @@ def test_the_background_survives_a_provider_that_is_away(team: Team) -> None:
 
     team.embedder.embed_documents = away  # type: ignore[method-assign, assignment]
     background = Background(team.collections)
-    verbs = DocumentVerbs(team.collections, on_work=background.want)
+    ingesting = Ingesting(team.collections, on_work=background.want)
     background.start()
-    document = verbs.add_text(HERON, Sending("birds", wait=Wait.WORDS)).document
+    document = ingesting.add_text(HERON, Sending("birds", wait=Wait.WORDS)).document
     assert document.state is State.WORDS
     assert told.wait(60)
     team.embedder.embed_documents = embed  # type: ignore[method-assign]

@@ -138,7 +138,7 @@ def test_ids_of_one_collection_mean_nothing_in_another(tmp_path: Path) -> None:
     fill(team, "theirs", ["ruby."], "ruby")
     (ours,) = team.verbs.documents("ours").documents
     unknown = "a" * 24
-    for verb in (team.verbs.document, team.verbs.text, team.verbs.original, team.verbs.delete, team.verbs.refresh):
+    for verb in (team.verbs.document, team.verbs.text, team.verbs.original, team.verbs.delete, team.ingesting.refresh):
         told = []
         for doc_id in (ours.doc_id, unknown):
             with pytest.raises(DirIndexError) as refused:

@@ -187,6 +187,17 @@ def test_what_stands_behind_the_code_is_not_called_worse_for_that() -> None:
     assert second.score > 0.9 * first.score
 
 
+def test_an_answer_is_good_when_what_stands_behind_the_code_is() -> None:
+    code = [
+        candidate(f"c{n}", f"keys {n}", path=f"/src/{n}.py", words=0.1, meaning=0.3, is_code=True) for n in range(4)
+    ]
+    test = candidate("test", "rotate the keys", path="/tests/test_keys.py", words=2.0, meaning=0.5, is_code=True)
+    ranking = rank(PLAN, [*code, test], limit=5, model=EMBEDDED_MODEL)
+    assert ranking.hits[0].chunk_id == b"c0"
+    assert not ranking.is_weak
+    assert rank(PLAN, code, limit=5, model=EMBEDDED_MODEL).is_weak
+
+
 def test_prose_and_generated_files_come_after_code_unless_prose_is_looked_for() -> None:
     code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.5, is_code=True)
     made = candidate("made", "rotate the keys", path="/src/keys_pb2.py", words=2.0, meaning=0.6, is_code=True)
@@ -370,3 +381,16 @@ def test_distant_passages_of_a_long_document_do_not_stand_back() -> None:
         for long in (near, far)
     ]
     assert orders == [[b"m0", b"o0", b"o1"], [b"m0", b"m1", b"m2"]]
+
+
+def test_passages_of_a_long_document_that_the_question_names_do_not_stand_back() -> None:
+    def order(query: str) -> list[bytes]:
+        report = [
+            candidate(f"r{n}", f"sales {n}", path="/acme_2022.pdf", ordinal=90 + n, meaning=0.7) for n in range(3)
+        ]
+        others = [candidate(f"o{n}", f"sales in {n}", words=1.0, meaning=0.65) for n in range(3)]
+        plan = plan_match(parse_query(query), Words())
+        return [hit.chunk_id for hit in rank(plan, [*report, *others], limit=3, model=EMBEDDED_MODEL).hits]
+
+    assert order("what did they sell in winter") == [b"r0", b"o0", b"o1"]
+    assert order("what did acme sell in winter") == [b"r0", b"r1", b"r2"]

@@ -23,7 +23,7 @@ with lazily:
     from directory_indexer.render import json_pages
     from directory_indexer.render.team import sent_lines
     from directory_indexer.team.collections import Collections
-    from directory_indexer.team.documents import DocumentVerbs
+    from directory_indexer.team.ingesting import Ingesting
     from directory_indexer.team.originals import pieces_of
     from directory_indexer.team.sending import OnConflict, Sending, Sent, Wait
     from directory_indexer.wire.team import Refusal, SentAnswers, sent_answer
@@ -85,10 +85,10 @@ def add(
     collections = Collections(open_app(config, data_dir, output))
     if create and collection:
         collections.create(collection, if_missing=True)
-    verbs = DocumentVerbs(collections, fetch=collections.fetch(allow_private=allow_private))
+    ingesting = Ingesting(collections, fetch=collections.fetch(allow_private=allow_private))
     with collections.using(sending.collection) as opened:
         opened.queue.recover()
-        sent, refused = _send_all(verbs, sources, sending, output)
+        sent, refused = _send_all(ingesting, sources, sending, output)
         if wait != "none":
             opened.queue.index_words()
         if wait == "complete":
@@ -106,14 +106,14 @@ def add(
 
 
 def _send_all(
-    verbs: DocumentVerbs, sources: Sequence[str], sending: Sending, output: Output
+    ingesting: Ingesting, sources: Sequence[str], sending: Sending, output: Output
 ) -> "tuple[list[Sent], list[Refusal]]":
     """Send one after the other; of several, one that is not taken does not keep the others back."""
     sent: list[Sent] = []
     refused: list[Refusal] = []
     for source in sources:
         try:
-            sent.append(_send(verbs, source, sending))
+            sent.append(_send(ingesting, source, sending))
         except DirIndexError as error:
             if len(sources) == 1:
                 raise
@@ -123,19 +123,19 @@ def _send_all(
     return sent, refused
 
 
-def _send(verbs: DocumentVerbs, source: str, sending: Sending) -> "Sent":
+def _send(ingesting: Ingesting, source: str, sending: Sending) -> "Sent":
     if _URL.match(source):
-        return verbs.add_url(source, sending)
+        return ingesting.add_url(source, sending)
     if source == _STANDARD_INPUT:
         named = sending._replace(filename=sending.filename or "standard input.md")
-        return verbs.add_file(pieces_of(sys.stdin.buffer), named)
+        return ingesting.add_file(pieces_of(sys.stdin.buffer), named)
     path = os.path.expanduser(source)
     if os.path.isdir(path):
         collection = "" if sending.collection == DEFAULT else f" --collection {sending.collection}"
         raise UsageError(f"'{source}' is a directory", hint=f"dirindex index {source}{collection} tracks it")
     try:
         with Path(path).open("rb") as file:
-            return verbs.add_file(
+            return ingesting.add_file(
                 pieces_of(file), sending._replace(filename=sending.filename or os.path.basename(path))
             )
     except FileNotFoundError as error:

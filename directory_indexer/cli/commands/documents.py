@@ -35,6 +35,7 @@ with lazily:
     from directory_indexer.searching.texts import Selection, Unit
     from directory_indexer.team.collections import Collections
     from directory_indexer.team.documents import DocumentVerbs
+    from directory_indexer.team.ingesting import Ingesting
     from directory_indexer.team.sending import Wait
     from directory_indexer.wire.team import (
         DeletedAnswer,
@@ -181,8 +182,8 @@ def refresh_documents(
     """Fetch documents from their addresses again, unless nothing has changed there."""
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
     collections = Collections(open_app(config, data_dir, output))
-    verbs = DocumentVerbs(collections, fetch=collections.fetch(allow_private=allow_private))
-    sent = tuple(sent_answer(verbs.refresh(collection or DEFAULT, one, wait=Wait.COMPLETE)) for one in doc_ids)
+    ingesting = Ingesting(collections, fetch=collections.fetch(allow_private=allow_private))
+    sent = tuple(sent_answer(ingesting.refresh(collection or DEFAULT, one, wait=Wait.COMPLETE)) for one in doc_ids)
     if as_json:
         output.data(json_pages.record_json(SentAnswers(sent, ())))
     else:

@@ -44,7 +44,7 @@ UNREACHABLE = Problem(502, "unreachable", "")
 def ingest(services: Services, call: IngestCall) -> Reply:
     """Take a text."""
     sending = _sending_of_text(call)
-    return _reply(services.documents.add_text(call.text, sending), sending)
+    return _reply(services.ingesting.add_text(call.text, sending), sending)
 
 
 def ingest_file(services: Services, upload: Upload) -> Reply:
@@ -52,7 +52,7 @@ def ingest_file(services: Services, upload: Upload) -> Reply:
     call: FileCall = upload.call
     sending = _sending(call, filename=call.filename, said=_said(call))
     media_type = "" if upload.media_type == _UNNAMED else upload.media_type
-    sent = services.documents.add_file(pieces_of(upload.content), sending, media_type=media_type)
+    sent = services.ingesting.add_file(pieces_of(upload.content), sending, media_type=media_type)
     return _reply(sent, sending)
 
 
@@ -64,7 +64,7 @@ def ingest_url(services: Services, call: UrlCall) -> Reply:
         RefusedError: its server cannot be reached.
     """
     sending = _sending(call, filename=call.filename, said=call.metadata)
-    return _reply(_fetched(services, lambda: services.documents.add_url(call.url, sending)), sending)
+    return _reply(_fetched(services, lambda: services.ingesting.add_url(call.url, sending)), sending)
 
 
 def refresh(services: Services, call: RefreshCall) -> Reply:
@@ -77,7 +77,7 @@ def refresh(services: Services, call: RefreshCall) -> Reply:
     sending = Sending(call.collection, wait=call.wait, seconds=call.wait_seconds)
 
     def again() -> Sent:
-        return services.documents.refresh(
+        return services.ingesting.refresh(
             call.collection, call.doc_id, wait=call.wait, seconds=float(call.wait_seconds)
         )
 
@@ -101,7 +101,7 @@ def _taken(services: Services, operation: Operation, batch: Sequence[tuple[int, 
     """Take some lines; all of them are kept before the first one is given its words."""
     kept = [(number, *_kept(services, operation, line)) for number, line in batch]
     for collection in {sending.collection for _, _, sending, _ in kept if sending and sending.wait is not Wait.NONE}:
-        services.documents.bring_up_to_date(collection, _longest(sending for _, _, sending, _ in kept if sending))
+        services.ingesting.bring_up_to_date(collection, _longest(sending for _, _, sending, _ in kept if sending))
     return [_line(services, number, sent, sending, error) for number, sent, sending, error in kept]
 
 
@@ -113,7 +113,7 @@ def _kept(
         if services.caller is not None:
             operation.require_reach(services.caller, call)
         sending = _sending_of_text(call)
-        return services.documents.add_text(call.text, sending._replace(wait=Wait.NONE)), sending, None
+        return services.ingesting.add_text(call.text, sending._replace(wait=Wait.NONE)), sending, None
     except RefusedError as refused:
         return None, None, refused.problem.record()
     except DirIndexError as error:

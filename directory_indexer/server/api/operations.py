@@ -22,6 +22,7 @@ with lazily:
     from directory_indexer.team.background import Background
     from directory_indexer.team.collections import Collections
     from directory_indexer.team.documents import DocumentVerbs
+    from directory_indexer.team.ingesting import Ingesting
 
 
 LONGEST_BODY = 1_048_576
@@ -49,6 +50,7 @@ class Services:
     runs: IndexRuns
     document_ids: DocumentIds
     documents: DocumentVerbs
+    ingesting: Ingesting
     administration: Administration
     background: Background
     metrics: Metrics
