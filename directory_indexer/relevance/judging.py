@@ -17,7 +17,8 @@ from directory_indexer.relevance.textmatch import Matcher
 class Judged(NamedTuple):
     """A candidate with what speaks for it: signals that add up to its score, and how well it answers, from 0 to 1.
 
-    It is `set_back` so far because it stands beside the code, however well it answers.
+    It is `set_back` so far because it stands beside the code, however well it answers, and its file is `named` by so
+    much of the question.
     """
 
     candidate: Candidate
@@ -25,6 +26,7 @@ class Judged(NamedTuple):
     score: float
     quality: float
     set_back: float = 0.0
+    named: float = 0.0
 
 
 def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> list[Judged]:
@@ -49,6 +51,7 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
     # Where only meaning was asked for, there is no other order than that of the cosines, whatever they are worth.
     weights = _weights_of_meaning(usual, candidates, model) if asked else [usual or _COSINE] * len(candidates)
     behind = set_back(plan.query, matcher, candidates, places)
+    named = {one.path: asked * matcher.share_of_query(f"{_stem(one.path)}\n{one.title}") for one in candidates}
     found = []
     for at, one in enumerate(candidates):
         signals = (
@@ -63,7 +66,7 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
             _quality(evidence[at], cosines[at] + surprise) if readable[at] else _by_words(evidence[at], usual_length)
         )
         score = math.fsum([value for _, value in signals])
-        found.append(Judged(one, signals, score, quality, set_back=asked * behind[at]))
+        found.append(Judged(one, signals, score, quality, set_back=asked * behind[at], named=named[one.path]))
     return sorted(found, key=lambda one: (-one.score, place_of(one.candidate)))
 
 
@@ -176,7 +179,7 @@ _TAKEN_FOR: Final = "english"
 
 _WORDS: Final = 0.8
 _NOTHING: Final = 0.32
-_FULL: Final = 0.42
+_FULL: Final = 0.4
 _USUAL_LENGTH: Final = 60
 _SHORTEST: Final = 20
 _BY_LENGTH: Final = 0.2

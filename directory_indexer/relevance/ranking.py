@@ -96,17 +96,28 @@ def good_ones(hits: Sequence[Scored], *, by_words_alone: bool) -> tuple[Scored, 
 def _one_file_after_another(judged: Sequence[Judged]) -> list[tuple[float, Judged]]:
     """Let every further passage of a file stand back, the more so the more files there are to choose from.
 
-    What is far from the passages before it stands for itself: a long document is about more than one thing.
+    What is far from the passages before it stands for itself: a long document is about more than one thing. In one that
+    the question names, any passage may be the answer.
     """
     step = _FURTHER * len({one.candidate.path for one in judged}) / len(judged)
+    named = _named_documents(judged)
     before: defaultdict[FilePath, list[int]] = defaultdict(list)
     scored = []
     for one in judged:
         path, ordinal = one.candidate.path, one.candidate.ordinal
-        n_near = sum(abs(ordinal - other) <= _NEAR for other in before[path])
+        n_near = 0 if path in named else sum(abs(ordinal - other) <= _NEAR for other in before[path])
         scored.append((one.score - step * min(n_near, _MOST_BACK), one))
         before[path].append(ordinal)
     return sorted(scored, key=lambda pair: (-pair[0], place_of(pair[1].candidate)))
+
+
+def _named_documents(judged: Sequence[Judged]) -> set[FilePath]:
+    """Find the few long documents whose names or titles the question says, such as the reports of a company."""
+    shares = {one.candidate.path: one.named for one in judged}
+    least = max(_NAMED, _AS_WELL * max(shares.values()))
+    named = {path for path, share in shares.items() if share >= least}
+    long = {c.path for c in (one.candidate for one in judged) if c.ordinal > 2 * _NEAR and not c.is_code}
+    return named & long if len(named) <= max(_FEW * len(shares), 1) else set()
 
 
 def _without_copies(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -126,6 +137,12 @@ _FURTHER: Final = 0.6
 _MOST_BACK: Final = 3
 _NEAR: Final = 40
 """So many passages are ten to fifteen pages, or 1,500 lines of code: more than most files have."""
+
+_NAMED: Final = 0.05
+_AS_WELL: Final = 0.8
+_FEW: Final = 1 / 3
+"""A named document has so much of what a question tells in its name or title, and no other has much more; a name that
+more of the files have is the subject of all of them."""
 
 _TOP: Final = 3
 _LEAST_SHOWN: Final = 0.005

@@ -87,6 +87,10 @@ class Matcher:
         found = _all_words(name)
         return len(found & self._known) / len(found) if found else 0.0
 
+    def share_of_query(self, name: str) -> float:
+        """Weigh the terms that a name has, as a share of all terms."""
+        return math.fsum(self._weights[index] for index in self.terms_in(name)) / self._total
+
     def frequency(self, match: TextMatch, *, usual_length: float) -> float:
         """Weigh what a passage has: bm25 as a share of the most that any text could reach."""
         if not any(match.counts) and not any(match.named):

@@ -65,6 +65,8 @@ def test_a_definition_outside_of_the_scope_stays_outside(crowded: Index) -> None
 
 def test_a_word_of_prose_is_no_name_where_prose_answers_it(crowded: Index) -> None:
     crowded.write("hinges.md", "# Hinge\n\nA hinge lets a door turn. Oil each hinge twice a year: a dry hinge wears.\n")
+    for room in ("hall", "attic", "cellar"):
+        crowded.write(f"{room}.md", f"# The {room}\n\nThe hinge of the {room} door is new.\n")
     crowded.write("turning.py", "def turn(door, far):\n    value = far + 1\n\n\ndef hinge(a):\n    return a\n")
     crowded.run()
     assert crowded.names("hinge", mode=SearchMode.KEYWORD)[0] == "hinges.md"

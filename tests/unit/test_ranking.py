@@ -381,3 +381,16 @@ def test_distant_passages_of_a_long_document_do_not_stand_back() -> None:
         for long in (near, far)
     ]
     assert orders == [[b"m0", b"o0", b"o1"], [b"m0", b"m1", b"m2"]]
+
+
+def test_passages_of_a_long_document_that_the_question_names_do_not_stand_back() -> None:
+    def order(query: str) -> list[bytes]:
+        report = [
+            candidate(f"r{n}", f"sales {n}", path="/acme_2022.pdf", ordinal=90 + n, meaning=0.7) for n in range(3)
+        ]
+        others = [candidate(f"o{n}", f"sales in {n}", words=1.0, meaning=0.65) for n in range(3)]
+        plan = plan_match(parse_query(query), Words())
+        return [hit.chunk_id for hit in rank(plan, [*report, *others], limit=3, model=EMBEDDED_MODEL).hits]
+
+    assert order("what did they sell in winter") == [b"r0", b"o0", b"o1"]
+    assert order("what did acme sell in winter") == [b"r0", b"r1", b"r2"]
