@@ -51,6 +51,8 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
     # Where only meaning was asked for, there is no other order than that of the cosines, whatever they are worth.
     weights = _weights_of_meaning(usual, candidates, model) if asked else [usual or _COSINE] * len(candidates)
     behind = set_back(plan.query, matcher, candidates, places)
+    # By words alone they would count twice.
+    beside_meaning = float(any(one.cosine is not None for one in candidates))
     named = {one.path: asked * matcher.share_of_query(f"{_stem(one.path)}\n{one.title}") for one in candidates}
     found = []
     for at, one in enumerate(candidates):
@@ -58,7 +60,7 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
             ("keyword", asked * told * frequencies[at]),
             ("semantic", weights[at] * cosines[at] + (usual - weights[at]) * USUAL_SCALE.unrelated),
             ("all_names", names * (matcher.coverage(matches[at]) > _ALL)),
-            ("names", (asked - names) * _NAMES * matcher.names(matches[at])),
+            ("names", beside_meaning * (asked - names) * _NAMES * matcher.names(matches[at])),
             ("file_name", asked * _FILE_NAME * matcher.share_of_name(_stem(one.path))),
             ("beside_code", -asked * behind[at]),
         )
