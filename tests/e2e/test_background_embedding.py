@@ -66,6 +66,15 @@ def test_a_server_embeds_what_waits_and_of_two_servers_one_does(shell: Shell) ->
     assert len(runs) == 2, "one run of words, and one that embedded"
 
 
+def test_a_server_that_has_no_index_yet_does_not_complain(shell: Shell) -> None:
+    with RawClient(shell.docs, "--data-dir", shell.data_dir, environ=shell.environ) as client:
+        client.shake_hands()
+        client.call("server_info")
+        client.process.terminate()
+        assert client.process.stderr is not None
+        assert b"cannot embed" not in client.process.stderr.read()
+
+
 @pytest.mark.timeout(300)
 def test_a_server_that_is_told_not_to_leaves_what_waits(shell: Shell) -> None:
     shell.environ["DIRINDEX_MONITORING__BACKGROUND_EMBEDDING"] = "false"
