@@ -14,9 +14,13 @@ with lazily:
     from directory_indexer.docstore.summaries import IndexSummary
     from directory_indexer.render import answers, json_pages
     from directory_indexer.render.answers import View
+    from directory_indexer.render.quantities import count
     from directory_indexer.render.rows import Format, rows
     from directory_indexer.searching.answers import Hit, SearchResult
     from directory_indexer.searching.surroundings import with_surroundings
+
+_BYTES_PER_TOKEN = 3
+"""As the MCP server counts them: tokenizers differ."""
 
 if TYPE_CHECKING:
     from directory_indexer.app import App
@@ -24,13 +28,17 @@ if TYPE_CHECKING:
 
 
 class Showing(NamedTuple):
-    """How hits are to be shown; `opened` is the number of the one that is opened instead."""
+    """How hits are to be shown; `opened` is the number of the one that is opened instead.
+
+    Of what a pipe gets, no more is shown than `max_tokens`, if that is not 0, and one hit at least.
+    """
 
     form: str
     view: View
     explain: bool = False
     n_lines: int = 0
     opened: int = 0
+    max_tokens: int = 0
 
 
 def form_of(form: str | None, *, as_json: bool) -> str:
@@ -59,10 +67,19 @@ def show_result(
         return
     if how.form == Format.JSON:
         is_full = how.view is View.FULL
-        page = json_pages.search_json(result, index=index(), position=position, full=is_full, explain=how.explain)
+        page = json_pages.search_json(
+            result,
+            index=index(),
+            position=position,
+            full=is_full,
+            explain=how.explain,
+            page_bytes=how.max_tokens * _BYTES_PER_TOKEN or json_pages.PAGE_BYTES,
+        )
         output.data(page)
         return
     shown, near = answers.without_near_misses(result)
+    n_found = len(shown.hits)
+    shown = _within_tokens(shown, output, how) if how.max_tokens else shown
     # First of all how far to trust what follows.
     output.notes(answers.search_notes(shown, is_near=bool(near)))
     if output.is_terminal and how.form == Format.TEXT:
@@ -75,6 +92,19 @@ def show_result(
         output.data(rows(shown, Format(how.form), paths=output.row_paths, view=how.view, explain=how.explain))
     closing = [answers.near_misses_note(near, paths=output.paths)] if near else answers.closing_notes(result)
     output.notes(closing)
+    if len(shown.hits) < n_found:
+        output.notes([f"{count(n_found - len(shown.hits), 'more hit')} did not fit into {how.max_tokens:,} tokens"])
+
+
+def _within_tokens(result: SearchResult, output: Output, how: Showing) -> SearchResult:
+    """Leave out hits from the end until what a pipe gets fits, the first one excepted."""
+    form = Format(how.form)
+    for n_hits in range(len(result.hits), 1, -1):
+        fitting = result._replace(hits=result.hits[:n_hits])
+        text = rows(fitting, form, paths=output.row_paths, view=how.view, explain=how.explain)
+        if len(text.encode("utf-8", "replace")) <= how.max_tokens * _BYTES_PER_TOKEN:
+            return fitting
+    return result._replace(hits=result.hits[:1])
 
 
 def _wider(app: App, hits: tuple[Hit, ...], n_lines: int) -> tuple[Hit, ...]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _BYTES_PER_TOKEN = 3
 _HITS = 10
+_MOST_HITS = 30
 
 
 class Server:
@@ -58,6 +59,12 @@ class Server:
             "MCP hits": float(len(files)),
             "MCP tokens": size / _BYTES_PER_TOKEN,
         }
+
+    def text(self, query: str, *, max_tokens: int) -> str:
+        """Give the text of an answer, as an assistant reads it."""
+        arguments = {"query": query, "limit": _MOST_HITS, "max_tokens": max_tokens, "again": True}
+        result = self._request("tools/call", {"name": "search", "arguments": arguments})
+        return str(result["content"][0]["text"])
 
     def _search(self, text: str, mode: SearchMode) -> dict[str, Any]:
         arguments = {"query": text, "mode": str(mode), "limit": _HITS, "again": True}

@@ -95,6 +95,35 @@ def test_an_answer_ends_where_hits_are_much_weaker_unless_all_are_asked_for(shel
     assert told not in shell.run(*words, "--all").stderr
 
 
+def test_no_more_is_printed_than_there_are_tokens_for_but_one_hit(shell: Shell) -> None:
+    for number in range(8):
+        shell.write(f"key{number}.md", f"Rotate the signing key {number} every ninety days.\n")
+    shell.run("index", shell.docs, "--quiet")
+    words = ("search", "rotate signing key", "--mode", "keyword")
+    whole = shell.run(*words).stdout
+    some = shell.run(*words, "--max-tokens", str(len(whole.encode()) // 6))
+    assert whole.startswith(some.stdout)
+    assert 0 < len(some.stdout) <= len(whole) // 2
+    assert "did not fit into" in some.stderr
+    assert shell.run(*words, "--max-tokens", "1").stdout.count("\n") == 1
+    page = shell.json(*words, "--max-tokens", "700")
+    assert (page["truncated"], 0 < len(page["hits"]) < 8) == (True, True)
+    following = shell.json(*words, "--max-tokens", "700", "--cursor", page["next_cursor"])
+    assert not {hit["path"] for hit in page["hits"]} & {hit["path"] for hit in following["hits"]}
+
+
+def test_another_wording_is_asked_for_in_the_same_list(indexed: Shell) -> None:
+    answer = indexed.json("search", "open a store", "--also", "signing keys", "--mode", "keyword")
+    paths = {hit["path"].removeprefix(f"{indexed.docs}/") for hit in answer["hits"]}
+    alone = {
+        hit["path"].removeprefix(f"{indexed.docs}/")
+        for words in ("open a store", "signing keys")
+        for hit in indexed.json("search", words, "--mode", "keyword")["hits"]
+    }
+    assert paths == alone
+    assert len(paths) > 1
+
+
 def test_an_option_before_the_command_is_told_where_it_belongs(indexed: Shell) -> None:
     answer = json.loads(indexed.run("--json", "search", "carrots", expect=2).stdout)
     assert answer["hint"] == "options belong behind it: dirindex search … --json"

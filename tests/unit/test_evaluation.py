@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from evaluation.at_tokens import recall_in
 from evaluation.measures import of_spans, of_targets
 from evaluation.named import named_once
 from evaluation.sets import RetrievalSet, Span, Unit, load_set
@@ -57,3 +58,10 @@ def test_only_names_with_one_definition_are_asked_for(tmp_path: Path) -> None:
     found = {(one.name, one.line) for one in named_once(tmp_path, at_most=10)}
     assert found == {("Gate", 1), ("latch", 6), ("Bolt", 6)}
     assert len(named_once(tmp_path, at_most=2)) == 2
+
+
+def test_a_file_counts_once_its_path_stands_in_the_text_that_there_are_tokens_for(tmp_path: Path) -> None:
+    query = {"id": "q", "text": "gate"}
+    (question,) = loaded(tmp_path, query, judged="q\trepo/lib/gate.py\t1\nq\trepo/lib/latch.py\t1\n").questions
+    text = "2 hits\n\ngate.py\n[1] 1-2\n  latch.py\n" + "  more\n" * 20 + "/home/me/repo/lib/latch.py\n"
+    assert [recall_in(text, question, tokens) for tokens in (2, 10, 100)] == [0.0, 0.5, 1.0]

@@ -110,6 +110,10 @@ def search(
     n_lines: Annotated[
         int | None, typer.Option("--lines", min=1, max=500, help="Lines of each hit on a terminal [4].")
     ] = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option("--max-tokens", metavar="N", min=1, help="Only hits that fit into N tokens of three bytes."),
+    ] = None,
     opened: Annotated[
         int | None,
         typer.Option("--open", "-o", min=1, metavar="N", help="Open hit N in $EDITOR, or a page in the viewer."),
@@ -192,7 +196,7 @@ def search(
         output,
         app=app,
         index=lambda: result.summary if collections else app.status.checked(result.summary),
-        how=Showing(form, view, explain, n_lines or 0, opened or 0),
+        how=Showing(form, view, explain, n_lines or 0, opened or 0, max_tokens or 0),
         position=position,
     )
     is_found = bool(result.hits) and not result.is_weak
