@@ -408,6 +408,13 @@ def test_format_json_is_json(indexed: Shell) -> None:
     assert json.loads(indexed.run("search", "signing keys", "--format", "json").stdout)["hits"]
 
 
+@pytest.mark.parametrize("habit", ["-n", "-rn", "-rnH", "--line-number"])
+def test_grep_takes_the_options_that_fingers_type(indexed: Shell, habit: str) -> None:
+    plain = indexed.run("grep", "signing keys", indexed.docs).stdout
+    assert "ops/keys.md:" in plain
+    assert indexed.run("grep", habit, "signing keys", indexed.docs).stdout == plain
+
+
 def test_get_of_a_file_outside_the_index_says_so(indexed: Shell) -> None:
     assert "holds no text" in indexed.run("get", __file__, expect=1).stderr
 

@@ -77,6 +77,13 @@ def grep(
         list[str] | None,
         typer.Option("--glob", "-g", help="Only files that match, as in a .gitignore; without with !."),
     ] = None,
+    _as_always: Annotated[
+        bool,
+        typer.Option(
+            *("--line-number", "-n", "--with-filename", "-H", "--recursive", "-r"),
+            help="It always does, however it is asked.",
+        ),
+    ] = False,
     collection: InCollection = "",
     config: ConfigFile = None,
     data_dir: DataDir = None,
