@@ -33,7 +33,7 @@ _STATIC: Final = 3
 _BEST: Final = 40
 """Of so many candidates none should be without a vector; where so many have one, others are worth no more time."""
 
-_SETTLED: Final = 24
+_SETTLED: Final = 16
 """Where the first ones all have a vector, much the same was asked before, and this search takes no time for more."""
 
 _WORDS: Final = 0.5
