@@ -32,13 +32,16 @@ def set_back(query: Query, matcher: Matcher, candidates: Sequence[Candidate], pl
 
 
 def _are_code(candidates: Sequence[Candidate], places: Sequence[str]) -> bool:
-    """Tell whether at least half is code, without generated files and lists of changes, whose passages are many."""
+    """Tell whether at least half is code, without generated files and lists of changes, whose passages are many.
+
+    One passage tells nothing.
+    """
     counted = [
         one.is_code
         for one, place in zip(candidates, places, strict=True)
         if not has_role(place, "generated") and not re.search(_CHANGE_LOG, place)
     ]
-    return any(counted) and 2 * sum(counted) >= len(counted)
+    return sum(counted) >= max(_LEAST, len(counted) / 2)
 
 
 class _Subject(NamedTuple):
@@ -70,6 +73,7 @@ def _distance_of_prose(place: str, subject: _Subject) -> float:
     return _FAR_BEHIND if re.search(_CHANGE_LOG, place) and not subject.is_changes else _BEHIND
 
 
+_LEAST: Final = 2
 _BEHIND: Final = 0.2
 _FAR_BEHIND: Final = 0.6
 """What these give, and what other values do, is in docs/ranking.md."""

@@ -108,7 +108,7 @@ class TeamServer:
         # A pipe that nobody reads would stop the server.
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed with the server
         self._process = subprocess.Popen(  # noqa: S603 - ours
-            [DIRINDEX, "serve", "--http", f"127.0.0.1:{self._port}", *at],
+            [DIRINDEX, "serve", "--http", f"127.0.0.1:{self._port}", "--watch", *at],
             stderr=self._log,
             env={**os.environ, "DIRINDEX_SERVING__REQUESTS_PER_SECOND": "10000"},
         )

@@ -18,7 +18,7 @@ PROGRAM = Path(team_kills.__file__)
 @pytest.mark.parametrize(
     "stride",
     [
-        pytest.param(4, id="some", marks=pytest.mark.timeout(300)),
+        pytest.param(3, id="some", marks=pytest.mark.timeout(300)),
         pytest.param(1, id="all", marks=[pytest.mark.slow, pytest.mark.timeout(900)]),
     ],
 )
@@ -31,4 +31,4 @@ def test_a_kill_at_any_step_loses_and_doubles_nothing(verb: str, stride: int, tm
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert int(done.stdout.split()[0]) > 2
+    assert int(done.stdout.split()[0]) >= 2

@@ -202,18 +202,21 @@ def test_prose_and_generated_files_come_after_code_unless_prose_is_looked_for() 
     code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.5, is_code=True)
     made = candidate("made", "rotate the keys", path="/src/keys_pb2.py", words=2.0, meaning=0.6, is_code=True)
     notes = candidate("notes", "rotate the keys.", path="/notes.md", words=2.0, meaning=0.62)
-    assert order(PLAN, code, made, notes) == [b"code", b"notes", b"made"]
+    more = candidate("more", "keys", path="/src/more.py", words=0.1, meaning=0.1, is_code=True)
+    assert order(PLAN, code, made, notes, more)[:3] == [b"code", b"notes", b"made"]
     asked = plan_match(parse_query("documentation of how we rotate keys"), Words())
-    assert order(asked, code, made, notes)[0] == b"notes"
+    assert order(asked, code, made, notes, more)[0] == b"notes"
+    assert order(PLAN, code, notes)[0] == b"notes", "one passage of code tells nothing"
 
 
 def test_a_list_of_changes_comes_after_other_prose_unless_it_is_asked_for_changes() -> None:
     code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.2, is_code=True)
     notes = candidate("notes", "rotate keys.", path="/notes.md", words=2.0, meaning=0.5)
     changes = candidate("changes", "rotate the keys", path="/CHANGELOG.md", words=2.0, meaning=0.55)
-    assert order(PLAN, code, notes, changes) == [b"notes", b"code", b"changes"]
+    more = candidate("more", "keys", path="/src/more.py", words=0.1, meaning=0.1, is_code=True)
+    assert order(PLAN, code, notes, changes, more)[:3] == [b"notes", b"code", b"changes"]
     asked = plan_match(parse_query("in which version we rotate keys"), Words())
-    assert order(asked, code, notes, changes)[0] == b"changes"
+    assert order(asked, code, notes, changes, more)[0] == b"changes"
 
 
 def test_a_long_lock_file_does_not_make_a_question_one_about_prose() -> None:

@@ -18,6 +18,7 @@ from directory_indexer.server.gate.access import (
     TOKEN_VARIABLE,
     Access,
     HttpAddress,
+    listening_socket,
     names_of,
     parse_address,
     read_token,
@@ -194,3 +195,13 @@ def test_an_unknown_client_is_answered_with_the_known_ones() -> None:
 
 def test_the_launched_command_is_this_installation() -> None:
     assert Path(launch_of([]).command).parent == Path(sys.executable).parent
+
+
+def test_what_is_accepted_sends_without_delay() -> None:
+    with (
+        listening_socket(HttpAddress("127.0.0.1", 0)) as listening,
+        socket.create_connection(listening.getsockname()),
+    ):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
