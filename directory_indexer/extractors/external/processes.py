@@ -62,6 +62,8 @@ def run_limited(
         raise ReaderError(f"{name} takes longer than {limits.seconds} s") from error
     finally:
         _end(process)
+    if status == -_OUT_OF_PROCESSOR_TIME:
+        raise ReaderError(f"{name} takes longer than {limits.seconds} s of the processor")
     if status:
         raise ReaderError(f"{name} ends with {_shown(status)}")
 
@@ -89,7 +91,9 @@ def _limiting(limits: ProgramLimits) -> Callable[[], None] | None:
     def limit() -> None:
         if end_with_worker:
             end_with_worker(_DEATH_SIGNAL, signal.SIGKILL)
-        resource.setrlimit(resource.RLIMIT_CPU, (limits.seconds, limits.seconds))
+        resource.setrlimit(
+            resource.RLIMIT_CPU, (limits.seconds, limits.seconds + 1)
+        )  # the signal that says why comes first
         resource.setrlimit(resource.RLIMIT_FSIZE, (limits.n_bytes, limits.n_bytes))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -111,6 +115,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _shown(status: int) -> str:
     return f"exit status {status}" if status > 0 else f"signal {-status}"
 
+
+_OUT_OF_PROCESSOR_TIME: Final = 24
+"""SIGXCPU, which ends a program that has used its seconds of the processor: 24 on Linux and macOS alike."""
 
 _DEATH_SIGNAL: Final = 1
 """What `prctl` calls the signal that a process gets when the one that started it has ended, however that was."""
