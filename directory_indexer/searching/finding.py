@@ -24,10 +24,9 @@ with lazily:
 
 
 class Found(NamedTuple):
-    """What one plan finds: the ranking with the chunks in it, and what kept a list of candidates from being whole."""
+    """What one plan finds: the ranking, with the chunks in it."""
 
     plan: MatchPlan
-    degraded: tuple[str, ...]
     chunks: dict[ChunkId, IndexedChunk]
     ranking: Ranking
 
@@ -44,7 +43,7 @@ def found_by(snapshot: Snapshot, inquiry: Inquiry, plan: MatchPlan, request: Sea
         ranking = rank(plan, candidates, limit=limit, model=lists.model)
         # Copies of a passage, which are shown once, and what the query excludes may take up all the places.
         if len(ranking.hits) >= limit or len(bands) < depth or depth >= _DEEPEST:
-            return Found(plan, lists.degraded, chunks, ranking)
+            return Found(plan, chunks, ranking)
         depth *= 2
 
 

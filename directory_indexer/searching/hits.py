@@ -8,25 +8,24 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
-from directory_indexer.docstore.chunks import IndexedChunk
 from directory_indexer.docstore.known import KnownFile
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.extractors.document import Metadata
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.excerpts import excerpt
-from directory_indexer.relevance.matchplan import MatchPlan
-from directory_indexer.relevance.ranking import Ranked
 from directory_indexer.scans import RecognisedPages, Recognition, Scan
 from directory_indexer.searching.answers import Hit, OnDisk
 from directory_indexer.searching.freshness import since_indexed
+from directory_indexer.searching.fusing import Passage
 
 with lazily:
     from directory_indexer.searching.scanned import scanned_passage
 
 
-def hit_of(stored: IndexedChunk, ranked: Ranked, plan: MatchPlan, *, excerpt_chars: int) -> Hit:
+def hit_of(passage: Passage, *, excerpt_chars: int) -> Hit:
     """Show a passage that was ranked: its place, and the part of it that matched."""
+    stored, ranked, plan = passage
     chunk = stored.chunk
     return Hit(
         path=stored.path,

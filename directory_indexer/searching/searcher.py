@@ -7,7 +7,7 @@ as many. What the vector store returns counts only if SQLite knows it: a hit is 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -16,7 +16,6 @@ from directory_indexer.embedders import Embedder
 from directory_indexer.embedders.models import judged_as
 from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.errors import IndexMismatchError, ProviderError, StoreError, UsageError, VectorStoreError
-from directory_indexer.ids import ContentHash
 from directory_indexer.lazy import lazily
 from directory_indexer.questions import question
 from directory_indexer.relevance.evidence import Explanation
@@ -29,14 +28,15 @@ from directory_indexer.searching.answers import SearchMode, SearchRequest, Searc
 from directory_indexer.searching.background import BackgroundTask
 from directory_indexer.searching.defining import defining_first
 from directory_indexer.searching.finding import Found, found_by, headed
-from directory_indexer.searching.fusing import fused
+from directory_indexer.searching.fusing import Answer, Passage, fused
 from directory_indexer.searching.gaps import gaps_in
 from directory_indexer.searching.hits import hit_of, with_documents
 from directory_indexer.searching.inquiry import Inquiry, Meaning
 from directory_indexer.searching.notes import notes_on, require_types
 from directory_indexer.searching.phrases import continued, note_on, relaxed
-from directory_indexer.searching.readiness import require_indexed
+from directory_indexer.searching.readiness import coverage, require_indexed
 from directory_indexer.searching.scope import resolve_scope
+from directory_indexer.searching.vector_making import Allowance, VectorMaking
 
 with lazily:
     from directory_indexer.docstore.facets import Facets
@@ -117,23 +117,15 @@ class Searcher:
             below = request.scope[0] if len(request.scope) == 1 else None
             return snapshot.facets.of(scope.file_ids_json, below=below, limit=MAX_FACET_VALUES)
 
-    def _newest(self, snapshot: Snapshot, request: SearchRequest, query: Query) -> SearchResult:
+    def _newest(self, snapshot: Snapshot, request: SearchRequest, query: Query) -> Answer:
         """List the files that are meant, newest first: where nothing is looked for, none is a better answer."""
         scope = resolve_scope(snapshot, request, query)
         chunks = snapshot.chunks.of_newest_files(scope.file_ids_json, limit=request.limit)
         plan = plan_match(query, snapshot.words)
-        hits = (
-            hit_of(chunk, Ranked(chunk.chunk_id, 1.0, Explanation()), plan, excerpt_chars=request.excerpt_chars)
-            for chunk in chunks
-        )
-        return SearchResult(
-            request=request,
-            hits=with_documents(snapshot, hits, self._recognised),
+        return Answer(
+            tuple(Passage(chunk, Ranked(chunk.chunk_id, 1.0, Explanation()), plan) for chunk in chunks),
             degraded=notes_on(snapshot, query, scope),
-            summary=snapshot.overview.summary(),
-            state=snapshot.overview.state_name(),
             is_truncated=len(chunks) >= request.limit,
-            is_weak=False,
         )
 
     def _search(
@@ -141,66 +133,77 @@ class Searcher:
     ) -> SearchResult:
         require_indexed(snapshot, request.scope)
         require_types(request.kinds)
-        asked = [self._asked(snapshot, query, mode) for query in queries]
-        results = [self._ranked(snapshot, request, one, mode) for one in asked]
-        return results[0] if len(results) == 1 else fused(results, limit=request.limit)
+        making = VectorMaking(request.embedding_seconds)
+        allowances = [Allowance(making, 1 / n_left) for n_left in range(len(queries), 0, -1)]
+        asked = [self._asked(snapshot, *one, mode) for one in zip(queries, allowances, strict=True)]
+        answers = [self._ranked(snapshot, request._replace(mode=mode), one) for one in asked]
+        self._keep(making)
+        missing = coverage(snapshot, making) if any(one.embedding for one in asked) else ()
+        answer = answers[0] if len(answers) == 1 else fused(answers, limit=request.limit)
+        # What is told of a hit costs as much as to rank twenty passages, so only those that are shown are told of.
+        hits = (hit_of(one, excerpt_chars=request.excerpt_chars) for one in answer.passages)
+        return SearchResult(
+            request=request,
+            hits=with_documents(snapshot, hits, self._recognised),
+            degraded=(*missing, *answer.degraded),
+            is_truncated=answer.is_truncated,
+            is_weak=answer.is_weak,
+            has_weaker=answer.has_weaker,
+            corrections=answer.corrections,
+            summary=snapshot.overview.summary(),
+            state=snapshot.overview.state_name(),
+        )
 
-    def _asked(self, snapshot: Snapshot, query: Query, mode: SearchMode) -> _Asked:
+    def _asked(self, snapshot: Snapshot, query: Query, allowance: Allowance, mode: SearchMode) -> _Asked:
         """Correct a query and begin to embed it: what comes before the first answer is done for all of them at once."""
         query, corrections = respelled(query, snapshot.words)
         if mode is SearchMode.KEYWORD or not query.meaning:
             return _Asked(query, corrections, None)
         space = snapshot.vector_sets.answering().space
-        return _Asked(query, corrections, BackgroundTask(partial(self._embed, space, query.meaning)))
+        return _Asked(query, corrections, BackgroundTask(partial(self._embed, space, query.meaning, allowance)))
 
-    def _ranked(self, snapshot: Snapshot, request: SearchRequest, asked: _Asked, mode: SearchMode) -> SearchResult:
+    def _ranked(self, snapshot: Snapshot, request: SearchRequest, asked: _Asked) -> Answer:
         query, corrections, embedding = asked
         if query.has_only_filters or (not query.text.strip() and request.has_filters):
             return self._newest(snapshot, request, query)
         scope = narrowed_scope(snapshot, resolve_scope(snapshot, request, query), request)
-        wanted = request._replace(mode=mode)
 
         def found(asked: Query) -> Found:
             plan = plan_match(asked, snapshot.words)
-            inquiry = Inquiry(snapshot, wanted, plan, scope, embedding, self._nearest)
-            answer = found_by(snapshot, inquiry, plan, wanted)
-            self._keep(*inquiry.made())
-            return answer
+            inquiry = Inquiry(snapshot, request, plan, scope, embedding, self._nearest)
+            return found_by(snapshot, inquiry, plan, request)
 
-        plan, degraded, chunks, ranking = found(query)
+        plan, chunks, ranking = found(query)
+        beyond_quotations: tuple[str, ...] = ()
         if beyond := relaxed(query, ranking, limit=request.limit):
             others = found(beyond)
             if len(others.ranking.hits) > len(ranking.hits):
-                chunks, degraded = chunks | others.chunks, (*degraded, note_on(query, ranking))
+                chunks, beyond_quotations = chunks | others.chunks, (note_on(query, ranking),)
                 ranking = continued(ranking, others.ranking, limit=request.limit)
         worthy = worth_showing(ranking)
-        is_by_words = mode is SearchMode.KEYWORD
+        is_by_words = request.mode is SearchMode.KEYWORD
         shown = good_ones(worthy, by_words_alone=is_by_words) if request.only_good else worthy
-        chunks = headed(snapshot, plan, scope, wanted) | chunks
+        chunks = headed(snapshot, plan, scope, request) | chunks
         shown = defining_first(shown, chunks, query, limit=request.limit)
-        hits = (hit_of(chunks[one.chunk_id], one, plan, excerpt_chars=request.excerpt_chars) for one in shown)
         gaps = gaps_in(snapshot, request, query, is_weak=not shown or ranking.is_weak)
-        return SearchResult(
-            request=request,
-            hits=with_documents(snapshot, hits, self._recognised),
-            degraded=(*degraded, *notes_on(snapshot, query, scope), *gaps),
-            summary=snapshot.overview.summary(),
-            state=snapshot.overview.state_name(),
+        return Answer(
+            tuple(Passage(chunks[one.chunk_id], one, plan) for one in shown),
+            degraded=(*beyond_quotations, *notes_on(snapshot, query, scope), *gaps),
             is_truncated=len(shown) >= request.limit,
             is_weak=ranking.is_weak,
             has_weaker=len(shown) < len(worthy),
             corrections=corrections,
         )
 
-    def _embed(self, space: EmbeddingSpace | None, text: str) -> Meaning:
+    def _embed(self, space: EmbeddingSpace | None, text: str, allowance: Allowance) -> Meaning:
         embedder = self._embedder(space)
-        return Meaning(text, embedder.embed_query(text), judged_as(embedder.space), embedder)
+        return Meaning(text, embedder.embed_query(text), judged_as(embedder.space), embedder, allowance)
 
-    def _keep(self, space: str, made: Mapping[ContentHash, bytes]) -> None:
+    def _keep(self, making: VectorMaking) -> None:
         """Keep vectors for later searches, unless somebody writes at this moment or nobody may."""
-        if made:
+        if making.made:
             with contextlib.suppress(StoreError), self._docstore.transaction(waits=False) as transaction:
-                transaction.search_vectors.put(space, made)
+                transaction.search_vectors.put(making.space, making.made)
 
 
 class _Asked(NamedTuple):
