@@ -10,35 +10,64 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import chain
+from typing import NamedTuple
 
+from directory_indexer.docstore.chunks import IndexedChunk
 from directory_indexer.ids import ChunkId
-from directory_indexer.searching.answers import Hit, SearchResult
+from directory_indexer.relevance.matchplan import MatchPlan
+from directory_indexer.relevance.ranking import Ranked
+from directory_indexer.relevance.spelling import Correction
 
 
-def fused(results: Sequence[SearchResult], *, limit: int) -> SearchResult:
+class Passage(NamedTuple):
+    """A chunk in its place, and the plan of the query that it answers, which tells what of it is shown."""
+
+    chunk: IndexedChunk
+    ranked: Ranked
+    plan: MatchPlan
+
+
+class Answer(NamedTuple):
+    """What a query finds, best first, before it is known which of it is shown; the rest as in `SearchResult`."""
+
+    passages: tuple[Passage, ...]
+    degraded: tuple[str, ...] = ()
+    is_truncated: bool = False
+    is_weak: bool = False
+    has_weaker: bool = False
+    corrections: tuple[Correction, ...] = ()
+
+
+def fused(answers: Sequence[Answer], *, limit: int) -> Answer:
     """Put answers together, best first; the best hit of every query that has a good one is among the first."""
-    found: defaultdict[ChunkId, list[Hit]] = defaultdict(list)
-    for hit in chain.from_iterable(result.hits for result in results):
-        found[hit.chunk_id].append(hit)
-    hits = sorted(map(_together, found.values()), key=lambda hit: (-hit.score, hit.path, hit.start_line))
-    bests = [result.hits[0].chunk_id for result in results if result.hits and not result.is_weak]
-    return results[0]._replace(
-        hits=tuple(_with_bests(hits, frozenset(bests), limit)),
-        degraded=tuple(dict.fromkeys(note for result in results for note in result.degraded)),
-        is_truncated=len(hits) > limit or any(result.is_truncated for result in results),
-        is_weak=all(result.is_weak for result in results),
-        has_weaker=any(result.has_weaker for result in results),
-        corrections=tuple(dict.fromkeys(one for result in results for one in result.corrections)),
+    found: defaultdict[ChunkId, list[Passage]] = defaultdict(list)
+    for passage in chain.from_iterable(answer.passages for answer in answers):
+        found[passage.ranked.chunk_id].append(passage)
+    passages = sorted(map(_together, found.values()), key=_place)
+    bests = [one.passages[0].ranked.chunk_id for one in answers if one.passages and not one.is_weak]
+    return Answer(
+        passages=tuple(_with_bests(passages, frozenset(bests), limit)),
+        degraded=tuple(dict.fromkeys(note for answer in answers for note in answer.degraded)),
+        is_truncated=len(passages) > limit or any(answer.is_truncated for answer in answers),
+        is_weak=all(answer.is_weak for answer in answers),
+        has_weaker=any(answer.has_weaker for answer in answers),
+        corrections=tuple(dict.fromkeys(one for answer in answers for one in answer.corrections)),
     )
 
 
-def _together(hits: Sequence[Hit]) -> Hit:
+def _together(passages: Sequence[Passage]) -> Passage:
     """Show a passage as the query does that it answers best."""
-    best = max(hits, key=lambda hit: hit.score)
-    return best._replace(score=1 - math.prod(1 - hit.score for hit in hits))
+    best = max(passages, key=lambda one: one.ranked.score)
+    score = 1 - math.prod(1 - one.ranked.score for one in passages)
+    return best._replace(ranked=best.ranked._replace(score=score))
 
 
-def _with_bests(hits: Sequence[Hit], bests: frozenset[ChunkId], limit: int) -> list[Hit]:
+def _place(passage: Passage) -> tuple[float, str, int]:
+    return -passage.ranked.score, passage.chunk.path, passage.chunk.chunk.start_line
+
+
+def _with_bests(passages: Sequence[Passage], bests: frozenset[ChunkId], limit: int) -> list[Passage]:
     n_others = max(limit - len(bests), 0)
-    others = [hit.chunk_id for hit in hits if hit.chunk_id not in bests][:n_others]
-    return [hit for hit in hits if hit.chunk_id in bests or hit.chunk_id in others][:limit]
+    ids = [one.ranked.chunk_id for one in passages]
+    others = [one for one in ids if one not in bests][:n_others]
+    return [one for one in passages if one.ranked.chunk_id in bests or one.ranked.chunk_id in others][:limit]

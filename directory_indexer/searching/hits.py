@@ -1,4 +1,7 @@
-"""What is known of the documents that hits lie in, and their pages, added when it is clear which hits are shown."""
+"""Hits made of passages that were ranked, and what is known of the documents and pages that they lie in.
+
+The latter is added when it is clear which hits are shown.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,36 @@ from directory_indexer.docstore.store import Snapshot
 from directory_indexer.extractors.document import Metadata
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
+from directory_indexer.relevance.excerpts import excerpt
 from directory_indexer.scans import RecognisedPages, Recognition, Scan
 from directory_indexer.searching.answers import Hit, OnDisk
 from directory_indexer.searching.freshness import since_indexed
+from directory_indexer.searching.fusing import Passage
 
 with lazily:
     from directory_indexer.searching.scanned import scanned_passage
+
+
+def hit_of(passage: Passage, *, excerpt_chars: int) -> Hit:
+    """Show a passage that was ranked: its place, and the part of it that matched."""
+    stored, ranked, plan = passage
+    chunk = stored.chunk
+    return Hit(
+        path=stored.path,
+        facts=stored.facts,
+        score=ranked.score,
+        chunk_id=stored.chunk_id,
+        ordinal=chunk.ordinal,
+        start_line=chunk.start_line,
+        end_line=chunk.end_line,
+        page=chunk.page,
+        heading=chunk.heading,
+        text=chunk.text,
+        excerpt=excerpt(chunk.text, plan, start_line=chunk.start_line, max_chars=excerpt_chars),
+        n_more_in_file=ranked.n_more_in_file,
+        explanation=ranked.explanation,
+        start_char=chunk.start_char,
+    )
 
 
 def with_documents(snapshot: Snapshot, hits: Iterable[Hit], recognised: RecognisedPages) -> tuple[Hit, ...]:

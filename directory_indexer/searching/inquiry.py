@@ -8,14 +8,15 @@ from itertools import islice
 from typing import NamedTuple
 
 from directory_indexer.docstore.store import THREADS_MAY_SHARE_A_SNAPSHOT, Snapshot
-from directory_indexer.ids import ChunkId, ContentHash
+from directory_indexer.ids import ChunkId
 from directory_indexer.lazy import lazily
 from directory_indexer.relevance.candidates import DEPTH, OTHER_MODEL, Model
 from directory_indexer.relevance.matchplan import MatchPlan
 from directory_indexer.searching.answers import SearchMode, SearchRequest
 from directory_indexer.searching.background import BackgroundTask
-from directory_indexer.searching.readiness import coverage, require_comparable
+from directory_indexer.searching.readiness import require_comparable
 from directory_indexer.searching.scope import Scope
+from directory_indexer.searching.vector_making import Allowance
 from directory_indexer.vectorstore import VectorHit
 
 with lazily:
@@ -30,16 +31,17 @@ _FEW_ROWS = 0.1
 
 
 class Meaning(NamedTuple):
-    """What is looked for by meaning, its vector, and what made that."""
+    """What is looked for by meaning, its vector, what made that, and what it may spend on those of passages."""
 
     text: str
     vector: NDArray[np.float32]
     model: Model
     embedder: Embedder
+    allowance: Allowance
 
 
 class Lists(NamedTuple):
-    """The two lists of candidates, each with its scores, and what kept one of them from being whole.
+    """The two lists of candidates, each with its scores.
 
     `cosines` holds those of both lists, which `model` made.
     """
@@ -48,7 +50,6 @@ class Lists(NamedTuple):
     by_meaning: dict[ChunkId, float]
     cosines: dict[ChunkId, float]
     model: Model
-    degraded: tuple[str, ...]
 
 
 class Inquiry:
@@ -65,7 +66,6 @@ class Inquiry:
     ) -> None:
         self._snapshot = snapshot
         self._mode = request.mode
-        self._seconds = request.embedding_seconds
         self._plan = plan
         self._scope = scope
         self._embedding = embedding
@@ -75,7 +75,7 @@ class Inquiry:
     def lists(self, depth: int) -> Lists:
         """Give the best candidates by words and by meaning, so many of each."""
         if self._embedding is None:
-            return Lists(self._by_words(depth), {}, {}, OTHER_MODEL, ())
+            return Lists(self._by_words(depth), {}, {}, OTHER_MODEL)
         if self._mode is SearchMode.HYBRID and THREADS_MAY_SHARE_A_SNAPSHOT:
             with BackgroundTask(partial(self._by_words, depth)) as words:
                 meaning = self._embedding.result()
@@ -91,27 +91,14 @@ class Inquiry:
         waiting = self._waiting(meaning, by_words, depth)
         by_meaning = _best(by_meaning | waiting, depth)
         cosines = others | waiting | by_meaning
-        return Lists(by_words, by_meaning, cosines, meaning.model, coverage(self._snapshot, self._on_demand))
-
-    def made(self) -> tuple[str, dict[ContentHash, bytes]]:
-        """Give the name of a space, and the vectors in it that were made here, by the hashes of their texts."""
-        if self._on_demand is None or self._embedding is None:
-            return "", {}
-        return self._embedding.result().embedder.space.name, self._on_demand.made
+        return Lists(by_words, by_meaning, cosines, meaning.model)
 
     def _waiting(self, meaning: Meaning, by_words: Mapping[ChunkId, float], depth: int) -> dict[ChunkId, float]:
         """Give the cosines of candidates that wait for a vector, as many as there is time to embed."""
         if not self._snapshot.embedding_queue.count() or self._snapshot.vector_sets.is_switching:
             return {}
         if self._on_demand is None:
-            self._on_demand = OnDemandEmbedding(
-                self._snapshot,
-                self._scope,
-                meaning.embedder,
-                text=meaning.text,
-                vector=meaning.vector,
-                seconds=self._seconds,
-            )
+            self._on_demand = OnDemandEmbedding(self._snapshot, self._scope, meaning)
         return self._on_demand.cosines(by_words, depth)
 
     def _by_words(self, depth: int) -> dict[ChunkId, float]:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import IndexMismatchError, NotIndexedError
-from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display
-
-with lazily:
-    from directory_indexer.searching.on_demand import OnDemandEmbedding
+from directory_indexer.searching.vector_making import VectorMaking
 
 
 def require_indexed(snapshot: Snapshot, scope: tuple[FilePath, ...]) -> None:
@@ -50,7 +47,7 @@ def unread_scans(snapshot: Snapshot) -> tuple[str, ...]:
     )
 
 
-def coverage(snapshot: Snapshot, on_demand: OnDemandEmbedding | None = None) -> tuple[str, ...]:
+def coverage(snapshot: Snapshot, making: VectorMaking | None = None) -> tuple[str, ...]:
     """Say what cannot be found by meaning yet, if there is anything, and what was embedded for this question."""
     former, waiting, n_chunks = (
         snapshot.vector_sets.former(),
@@ -64,7 +61,8 @@ def coverage(snapshot: Snapshot, on_demand: OnDemandEmbedding | None = None) -> 
     if not waiting:
         return ()
     missing = f"{waiting:,} of {n_chunks:,} chunks are not embedded yet"
-    if on_demand is None or not on_demand.n_judged:
+    if making is None or not making.judged:
         return (f"{missing}: they are found by words alone",)
-    rest = f", and {on_demand.n_unjudged} by words alone" if on_demand.n_unjudged else ""
-    return (f"{missing}: {on_demand.n_judged} of them were judged by meaning for this question{rest}",)
+    n_unjudged = len(making.unjudged - making.judged)
+    rest = f", and {n_unjudged} by words alone" if n_unjudged else ""
+    return (f"{missing}: {len(making.judged)} of them were judged by meaning for this question{rest}",)

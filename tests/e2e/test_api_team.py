@@ -28,6 +28,7 @@ from directory_indexer.paths import file_path
 from directory_indexer.registry.documents import Documents
 from directory_indexer.registry.operations import Kind, Operations
 from directory_indexer.registry.store import Registry
+from directory_indexer.registry.stored_documents import Progress, State
 from directory_indexer.team.opened import CollectionApp
 
 if TYPE_CHECKING:
@@ -408,6 +409,22 @@ def test_an_index_run_is_paused_and_another_one_goes_on_with_it(site: Site, tmp_
     ended = site.ask("GET", f"operations/{resumed.json['id']}?wait=50").json
     assert ended["state"] == "completed", ended
     assert site.ask("POST", f"operations/{resumed.json['id']}/resume").status == 409
+
+
+def test_an_ingest_has_ended_when_another_process_gave_it_its_vectors(site: Site) -> None:
+    sent = site.send("The wryneck twists.", filename="wryneck.md", wait="complete").json
+    registry = Registry(site.data_dir / "team/team.db")
+    documents = Documents(registry, "birds")
+    known = documents.get(sent["doc_id"])
+    assert known
+    documents.note([Progress(known.doc_id, known.version, State.WORDS, "", known.n_chunks)])
+    registry.close()
+
+    listed = site.ask("GET", "operations?collection=birds").json["operations"]
+    shown = site.ask("GET", f"operations/birds.ingest-{known.doc_id}-{known.version}").json
+
+    assert [one["state"] for one in listed if known.doc_id in one["id"]] == ["completed"]
+    assert shown["state"] == "completed"
 
 
 def test_a_document_whose_new_version_is_cancelled_is_as_it_was_before(site: Site) -> None:

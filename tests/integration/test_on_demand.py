@@ -237,3 +237,12 @@ def test_forgetting_leaves_nothing_of_what_stood_in(waiting: Index) -> None:
         assert not snapshot.search_vectors.has_any()
         assert snapshot.static_vectors.model() is None
         assert not snapshot.static_vectors.all().rows.size
+
+
+def test_several_queries_share_the_time_and_what_was_made_in_it(waiting: Index) -> None:
+    asked = waiting.request("cook carrots", queries=("boil carrots",), embedding_seconds=GENEROUS)
+    found = waiting.searcher.search(asked)
+    texts = waiting.embedder.embedded
+    assert len(texts) == len(set(texts))
+    assert [note for note in found.degraded if "not embedded yet" in note] == [found.degraded[0]]
+    assert f"{len(texts)} of them were judged by meaning" in found.degraded[0]

@@ -39,7 +39,7 @@ def operations(services: Services, call: InCollectionCall) -> OperationList:
     """List the newest operations of a collection."""
     rows = [row for row in services.administration.newest() if _concerns(services, row, call.collection)]
     with services.collections.using(call.collection) as opened:
-        documents = opened.documents.under_way(limit=_MOST_INGESTS)
+        documents = opened.queue.looked_at(opened.documents.under_way(limit=_MOST_INGESTS))
     entries = [_administrative(row) for row in rows]
     entries += [_ingest(document, document.version) for document in documents]
     return OperationList((*entries, *services.runs.all(call.collection)))
@@ -142,9 +142,9 @@ def _version(services: Services, collection: str, name: str) -> tuple[StoredDocu
     doc_id, _, version = name.removeprefix("ingest-").partition("-")
     with services.collections.using(collection) as opened:
         document = opened.documents.get(doc_id)
-    if document is None or not version.isdecimal() or int(version) > document.version:
-        raise _none(operation_id(collection, name))
-    return document, int(version)
+        if document is None or not version.isdecimal() or int(version) > document.version:
+            raise _none(operation_id(collection, name))
+        return opened.queue.looked_at([document])[0], int(version)
 
 
 def _row(services: Services, collection: str, name: str) -> OperationRow:

@@ -1,0 +1,98 @@
+"""What one plan finds in a scope: the candidates of both stores that its query permits, read and ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final, NamedTuple
+
+from directory_indexer.docstore.chunks import IndexedChunk
+from directory_indexer.docstore.store import Snapshot
+from directory_indexer.extractors.kinds import GROUPS
+from directory_indexer.ids import ChunkId
+from directory_indexer.lazy import lazily
+from directory_indexer.relevance.candidates import DEPTH, Candidate
+from directory_indexer.relevance.definitions import names_in
+from directory_indexer.relevance.matchplan import MatchPlan
+from directory_indexer.relevance.ranking import Ranking, rank
+from directory_indexer.searching.answers import SearchRequest
+from directory_indexer.searching.defining import headed_by_name
+from directory_indexer.searching.inquiry import Inquiry, Lists, bands_of
+from directory_indexer.searching.scope import Scope
+
+with lazily:
+    from directory_indexer.searching.matching_passages import with_matches
+
+
+class Found(NamedTuple):
+    """What one plan finds: the ranking, with the chunks in it."""
+
+    plan: MatchPlan
+    chunks: dict[ChunkId, IndexedChunk]
+    ranking: Ranking
+
+
+def found_by(snapshot: Snapshot, inquiry: Inquiry, plan: MatchPlan, request: SearchRequest) -> Found:
+    """Rank the best candidates, so many of them that as many hits are given as a request wants, if there are."""
+    limit = request.limit
+    depth = _depth(limit)
+    while True:
+        lists = inquiry.lists(depth)
+        bands = bands_of(lists)
+        chunks = with_matches(snapshot.chunks.by_id(_permitted(snapshot, plan, bands.keys())), request)
+        candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
+        ranking = rank(plan, candidates, limit=limit, model=lists.model)
+        # Copies of a passage, which are shown once, and what the query excludes may take up all the places.
+        if len(ranking.hits) >= limit or len(bands) < depth or depth >= _DEEPEST:
+            return Found(plan, chunks, ranking)
+        depth *= 2
+
+
+def headed(snapshot: Snapshot, plan: MatchPlan, scope: Scope, request: SearchRequest) -> dict[ChunkId, IndexedChunk]:
+    """Give passages under the name that a query consists of, which a hundred that use it may rank before."""
+    expression = headed_by_name(plan)
+    if expression is None:
+        return {}
+    found = snapshot.words.ranked(
+        expression, file_ids_json=scope.file_ids_json, rows=scope.rows, limit=_MOST_UNDER_A_NAME
+    )
+    (name,) = names_in(plan.query)
+    headed = snapshot.chunks.headed((chunk_id for chunk_id, _ in found), name)
+    return with_matches(snapshot.chunks.by_id(headed[:_MOST_HEADED]), request)
+
+
+def _depth(limit: int) -> int:
+    """Look deep enough for as many hits as are wanted."""
+    return -(-limit // DEPTH) * DEPTH
+
+
+def _permitted(snapshot: Snapshot, plan: MatchPlan, chunk_ids: Collection[ChunkId]) -> set[ChunkId]:
+    """Leave out what the phrases, exclusions and headings of the query rule out; meaning knows nothing of them."""
+    permitted = set(chunk_ids)
+    for expression in plan.required:
+        permitted &= snapshot.words.matching(expression, permitted)
+    for expression in plan.forbidden:
+        permitted -= snapshot.words.matching(expression, permitted)
+    return permitted
+
+
+def _candidate(stored: IndexedChunk, lists: Lists, band: int) -> Candidate:
+    return Candidate(
+        chunk_id=stored.chunk_id,
+        path=stored.path,
+        ordinal=stored.chunk.ordinal,
+        is_code=stored.facts.kind in GROUPS["code"],
+        title=stored.facts.title,
+        heading=stored.chunk.heading,
+        text=stored.chunk.text,
+        keyword_score=lists.by_words.get(stored.chunk_id),
+        semantic_score=lists.by_meaning.get(stored.chunk_id),
+        cosine=lists.cosines.get(stored.chunk_id),
+        band=band,
+        language=stored.facts.language,
+    )
+
+
+_MOST_UNDER_A_NAME: Final = 1000
+_MOST_HEADED: Final = 100
+_DEEPEST: Final = 1000
+"""No further than this is looked for passages that are no copies of others."""
