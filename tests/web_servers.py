@@ -12,7 +12,7 @@ import threading
 import urllib.error
 import urllib.parse
 import urllib.request
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from serving import DIRINDEX
 
@@ -39,14 +39,19 @@ class WebAnswer(NamedTuple):
 class WebServer:
     """A server process and the URL of its MCP endpoint."""
 
+    command: ClassVar[tuple[str, ...]] = ("serve", "--http", "127.0.0.1:0")
+
     def __init__(self, data_dir: Path, *options: str, **environ: str) -> None:
-        command: list[str | Path] = [DIRINDEX, "serve", "--http", "127.0.0.1:0", "--data-dir", data_dir, *options]
+        command: list[str | Path] = [DIRINDEX, *self.command, "--data-dir", data_dir, *options]
         self.process = subprocess.Popen(command, env={**os.environ, **environ}, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
-        found = re.search(r"http://\S+", self.process.stderr.readline())
-        assert found
-        self.url = found[0]
         self._said: list[str] = []
+        found = None
+        while found is None:
+            self._said.append(self.process.stderr.readline())
+            assert self._said[-1], self._said
+            found = re.search(r"http://\S+", self._said[-1])
+        self.url = found[0]
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 

@@ -36,6 +36,7 @@ with lazily:
         serve,
         similar,
         status,
+        ui,
     )
 
 _COMMANDS: Mapping[str, Any] = {
@@ -58,6 +59,7 @@ _COMMANDS: Mapping[str, Any] = {
     "migrate": migrate,
     "doctor": doctor,
     "serve": serve,
+    "ui": ui,
     "key": key,
     "config": config,
 }

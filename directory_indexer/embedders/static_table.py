@@ -11,7 +11,7 @@ docs/ranking.md has what was measured.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import chain
 from typing import Final, NamedTuple
@@ -75,7 +75,11 @@ class StaticModel(NamedTuple):
         return self._replace(mean=unit(self._sums(bags_of(texts))).mean(axis=0))
 
     def _sums(self, bags: Bags) -> NDArray[np.float32]:
-        """Add up the weighed rows over each bag: a matrix of counts times the rows that are needed."""
+        """Add up the weighed rows over each bag."""
+        return np.concatenate([self._sums_of_few(part) for part in bags.parts(_TEXTS_AT_A_TIME)])
+
+    def _sums_of_few(self, bags: Bags) -> NDArray[np.float32]:
+        """Multiply a matrix of counts with the rows that are needed; few texts have few zeros in it."""
         used = np.unique(bags.tokens)
         sums: NDArray[np.float32] = counts(bags, used) @ (self._rows(used) * self.weights[used, None])
         return sums
@@ -143,6 +147,9 @@ def packed_table(vectors: NDArray[np.float32]) -> bytes:
     return bytes(scales.tobytes() + halves.tobytes())
 
 
+_TEXTS_AT_A_TIME = 64
+"""With 512 at a time the sums take half as long again."""
+
 _TINY = 1e-9
 _LARGEST = 7
 _ZERO = 8
@@ -196,6 +203,13 @@ class Bags(NamedTuple):
     tokens: NDArray[np.int32]
     lengths: NDArray[np.int64]
 
+    def parts(self, n_texts: int) -> Iterator[Bags]:
+        """Give them so many texts at a time."""
+        ends = np.append(0, np.cumsum(self.lengths))
+        for start in range(0, max(self.lengths.size, 1), n_texts):
+            lengths = self.lengths[start : start + n_texts]
+            yield Bags(self.tokens[ends[start] : ends[start + lengths.size]], lengths)
+
 
 class _Words(dict[bytes, int]):
     """The words seen, each with its number: its tokens end where `_ends` says in one long row of tokens.
@@ -211,26 +225,27 @@ class _Words(dict[bytes, int]):
         if len(self._tokens) >= _MOST_TOKENS:
             self.clear()
             self._tokens, self._ends = array("i"), array("q", [0])
-        words = [self._numbers(text) for text in texts]
-        ends, all_words = np.array(self._ends, np.int64), np.array(list(chain.from_iterable(words)), np.int64)
+        words = [_words_of(text) for text in texts]
+        all_words = np.fromiter(map(self.__getitem__, chain.from_iterable(words)), np.int64)
+        ends = np.frombuffer(self._ends, np.int64)
         starts, lengths = ends[all_words], ends[all_words + 1] - ends[all_words]
-        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        tokens = np.array(self._tokens, np.int32)[np.repeat(starts, lengths) + within]
-        behind = np.append(0, np.cumsum(lengths))[np.cumsum([0, *map(len, words)])]
-        return Bags(tokens, np.diff(behind))
+        behind = np.append(0, np.cumsum(lengths))
+        places = np.arange(behind[-1]) + np.repeat(starts - behind[:-1], lengths)
+        tokens = np.frombuffer(self._tokens, np.int32)[places] if places.size else np.empty(0, np.int32)
+        return Bags(tokens, np.diff(behind[np.cumsum([0, *map(len, words)])]))
 
     def __missing__(self, word: bytes) -> int:
         self._tokens.extend(pieces_of_ascii_word(word.decode()) if word.isascii() else pieces_of_text(word.decode()))
         self._ends.append(len(self._tokens))
         return self.setdefault(word, len(self._ends) - 2)
 
-    def _numbers(self, text: str) -> list[int]:
-        if text.isascii():
-            return [self[word] for word in words_of_ascii(text)]
-        parts = text.split()
-        words = words_of_ascii(" ".join(filter(str.isascii, parts)))
-        words += [part.encode(errors="replace") for part in parts if not part.isascii()]
-        return [self[word] for word in words]
+
+def _words_of(text: str) -> list[bytes]:
+    if text.isascii():
+        return words_of_ascii(text)
+    parts = text.split()
+    words = words_of_ascii(" ".join(filter(str.isascii, parts)))
+    return words + [part.encode(errors="replace") for part in parts if not part.isascii()]
 
 
 _MOST_TOKENS = 1 << 20

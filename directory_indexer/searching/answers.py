@@ -30,6 +30,14 @@ class SearchMode(StrEnum):
     KEYWORD = "keyword"
 
 
+class Order(StrEnum):
+    """In which order the best hits are shown."""
+
+    SCORE = "score"
+    DATE = "date"
+    PATH = "path"
+
+
 class SearchRequest(NamedTuple):
     """What is looked for, and where.
 

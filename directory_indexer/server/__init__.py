@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -28,10 +29,12 @@ with lazily:
     from directory_indexer.embedding_process import EmbeddingProcess
     from directory_indexer.registry.keys import Keys
     from directory_indexer.server.collection_jobs import CollectionJobs
+    from directory_indexer.server.gate.browsers import Browsers
     from directory_indexer.server.gate.logs import LogFormat, start_logging
     from directory_indexer.server.http import HttpParts, run_http
     from directory_indexer.server.jobs import IndexJobs
     from directory_indexer.server.model import BackgroundModel
+    from directory_indexer.server.page.hosting import PageHost, PageOptions
     from directory_indexer.server.protocol import make_server
     from directory_indexer.server.running import Desk
     from directory_indexer.server.stdio import run_stdio
@@ -43,7 +46,7 @@ with lazily:
     from directory_indexer.team.collections import Collections
 
 
-__all__ = ["ServeOptions", "index_command", "serve_http", "serve_stdio"]
+__all__ = ["ServeOptions", "index_command", "serve_http", "serve_page", "serve_stdio"]
 
 _TURN_SECONDS = 0.001
 
@@ -83,13 +86,30 @@ def serve_http(app: App, options: ServeOptions, access: Access, log_format: LogF
     access.require_safe(has_keys=bool(Keys(app.registry).all()))
     _prepare()
     start_logging(log_format, verbose=options.verbose)
+    _serve_over_http(app, options, access, None)
 
+
+def serve_page(app: App, options: ServeOptions, access: Access, wanted: PageOptions) -> NoReturn:
+    """Serve the page to the person who runs this, and open it, until a signal ends it or nobody looks any more.
+
+    Raises:
+        UnavailableError: the address is taken.
+    """
+    _prepare()
+    start_logging(LogFormat.TEXT, verbose=options.verbose)
+    page = PageHost(Browsers(clock=time.monotonic), wanted, app.loaded.data_dir)
+    _serve_over_http(app, options, access, page)
+
+
+def _serve_over_http(app: App, options: ServeOptions, access: Access, page: PageHost | None) -> NoReturn:
     with importing():
         parts = _parts(app, options)
         server = make_server(parts.desk, parts.model)
         tools = parts.desk.tools
         administration = Administration(app.registry, app.loaded.data_dir, Works(app, tools).all())
-        answering = HttpParts(app, parts.desk, parts.model, Background(tools.collections), administration)
+        answering = HttpParts(app, parts.desk, parts.model, Background(tools.collections), administration, page)
+    if page is not None:
+        parts.model.start()
     run_http(server, answering, access, close=parts.close)
 
 

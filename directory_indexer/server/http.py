@@ -37,6 +37,7 @@ from directory_indexer.server.gate.rates import Buckets, Rate
 from directory_indexer.server.gate.sessions import SessionRoom
 from directory_indexer.server.gate.strangers import Strangers
 from directory_indexer.server.gate.visits import Place, visit_of
+from directory_indexer.server.page import application as page_application
 
 with lazily:
     from mcp.server.lowlevel import Server
@@ -44,6 +45,7 @@ with lazily:
 
     from directory_indexer.app import App
     from directory_indexer.server.model import BackgroundModel
+    from directory_indexer.server.page.hosting import PageHost
     from directory_indexer.server.running import Desk
     from directory_indexer.team.administration import Administration
     from directory_indexer.team.background import Background
@@ -90,6 +92,8 @@ class HttpParts:
     model: BackgroundModel
     background: Background
     administration: Administration
+    page: PageHost | None = None
+    """The page for the person who runs the server, if there is one."""
 
 
 def make_http_app(
@@ -117,16 +121,26 @@ def make_http_app(
         operations=OPERATIONS,
     )
     api = Application(surface, services, Repetition(parts.app.registry))
-    drain = Drain(_Crossing(_protocol_app(server, access), api), passes=_passes)
+    browsers = parts.page.browsers if parts.page else None
+    page = page_application.PageApplication(browsers, port=port) if browsers else None
+    drain = Drain(_Crossing(_protocol_app(server, access), api, page), passes=_passes)
+
+    def place_of(path: str, method: str) -> Place:
+        if path in _MCP_PATHS:
+            return _MCP
+        of_page = page_application.place_of(path) if page is not None else None
+        return of_page or surface.place_of(path, method) or NOWHERE
+
     keys, often = Keys(parts.app.registry), parts.app.loaded.config.serving.requests_per_second
     rules = Rules(
-        place_of=lambda path, method: _MCP if path in _MCP_PATHS else surface.place_of(path, method) or NOWHERE,
+        place_of=place_of,
         callers=Callers(
             keys.all,
             token=access.token,
             needs_key=access.needs_token,
             strangers=Strangers(clock=time.monotonic),
             on_use=on_use,
+            browsers=browsers,
         ),
         buckets=Buckets(Rate(often, 2 * often), clock=time.monotonic),
         answers_to=lambda host: access.answers_to(host, port),
@@ -155,17 +169,20 @@ def _passes(scope: Scope) -> bool:
 
 
 class _Crossing:
-    """Where MCP and the API part."""
+    """Where MCP, the API and the page part."""
 
-    def __init__(self, protocol: ASGIApp, api: ASGIApp) -> None:
+    def __init__(self, protocol: ASGIApp, api: ASGIApp, page: ASGIApp | None) -> None:
         self._protocol = protocol
         self._api = api
+        self._page = page
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._protocol(scope, receive, send)
         elif visit_of(scope).place is _MCP:
             await self._protocol({**scope, "path": _MCP.template, "raw_path": _MCP.template.encode()}, receive, send)
+        elif self._page is not None and page_application.place_of(scope["path"]):
+            await self._page(scope, receive, send)
         else:
             await self._api(scope, receive, send)
 
@@ -176,20 +193,7 @@ async def _serve(
     port = listening.getsockname()[1]
     key_uses = KeyUses(Keys(parts.app.registry).note_uses)
     gate, drain = make_http_app(server, parts, access, port=port, on_use=key_uses.note)
-    for name in ("mcp.server.streamable_http", "uvicorn.error"):
-        logging.getLogger(name).addFilter(_NoDisconnects())
-    config = uvicorn.Config(
-        gate,
-        # By h11: the other parser, taken where it is installed, leaves white space at the end of header values.
-        http=PatientConnection,
-        ws="none",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        limit_concurrency=_MOST_CONNECTIONS,
-        timeout_graceful_shutdown=0,
-    )
-    web = _WebServer(config)
+    web = _web_server(gate)
     code: int | None = None
 
     async def stop() -> None:
@@ -205,19 +209,39 @@ async def _serve(
         close()
         tasks.start_soon(stop)
 
-    async def announce() -> None:
-        while not web.started:  # noqa: ASYNC110 - it has no event for that
-            await anyio.sleep(_POLL_SECONDS)
-        sys.stderr.write(f"dirindex serves MCP on http://{access.address.host_in_url}:{port}{_MCP.template}\n")
-        sys.stderr.flush()
+    async def attend() -> None:
+        await web.until_started()
+        if parts.page is None:
+            sys.stderr.write(f"dirindex serves MCP on http://{access.address.host_in_url}:{port}{_MCP.template}\n")
+            sys.stderr.flush()
+        else:
+            await parts.page.attend(access.address.host_in_url, port)
+            stop_soon(0)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop_at_a_signal, stop_soon)
-        tasks.start_soon(announce)
+        tasks.start_soon(attend)
         await web.serve(sockets=[listening])
         tasks.cancel_scope.cancel()
     key_uses.close()
     return code or 0
+
+
+def _web_server(gate: Gate) -> _WebServer:
+    for name in ("mcp.server.streamable_http", "uvicorn.error"):
+        logging.getLogger(name).addFilter(_NoDisconnects())
+    config = uvicorn.Config(
+        gate,
+        # By h11: the other parser, taken where it is installed, leaves white space at the end of header values.
+        http=PatientConnection,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        limit_concurrency=_MOST_CONNECTIONS,
+        timeout_graceful_shutdown=0,
+    )
+    return _WebServer(config)
 
 
 class _NoDisconnects(logging.Filter):
@@ -233,3 +257,8 @@ class _WebServer(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+    async def until_started(self) -> None:
+        """Return when it can be reached."""
+        while not self.started:  # noqa: ASYNC110 - it has no event for that
+            await anyio.sleep(_POLL_SECONDS)

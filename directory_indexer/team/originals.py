@@ -19,7 +19,7 @@ from typing import BinaryIO, Final, NamedTuple
 import blake3
 
 from directory_indexer.errors import ContentRefusedError, DiskFullError, RefusalReason, StoreError
-from directory_indexer.lock import try_lock
+from directory_indexer.lock import HeldLock, try_lock
 from directory_indexer.paths import FilePath, file_path
 from directory_indexer.team.naming import DocId
 
@@ -151,14 +151,11 @@ class Originals:
     @contextlib.contextmanager
     def marked(self, doc_id: DocId) -> Iterator[Path]:
         """Mark a document as under way until the block ends, and name a place for what belongs to it."""
-        place = self._incoming / f"{doc_id}-{secrets.token_hex(8)}"
-        mark = place.with_name(place.name + _MARK)
         with _translated_errors():
             self._incoming.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = try_lock(mark, exclusive=True)
-        if lock is None:
-            raise StoreError(f"'{mark}' is locked by another process", hint="send the document again")
+            mark, lock = self._new_mark(doc_id)
+        place = mark.with_suffix("")
         with lock:
             with _translated_errors():
                 _flush(self._incoming)
@@ -167,6 +164,15 @@ class Originals:
             finally:
                 shutil.rmtree(place, ignore_errors=True)
                 mark.unlink(missing_ok=True)
+
+    def _new_mark(self, doc_id: DocId) -> tuple[Path, HeldLock]:
+        """Make a mark and lock it: who looks for abandoned ones may take one that is not locked yet."""
+        while True:
+            mark = self._incoming / f"{doc_id}-{secrets.token_hex(8)}{_MARK}"
+            if lock := try_lock(mark, exclusive=True):
+                if mark.exists():
+                    return mark, lock
+                lock.release()
 
     def _files(self, doc_id: DocId) -> list[Path]:
         place = self.place_of(doc_id)

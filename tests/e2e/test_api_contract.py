@@ -13,6 +13,8 @@ from web_servers import WebServer, new_key
 SEED = "7"
 _CONFIGURATION = """
 continue-on-failure = true
+# An operation may be waited for; longer than that nothing takes.
+request-timeout = 60
 
 [generation]
 max-examples = 5
@@ -67,5 +69,6 @@ def test_the_api_keeps_to_its_document(data_dir: Path, tmp_path: Path) -> None:
         command: list[str | Path] = [Path(sys.executable).with_name("st"), "run", f"{server.root}/openapi.json"]
         command += ["--header", f"Authorization: Bearer {key}", "--seed", SEED, "--no-color"]
         told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=500)
-    assert told.returncode == 0, told.stdout
+        logged = server.log()
+    assert told.returncode == 0, f"{told.stdout}\n{logged}"
     assert "Stateful" in told.stdout

@@ -23,12 +23,14 @@ from directory_indexer.errors import (
     RefusalReason,
     UsageError,
 )
-from directory_indexer.lock import try_lock, write_lock
+from directory_indexer.lock import HeldLock, try_lock, write_lock
 from directory_indexer.paths import os_path
 from directory_indexer.registry.stored_documents import State
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.team.background import Background
 from directory_indexer.team.ingesting import Ingesting
+from directory_indexer.team.naming import DocId
+from directory_indexer.team.originals import Originals
 from directory_indexer.team.sending import Effect, OnConflict, Sending, Wait
 
 if TYPE_CHECKING:
@@ -363,6 +365,34 @@ def test_many_senders_at_once_lose_nothing_and_share_runs(team: Team) -> None:
 
 def _word(sender: int, number: int) -> str:
     return f"{'abcde'[sender] * 3}{'pqrstu'[number] * 3}"
+
+
+@pytest.mark.parametrize("mending", ["goes on", "is over"])
+def test_a_sender_marks_anew_what_those_who_mend_took_for_abandoned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mending: str
+) -> None:
+    documents = Originals(tmp_path / "documents")
+    doc_id = DocId("aaaaaaaaaaaaaaaaaaaaaaaa")
+    menders: list[Iterator[DocId]] = []
+
+    def beaten(path: Path, *, exclusive: bool) -> HeldLock | None:
+        """Lock a new mark just after somebody else did, or just before they remove it."""
+        if menders:
+            return try_lock(path, exclusive=exclusive)
+        path.touch()
+        menders.append(documents.interrupted())
+        if mending == "goes on":
+            monkeypatch.setattr("directory_indexer.team.originals.try_lock", try_lock)
+            assert next(menders[0]) == doc_id
+            return try_lock(path, exclusive=exclusive)
+        lock = try_lock(path, exclusive=exclusive)
+        path.unlink()
+        return lock
+
+    monkeypatch.setattr("directory_indexer.team.originals.try_lock", beaten)
+    with documents.marked(doc_id) as place:
+        assert list(Originals(tmp_path / "documents").interrupted()) == []
+        assert place.with_suffix(".mark").exists()
 
 
 def test_meaning_gives_way_to_words(team: Team) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 from pydantic import Field
 
 from directory_indexer.config.collections import DEFAULT
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.searching.answers import Order, SearchMode
 from directory_indexer.server.api.arguments import COLLECTION, Collection
 from directory_indexer.server.arguments import (
     Author,
@@ -69,6 +69,7 @@ class SearchCall(NamedTuple):
     all: WithWeaker = False
     full: Annotated[bool, "Give the whole passages, too, not excerpts alone."] = False
     explain: Annotated[bool, "Say why each hit stands where it does."] = False
+    sort: Annotated[Order, "In which order the best hits are answered: newest first, or by path."] = Order.SCORE
     cursor: Cursor = ""
 
 

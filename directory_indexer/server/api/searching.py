@@ -11,7 +11,7 @@ from directory_indexer.config.collections import DEFAULT
 from directory_indexer.errors import UsageError
 from directory_indexer.matching.patterns import PatternOptions
 from directory_indexer.render.outlines import outline_within
-from directory_indexer.searching.answers import Hit
+from directory_indexer.searching.answers import Hit, sorted_by
 from directory_indexer.searching.grep import GrepRequest
 from directory_indexer.server.api.operations import Services
 from directory_indexer.server.api.search_arguments import DEFAULT_HITS, GrepCall, OutlineCall, SearchCall
@@ -35,8 +35,8 @@ def search(services: Services, call: SearchCall) -> SearchAnswer:
     if call.facets:
         return tools.facets(asked)
     result, page = tools.find(asked)
-    passages = tuple(_passage(services, hit, call) for hit in result.hits)
     cursor = page.position.cursor_after(result.hits, state=result.state) if result.is_truncated else None
+    passages = tuple(_passage(services, hit, call) for hit in sorted_by(call.sort, result).hits)
     answer = search_answer(result, index=page.index, hits=passages, next_cursor=cursor)
     return answer._replace(results=tuple(map(_plain, passages)))
 

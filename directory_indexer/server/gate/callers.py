@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from directory_indexer.registry.keys import Key, Right, digest_of, key_of
+from directory_indexer.server.gate.browsers import PAGE_HEADER, Browsers
 from directory_indexer.server.gate.strangers import Strangers
 
 _AUTHORIZATION = b"authorization"
@@ -17,7 +18,10 @@ TOKEN_NAME = "token"  # noqa: S105 - the name of a key
 
 
 class Callers:
-    """The keys that a server takes: those of the registry, as they are at this moment, and the token of an operator."""
+    """The keys that a server takes: those of the registry, as they are at this moment, and the token of an operator.
+
+    Where it has a page, its `browsers` are callers, too.
+    """
 
     def __init__(
         self,
@@ -27,10 +31,12 @@ class Callers:
         needs_key: bool,
         strangers: Strangers,
         on_use: Callable[[bytes], None] = lambda _: None,
+        browsers: Browsers | None = None,
     ) -> None:
         self._keys = keys
         self._strangers = strangers
         self._on_use = on_use
+        self._browsers = browsers
         self._token = (Key(TOKEN_NAME, digest_of(token), Right.ADMIN),) if token else ()
         self._needs_key = needs_key
 
@@ -45,6 +51,9 @@ class Callers:
         """
         if not self._needs_key:
             return ANYONE
+        headers = list(headers)
+        if self._browsers is not None and any(name == PAGE_HEADER for name, _ in headers):
+            return self._browsers.key_of(headers)
         given = [value for name, value in headers if name == _AUTHORIZATION]
         scheme, _, secret = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
         shown = secret.strip().decode("latin-1") if scheme.lower() == b"bearer" else ""

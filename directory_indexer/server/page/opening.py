@@ -1,0 +1,48 @@
+"""How the page comes before the eyes of the person who wants it, and of nobody else on the machine.
+
+The address holds a code that admits one browser. Arguments of processes can be read by everybody on most systems, so
+the browser is not given the address but a file that only this person can read, and that leads there.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import webbrowser
+from html import escape
+from pathlib import Path
+from typing import Self
+from urllib.parse import quote, urlencode
+
+from directory_indexer.server.page.application import ROOT
+
+_PAGE = """<!doctype html><html lang=en><meta charset=utf-8><title>dirindex</title>
+<meta name=referrer content=no-referrer><meta http-equiv=refresh content="0;url={address}">
+<p><a href="{address}">dirindex</a>
+"""
+
+
+def address_of(host_in_url: str, port: int, *, code: str, query: str = "") -> str:
+    """Write the address of the page; the code is in the part of it that no browser sends."""
+    asked = f"?{urlencode({'q': query})}" if query else ""
+    return f"http://{host_in_url}:{port}{ROOT}{asked}#code={quote(code)}"
+
+
+class Doorway:
+    """The file that leads a browser to the page, as long as the server is there."""
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / f"ui-{secrets.token_hex(8)}.html"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._path.unlink(missing_ok=True)
+
+    def lead_to(self, address: str) -> bool:
+        """Open the page in the browser of this person; tell whether there is one."""
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(_PAGE.format(address=escape(address)))
+        return webbrowser.open(self._path.as_uri())

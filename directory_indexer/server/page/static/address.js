@@ -1,0 +1,39 @@
+// What is looked at stands in the address, so that it can be kept, sent, and gone back to.
+
+export const SINGLE = ["path", "year", "language", "author", "tag"];
+const PLACE = ["doc", "line", "page"];
+
+export function read() {
+  const given = new URLSearchParams(location.search);
+  const filters = { type: given.getAll("type") };
+  for (const name of SINGLE) filters[name] = given.has(name) ? [given.get(name)] : [];
+  const place = Object.fromEntries(PLACE.map((name) => [name, given.get(name) ?? ""]));
+  return { view: given.get("view") ?? "search", q: given.get("q") ?? "", sort: given.get("sort") ?? "", filters, place };
+}
+
+export function written({ view = "search", q = "", sort = "", filters = {}, place = {} }) {
+  const query = new URLSearchParams();
+  if (view !== "search") query.set("view", view);
+  if (q) query.set("q", q);
+  if (sort) query.set("sort", sort);
+  for (const [name, values] of Object.entries(filters)) for (const value of values) query.append(name, value);
+  for (const name of PLACE) if (place[name]) query.set(name, place[name]);
+  const text = query.toString();
+  return text ? `?${text}` : location.pathname;
+}
+
+const listeners = new Set();
+export const onChange = (listener) => listeners.add(listener);
+const tell = () => listeners.forEach((listener) => listener(read()));
+addEventListener("popstate", tell);
+
+// A step that going back leads to.
+export function go(state) {
+  history.pushState(null, "", written(state));
+  tell();
+}
+
+// What is typed is no step of its own.
+export function note(state) {
+  history.replaceState(null, "", written(state));
+}

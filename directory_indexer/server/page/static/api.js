@@ -1,0 +1,47 @@
+// The API as the page asks it; what goes wrong is an error with a sentence for people.
+
+import { headers } from "./session.js";
+import { words } from "./words.js";
+
+export class Problem extends Error {
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
+
+async function asked(path, options) {
+  let answer;
+  try {
+    answer = await fetch(path, { ...options, headers: { ...headers(), ...options.headers }, credentials: "same-origin" });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem(words.problems.unreachable, 0);
+  }
+  if (answer.ok) return answer;
+  const told = await answer.json().catch(() => ({}));
+  if (answer.status === 401) throw new Problem(`${words.problems.session} ${words.problems.sessionAdvice}`, 401);
+  throw new Problem(words.problems.other(told.detail ?? answer.statusText, told.request_id), answer.status);
+}
+
+const inQuery = (given) => {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(given)) {
+    for (const one of Array.isArray(value) ? value : [value]) if (one !== undefined && one !== "") query.append(name, one);
+  }
+  const text = query.toString();
+  return text ? `?${text}` : "";
+};
+
+export async function get(path, given = {}, signal = undefined) {
+  return (await asked(`/api/v1/${path}${inQuery(given)}`, { signal })).json();
+}
+
+export async function post(path, body, signal = undefined) {
+  const options = { method: "POST", signal, body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
+  return (await asked(`/api/v1/${path}`, options)).json();
+}
+
+export async function picture(path, given = {}, signal = undefined) {
+  return (await asked(`/api/v1/${path}${inQuery(given)}`, { signal })).blob();
+}

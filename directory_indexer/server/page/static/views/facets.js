@@ -1,0 +1,61 @@
+// How the files to search in spread over types, directories, years …; each value is a filter that can be toggled.
+
+import { element, newId } from "../dom.js";
+import { plain, words } from "../words.js";
+
+const NAMES = { types: "type", directories: "path", years: "year", languages: "language", authors: "author", tags: "tag" };
+const MOST = 8;
+
+export class Facets {
+  #onToggle;
+  #onClear;
+  #open = new Set();
+  #body = element("div", { class: "groups" });
+
+  constructor({ onToggle, onClear }) {
+    this.#onToggle = onToggle;
+    this.#onClear = onClear;
+    const summary = element("summary", {}, words.filters.show);
+    this.#details = element("details", { open: matchMedia("(min-width: 60rem)").matches }, summary, this.#body);
+    this.part = element("aside", { class: "facets", "aria-label": words.filters.label }, this.#details);
+  }
+
+  #details;
+
+  show(answer, filters) {
+    const chosen = Object.values(filters).some((values) => values.length);
+    const clear = chosen && element("button", { type: "button", class: "quiet", onclick: this.#onClear }, words.filters.clear);
+    const n = element("p", { class: "n-files" }, words.filters.files(answer.files ?? 0), clear);
+    const groups = Object.entries(NAMES).map(([facet, name]) => this.#group(name, answer.facets?.[facet] ?? {}, filters[name] ?? []));
+    this.#body.replaceChildren(n, ...groups.filter(Boolean));
+  }
+
+  #group(name, counts, chosen) {
+    const entries = Object.entries(counts);
+    if (name === "year") entries.sort(([one], [other]) => other.localeCompare(one));
+    for (const value of chosen) if (!(value in counts)) entries.unshift([value, null]);
+    if (!entries.length || (entries.length === 1 && !chosen.length && name !== "path")) return null;
+    const id = newId("facet");
+    const isOpen = this.#open.has(name);
+    const shown = entries.filter(([value], i) => isOpen || i < MOST || chosen.includes(value));
+    const values = element("ul", { "aria-labelledby": id }, ...shown.map(([value, n]) => this.#value(name, value, n, chosen)));
+    const more = shown.length < entries.length && element("button", {
+      type: "button", class: "quiet", onclick: () => { this.#open.add(name); values.append(...entries.slice(shown.length).map(([value, n]) => this.#value(name, value, n, chosen))); more.remove(); },
+    }, words.filters.more(entries.length - shown.length));
+    return element("section", {}, element("h2", { id }, words.filters.names[name]), values, more);
+  }
+
+  #value(name, value, n, chosen) {
+    const label = name === "path" ? value.split(/[\\/]/).filter(Boolean).pop() ?? value : value;
+    return element(
+      "li",
+      {},
+      element(
+        "button",
+        { type: "button", title: name === "path" ? value : null, "aria-pressed": String(chosen.includes(value)), onclick: () => this.#onToggle(name, value) },
+        element("span", { class: "value" }, label),
+        n !== null && element("span", { class: "count" }, plain(n)),
+      ),
+    );
+  }
+}

@@ -1,0 +1,147 @@
+// The list of hits, those of a file together.
+
+import { element, marked, newId } from "../dom.js";
+import { written, read } from "../address.js";
+import { count, dateOf, words } from "../words.js";
+
+export class Hits {
+  #onChoose;
+  #links = [];
+  #state = element("div", { class: "state", role: "status", "aria-live": "polite" });
+  #notes = element("div", { class: "notes" });
+  #list = element("ol", { class: "hits" });
+  #sort = element("select", { "aria-label": words.sort.label });
+
+  constructor({ onChoose, onSort }) {
+    this.#onChoose = onChoose;
+    for (const name of ["relevance", "date"]) {
+      this.#sort.append(element("option", { value: name === "relevance" ? "" : name }, words.sort[name]));
+    }
+    this.#sort.addEventListener("change", () => onSort(this.#sort.value));
+    const bar = element("div", { class: "bar" }, this.#state, this.#sort);
+    this.part = element("section", { class: "results", "aria-label": words.hits.label }, bar, this.#notes, this.#list);
+  }
+
+  sortedBy(sort) {
+    this.#sort.value = sort;
+  }
+
+  isBusy(is) {
+    this.part.setAttribute("aria-busy", String(is));
+  }
+
+  show(answer, { query, ms, isFirst }) {
+    this.#links = [];
+    this.#list.replaceChildren(...groups(answer.hits).map((hits) => this.#file(hits)));
+    this.#state.replaceChildren(...said(answer, query, ms, isFirst));
+    this.#notes.replaceChildren(...notes(answer));
+  }
+
+  fail(message) {
+    this.#links = [];
+    this.#list.replaceChildren();
+    this.#notes.replaceChildren();
+    this.#state.replaceChildren(element("span", { class: "problem" }, message));
+  }
+
+  has(target) {
+    return this.#links.some(({ link }) => link === target);
+  }
+
+  // Goes to the next hit, or the one before; tells whether there is one.
+  move(step) {
+    const at = this.#links.findIndex(({ link }) => link === document.activeElement);
+    const next = this.#links[at + step];
+    next?.link.focus();
+    return Boolean(next);
+  }
+
+  select(place) {
+    for (const { link, place: own } of this.#links) {
+      const is = own.doc === place.doc && own.line === place.line && (own.page || "") === (place.page || "");
+      if (is) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  }
+
+  #file(hits) {
+    const [first] = hits;
+    const name = first.filename ?? first.path.split(/[\\/]/).pop();
+    const id = newId("file");
+    const state = first.on_disk && element("span", { class: "warning" }, words.hits[first.on_disk] ?? first.on_disk);
+    const more = hits.at(-1).more_in_file;
+    const heading = element(
+      "div",
+      { class: "file" },
+      element("h3", { id, title: first.path }, name),
+      element("span", { class: "directory", title: first.path }, directory(first.path)),
+      first.date && element("time", { datetime: first.date }, dateOf(first.date)),
+    );
+    const passages = element("ol", { class: "passages", "aria-labelledby": id }, ...hits.map((hit) => this.#hit(hit, name)));
+    const rest = more > 0 && element("p", { class: "more" }, words.hits.moreInFile(more));
+    return element("li", {}, heading, state, passages, rest);
+  }
+
+  #hit(hit, name) {
+    const place = { doc: hit.doc_id, line: String(hit.line), page: hit.page ? String(hit.page) : "" };
+    const link = element(
+      "a",
+      { class: "hit", href: written({ ...read(), place }) },
+      element(
+        "span",
+        { class: "where" },
+        hit.heading && element("span", { class: "heading" }, hit.heading),
+        element("span", { class: "line" }, whereabouts(hit)),
+        element("span", { class: "score", title: words.hits.score(hit.score.toFixed(2)) }, hit.score.toFixed(2)),
+      ),
+      element("span", { class: "excerpt", "data-kind": hit.kind }, ...marked(hit.excerpt, hit.marks)),
+    );
+    link.setAttribute("aria-label", `${name}, ${hit.heading ?? ""} ${whereabouts(hit)}`);
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      this.#onChoose(place, { isStep: true });
+    });
+    link.addEventListener("focus", () => {
+      if (link.matches(":focus-visible") && isWide.matches) this.#onChoose(place, { isStep: false });
+    });
+    this.#links.push({ link, place });
+    return element("li", {}, link);
+  }
+}
+
+const isWide = matchMedia("(min-width: 60rem)");
+
+function groups(hits) {
+  const byPath = new Map();
+  for (const hit of hits) byPath.set(hit.path, [...(byPath.get(hit.path) ?? []), hit]);
+  return [...byPath.values()];
+}
+
+function directory(path) {
+  const parts = path.split(/[\\/]/).slice(0, -1);
+  return parts.length > 5 ? `…/${parts.slice(-4).join("/")}/` : `${parts.join("/")}/`;
+}
+
+function whereabouts({ page, pages, line }) {
+  if (pages) return words.hits.pages(pages[0], pages.at(-1));
+  return page ? words.hits.page(page) : words.hits.line(line);
+}
+
+function said(answer, query, ms, isFirst) {
+  const n = answer.hits.length;
+  if (!n) return [element("h2", {}, words.hits.none), ` ${words.hits.noneAdvice}`];
+  const what = query.trim() ? words.hits.some(n, answer.truncated) : words.hits.newest;
+  const how = !query.trim() ? "" : isFirst ? words.hits.byWordsFirst : words.hits.mode[answer.mode];
+  return [
+    element("h2", {}, what),
+    element("span", { class: "how" }, [how, words.hits.took(Math.round(ms))].filter(Boolean).join(" · ")),
+  ];
+}
+
+function notes(answer) {
+  const found = [];
+  if (answer.weak && answer.hits.length) found.push(words.hits.weak);
+  found.push(...(answer.notes ?? []));
+  return found.map((note) => element("p", {}, note));
+}

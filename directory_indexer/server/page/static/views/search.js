@@ -1,0 +1,136 @@
+// The view that people search in: what is typed, which hits there are, and a look at one of them.
+
+import { post } from "../api.js";
+import { go, note, read, SINGLE } from "../address.js";
+import { element } from "../dom.js";
+import { words } from "../words.js";
+import { Facets } from "./facets.js";
+import { field as makeField } from "./field.js";
+import { Hits } from "./hits.js";
+import { Preview } from "./preview.js";
+
+const LIMIT = 30;
+const PAUSE_MS = 250; // After that long, who types has paused.
+
+const hits = new Hits({ onChoose: choose, onSort: (sort) => go({ ...read(), sort, place: {} }) });
+const facets = new Facets({ onToggle: toggle, onClear: () => go({ ...read(), filters: {}, place: {} }) });
+const preview = new Preview({ onBack: () => history.back() });
+const { field, input } = makeField({ onInput: typed, onSubmit: () => ask(read(), "hybrid") });
+
+let asked = ""; // what the hits are an answer to
+let counted = null; // what the facets are about
+let inFlight = null;
+let waiting = null;
+let pause = 0;
+
+export const search = {
+  field,
+  parts: () => [facets.part, hits.part, preview.part],
+  show(state) {
+    if (input.value !== state.q && document.activeElement !== input) input.value = state.q;
+    else if (read().q !== input.value) input.value = state.q;
+    hits.sortedBy(state.sort);
+    if (keyOf(state) !== asked) ask(state, "hybrid");
+    else hits.select(state.place);
+    count(state);
+    preview.show(state.place, state.q);
+    main(state.place.doc ? "looking" : "");
+  },
+};
+
+const main = (mode) => document.body.classList.toggle("looking", Boolean(mode));
+const keyOf = (state) => JSON.stringify([state.q, state.sort, state.filters]);
+
+function typed(q) {
+  const before = read();
+  const state = { ...before, q, place: {} };
+  if (before.view !== "search") go({ ...state, view: "search" });
+  else note(state);
+  clearTimeout(pause);
+  pause = setTimeout(() => {
+    ask(read(), "hybrid");
+    count(read());
+  }, PAUSE_MS);
+  ask(read(), "keyword");
+}
+
+// What the API is asked, for what stands in the address.
+function request({ q, sort, filters }) {
+  const given = { query: q.trim() || " ", sort: sort || undefined };
+  const one = Object.fromEntries(SINGLE.map((name) => [name, filters[name]?.[0]]));
+  if (filters.type?.length) given.types = filters.type;
+  if (one.path) given.path = one.path;
+  if (one.year) Object.assign(given, { since: one.year, until: one.year });
+  for (const name of ["language", "author", "tag"]) if (one[name]) given[name] = one[name];
+  // Where nothing is looked for, the files that changed last are a good beginning.
+  if (!q.trim() && Object.keys(given).every((name) => ["query", "sort", "path"].includes(name))) given.since = "1970";
+  return given;
+}
+
+// One question at a time, and then the latest: a server that answers in the pace of the typing is never asked in vain.
+async function ask(state, mode) {
+  waiting = { state, mode };
+  if (inFlight) {
+    if (mode === "hybrid") inFlight.abort();
+    return;
+  }
+  while (waiting) {
+    const { state: about, mode: how } = waiting;
+    waiting = null;
+    inFlight = new AbortController();
+    const began = performance.now();
+    hits.isBusy(true);
+    try {
+      const answer = await post("search", { ...request(about), mode: how, limit: LIMIT }, inFlight.signal);
+      asked = keyOf(about);
+      hits.show(answer, { query: about.q, ms: performance.now() - began, isFirst: how === "keyword" });
+      hits.select(read().place);
+    } catch (problem) {
+      if (problem.name !== "AbortError") hits.fail(problem.message);
+    }
+  }
+  inFlight = null;
+  hits.isBusy(false);
+}
+
+async function count(state) {
+  const key = JSON.stringify([state.q.match(/-?\w+:\S+/g), state.filters]);
+  if (key === counted) return;
+  counted = key;
+  try {
+    const answer = await post("search", { ...request(state), sort: undefined, facets: true });
+    if (counted === key) facets.show(answer, state.filters);
+  } catch {
+    counted = null; // the search itself says what is wrong
+  }
+}
+
+function toggle(name, value) {
+  const state = read();
+  const had = state.filters[name] ?? [];
+  const is = had.includes(value);
+  const values = name === "type" ? (is ? had.filter((one) => one !== value) : [...had, value]) : is ? [] : [value];
+  go({ ...state, filters: { ...state.filters, [name]: values }, place: {} });
+}
+
+function choose(place, { isStep }) {
+  const state = { ...read(), place };
+  if (isStep) go(state);
+  else {
+    note(state);
+    search.show(state);
+  }
+}
+
+document.addEventListener("keydown", (event) => {
+  const isWriting = event.target.matches?.("input, textarea, select");
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "/" && !isWriting) input.focus();
+  else if (event.key === "Escape" && !isWriting) input.focus();
+  else if (event.key === "ArrowDown" && (event.target === input || hits.has(event.target))) hits.move(1);
+  else if (event.key === "ArrowUp" && hits.has(event.target)) hits.move(-1) || input.focus();
+  else if (event.key === "n" && !isWriting) preview.step(1);
+  else if (event.key === "p" && !isWriting) preview.step(-1);
+  else return;
+  event.preventDefault();
+});

@@ -1,0 +1,189 @@
+"""The server of the page, without a browser: who is let in, what the page consists of, and what it may do."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import pytest
+from page_servers import Admitted, PageServer
+from serving import DIRINDEX
+from web_servers import WebServer, new_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_MARKUP_OR_CODE = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|Function\("
+_STATIC = files("directory_indexer.server.page") / "static"
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("place")
+    (place / "docs").mkdir()
+    (place / "docs/note.md").write_text("# Garden\n\nCarrots grow in the garden.\n")
+    (place / "docs/older.md").write_text("---\ndate: 2020-05-01\n---\n# Carrots\n\nCarrots and carrots and carrots.\n")
+    command: list[str | Path] = [DIRINDEX, "index", place / "docs", "--quiet", "--data-dir", place / "data"]
+    subprocess.run(command, check=True, timeout=100)
+    return place / "data"
+
+
+@pytest.fixture(scope="module")
+def server(data_dir: Path) -> Iterator[PageServer]:
+    with PageServer(data_dir) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def browser(server: PageServer) -> Admitted:
+    return server.admit()
+
+
+def test_a_browser_that_used_the_code_may_search(server: PageServer, browser: Admitted) -> None:
+    answer = server.search_as(browser, "carrots")
+    assert answer.status == 200
+    assert len(answer.json["hits"]) == 2
+
+
+def test_the_code_is_used_up(server: PageServer, browser: Admitted) -> None:
+    assert browser.token
+    again = server.exchange(server.code)
+    assert (again.status, again.json["error"]) == (401, "unauthorized")
+    assert "Set-Cookie" not in again.headers
+
+
+@pytest.mark.parametrize("code", ["", None, 7, ["x"], {}, "wrong"])
+def test_what_is_no_code_is_refused(server: PageServer, code: object) -> None:
+    assert server.exchange(code).status == 401
+
+
+def test_the_cookie_is_for_this_page_alone(data_dir: Path) -> None:
+    with PageServer(data_dir) as server:
+        cookie = server.exchange(server.code).headers["Set-Cookie"]
+    assert cookie.startswith(f"dirindex-{server.port}=")
+    assert cookie.endswith("; Path=/; HttpOnly; SameSite=Strict")
+
+
+def test_nobody_else_may_search(server: PageServer, browser: Admitted) -> None:
+    assert server.search("carrots").status == 401
+    assert server.search_as(browser, "carrots", Cookie="").status == 401
+    assert server.search_as(browser, "carrots", X_Dirindex_Page="").status == 401
+    assert server.search_as(browser, "carrots", X_Dirindex_Page="wrong").status == 401
+    assert server.search_as(browser, "carrots", Sec_Fetch_Site="same-site").status == 401
+    assert server.search_as(browser, "carrots", Origin="http://evil.example").status == 403
+    assert server.search_as(browser, "carrots", Host="evil.example").status == 421
+    assert server.exchange("any", Origin="http://evil.example").status == 403
+    assert server.exchange("any", Sec_Fetch_Site="cross-site").status == 403
+
+
+def test_the_page_may_read_and_nothing_else(server: PageServer, browser: Admitted) -> None:
+    for method, path in (("POST", "/api/v1/index"), ("POST", "/api/v1/admin/purge")):
+        refused = server.ask(method, path, {}, headers=browser.headers)
+        assert (refused.status, refused.json["error"]) == (403, "forbidden")
+
+
+def test_hits_are_sorted_by_date_where_that_is_asked_for(server: PageServer, browser: Admitted) -> None:
+    def names(**given: str) -> list[str]:
+        body = {"query": "carrots", "mode": "keyword", "all": True, **given}
+        answer = server.ask("POST", "/api/v1/search", body, headers=browser.headers)
+        return [hit["filename"] for hit in answer.json["hits"]]
+
+    assert names() == ["older.md", "note.md"]
+    assert names(sort="date") == ["note.md", "older.md"]
+    assert names(sort="path") == ["note.md", "older.md"]
+
+
+def test_every_file_of_the_page_says_what_it_may_do(server: PageServer) -> None:
+    page = server.ask("GET", "/ui/")
+    assert page.status == 200
+    assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+    policy = page.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "require-trusted-types-for 'script'; trusted-types 'none'" in policy
+    assert "unsafe" not in policy
+    for name in re.findall(r'(?:href|src)="([^"]+)"', page.text):
+        found = server.ask("GET", f"/ui/{name}")
+        assert found.status == 200, name
+        assert found.headers["X-Content-Type-Options"] == "nosniff"
+        assert found.headers["Referrer-Policy"] == "no-referrer"
+        assert found.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+        assert server.ask("GET", f"/ui/{name}", headers={"If-None-Match": found.headers["ETag"]}).status == 304
+
+
+def test_modules_import_only_what_is_there(server: PageServer) -> None:
+    seen, waiting = set(), ["main.js"]
+    while waiting:
+        name = waiting.pop()
+        found = server.ask("GET", f"/ui/{name}")
+        assert found.status == 200, name
+        assert found.headers["Content-Type"] == "text/javascript; charset=utf-8"
+        directory = name.rpartition("/")[0]
+        for imported in re.findall(r'from "([^"]+)"', found.text):
+            path = _joined(directory, imported)
+            if path not in seen:
+                seen.add(path)
+                waiting.append(path)
+    assert "views/search.js" in seen
+
+
+def test_no_module_makes_markup_of_texts_or_asks_another_server() -> None:
+    for entry in (_STATIC, _STATIC / "views"):
+        for module in entry.iterdir():
+            if module.name.endswith((".js", ".css", ".html")):
+                text = module.read_text()
+                assert not re.search(
+                    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|Function\(", text
+                )
+                assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text), module.name
+
+
+@pytest.mark.parametrize(
+    "path", ["/ui/../application.py", "/ui/%2e%2e/assets.py", "/ui/static/main.js", "/ui/views", "/ui/x"]
+)
+def test_nothing_else_is_given_out(server: PageServer, path: str) -> None:
+    assert server.ask("GET", f"/ui/{path}").status == 404
+
+
+def test_the_page_is_read_and_the_code_posted(server: PageServer) -> None:
+    assert server.ask("POST", "/ui/", {}).status == 405
+    assert server.ask("GET", "/ui/session").status == 405
+    assert server.ask("PUT", "/ui/main.js", {}).status == 405
+    assert server.ask("POST", "/ui/session", b"x" * 5000).status == 413
+
+
+def test_a_plain_server_has_no_page(data_dir: Path) -> None:
+    key = new_key(data_dir, "someone")
+    with WebServer(data_dir) as server:
+        assert server.ask("GET", "/ui/", key=key).status == 404
+        assert server.ask("POST", "/ui/session", {"code": "x"}, key=key).status == 404
+
+
+def test_without_an_index_it_says_what_to_do(tmp_path: Path) -> None:
+    command: list[str | Path] = [DIRINDEX, "ui", "--no-browser", "--data-dir", tmp_path]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert "dirindex index PATH makes one" in ended.stderr
+    assert ended.returncode
+
+
+def test_the_code_comes_into_no_log(data_dir: Path) -> None:
+    with PageServer(data_dir, "--verbose") as server:
+        admitted = server.admit()
+        assert server.search_as(admitted, "carrots").status == 200
+        logged = server.log()
+    assert logged.count(server.code) == 1  # where the person is told the address
+    assert admitted.token not in logged
+    assert "carrots" not in json.dumps(logged)
+
+
+def _joined(directory: str, imported: str) -> str:
+    parts = directory.split("/") if directory else []
+    for part in imported.split("/"):
+        if part == "..":
+            parts.pop()
+        elif part != ".":
+            parts.append(part)
+    return "/".join(parts)
