@@ -6,8 +6,8 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
 from directory_indexer.relevance.analyzer import name_parts, query_words, transliterated
@@ -31,6 +31,8 @@ class MatchPlan(NamedTuple):
     Every hit must match each expression of `required`, and none of `forbidden`, however it was found. Where some words
     are in very many chunks, `narrow` asks for the others, and weighs all of them: it finds enough for most answers,
     the best of them hardly different from those of `expression`, in a fraction of the time.
+
+    `branches` are the terms of what `OR` joins, group by group: of each group, one branch is asked of a passage.
     """
 
     query: Query
@@ -40,6 +42,7 @@ class MatchPlan(NamedTuple):
     n_chunks: int = 0
     required: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
+    branches: tuple[tuple[frozenset[str], ...], ...] = ()
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -52,16 +55,31 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     wanted = [word for word in query.words if not _is_filler(word, query)] or list(query.words)
     languages = languages_of(query, vocabulary)
     gram_step = -(-sum(is_gram(token) for word in wanted for token in word.tokens) // MAX_WORDS)
-    planned = [
-        one._replace(term=one.term._replace(n_times=word.n_times))
+    by_word = {
+        word: [
+            one._replace(term=one.term._replace(n_times=word.n_times))
+            for one in _planned(word, languages, vocabulary, gram_step)
+        ]
         for word in wanted
-        for one in _planned(word, languages, vocabulary, gram_step)
-    ]
+    }
+    planned = list(chain.from_iterable(by_word.values()))
     any_of = (_alternative(group, languages, vocabulary) for group in query.alternatives)
     required, forbidden = (*_required(query), *filter(None, any_of)), _forbidden(query)
     expression = _expression(required, forbidden, planned)
     narrow = None if required or forbidden else _narrow(planned)
-    return MatchPlan(query, expression, narrow, _terms(planned), vocabulary.n_chunks, required, forbidden)
+    branches = _branches(query, by_word)
+    return MatchPlan(query, expression, narrow, _terms(planned), vocabulary.n_chunks, required, forbidden, branches)
+
+
+def _branches(query: Query, by_word: Mapping[QueryWord, Sequence[Wanted]]) -> tuple[tuple[frozenset[str], ...], ...]:
+    if not query.alternatives:
+        return ()
+    terms = {word.tokens: frozenset(one.term.typed for one in planned) for word, planned in by_word.items()}
+    of_queries = [
+        [frozenset[str]().union(*(terms.get(word.tokens, ()) for word in one.words)) for one in group]
+        for group in query.alternatives
+    ]
+    return tuple(tuple(branches) for branches in of_queries if all(branches))
 
 
 def _terms(planned: Sequence[Wanted]) -> tuple[Term, ...]:

@@ -61,9 +61,15 @@ def respelled(query: Query, vocabulary: SpellingVocabulary) -> Respelled:
     found = {token: nearest for token in unknown if (nearest := _nearest(token, vocabulary))}
     if not found:
         return Respelled(query)
-    words = tuple(_corrected(word, found) for word in query.words)
-    meaning = re.sub(_RUN, lambda run: _replacement(run[0], found), query.meaning)
-    return Respelled(query._replace(words=words, meaning=meaning), tuple(_corrections(doubtful, found)))
+    return Respelled(_with_corrected(query, found), tuple(_corrections(doubtful, found)))
+
+
+def _with_corrected(query: Query, found: dict[str, str]) -> Query:
+    return query._replace(
+        words=tuple(_corrected(word, found) for word in query.words),
+        meaning=re.sub(_RUN, lambda run: _replacement(run[0], found), query.meaning),
+        alternatives=tuple(tuple(_with_corrected(one, found) for one in group) for group in query.alternatives),
+    )
 
 
 def _doubtful(query: Query) -> dict[str, str]:

@@ -18,12 +18,14 @@ from directory_indexer.relevance.matchplan import MatchPlan
 class TextMatch(NamedTuple):
     """How often each term of a plan occurs in a text, where other forms of a word and parts of names count less.
 
-    `named` tells of each term whether it occurs in heading, title or path.
+    `named` tells of each term whether it occurs in heading, title or path. Of what `OR` joins, only the branch counts
+    that the text has most of; `asked` is what the terms weigh that do.
     """
 
     counts: tuple[float, ...]
     named: tuple[bool, ...]
     n_words: int
+    asked: float = 0.0
 
 
 class Matcher:
@@ -41,6 +43,10 @@ class Matcher:
         self._weights = plan.weights
         self._total = math.fsum(self._weights) or 1.0
         self._by_chance = math.log(max(plan.n_chunks, _FEWEST) + 1)
+        places = {term.typed: index for index, term in enumerate(plan.terms)}
+        self._branches = [
+            [frozenset(places[one] for one in branch if one in places) for branch in group] for group in plan.branches
+        ]
         names = {token for word in plan.query.words if word.is_name for token in (word.text, *word.tokens)}
         self._names = [index for index, term in enumerate(plan.terms) if term.typed in names]
 
@@ -65,7 +71,29 @@ class Matcher:
                 counts[index] += _count_row(words(text) if runs else found, row)
         named = self.terms_in(names)
         n_words = len(found) + len(runs) - runs.count("\n")
-        return TextMatch(tuple(counts), tuple(index in named for index in range(len(counts))), n_words)
+        match = TextMatch(tuple(counts), tuple(index in named for index in range(len(counts))), n_words, self._total)
+        return self._without_unmet(match) if self._branches else match
+
+    def _without_unmet(self, match: TextMatch) -> TextMatch:
+        """Leave out what `OR` joins to the branch that a text has most of: it was not asked of that text."""
+        counted = set(range(len(self._weights)))
+        for group in self._branches:
+            met = max(group, key=lambda branch: (self._met(match, branch), self._weight(branch)))
+            counted -= frozenset[int]().union(*group) - met
+        return TextMatch(
+            tuple(count if index in counted else 0.0 for index, count in enumerate(match.counts)),
+            tuple(is_named and index in counted for index, is_named in enumerate(match.named)),
+            match.n_words,
+            self._weight(counted) or 1.0,
+        )
+
+    def _met(self, match: TextMatch, branch: Iterable[int]) -> float:
+        """Tell how much of a branch a text has, and how often, between 0 and 1."""
+        together = ((self._weights[at], match.counts[at] + _NAMED * match.named[at]) for at in branch)
+        return math.fsum(w * n / (n + _SATURATION) for w, n in together) / (self._weight(branch) or 1.0)
+
+    def _weight(self, terms: Iterable[int]) -> float:
+        return math.fsum(self._weights[index] for index in terms)
 
     def terms_in(self, names: str) -> set[int]:
         """Tell which terms occur in a name or a path."""
@@ -97,7 +125,7 @@ class Matcher:
             return 0.0
         k = _SATURATION * (1 - _SLOPE + _SLOPE * match.n_words / max(usual_length, 1.0))
         together = (count + _NAMED * is_named for count, is_named in zip(match.counts, match.named, strict=True))
-        return math.fsum(w * n / (n + k) for w, n in zip(self._weights, together, strict=True) if n) / self._total
+        return math.fsum(w * n / (n + k) for w, n in zip(self._weights, together, strict=True) if n) / match.asked
 
     def coverage(self, match: TextMatch) -> float:
         """Weigh the terms that a passage or what stands above it has at all, as a share of all terms."""
@@ -115,17 +143,19 @@ class Matcher:
         little they tell.
         """
         coverage = self.coverage(match)
-        certainty = max(math.sqrt(coverage * self._total / self._by_chance), coverage)
+        certainty = max(math.sqrt(coverage * match.asked / self._by_chance), coverage)
         return self.frequency(match, usual_length=usual_length) * certainty
 
     def _share(self, match: TextMatch, terms: Iterable[int]) -> float:
         has = (index for index in terms if match.counts[index] or match.named[index])
-        return math.fsum(self._weights[index] for index in has) / self._total
+        return self._weight(has) / match.asked
 
     @property
     def information(self) -> float:
         """How much the terms tell, in nats: one that occurs in every chunk says nothing."""
-        return math.fsum(self._weights)
+        of_branches = [[self._weight(branch) for branch in group] for group in self._branches]
+        joined = frozenset[int]().union(*(branch for group in self._branches for branch in group))
+        return math.fsum([*map(max, of_branches), self._weight(set(range(len(self._weights))) - joined)])
 
 
 def _all_words(name: str) -> set[str]:

@@ -170,3 +170,30 @@ def test_a_query_that_is_refused_goes_to_no_provider(index: Index) -> None:
     assert asked == []
     assert index.names("harbour") == ["red.md"]
     assert asked == ["harbour"]
+
+
+@pytest.mark.parametrize(
+    "query", ["harbour (blue OR lighthouse)", "harbour (lighthouse OR blue)", "harbour blue OR zither"]
+)
+def test_what_or_offers_and_a_passage_does_not_have_takes_nothing_from_it(index: Index, query: str) -> None:
+    for name, text in (_TEXTS | {f"other{n}.md": f"# Sheds\n\nShed {n} is green.\n" for n in range(30)}).items():
+        index.write(name, text)
+    index.write("lamp.md", "# Lamps\n\nThe lighthouse has a lamp, and the keeper a zither.\n")
+    index.run()
+    (alone, *_), (offered, *_) = (
+        index.searcher.search(index.request(one, mode=SearchMode.KEYWORD)).hits for one in ("harbour blue", query)
+    )
+    assert offered.path == alone.path == str(index.root / "blue.md")
+    assert offered.score == pytest.approx(alone.score)
+    assert dict(offered.explanation.signals)["keyword"] >= dict(alone.explanation.signals)["keyword"] - 1e-9
+
+
+def test_what_or_offers_is_spelled_as_the_index_spells_it(index: Index) -> None:
+    for name, text in _TEXTS.items():
+        index.write(name, text)
+    index.run()
+    (right, *_), (wrong, *_) = (
+        index.searcher.search(index.request(query, mode=SearchMode.KEYWORD)).hits
+        for query in ("boats (harbour OR walk)", "boats (harbuor OR walk)")
+    )
+    assert (wrong.path, wrong.score) == (right.path, right.score)
