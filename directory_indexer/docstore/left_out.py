@@ -51,13 +51,6 @@ class LeftOut(Reading):
         )
         return tuple(Gap(FilePath(path), reason, number) for path, reason, number in rows)
 
-    def count_failed(self, within: tuple[FilePath, ...]) -> int:
-        """Count the files that the last run could not process, in some places or everywhere."""
-        conditions = [within_condition(path) for path in within] or [within_condition(None)]
-        wanted = " OR ".join(condition for condition, _ in conditions)
-        arguments = [value for _, values in conditions for value in values]
-        return self._count(f"SELECT count(*) FROM files f WHERE state = 'failed' AND ({wanted})", arguments)  # noqa: S608
-
     def failures(self, *, within: FilePath | None, limit: int) -> tuple[FileFailure, ...]:
         """List the files and directories that the last run could not process, and chunks that were refused."""
         condition, arguments = within_condition(within)

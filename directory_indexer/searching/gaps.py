@@ -16,7 +16,7 @@ from directory_indexer.relevance.query import Query
 from directory_indexer.searching.scope import path_tests
 
 with lazily:
-    from directory_indexer.searching.answers import SearchRequest
+    from directory_indexer.searching.answers import SearchMode, SearchRequest
 
 
 _ALWAYS: Final = {
@@ -42,6 +42,8 @@ _WHERE_NOTHING_WAS_FOUND: Final = {
 def gaps_in(snapshot: Snapshot, request: SearchRequest, query: Query, *, is_weak: bool) -> Iterator[str]:
     """Say how much of what a request looks into no search can find; more of it where nothing good was found."""
     names = {**_ALWAYS, **(_WHERE_NOTHING_WAS_FOUND if is_weak else {})}
+    if request.mode is SearchMode.KEYWORD:
+        del names["refused"]
     found = [gap for gap in snapshot.left_out.gaps(tuple(names)) if gap.reason in names]
     if found:
         is_meant = path_tests(snapshot, request, query)

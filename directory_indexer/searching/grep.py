@@ -15,10 +15,11 @@ from directory_indexer.matching.lines import LineSpan, all_lines, matching_lines
 from directory_indexer.matching.patterns import LinePattern, PatternOptions
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.query import Query
-from directory_indexer.searching.answers import SearchRequest
+from directory_indexer.searching.answers import SearchMode, SearchRequest
+from directory_indexer.searching.gaps import gaps_in
 from directory_indexer.searching.line_lookup import plan_lookup
 from directory_indexer.searching.notes import require_types
-from directory_indexer.searching.readiness import require_indexed, unread_scans
+from directory_indexer.searching.readiness import require_indexed
 from directory_indexer.searching.scope import Scope, resolve_scope
 
 
@@ -91,18 +92,13 @@ def files_without(snapshot: Snapshot, request: GrepRequest, found: Grep) -> Iter
             yield GrepMatches(file.path, file.kind, (), 0)
 
 
-def grep_notes(snapshot: Snapshot, request: GrepRequest, found: Grep, *, seconds: float) -> tuple[str, ...]:
-    """Say what could not be looked into, and why it took long if it did."""
-    return tuple(_notes(snapshot, request, found, seconds))
-
-
-def _notes(snapshot: Snapshot, request: GrepRequest, found: Grep, seconds: float) -> Iterator[str]:
-    if seconds > _SLOW and not found.is_looked_up and not request.invert:
-        yield "all texts were read: the pattern has no rare word in it that the index could look up"
-    if n_failed := snapshot.left_out.count_failed(request.scope):
-        files, them = ("file", "it") if n_failed == 1 else ("files", "them")
-        yield f"{n_failed:,} {files} could not be read: dirindex status names {them}"
-    yield from unread_scans(snapshot)
+def grep_notes(
+    snapshot: Snapshot, request: GrepRequest, found: Grep, *, has_any: bool, seconds: float
+) -> tuple[str, ...]:
+    """Say what could not be looked into, more of it where nothing was found, and why it took long if it did."""
+    is_slow = seconds > _SLOW and not found.is_looked_up and not request.invert
+    gaps = gaps_in(snapshot, _asked(request), _ANYTHING, is_weak=not has_any)
+    return (*((_ALL_READ,) if is_slow else ()), *gaps)
 
 
 def grep_scope(snapshot: Snapshot, request: GrepRequest) -> Scope:
@@ -114,8 +110,12 @@ def grep_scope(snapshot: Snapshot, request: GrepRequest) -> Scope:
     """
     require_indexed(snapshot, request.scope)
     require_types(request.kinds)
-    asked = SearchRequest("", scope=request.scope, kinds=request.kinds, globs=request.globs)
-    return resolve_scope(snapshot, asked, Query("", ""))
+    return resolve_scope(snapshot, _asked(request), _ANYTHING)
+
+
+def _asked(request: GrepRequest) -> SearchRequest:
+    """Give the search that looks into the same files."""
+    return SearchRequest("", mode=SearchMode.KEYWORD, scope=request.scope, kinds=request.kinds, globs=request.globs)
 
 
 def _all_texts(snapshot: Snapshot, scope: Scope) -> Iterator[tuple[TextFile, Iterable[Stretch]]]:
@@ -186,4 +186,6 @@ class _FileReader:
         return bisect_right(self._page_starts, stretch.start_char + len(stretch.text[:at].decode())) or 1
 
 
+_ANYTHING: Final = Query("", "")
+_ALL_READ: Final = "all texts were read: the pattern has no rare word in it that the index could look up"
 _SLOW: Final = 1.0

@@ -37,16 +37,6 @@ def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
         )
 
 
-def unread_scans(snapshot: Snapshot) -> tuple[str, ...]:
-    """Say that text may be missing, where nothing good was found: on scanned pages that nothing has read yet."""
-    n_waiting = snapshot.scans.counts().n_waiting
-    if not n_waiting:
-        return ()
-    return (
-        f"{n_waiting:,} scanned {'page waits' if n_waiting == 1 else 'pages wait'} for OCR, and cannot be found yet",
-    )
-
-
 def coverage(snapshot: Snapshot, making: VectorMaking | None = None) -> tuple[str, ...]:
     """Say what cannot be found by meaning yet, if there is anything, and what was embedded for this question."""
     former, waiting, n_chunks = (

@@ -88,6 +88,10 @@ Queries = Annotated[Texts, "More wordings or sides of the question, for one answ
 Below = Annotated[str, "Directory or file.", _Path]
 Types = Annotated[Texts, 'Kinds of files: "python", "pdf", "code".', Field(max_length=20)]
 Globs = Annotated[Texts, 'Like "src/**" or "!*.md".', Field(max_length=20)]
+Pattern = Annotated[str, "Regular expression; (?i) ignores case.", Field(min_length=1, max_length=1000)]
+PlainText = Annotated[bool, "Plain text."]
+LinesAround = Annotated[Number, "Lines around each.", Field(ge=0, le=20)]
+Outlined = Annotated[str, "File, directory or FILE#Heading.", _FilePath]
 Author = Annotated[str, "Only by this author."]
 InLanguage = Annotated[str, 'Only prose in this language: "en".']
 Tag = Annotated[str, "Only documents with this tag."]
@@ -138,11 +142,11 @@ class SearchArguments(NamedTuple):
 class GrepArguments(NamedTuple):
     """The arguments of `grep`."""
 
-    pattern: Annotated[str, "Regular expression; (?i) ignores case.", Field(min_length=1, max_length=1000)]
+    pattern: Pattern
     path: Below = ""
     globs: Globs = ()
-    fixed: Annotated[bool, "Plain text."] = False
-    context: Annotated[Number, "Lines around each.", Field(ge=0, le=20)] = 0
+    fixed: PlainText = False
+    context: LinesAround = 0
     max_tokens: MaxTokens = Budgets.SEARCH
     collection: InCollection = DEFAULT
 
@@ -177,7 +181,7 @@ class ContentArguments(NamedTuple):
 class OutlineArguments(NamedTuple):
     """The arguments of `outline`."""
 
-    path: Annotated[str, "File, directory or FILE#Heading.", _FilePath]
+    path: Outlined
     collection: InCollection = DEFAULT
     max_tokens: MaxTokens = Budgets.OUTLINE
 

@@ -17,7 +17,8 @@ from directory_indexer.server.schemas import object_for_models
 from directory_indexer.wire.grep import FoundFile, FoundLine, GrepAnswer, found_file, grep_answer
 
 _MOST_SECONDS = 20
-_LONGEST_LINE = 240
+_LONGEST_FOR_MODELS = 240
+_LONGEST_LINE = 2000
 _BEFORE_MATCH = 60
 _LEAST_COST_OF_A_LINE = 8
 
@@ -45,7 +46,7 @@ def lines_answer(
     began = time.monotonic()
     found = grep(snapshot, request)
     files = tuple(_brief(one, max_tokens) for one in _in_time(found, began))
-    notes = (*changes, *grep_notes(snapshot, request, found, seconds=time.monotonic() - began))
+    notes = (*changes, *grep_notes(snapshot, request, found, has_any=bool(files), seconds=time.monotonic() - began))
     whole = grep_answer(request.pattern.patterns, files, notes=notes)
     n_lines = most_that_fit(_n_lines(files), lambda n: _fits(_with_lines(whole, n), max_tokens))
     answer = _with_lines(whole, n_lines)
@@ -55,6 +56,28 @@ def lines_answer(
     if files and not n_files:
         raise ArgumentError("max_tokens is too small for the path of a file; repeat the call with more")
     return _first_files(answer, n_files)
+
+
+def first_lines(snapshot: Snapshot, request: GrepRequest, changes: Sequence[str] = (), *, limit: int) -> GrepAnswer:
+    """Find the lines, and give so many of them with their files; all that follow are counted.
+
+    Raises:
+        UsageError: it takes too long.
+    """
+    began = time.monotonic()
+    found = grep(snapshot, request)
+    files: list[FoundFile] = []
+    n_files = n_lines = n_shown = 0
+    for one in _in_time(found, began):
+        n_files, n_lines = n_files + 1, n_lines + one.n_found
+        if n_shown < limit:
+            file = found_file(one._replace(lines=one.lines[: limit - n_shown]))
+            files.append(file._replace(lines=tuple(_shortened(line, _LONGEST_LINE) for line in file.lines or ())))
+            n_shown += len(file.lines or ())
+    n_found = sum(not line.context for file in files for line in file.lines or ())
+    notes = (*changes, *grep_notes(snapshot, request, found, has_any=n_files > 0, seconds=time.monotonic() - began))
+    answer = grep_answer(request.pattern.patterns, files, notes=notes)
+    return answer._replace(total_files=n_files, total_lines=n_lines, truncated=n_found < n_lines)
 
 
 def lines_text(answer: GrepAnswer) -> str:
@@ -86,14 +109,15 @@ def _in_time(found: Grep, began: float) -> Iterator[GrepMatches]:
 def _brief(found: GrepMatches, max_tokens: int) -> FoundFile:
     """Leave out at once what cannot fit, whatever else there is."""
     file = found_file(found._replace(lines=found.lines[: max_tokens // _LEAST_COST_OF_A_LINE]))
-    return file._replace(lines=tuple(map(_shortened, file.lines or ())))
+    return file._replace(lines=tuple(_shortened(line, _LONGEST_FOR_MODELS) for line in file.lines or ()))
 
 
-def _shortened(line: FoundLine) -> FoundLine:
-    if len(line.text) <= _LONGEST_LINE:
+def _shortened(line: FoundLine, longest: int) -> FoundLine:
+    if len(line.text) <= longest:
         return line
     start = max(line.marks[0][0] - _BEFORE_MATCH, 0) if line.marks else 0
-    return line._replace(text=line.text[start : start + _LONGEST_LINE], shortened=True)
+    marks = tuple((one - start, min(end - start, longest)) for one, end in line.marks if one - start < longest)
+    return line._replace(text=line.text[start : start + longest], marks=marks, shortened=True)
 
 
 def _n_lines(files: tuple[FoundFile, ...]) -> int:

@@ -31,6 +31,11 @@ def one_line(text: str) -> str:
     return _NOT_FOR_LINES.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), well_formed(text))
 
 
+def indented(excerpt: str) -> str:
+    """Set an excerpt off, so that no line of it can pass for the heading of a hit."""
+    return _INDENT + _LINE_ENDS.sub(rf"\1{_INDENT}", excerpt)
+
+
 def _root_of(answer: SearchAnswer) -> str:
     """Give the directory around all files of an answer, with its separator; nothing where that would save nothing."""
     directories = {os.path.dirname(hit.path) for hit in answer.hits}
@@ -78,12 +83,7 @@ def _block(number: int, hit: Passage) -> str:
     facts += [f"{hit.on_disk} since it was indexed; call index"] if hit.on_disk else []
     facts += [one_line(f"{name}: {', '.join(values)}") for name, values in (hit.metadata or {}).items()]
     excerpt = hit.excerpt.rstrip()
-    return "; ".join(facts) + (f"\n{_indented(excerpt)}" if excerpt else "")
-
-
-def _indented(excerpt: str) -> str:
-    """Set an excerpt off, so that no line of it can pass for the heading of a hit."""
-    return _INDENT + _LINE_ENDS.sub(rf"\1{_INDENT}", excerpt)
+    return "; ".join(facts) + (f"\n{indented(excerpt)}" if excerpt else "")
 
 
 def _counts(answer: SearchAnswer) -> Iterator[str]:

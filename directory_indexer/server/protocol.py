@@ -29,8 +29,6 @@ from mcp.types import (
     ResourceTemplate,
     TextContent,
     TextResourceContents,
-    Tool,
-    ToolAnnotations,
 )
 
 from directory_indexer import __version__
@@ -41,8 +39,6 @@ from directory_indexer.lazy import lazily
 from directory_indexer.server import client_roots, shown
 from directory_indexer.server.answer import Answer
 from directory_indexer.server.arguments import (
-    IN_COLLECTION,
-    LAST_LINE,
     ArgumentError,
     ContentArguments,
     GrepArguments,
@@ -51,7 +47,7 @@ from directory_indexer.server.arguments import (
     arguments_of,
 )
 from directory_indexer.server.budget import Budgets
-from directory_indexer.server.catalogue import TOOLS, ToolEntry
+from directory_indexer.server.catalogue import TOOLS
 from directory_indexer.server.client_roots import ClientRoots
 from directory_indexer.server.clients import client_of
 from directory_indexer.server.failures import failure_text
@@ -61,12 +57,12 @@ from directory_indexer.server.model import BackgroundModel, ModelState
 from directory_indexer.server.places import URI_PREFIX, name_in_uri
 from directory_indexer.server.questions import collections_named, place_named
 from directory_indexer.server.running import Caller, Desk, Progress
-from directory_indexer.server.schemas import object_for_models, schema_of
+from directory_indexer.server.schemas import object_for_models
 from directory_indexer.server.shown import ShownPassages
+from directory_indexer.server.tool_lists import arguments_schema, failed, listed_tools
 from directory_indexer.team.collections import no_collection
 from directory_indexer.wire.documents import TextAnswer
 from directory_indexer.wire.hits import SearchAnswer
-from directory_indexer.wire.objects import JsonObject
 
 with lazily:
     from directory_indexer.server.gate import visits
@@ -90,7 +86,7 @@ def make_server(desk: Desk, model: BackgroundModel) -> Server[None]:
         instructions=INSTRUCTIONS,
         lifespan=_lifespan,
         cache_hints=dict.fromkeys(_UNCHANGING, CacheHint(ttl_ms=FRESH_MS)),
-        get_tool_input_schema=lambda name: _arguments_schema(_ENTRIES[name]) if name in _ENTRIES else None,
+        get_tool_input_schema=lambda name: arguments_schema(_ENTRIES[name]) if name in _ENTRIES else None,
         on_list_tools=session.list_tools,
         on_call_tool=session.call_tool,
         on_list_resources=session.list_resources,
@@ -124,14 +120,14 @@ class _Session:
         return result
 
     async def list_tools(self, _: object, __: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=listed_tools())
+        return ListToolsResult(tools=listed_tools(TOOLS))
 
     async def call_tool(self, ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
         entry = _ENTRIES.get(params.name)
         if entry is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool '{params.name}'; tools are {', '.join(_ENTRIES)}")
         if not entry.is_read_only and not _may_write(ctx):
-            return _failed(f"{entry.name} needs a key with the right to write. Next: search what is indexed.")
+            return failed(f"{entry.name} needs a key with the right to write. Next: search what is indexed.")
         try:
             call = arguments_of(entry.arguments, params.arguments or {})
             await self._make_known(ctx, call)
@@ -139,13 +135,13 @@ class _Session:
             require_reach(caller.reaches, call)
             answer = await entry.run(self._desk, call, caller)
         except ArgumentError as error:
-            return _failed(f"{error.message}. Next: correct the arguments and call {entry.name} again.")
+            return failed(f"{error.message}. Next: correct the arguments and call {entry.name} again.")
         except DirIndexError as error:
             _log.info("%s: %s", entry.name, error.message)
-            return _failed(failure_text(error))
+            return failed(failure_text(error))
         except Exception:  # noqa: BLE001 - a bug in one tool must not end the session; it is logged
             _log.exception("%s failed", entry.name)
-            return _failed(f"{entry.name} failed because of a bug; its log tells more. Next: call server_info.")
+            return failed(f"{entry.name} failed because of a bug; its log tells more. Next: call server_info.")
         if isinstance(answer.result, SearchAnswer):
             self._shown.note(client_of(ctx), answer.result.hits)
         links = map(_resource_link, answer.links)
@@ -208,50 +204,6 @@ def _media_type(answer: Answer) -> str:
     return media_type(answer.result.kind) if isinstance(answer.result, TextAnswer) else PLAIN
 
 
-def listed_tools() -> list[Tool]:
-    """Describe the tools to clients; not what they answer, which would take three times as many tokens.
-
-    Assistants pay for each word: what an argument means is not said again where the tool above has the same one.
-    """
-    told = {"collection": IN_COLLECTION}
-    listed = []
-    for entry in TOOLS:
-        schema = schema_of(entry.arguments)
-        properties = {name: _briefly(name, one, told) for name, one in schema["properties"].items()}
-        listed.append(_tool(entry, {**schema, "properties": properties}))
-    return listed
-
-
-def _briefly(name: str, argument: JsonObject, told: dict[str, str]) -> JsonObject:
-    """Describe an argument without its limits but the largest number, and without what was told before."""
-    said = {key: value for key, value in argument.items() if key not in _UNTOLD and value not in _UNTOLD_VALUES}
-    if told.get(name) == argument["description"]:
-        del said["description"]
-    told[name] = argument["description"]
-    return said
-
-
-_UNTOLD: Final = frozenset({"minLength", "maxLength", "maxItems", "minimum"})
-_UNTOLD_VALUES: Final = (DEFAULT, LAST_LINE)
-
-
-def _tool(entry: ToolEntry, arguments: JsonObject) -> Tool:
-    return Tool(
-        name=entry.name,
-        title=entry.title,
-        description=entry.description,
-        input_schema=arguments,
-        annotations=_hints(entry),
-    )
-
-
-def _hints(entry: ToolEntry) -> ToolAnnotations:
-    """Tell what a tool does to the world; of one that only reads, nothing else has a meaning."""
-    if entry.is_read_only:
-        return ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    return ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-
-
 async def _with_request_id(ctx: ServerRequestContext[Any, Any], call_next: Callable[..., Any]) -> Any:
     """Have what is logged about a call name the request that brought it, not the one that opened its session."""
     if ctx.request is None:  # on standard input
@@ -296,14 +248,6 @@ def _resource_link(link: Link) -> ResourceLink:
         size=link.size,
         annotations=Annotations(last_modified=link.modified) if link.modified else None,
     )
-
-
-def _failed(text: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(text=text)], is_error=True)
-
-
-def _arguments_schema(entry: ToolEntry) -> JsonObject:
-    return {**schema_of(entry.arguments), "additionalProperties": False}
 
 
 def _progress(ctx: ServerRequestContext[Any, Any]) -> Progress:

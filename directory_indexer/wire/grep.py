@@ -24,7 +24,7 @@ class FoundLine(NamedTuple):
         Only.PROGRAMS,
     ] = ()
     context: Annotated[bool, "True of a line that only stands beside one that matches."] = False
-    shortened: Annotated[bool | None, "The line was cut.", Only.MODELS] = None
+    shortened: Annotated[bool, "Whether the line was cut; marks are those of what is left."] = False
 
 
 class FoundFile(NamedTuple):
@@ -44,6 +44,7 @@ class GrepAnswer(NamedTuple):
     total_lines: Annotated[int, "Lines that match."]
     files: Annotated[tuple[FoundFile, ...], "The files, sorted by path."]
     notes: Annotated[tuple[str, ...], "What to know about the answer."] = ()
+    truncated: Annotated[bool, "Whether there is more than is shown here.", Only.PROGRAMS] = False
     left_out: Annotated[int | None, "Files that did not fit: narrow pattern or path.", Only.MODELS] = None
 
 

@@ -349,3 +349,37 @@ def test_the_log_of_a_server_names_requests_and_nothing_that_they_ask(data_dir: 
     assert lines[2]["request_id"] == "of-a-test"
     assert "zanzibar" not in said
     assert reader not in said
+
+
+def test_lines_are_found_counted_and_limited(server: WebServer, reader: str) -> None:
+    def lines(pattern: str, **more: Any) -> Any:
+        return server.ask("POST", "/api/v1/grep", {"pattern": pattern, **more}, key=reader)
+
+    whole = lines("garden [0-9]").json
+    assert (whole["total_lines"], whole["total_files"], whole["truncated"]) == (N_NOTES, N_NOTES, False)
+    first = whole["files"][0]
+    assert first["path"].endswith("/docs/note-0.md")
+    assert first["lines"] == [
+        {"line": 3, "text": "They grow in garden 0.", "marks": [[13, 21]], "context": False, "shortened": False}
+    ]
+    part = lines("garden [0-9]", limit=2).json
+    assert (len(part["files"]), part["total_lines"], part["truncated"]) == (2, N_NOTES, True)
+    assert lines("GARDEN 3", ignore_case=True).json["total_lines"] == 1
+    assert lines("garden.3", fixed=True).json["files"] == []
+    assert lines("garden", globs=["note-[12].md"], types=["markdown"], context=1).json["total_files"] == 2
+    assert lines("garden", path="/nowhere").status == 404
+    assert (lines("(").status, lines("(").json["error"]) == (422, "invalid_request")
+    assert lines("garden", types=["nonsense"]).status == 422
+
+
+def test_outlines_are_those_of_files_and_directories(server: WebServer, reader: str) -> None:
+    def outline(path: str) -> WebAnswer:
+        return server.ask("GET", f"/api/v1/outline?path={path}", key=reader)
+
+    tree = outline("docs").json
+    assert (tree["kind"], tree["files"]) == ("directory", N_NOTES)
+    assert [entry["name"] for entry in tree["entries"]][:2] == ["note-0.md", "note-1.md"]
+    note = outline("note-3.md").json
+    assert [(entry["name"], entry["start_line"]) for entry in note["entries"]] == [("Carrots 3", 1)]
+    assert outline("/nowhere").status == 404
+    assert server.ask("GET", "/api/v1/outline", key=reader).status == 422

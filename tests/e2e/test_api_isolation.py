@@ -26,7 +26,15 @@ SHARED = ("the", "and", "of")
 NOBODY = "a" * 24
 _MOMENT = re.compile(r'"\d{4}-\d\d-\d\dT[^"]*"')
 _TEXTS = st.lists(st.lists(st.sampled_from((*THEIRS, *SHARED)), min_size=1, max_size=8).map(" ".join), max_size=3)
-GIVEN = {"query": "amber", "text": "a text", "url": "https://example.org/", "doc_id": NOBODY, "filename": "a.md"}
+GIVEN = {
+    "query": "amber",
+    "text": "a text",
+    "url": "https://example.org/",
+    "doc_id": NOBODY,
+    "filename": "a.md",
+    "pattern": "amber",
+    "path": "a",
+}
 NAMED = [one for one in OPERATIONS if {"collection", "collections"} & set(one.arguments._fields)]  # type: ignore[attr-defined]
 
 
@@ -60,6 +68,8 @@ class Site:
             body = {"query": query, "mode": mode, "collection": name, "limit": 50, "all": True, "explain": True}
             told[f"{query} {mode}"] = self._told("POST", "/api/v1/search", name, body)
         facets = {"query": "the", "facets": True, "collection": name}
+        for word in (*OURS, *THEIRS):
+            told[f"lines with {word}"] = self._told("POST", "/api/v1/grep", name, {"pattern": word, "collection": name})
         told["facets"] = self._told("POST", "/api/v1/search", name, facets)
         told["collections"] = self._told("GET", "/api/v1/collections", name)
         told["collection"] = self._told("GET", f"/api/v1/collections/{name}", name)
@@ -85,7 +95,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 def _plain(answer: WebAnswer, name: str) -> str:
     """Give an answer without what differs from one to the next, and without the question, which names words of both."""
-    text = re.sub(r'"(query|request_id)":\s*"[^"]*"', "", _MOMENT.sub('"then"', answer.text))
+    text = re.sub(r'"(query|request_id)":\s*"[^"]*"|"patterns":\s*\["[^"]*"\]', "", _MOMENT.sub('"then"', answer.text))
     return f"{answer.status} {text}".replace(f"/collections/{name}/", "/")
 
 

@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING
 
 import pymupdf
 import pytest
+from scanned_pages import scan
 
+from directory_indexer.matching.patterns import PatternOptions
 from directory_indexer.paths import file_path
 from directory_indexer.searching.answers import SearchMode
+from directory_indexer.searching.grep import GrepRequest, grep, grep_notes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from indexes import Index
 
 
@@ -44,65 +50,94 @@ FAILED, TOO_LARGE, ENCRYPTED, NO_TEXT = (
     "1 file without text",
 )
 
-ALWAYS = [
-    ("broken.pdf", b"%PDF-1.7 and no more", FAILED),
-    ("cut.pdf", blank_pdf()[:300], FAILED),
-    ("broken.docx", broken_docx(), FAILED),
-    ("broken.xlsx", b"PK\x03\x04 and no more", FAILED),
-    ("broken.epub", b"PK\x03\x04 and no more", FAILED),
-    ("broken.pptx", b"PK\x03\x04 and no more", FAILED),
-    ("broken.zip", b"PK\x03\x04 and no more", FAILED),
-    ("broken.ipynb", b"{ no notebook", FAILED),
-    ("large.txt", b"words " * 20_000, TOO_LARGE),
-    ("large.md", b"# words\n" * 20_000, TOO_LARGE),
-    ("large.py", b"words = 1\n" * 20_000, TOO_LARGE),
-    ("locked.pdf", encrypted_pdf(), ENCRYPTED),
-    ("blank.pdf", blank_pdf(), NO_TEXT),
-]
-WHERE_NOTHING_IS_FOUND = [
-    ("program.bin", bytes(range(256)) * 40, "1 file of no known format"),
-    ("empty.md", b"", "1 empty file"),
-    (
-        "id_rsa",
-        b"-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmU\n-----END OPENSSH PRIVATE KEY-----\n",
-        "1 file left out as a secret",
-    ),
-]
-
 
 def notes(index: Index, query: str, **options: object) -> str:
-    return " ".join(index.searcher.search(index.request(query, **options)).degraded)
+    mode = SearchMode.KEYWORD if query == "xylophone" else SearchMode.HYBRID
+    return " ".join(index.searcher.search(index.request(query, **{"mode": mode, **options})).degraded)
 
 
-@pytest.mark.parametrize(("name", "content", "said"), ALWAYS, ids=[name for name, *_ in ALWAYS])
+def grep_notes_of(index: Index, pattern: str) -> str:
+    request = GrepRequest(PatternOptions((pattern,)))
+    with index.docstore.snapshot() as snapshot:
+        found = grep(snapshot, request)
+        has_any = bool(list(found.files))
+        return " ".join(grep_notes(snapshot, request, found, has_any=has_any, seconds=0.0))
+
+
+def locked_zip() -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a.txt", "hidden words")
+    content = bytearray(packed.getvalue())
+    for header, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(header) + flags] |= 1
+    return bytes(content)
+
+
+IN_EVERY_ANSWER: dict[str, tuple[bytes, str]] = {
+    "broken.pdf": (b"%PDF-1.7 and no more", FAILED),
+    "cut.pdf": (blank_pdf()[:300], FAILED),
+    "broken.docx": (broken_docx(), FAILED),
+    "broken.xlsx": (b"PK\x03\x04 and no more", FAILED),
+    "broken.epub": (b"PK\x03\x04 and no more", FAILED),
+    "broken.pptx": (b"PK\x03\x04 and no more", FAILED),
+    "broken.zip": (b"PK\x03\x04 and no more", FAILED),
+    "broken.ipynb": (b"{ no notebook", FAILED),
+    "large.txt": (b"words " * 200_000, TOO_LARGE),
+    "large.md": (b"# words\n" * 200_000, TOO_LARGE),
+    "large.py": (b"words = 1\n" * 200_000, TOO_LARGE),
+    "locked.pdf": (encrypted_pdf(), ENCRYPTED),
+    "locked.zip": (locked_zip(), ENCRYPTED),
+    "blank.pdf": (blank_pdf(), NO_TEXT),
+    "scan.pdf": (scan("words of a scan"), "1 scanned page that waits for OCR"),
+}
+KEY = b"-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmU\n-----END OPENSSH PRIVATE KEY-----\n"
+WHERE_NOTHING_IS_FOUND: dict[str, tuple[Callable[[Path], object], str]] = {
+    "program.bin": (lambda path: path.write_bytes(bytes(range(256)) * 40), "1 file of no known format"),
+    "empty.md": (lambda path: path.write_bytes(b""), "1 empty file"),
+    "id_rsa": (lambda path: path.write_bytes(KEY), "1 file left out as a secret"),
+    "other.md": (lambda path: path.symlink_to(path.with_name("harbour.md")), "1 link that is not followed"),
+    "gone.md": (lambda path: path.symlink_to(path.with_name("nowhere")), "1 link that is not followed"),
+    "pipe.md": (lambda path: os.mkfifo(path), "1 file that is not regular"),  # noqa: PLW0108 - Windows has none
+}
+IN_SEARCHES_AND_GREPS = pytest.mark.parametrize("notes", [notes, grep_notes_of], ids=["search", "grep"])
+
+
+@IN_SEARCHES_AND_GREPS
+@pytest.mark.parametrize("name", IN_EVERY_ANSWER)
 def test_a_file_that_cannot_be_found_is_counted_in_every_answer(
-    index: Index, name: str, content: bytes, said: str
+    index: Index, name: str, notes: Callable[[Index, str], str]
 ) -> None:
+    content, said = IN_EVERY_ANSWER[name]
+    index.max_file_size = 1_000_000
     index.write("harbour.md", "# Harbour\n\nThe boats of the harbour.\n")
     index.write_bytes(f"below/{name}", content)
     index.run()
-    assert said in notes(index, "boats of the harbour")
-    assert "dirindex status -v names them" in notes(index, "boats of the harbour")
+    assert f"missing here: {said}; dirindex status -v names them" in notes(index, "boats of the harbour")
 
 
-@pytest.mark.parametrize(("name", "content", "said"), WHERE_NOTHING_IS_FOUND)
-def test_what_is_usual_is_counted_where_nothing_is_found(index: Index, name: str, content: bytes, said: str) -> None:
+@IN_SEARCHES_AND_GREPS
+@pytest.mark.parametrize("name", WHERE_NOTHING_IS_FOUND)
+def test_what_is_usual_is_counted_where_nothing_is_found(
+    index: Index, name: str, notes: Callable[[Index, str], str]
+) -> None:
+    if os.name != "posix" and name in {"other.md", "gone.md", "pipe.md"}:
+        pytest.skip("links and pipes of POSIX")
+    make, said = WHERE_NOTHING_IS_FOUND[name]
     index.write("harbour.md", "# Harbour\n\nThe boats of the harbour.\n")
-    index.write_bytes(name, content)
+    make(index.root / name)
     index.run()
-    assert said in notes(index, "xylophone", mode=SearchMode.KEYWORD)
+    assert f"missing here: {said}; dirindex status -v names them" in notes(index, "xylophone")
+    assert "missing" not in notes(index, "boats of the harbour")
 
 
-@pytest.mark.skipif(os.name != "posix", reason="links and pipes of POSIX")
-def test_links_and_pipes_are_counted_where_nothing_is_found(index: Index) -> None:
+@IN_SEARCHES_AND_GREPS
+def test_a_directory_that_no_run_has_finished_is_named(index: Index, notes: Callable[[Index, str], str]) -> None:
     index.write("harbour.md", "# Harbour\n\nThe boats of the harbour.\n")
-    os.symlink(index.root / "nowhere", index.root / "link.md")
-    os.symlink(index.root / "harbour.md", index.root / "other.md")
-    os.mkfifo(index.root / "pipe.md")
     index.run()
-    said = notes(index, "xylophone", mode=SearchMode.KEYWORD)
-    for one in ("2 links that are not followed", "1 file that is not regular"):
-        assert one in said
+    with index.docstore.transaction() as transaction:
+        transaction.directories.add(file_path(str(index.root.parent / "more")))
+    assert f"the first run over {index.root.parent / 'more'} has not ended" in notes(index, "boats")
 
 
 def test_what_lies_elsewhere_is_not_counted(index: Index) -> None:
@@ -116,14 +151,6 @@ def test_what_lies_elsewhere_is_not_counted(index: Index) -> None:
     assert "missing" not in notes(index, "boats", globs=("*.md",))
     assert "missing" not in notes(index, "boats type:markdown")
     assert "missing" in notes(index, "boats", globs=("*.md", "*.pdf"))
-
-
-def test_a_directory_that_no_run_has_finished_is_named(index: Index) -> None:
-    index.write("harbour.md", "# Harbour\n\nThe boats of the harbour.\n")
-    index.run()
-    with index.docstore.transaction() as transaction:
-        transaction.directories.add(file_path(str(index.root.parent / "more")))
-    assert f"the first run over {index.root.parent / 'more'} has not ended" in notes(index, "boats")
 
 
 def test_nothing_is_said_where_nothing_is_missing(index: Index) -> None:

@@ -140,12 +140,16 @@ class _Showing:
         files = without(snapshot, request, found) if is_without else found.files
         if self._output.as_json:
             listed = list(files)
-            notes = (*self._changes, *grep_notes(snapshot, request, found, seconds=time.monotonic() - began))
+            seconds = time.monotonic() - began
+            notes = (*self._changes, *grep_notes(snapshot, request, found, has_any=bool(listed), seconds=seconds))
             with_lines = self._view in (MatchView.LINES, MatchView.MATCHES_ALONE)
             self._output.data(json_pages.grep_json(request, listed, notes=notes, with_lines=with_lines))
             return bool(listed)
         n_shown = self._print(files)
-        self._output.notes((*self._changes, *grep_notes(snapshot, request, found, seconds=time.monotonic() - began)))
+        seconds = time.monotonic() - began
+        self._output.notes(
+            (*self._changes, *grep_notes(snapshot, request, found, has_any=n_shown > 0, seconds=seconds))
+        )
         return n_shown > 0
 
     def _print(self, files: Iterable["GrepMatches"]) -> int:

@@ -19,7 +19,9 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display, exact_text, os_path, resolved_path
 
 with lazily:
+    from directory_indexer.remote.address import remote_address
     from directory_indexer.server import ServeOptions, serve_http, serve_stdio
+    from directory_indexer.server.bridge import serve_remote
     from directory_indexer.server.client_configs import client_named, launch_of, place, snippet, url_of
     from directory_indexer.server.gate.access import TOKEN_VARIABLE, Access, names_of, parse_address, read_token
     from directory_indexer.server.gate.logs import LogFormat
@@ -44,7 +46,10 @@ def serve(
     token_file: Annotated[
         Path | None,
         typer.Option(
-            "--token-file", metavar="FILE", parser=given_path, help="Bearer token with all rights for HTTP clients."
+            "--token-file",
+            metavar="FILE",
+            parser=given_path,
+            help="Bearer token with all rights for HTTP clients; with --remote, the token or key for that server.",
         ),
     ] = None,
     no_token: Annotated[
@@ -53,6 +58,13 @@ def serve(
     allow_host: Annotated[
         list[str] | None, typer.Option("--allow-host", metavar="NAME", help="Name that HTTP clients may call it by.")
     ] = None,
+    remote: Annotated[
+        str | None,
+        typer.Option("--remote", metavar="URL", help="Serve the index of another server, on standard input."),
+    ] = None,
+    allow_http: Annotated[
+        bool, typer.Option("--allow-http", help="Let --remote send the token and documents unencrypted.")
+    ] = False,
     log_format: Annotated[
         _LogFormat, typer.Option("--log-format", help="How the log of an HTTP server is written.")
     ] = "text",
@@ -69,6 +81,13 @@ def serve(
     """Serve the index to assistants over MCP, on standard input and output, or over HTTP together with an API."""
     output = Output(quiet=quiet, verbose=verbose, as_json=False)
     allowed = tuple(resolved_path(one) for one in directories or ())
+    if remote is not None:
+        _refuse_beside_remote(http=http, no_token=no_token, watch=watch, print_config=print_config)
+        address = remote_address(remote, allow_http=allow_http)
+        token = read_token(token_file, os.environ)
+        private = (resolved_path(token_file),) if token_file else ()
+        app = open_app(config, data_dir, output)
+        serve_remote(app, address, token, allowed=allowed, private=private, verbose=verbose)
     access = None if http is None else _access(http, allow_host or (), token_file, needs_token=not no_token)
     if print_config is not None:
         _print_config(print_config, allowed, access, output, watch=watch, config=config, data_dir=data_dir)
@@ -81,6 +100,11 @@ def serve(
     if access is None:
         serve_stdio(app, options)
     serve_http(app, options, access, LogFormat(log_format))
+
+
+def _refuse_beside_remote(**given: object) -> None:
+    if beside := [f"--{name.replace('_', '-')}" for name, value in given.items() if value]:
+        raise UsageError(f"--remote does not go with {', '.join(beside)}", hint="leave out one of them")
 
 
 def _access(http: str, allow_host: Sequence[str], token_file: Path | None, *, needs_token: bool) -> Access:

@@ -9,38 +9,17 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 
 from directory_indexer.config.collections import DEFAULT
-from directory_indexer.searching.answers import Order, SearchMode
 from directory_indexer.server.arguments import (
-    Author,
     Below,
-    Created,
     Cursor,
-    Globs,
-    InCollections,
     IndexPath,
-    InLanguage,
-    Mode,
     Number,
-    Queries,
-    Query,
-    Recipient,
-    Sender,
-    Since,
-    Subject,
-    Tag,
     Texts,
-    Types,
-    Until,
-    WithFacets,
-    WithWeaker,
 )
 from directory_indexer.team.sending import OnConflict, Wait
 
-DEFAULT_HITS = 10
 _COLLECTION_NAME = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
-_COLLECTION = Field(pattern=_COLLECTION_NAME)
-_Words = Field(max_length=200)
-_Hits = Field(ge=1, le=50)
+COLLECTION = Field(pattern=_COLLECTION_NAME)
 _OperationId = Annotated[
     str,
     "Id of the operation, as its start or the list gave it.",
@@ -50,7 +29,7 @@ _NAME = Field(max_length=1000)
 _HEADER = Field(max_length=1000)
 _RANGE = Field(pattern=r"^([1-9][0-9]{0,8}(-([1-9][0-9]{0,8})?)?)?$")
 
-Collection = Annotated[str, "The collection that it is about.", _COLLECTION]
+Collection = Annotated[str, "The collection that it is about.", COLLECTION]
 CollectionInPath = Annotated[str, "Its name: small letters, digits and hyphens.", Field(pattern=_COLLECTION_NAME)]
 DocId = Annotated[str, "Id of the file or document, as hits and lists give it.", Field(pattern="^[a-z2-7]{24}$")]
 ClientId = Annotated[str, "What you call it: the same again replaces it. Else its name or address does.", _NAME]
@@ -79,36 +58,6 @@ class ListedState(StrEnum):
 
 class NoArguments(NamedTuple):
     """What an operation takes that takes nothing."""
-
-
-class SearchCall(NamedTuple):
-    """A search."""
-
-    query: Query
-    queries: Queries = ()
-    path: Below = ""
-    types: Types = ()
-    globs: Globs = ()
-    author: Annotated[Author, _Words] = ""
-    language: Annotated[InLanguage, _Words] = ""
-    tag: Annotated[Tag, _Words] = ""
-    sender: Annotated[Sender, _Words] = ""
-    recipient: Annotated[Recipient, _Words] = ""
-    subject: Annotated[Subject, _Words] = ""
-    created: Annotated[Created, _Words] = ""
-    since: Annotated[Since, _Words] = ""
-    until: Annotated[Until, _Words] = ""
-    facets: WithFacets = False
-    mode: Mode = SearchMode.HYBRID
-    collection: Annotated[str, "The collection to search in.", _COLLECTION] = DEFAULT
-    collections: InCollections = ()
-    limit: Annotated[int | None, "Most hits to answer; 10 if nothing is said.", _Hits] = None
-    top_k: Annotated[int | None, "Another name for limit.", _Hits] = None
-    all: WithWeaker = False
-    full: Annotated[bool, "Give the whole passages, too, not excerpts alone."] = False
-    explain: Annotated[bool, "Say why each hit stands where it does."] = False
-    sort: Annotated[Order, "In which order the best hits are answered: newest first, or by path."] = Order.SCORE
-    cursor: Cursor = ""
 
 
 class DocumentsCall(NamedTuple):

@@ -1,4 +1,7 @@
-"""`/api/v1/search`: hits as `--json` gives them, and as systems name them that only know text, score and metadata."""
+"""Searches, lines that match, and outlines.
+
+Hits are given as `--json` gives them, and as systems name them that only know text, score and metadata.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,19 @@ import os
 
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.errors import UsageError
+from directory_indexer.matching.patterns import PatternOptions
+from directory_indexer.render.outlines import outline_within
 from directory_indexer.searching.answers import Hit, sorted_by
-from directory_indexer.server.api.arguments import DEFAULT_HITS, SearchCall
+from directory_indexer.searching.grep import GrepRequest
 from directory_indexer.server.api.operations import Services
+from directory_indexer.server.api.search_arguments import DEFAULT_HITS, GrepCall, OutlineCall, SearchCall
 from directory_indexer.server.arguments import SearchArguments
-from directory_indexer.server.questions import collections_named
+from directory_indexer.server.lines import first_lines
+from directory_indexer.server.outlines import outline_named
+from directory_indexer.server.questions import collections_named, look_at
+from directory_indexer.wire.grep import GrepAnswer
 from directory_indexer.wire.hits import Passage, PlainHit, SearchAnswer, page_range, passage_of, search_answer
+from directory_indexer.wire.outlines import OutlineAnswer, outline_answer
 
 
 def search(services: Services, call: SearchCall) -> SearchAnswer:
@@ -29,6 +39,22 @@ def search(services: Services, call: SearchCall) -> SearchAnswer:
     passages = tuple(_passage(services, hit, call) for hit in sorted_by(call.sort, result).hits)
     answer = search_answer(result, index=page.index, hits=passages, next_cursor=cursor)
     return answer._replace(results=tuple(map(_plain, passages)))
+
+
+def grep(services: Services, call: GrepCall) -> GrepAnswer:
+    """Find the lines that match a pattern."""
+    pattern = PatternOptions((call.pattern,), are_texts=call.fixed, ignore_case=call.ignore_case)
+    with services.collections.using(call.collection) as opened:
+        scope, notes = look_at(opened, call.path)
+        request = GrepRequest(pattern, scope, call.types, call.globs, before=call.context, after=call.context)
+        with opened.app.docstore.snapshot() as snapshot:
+            return first_lines(snapshot, request, notes, limit=call.limit)
+
+
+def outline(services: Services, call: OutlineCall) -> OutlineAnswer:
+    """Tell what a file or a directory consists of, folded until it has room."""
+    with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
+        return outline_answer(outline_within(outline_named(snapshot, call.path), max_tokens=call.max_tokens))
 
 
 def _asked(call: SearchCall) -> SearchArguments:

@@ -15,8 +15,8 @@ from directory_indexer.server.arguments import IN_COLLECTION
 from directory_indexer.server.budget import cost, most_that_fit
 from directory_indexer.server.catalogue import TOOLS
 from directory_indexer.server.identity import INSTRUCTIONS
-from directory_indexer.server.protocol import listed_tools
 from directory_indexer.server.schemas import object_for_models, schema_of
+from directory_indexer.server.tool_lists import listed_tools
 from directory_indexer.wire.fields import Only
 from directory_indexer.wire.objects import object_of
 
@@ -90,14 +90,14 @@ def test_every_tool_is_described_for_a_model_that_never_saw_it() -> None:
 
 
 def test_the_list_of_tools_costs_a_model_no_more_than_6_kb() -> None:
-    listed = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed_tools()]
+    listed = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed_tools(TOOLS)]
     size = len(json.dumps({"tools": listed}, ensure_ascii=False, separators=(",", ":")).encode())
     assert size < 6_000
 
 
 def test_an_argument_that_is_listed_without_its_meaning_has_it_in_a_tool_above() -> None:
     told = {"collection": IN_COLLECTION}
-    for entry, tool in zip(TOOLS, listed_tools(), strict=True):
+    for entry, tool in zip(TOOLS, listed_tools(TOOLS), strict=True):
         assert any(sign in entry.description for sign in ("Use it", "related")), entry.name
         meant = schema_of(entry.arguments)["properties"]
         assert list(meant) == list(tool.input_schema["properties"])

@@ -12,7 +12,6 @@ from directory_indexer.server.api.arguments import (
     DocumentCall,
     DocumentsCall,
     OriginalCall,
-    SearchCall,
     SentDocumentCall,
 )
 from directory_indexer.server.api.catalogue.meanings import NO_DOCUMENT, NOTHING_THERE
@@ -22,9 +21,12 @@ from directory_indexer.server.api.operations import (
     patiently,
     slowly,
 )
+from directory_indexer.server.api.search_arguments import GrepCall, OutlineCall, SearchCall
 from directory_indexer.wire.documents import TextAnswer
 from directory_indexer.wire.files import DocumentList
+from directory_indexer.wire.grep import GrepAnswer
 from directory_indexer.wire.hits import SearchAnswer
+from directory_indexer.wire.outlines import OutlineAnswer
 
 READING = (
     Operation(
@@ -38,6 +40,30 @@ READING = (
         SearchAnswer,
         slowly(searching.search),
         failures={**NOTHING_THERE, 409: "The index was built by another model; mode keyword can be used."},
+    ),
+    Operation(
+        "grep",
+        Method.POST,
+        "/api/v1/grep",
+        Right.READ,
+        "Find lines",
+        "Find the lines that match a pattern, in files of all formats of a collection, sorted by path.",
+        GrepCall,
+        GrepAnswer,
+        slowly(searching.grep),
+        failures=NOTHING_THERE,
+    ),
+    Operation(
+        "outline",
+        Method.GET,
+        "/api/v1/outline",
+        Right.READ,
+        "Outline a file or directory",
+        "Tell what a file or a directory consists of: headings, symbols or pages, or a tree, each with its size.",
+        OutlineCall,
+        OutlineAnswer,
+        slowly(searching.outline),
+        failures=NOTHING_THERE,
     ),
     Operation(
         "listDocuments",

@@ -1,0 +1,44 @@
+"""`dirindex serve --remote`: the index of another machine for assistants on this one."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import NoReturn
+
+from directory_indexer.app import App
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath
+from directory_indexer.remote.address import RemoteAddress
+from directory_indexer.server.startup import Greeter, importing
+
+with lazily:
+    from directory_indexer.remote.client import RemoteIndex
+    from directory_indexer.remote.exchange import Exchange
+    from directory_indexer.remote.local_files import LocalFiles
+    from directory_indexer.server.bridge.catalogue import Bridge
+    from directory_indexer.server.bridge.protocol import make_bridge_server
+    from directory_indexer.server.stdio import run_stdio
+
+
+def serve_remote(
+    app: App,
+    address: RemoteAddress,
+    token: str,
+    *,
+    allowed: tuple[FilePath, ...],
+    private: tuple[FilePath, ...],
+    verbose: bool,
+) -> NoReturn:
+    """Serve one client on standard input and output until it goes away.
+
+    Files may be read from `allowed`, else from the roots of the client; those that are `private` never.
+    """
+    parent = os.getppid()
+    level = logging.INFO if verbose else logging.WARNING
+    logging.basicConfig(level=level, stream=sys.stderr, format="dirindex serve: %(message)s")
+    with importing():
+        bridge = Bridge(RemoteIndex(Exchange(address, token)), LocalFiles(app.policies, private=private))
+        server = make_bridge_server(bridge, allowed)
+    run_stdio(server, Greeter(), parent=parent, close=lambda: None)

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import shutil
+import ssl
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from remote_servers import Loopback, request_of
+
+from directory_indexer.errors import UnavailableError
+from directory_indexer.remote.address import remote_address
+from directory_indexer.remote.client import RemoteIndex
+from directory_indexer.remote.exchange import Exchange, NoAnswerError, Request
+from directory_indexer.remote.retrying import Backoff, Patience
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+    from pathlib import Path
+
+_TOKEN = "a-token-of-a-test-0123456789"  # noqa: S105 - of a test
+_REQUEST = Request("GET", "/api/v1/collections")
+_NEVER = Backoff(patience_seconds=0.0, first_seconds=1.0)
+
+
+@pytest.fixture
+def tls_identity(tmp_path: Path) -> ssl.SSLContext:
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the certificate")
+    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    words += ["-keyout", "key.pem", "-out", "cert.pem", "-days", "2", "-subj", "/CN=127.0.0.1"]
+    subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    return context
+
+
+def _saying(answer: bytes, heard: list[bytes] | None = None) -> Callable[[socket.socket], None]:
+    def serve(client: socket.socket) -> None:
+        request = request_of(client)
+        if heard is not None:
+            heard.append(request)
+        client.sendall(answer)
+
+    return serve
+
+
+def _answer(body: bytes, status: str = "200 OK", *headers: str) -> bytes:
+    head = "".join(f"{header}\r\n" for header in headers)
+    return f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n{head}\r\n".encode() + body
+
+
+def _index(server: Loopback) -> RemoteIndex:
+    return RemoteIndex(Exchange(remote_address(server.url), _TOKEN, seconds=5), backoff=_NEVER)
+
+
+def test_the_token_goes_to_the_server_and_is_not_taken_elsewhere() -> None:
+    elsewhere: list[bytes] = []
+    heard: list[bytes] = []
+    with Loopback(_saying(_answer(b"{}"), elsewhere)) as other:
+        redirection = _answer(b"", "307 Temporary Redirect", f"Location: {other.url}/api/v1/collections")
+        with Loopback(_saying(redirection, heard)) as server, pytest.raises(UnavailableError, match="sends elsewhere"):
+            _index(server).collections(Patience())
+    assert b"Bearer a-token-of-a-test" in heard[0]
+    assert elsewhere == []
+
+
+def test_an_answer_without_end_ends_at_the_limit() -> None:
+    sent = 0
+
+    def serve(client: socket.socket) -> None:
+        nonlocal sent
+        request_of(client)
+        client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        while True:
+            sent += client.send(bytes(100_000))
+
+    with Loopback(serve) as server, pytest.raises(UnavailableError, match="more than 1,000,000 bytes"):
+        Exchange(remote_address(server.url), _TOKEN, longest_answer=1_000_000).send(_REQUEST)
+    assert sent < 20_000_000
+
+
+def test_a_head_without_end_is_no_answer() -> None:
+    def serve(client: socket.socket) -> None:
+        request_of(client)
+        client.sendall(b"HTTP/1.1 200 OK\r\n")
+        while True:
+            client.sendall(b"X-More: and more\r\n" * 100)
+
+    with Loopback(serve) as server, pytest.raises(NoAnswerError):
+        Exchange(remote_address(server.url), _TOKEN).send(_REQUEST)
+
+
+def test_a_server_that_goes_on_and_on_is_left_when_the_time_is_over() -> None:
+    def serve(client: socket.socket) -> None:
+        request_of(client)
+        client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n")
+        while client.recv(1):  # until the client goes away
+            pass
+
+    with Loopback(serve) as server, pytest.raises(NoAnswerError, match="takes too long"):
+        Exchange(remote_address(server.url), _TOKEN, seconds=0.2).send(_REQUEST)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>",
+        b"[]",
+        b"null",
+        b"{}",
+        b'{"collections": {}}',
+        b'{"collections": [1]}',
+        b'{"collections": [{"name": 1}]}',
+        b'{"collections": [{"name": "a", "files": "many"}]}',
+        b'{"collections": ' + b"[" * 100_000,
+        b"\xff\xfe",
+        b'{"collections": [{"name": "' + b"a" * 5000 + b'"}]}',
+        b'{"collections": [{"name": "a", "files": ' + b"9" * 5000 + b"}]}",
+    ],
+)
+def test_an_answer_of_another_kind_is_an_error_and_no_bug(body: bytes) -> None:
+    with (
+        Loopback(_saying(_answer(body))) as server,
+        pytest.raises(UnavailableError, match="as dirindex does"),
+    ):
+        _index(server).collections(Patience())
+
+
+def test_what_newer_servers_say_beside_is_left_out() -> None:
+    body = b'{"collections": [{"name": "a", "description": null, "new": {}}], "new": 1}'
+    with Loopback(_saying(_answer(body))) as server:
+        [collection] = _index(server).collections(Patience()).collections
+    assert collection.name == "a"
+
+
+def test_a_packed_answer_is_not_unpacked() -> None:
+    with (
+        Loopback(_saying(_answer(b"x", "200 OK", "Content-Encoding: gzip"))) as server,
+        pytest.raises(UnavailableError, match="packed"),
+    ):
+        _index(server).collections(Patience())
+
+
+def test_a_refusal_of_any_length_is_told_briefly() -> None:
+    body = b'{"error": "forbidden", "detail": "' + b"no! " * 100_000 + b'"}'
+    with (
+        Loopback(_saying(_answer(body, "500 Internal Server Error"))) as server,
+        pytest.raises(UnavailableError) as refused,
+    ):
+        _index(server).collections(Patience())
+    assert len(refused.value.message) < 400
+
+
+def test_a_name_that_stands_for_this_machine_must_lead_to_it() -> None:
+    address = remote_address("http://localhost:1")
+    with pytest.raises(UnavailableError, match="does not lead to this machine"):
+        Exchange(address, _TOKEN, look_up=lambda *_: ["203.0.113.1"]).send(_REQUEST)
+
+
+def test_a_server_that_does_not_prove_who_it_is_gets_no_token(tls_identity: ssl.SSLContext) -> None:
+    heard: list[bytes] = []
+
+    def serve(client: socket.socket) -> None:
+        with tls_identity.wrap_socket(client, server_side=True) as secured:
+            heard.append(secured.recv(10_000))
+
+    with Loopback(serve) as server:
+        address = remote_address(server.url.replace("http://", "https://"))
+        with pytest.raises(UnavailableError, match="does not prove who it is"):
+            RemoteIndex(Exchange(address, _TOKEN)).collections(Patience())
+    assert b"".join(heard) == b""
