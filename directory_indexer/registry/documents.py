@@ -139,15 +139,21 @@ class Documents:
             return done.rowcount > 0
 
     @contextlib.contextmanager
-    def removing(self, doc_id: str) -> Iterator[None]:
-        """Forget a document that was to be deleted, when the block ends that removes its original."""
+    def removing(self, doc_id: str) -> Iterator[bool]:
+        """Forget a document that is to be deleted, when the block ends that removes its original.
+
+        Tells whether there is one: others may have deleted it, and it may have been sent again.
+        """
         with self._registry.writing() as connection:
-            yield
-            connection.execute(
+            done = connection.execute(
                 "DELETE FROM documents WHERE collection = ? AND doc_id = ? AND state = 'deleting'",
                 (self._collection, doc_id),
             )
-            connection.execute("DELETE FROM replaced WHERE collection = ? AND doc_id = ?", (self._collection, doc_id))
+            is_there = done.rowcount > 0
+            if is_there:
+                of_it = (self._collection, doc_id)
+                connection.execute("DELETE FROM replaced WHERE collection = ? AND doc_id = ?", of_it)
+            yield is_there
 
     def _read(self, condition: str, *values: object) -> list[StoredDocument]:
         if not self._registry.exists():

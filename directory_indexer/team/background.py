@@ -96,9 +96,9 @@ class Background:
             self._collections.finish_deletions()
             return True
         with self._collections.using(name) as opened:
-            to_do = opened.documents.to_do()
-            if State.DELETING in to_do:
+            if State.DELETING in opened.documents.to_do():
                 opened.queue.recover()
+            to_do = opened.documents.to_do()
             if State.QUEUED in to_do:
                 opened.queue.index_words()
             if to_do & {State.QUEUED, State.WORDS}:

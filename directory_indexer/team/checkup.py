@@ -47,14 +47,24 @@ def repair_documents(opened: OpenCollection) -> Iterator[Finding]:
         return
     opened.queue.recover()
     known = {one.doc_id for one in opened.documents.all()}
-    unknown = [path for path in opened.originals.directory.glob("*/*") if path.name not in known]
-    for path in unknown:
-        opened.originals.remove(DocId(path.name))
+    n_removed = 0
+    for path in opened.originals.directory.glob("*/*"):
+        if path.name not in known:
+            n_removed += _remove_unknown(opened, DocId(path.name))
     n_lacking, n_dropped = opened.queue.reconcile()
     opened.queue.index_words()
-    if n_lacking or n_dropped or unknown:
-        message = f"{n_lacking:,} documents read again, {n_dropped + len(unknown):,} that nobody knows removed"
+    if n_lacking or n_dropped or n_removed:
+        message = f"{n_lacking:,} documents read again, {n_dropped + n_removed:,} that nobody knows removed"
         yield Finding("documents", Verdict.REPAIRED, message)
+
+
+def _remove_unknown(opened: OpenCollection, doc_id: DocId) -> bool:
+    """Remove an original that belongs to no document, unless it has been sent since; tell whether it was removed."""
+    with opened.documents.replacing(doc_id) as replacement:
+        if replacement.before is not None:
+            return False
+        opened.originals.remove(doc_id)
+        return True
 
 
 def _finding(check: str, wrong: list[str], how: str, hint: str) -> Finding:

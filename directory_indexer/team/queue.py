@@ -11,6 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 from directory_indexer.docstore.known import FileState
@@ -90,8 +91,11 @@ class Queue:
             if paths:
                 self._files().remove(paths, give_up=_after(deadline))
             for doc_id in doc_ids:
-                with self._documents.removing(doc_id):
-                    self._originals.remove(doc_id)
+                with self._documents.removing(doc_id) as is_there:
+                    if is_there:
+                        self._originals.remove(doc_id)
+            # What others deleted, and was sent again, has lost what the index held of it.
+            self._documents.queue_again(doc_ids)
 
     def recover(self) -> None:
         """Go on with what processes that are gone had under way; words and meaning are for others to go on with."""
@@ -126,9 +130,9 @@ class Queue:
         for former in self._former_directories(here):
             self._documents.queue_again()
             self._files().take_over(former)
-        documents = self._documents.all()
         with self._docstore().snapshot() as snapshot:
             indexed = {path for path in snapshot.files.within(here) if not containers_around(path)}
+        documents = self._documents.all()  # after the index, which knows nothing that is not here
         kept = {self._path(one): one.doc_id for one in documents}
         lacking = [doc_id for path, doc_id in kept.items() if path not in indexed]
         if lacking:
@@ -137,6 +141,7 @@ class Queue:
         if unknown:
             with self._taken(None):
                 self._files().remove(unknown, give_up=_after(None))
+            self._documents.queue_again([Path(path).parent.name for path in unknown])
         return len(lacking), len(unknown)
 
     def _former_directories(self, here: FilePath) -> list[FilePath]:
@@ -195,6 +200,7 @@ class Queue:
         if self._documents.get(doc_id) is None:
             with self._taken(None):
                 self._files().remove(self._originals.paths_of(doc_id), give_up=_after(None))
+            self._documents.queue_again([doc_id])
         with self._documents.replacing(doc_id) as replacement:
             mend(self._originals, replacement, doc_id)
 

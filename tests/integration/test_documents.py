@@ -25,9 +25,11 @@ from directory_indexer.errors import (
 )
 from directory_indexer.lock import HeldLock, try_lock, write_lock
 from directory_indexer.paths import os_path
+from directory_indexer.registry.documents import Documents
 from directory_indexer.registry.stored_documents import State
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.team.background import Background
+from directory_indexer.team.checkup import repair_documents
 from directory_indexer.team.ingesting import Ingesting
 from directory_indexer.team.naming import DocId
 from directory_indexer.team.originals import Originals
@@ -36,6 +38,9 @@ from directory_indexer.team.sending import Effect, OnConflict, Sending, Wait
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from directory_indexer.paths import FilePath
+    from directory_indexer.registry.stored_documents import StoredDocument
 
 HERON = "# Herons\n\nThe grey heron stands in shallow water and waits.\n"
 
@@ -393,6 +398,46 @@ def test_a_sender_marks_anew_what_those_who_mend_took_for_abandoned(
     with documents.marked(doc_id) as place:
         assert list(Originals(tmp_path / "documents").interrupted()) == []
         assert place.with_suffix(".mark").exists()
+
+
+def test_what_is_sent_while_others_mend_stays(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    team.add("The old egret stalks.", "birds", client_id="first")
+    known = Documents.all
+
+    def sent_meanwhile(self: Documents) -> list[StoredDocument]:
+        found = known(self)
+        team.add(HERON, "birds", client_id="heron")
+        return found
+
+    with team.collections.using("birds") as opened:
+        monkeypatch.setattr(Documents, "all", sent_meanwhile)
+        list(repair_documents(opened))
+        monkeypatch.undo()
+
+    assert len(originals(team)) == 2
+    assert len(team.names("heron", "birds", mode=SearchMode.KEYWORD)) == 1
+
+
+def test_what_is_sent_again_while_two_delete_it_stays(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    doc_id = team.add(HERON, "birds", client_id="heron").document.doc_id
+    other = Team(team.data_dir)
+    paths_of = Originals.paths_of
+
+    def quicker(self: Originals, doc_id: DocId) -> list[FilePath]:
+        found = paths_of(self, doc_id)
+        monkeypatch.undo()
+        other.verbs.delete("birds", doc_id)
+        other.add("The new heron wades.", "birds", client_id="heron")
+        return found
+
+    monkeypatch.setattr(Originals, "paths_of", quicker)
+    team.verbs.delete("birds", doc_id)
+    other.close()
+
+    assert len(originals(team)) == 1
+    with team.collections.using("birds") as opened:
+        opened.queue.index_words()
+    assert len(team.names("wades", "birds", mode=SearchMode.KEYWORD)) == 1
 
 
 def test_meaning_gives_way_to_words(team: Team) -> None:
