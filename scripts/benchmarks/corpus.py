@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -103,17 +104,17 @@ def only_words(data_dir: Path, directories: Sequence[Path]) -> Command:
     return PYTHON, str(Path(__file__).with_name("only_words.py")), str(data_dir), *map(str, directories)
 
 
-def make_tree(root: Path, *, n_files: int, n_chunks_each: int) -> None:
-    """Write files of about so many chunks, unless they are there."""
+def make_tree(root: Path, *, n_files: int, n_chunks_each: int, seed: int = 7) -> None:
+    """Write files of about so many chunks, unless they are there; the words are the same whatever the seed."""
     if root.is_dir():
         return
-    chance = random.Random(7)
-    words = vocabulary(chance)
-    weights = [1 / rank for rank in range(1, len(words) + 1)]
+    words = vocabulary(random.Random(7))
+    chance = random.Random(seed)
+    weights = list(itertools.accumulate(1 / rank for rank in range(1, len(words) + 1)))
     for number in range(n_files):
         directory = root / f"part{number // _FILES_PER_DIRECTORY % N_PARTS}" / f"topic{number // _FILES_PER_DIRECTORY}"
         directory.mkdir(parents=True, exist_ok=True)
-        drawn = iter(chance.choices(words, weights, k=n_chunks_each * _LINES_PER_CHUNK * _WORDS_PER_LINE))
+        drawn = iter(chance.choices(words, cum_weights=weights, k=n_chunks_each * _LINES_PER_CHUNK * _WORDS_PER_LINE))
         lines = [" ".join(line) for line in zip(*[drawn] * _WORDS_PER_LINE, strict=True)]
         (directory / f"note{number}.txt").write_text("\n".join(lines), encoding="utf-8")
 

@@ -21,7 +21,7 @@ from benchmarks.search import queries
 from directory_indexer.embedders.model_files import DIMENSIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from benchmarks.corpus import Corpus
     from numpy.typing import NDArray
@@ -123,10 +123,14 @@ def _at_once(server: Server, asked: Sequence[str]) -> list[float]:
 class Server:
     """A server whose answers may come in any order."""
 
-    def __init__(self, data_dir: Path, *options: str) -> None:
+    def __init__(self, data_dir: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
         self._started = time.perf_counter()
-        command = [DIRINDEX, "serve", "--data-dir", str(data_dir), *options]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603 - ours
+        self._process = subprocess.Popen(  # noqa: S603 - ours
+            [DIRINDEX, "serve", "--data-dir", str(data_dir), *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **(environment or {})},
+        )
         self._answers: dict[int, Any] = {}
         self._last_id = 0
         self._changed = threading.Condition()
