@@ -18,7 +18,7 @@ from evaluation.measures import of_files, of_hits, of_spans, of_targets
 from evaluation.sets import Span, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from directory_indexer.chunker.chunks import Chunk
@@ -58,6 +58,15 @@ class IndexedCorpus:
         self._app = App(load_config(file=settings, data_dir=data_dir, environ={}))
         self.left_out = self._left_out(root)
         self._ask("warm up", SearchMode.HYBRID, limit=1)
+
+    @property
+    def app(self) -> App:
+        """What asks the index."""
+        return self._app
+
+    def measure_paths(self, question: Question, paths: Iterable[str]) -> dict[str, float]:
+        """Measure an answer that something else gave, by the paths of its passages."""
+        return of_files(list(dict.fromkeys(map(self._name, paths))), question.grades)
 
     def close(self) -> None:
         """Give back files and memory."""
