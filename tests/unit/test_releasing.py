@@ -1,0 +1,77 @@
+"""What `scripts/release` makes of the commands and of the templates."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import typer
+from releasing.channels import Published, write_channels
+from releasing.completions import write_completions
+from releasing.manual import write_manual
+
+from directory_indexer import __version__
+from directory_indexer.cli.command_line import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    written = write_manual(tmp_path_factory.mktemp("man1"), date="2026-01-31")
+    return {page.name: page.read_text(encoding="utf-8") for page in written}
+
+
+def test_every_command_has_a_manual_page_with_each_of_its_options(pages: dict[str, str]) -> None:
+    commands = typer.main.get_command(cli).commands  # type: ignore[attr-defined]  # a group has them
+    for name, command in commands.items():
+        page = pages[f"dirindex-{name}.1"].replace("\\-", "-")
+        options = [opt for one in command.params if not getattr(one, "hidden", False) for opt in one.opts]
+        assert [opt for opt in options if opt.startswith("-") and opt not in page] == [], name
+        for below in getattr(command, "commands", None) or {}:
+            assert f"dirindex-{name}-{below}.1" in pages
+
+
+def test_a_manual_page_of_a_program_has_no_line_that_roff_takes_for_a_request(pages: dict[str, str]) -> None:
+    requests = {line.split()[0] for page in pages.values() for line in page.splitlines() if line.startswith((".", "'"))}
+    assert requests == {".TH", ".SH", ".TP", ".PP", ".B", ".BR"}
+
+
+@pytest.mark.skipif(not shutil.which("mandoc"), reason="mandoc is not installed")
+def test_a_manual_page_passes_the_checker_of_mandoc(tmp_path: Path) -> None:
+    written = write_manual(tmp_path, date="2026-01-31")
+    checked = subprocess.run(
+        ["mandoc", "-T", "lint", "-W", "warning", *map(str, written)], capture_output=True, check=False
+    )
+    assert checked.stdout == b""
+
+
+def test_each_shell_has_a_completion_file_that_asks_the_program(tmp_path: Path) -> None:
+    written = {path.name: path.read_text(encoding="utf-8") for path in write_completions(tmp_path)}
+    assert written.keys() == {"dirindex.bash", "_dirindex", "dirindex.fish", "dirindex.ps1"}
+    assert all("_DIRINDEX_COMPLETE" in script for script in written.values())
+
+
+def test_the_files_of_package_managers_have_the_addresses_and_hashes_of_the_release(tmp_path: Path) -> None:
+    published = Published(
+        version=__version__,
+        date="2026-01-31",
+        url="https://example.org/release",
+        wheel="dirindex-0.1.0-py3-none-any.whl",
+        wheel_sha256="a" * 64,
+        manual="dirindex-0.1.0-manual.tar.gz",
+        manual_sha256="b" * 64,
+    )
+    written = write_channels(ROOT / "packaging" / "channels", tmp_path, published)
+    texts = {path.name: path.read_text(encoding="utf-8") for path in written}
+    assert [name for name, text in texts.items() if re.search(r"@[a-z0-9_]+@", text)] == []
+    scoop = json.loads(texts["dirindex.json"])
+    assert (scoop["hash"], scoop["url"]) == ("a" * 64, "https://example.org/release/dirindex-0.1.0-py3-none-any.whl")
+    assert "a" * 64 in texts["dirindex.rb"]
+    assert "b" * 64 in texts["dirindex.rb"]
+    if shutil.which("ruby"):
+        subprocess.run(["ruby", "-c", str(tmp_path / "dirindex.rb")], check=True, capture_output=True)
