@@ -51,6 +51,10 @@ _MAILBOXES = ("inbox", "sent", "drafts", "trash", "junk", "archives", "all mail"
 """What mail programs call mailboxes, which then have no suffix."""
 
 
+_TRANSCRIPTS = ".jsonl"
+"""How most assistants end the names of their sessions; a large file that is none is left out when it is looked into."""
+
+
 class Policies:
     """What one configuration means; whoever wants another policy, as tests do, assigns it before it is used."""
 
@@ -145,8 +149,9 @@ def walk_policy(loaded: LoadedConfig) -> WalkPolicy:
 
 def _streamed() -> tuple[str, ...]:
     """Name the ends of names of files that may be of any size, since they are read piece by piece."""
-    suffixes = (suffix for one in formats.FORMATS.values() if one.open for suffix in one.suffixes.split())
-    return (*(f".{suffix}" for suffix in suffixes), *_MAILBOXES)
+    opened = [one for one in formats.FORMATS.values() if one.open]
+    suffixes = (f".{suffix}" for one in opened for suffix in one.suffixes.split())
+    return (*suffixes, *(name for one in opened for name in one.names.split()), *_MAILBOXES, _TRANSCRIPTS)
 
 
 def ocr_settings(ocr: OcrConfig) -> OcrSettings:

@@ -1,8 +1,9 @@
 """Cuts a document into the passages that are searched: along its sections first, then as its text allows.
 
-A section that fills half a chunk stands alone; smaller neighbours share one. So an edit moves the cuts around it, and
-those of no other definition or chapter. Chunks rebuild the document: each begins where the one before it ends, or
-before that by the overlap, and blank text belongs to the chunk that it follows (what precedes all text, to the first).
+A section that fills half a chunk stands alone, and so does one that is set apart; smaller neighbours share one. So an
+edit moves the cuts around it, and those of no other definition or chapter. Chunks rebuild the document: each begins
+where the one before it ends, or before that by the overlap, and blank text belongs to the chunk that it follows (what
+precedes all text, to the first).
 A document of nothing but white space has no chunks.
 """
 

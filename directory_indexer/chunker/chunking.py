@@ -38,6 +38,7 @@ class _Flow(NamedTuple):
     end: int
     headings: tuple[str, ...]
     strength: int
+    is_apart: bool
 
 
 class _Section(NamedTuple):
@@ -74,7 +75,8 @@ def _flows(document: Document) -> Iterator[_Flow]:
     above: tuple[str, ...] = ()
     for section, following in pairwise((*starts, Section(len(document.text)))):
         depth = min(len(_common((above, section.headings))), _MAX_DEPTH)
-        yield _Flow(section.start, following.start, section.headings, _SECTION_STRENGTH - depth * _DEPTH_STRENGTH)
+        strength = _SECTION_STRENGTH - depth * _DEPTH_STRENGTH
+        yield _Flow(section.start, following.start, section.headings, strength, section.is_apart)
         above = section.headings
 
 
@@ -83,7 +85,7 @@ def _measured(flow: _Flow, cutter: _Cutter) -> _Section:
     n_heading_tokens = min(count_tokens(_SEPARATOR.join(flow.headings)), policy.size // 4)
     capacity = policy.size - _N_MARKS - n_heading_tokens
     unit = Ruler(count_tokens, capacity).unit(text, flow.start, flow.end, flow.strength)
-    if unit is None or 2 * unit.cost > capacity:
+    if unit is None or 2 * unit.cost > capacity or flow.is_apart:
         return _Section(flow, n_heading_tokens, unit, is_small=False)
     # The names of all sections in a chunk stand in its heading, each with a comma.
     n_name_tokens = min(count_tokens(flow.headings[-1]) + 1, n_heading_tokens) if flow.headings else 0
@@ -139,8 +141,8 @@ def _cut(group: list[_Section], cutter: _Cutter) -> Iterator[list[Unit]]:
 def _units(section: _Section, text: str, ruler: Ruler) -> Iterable[Unit]:
     if section.unit and 2 * section.unit.cost <= ruler.capacity:
         return (section.unit,)
-    start, end, _, strength = section.flow
-    return units_of(text, start, end, ruler=ruler, strength=strength)
+    flow = section.flow
+    return units_of(text, flow.start, flow.end, ruler=ruler, strength=flow.strength)
 
 
 def _n_overlap(policy: ChunkPolicy) -> int:

@@ -8,12 +8,14 @@ from directory_indexer.scans import Scan
 class Section(NamedTuple):
     """A stretch of a document that starts at character `start` and ends where the next one starts.
 
-    `headings` is the path of headings or symbols, outermost first; `page` counts from 1.
+    `headings` is the path of headings or symbols, outermost first; `page` counts from 1. One that `is_apart` shares no
+    passage with its neighbours, however short it is: the turn of a conversation.
     """
 
     start: int
     headings: tuple[str, ...] = ()
     page: int | None = None
+    is_apart: bool = False
 
 
 class CellMark(NamedTuple):

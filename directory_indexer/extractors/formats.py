@@ -81,6 +81,9 @@ with lazily:
     from directory_indexer.extractors.restructuredtext import extract_restructuredtext
     from directory_indexer.extractors.structured import extract_json, extract_rows, extract_tables, extract_yaml
     from directory_indexer.extractors.subtitles import extract_subtitles
+    from directory_indexer.extractors.transcripts.document import open_transcript
+    from directory_indexer.extractors.transcripts.opencode_store import open_opencode_store
+    from directory_indexer.extractors.transcripts.signatures import is_opencode_store, is_transcript
 
 
 def _is_pdf(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
@@ -155,6 +158,10 @@ FORMATS: Final[dict[str, Format]] = {
     ),
     "textile": Format("docs", "textile"),
     "tnef": Format("docs", "tnef", open=open_winmail, sniff=is_winmail, header=b"\x78\x9f\x3e\x22", aliases="winmail"),
+    # Data of many kinds has their suffixes, so content alone tells what they are.
+    "transcript": Format(
+        "docs", "", open=open_transcript, sniff=is_transcript, header=(b"{", b"["), aliases="session transcripts"
+    ),
     "typst": Format("docs", "typ", Decoded(extract_markup)),
     "vsdx": Format("docs", "vsdx vsdm vstx vstm vssx vssm", open=open_ooxml, sniff=is_vsdx, header=_ZIP_HEADER),
     "wiki": Format("docs", "wiki mediawiki", Decoded(extract_markup)),
@@ -219,6 +226,14 @@ FORMATS: Final[dict[str, Format]] = {
     "gzip": Format("archives", "gz tgz taz", open=open_gzip, sniff=is_gzip, header=b"\x1f\x8b"),
     "bzip2": Format("archives", "bz2 tbz tbz2", open=open_bzip2, sniff=is_bzip2, header=b"BZh"),
     "xz": Format("archives", "xz txz", open=open_xz, sniff=is_xz, header=b"\xfd7zXZ"),
+    "opencode": Format(
+        "archives",
+        "",
+        open=open_opencode_store,
+        sniff=is_opencode_store,
+        header=b"SQLite format 3\0",
+        names="opencode.db opencode-dev.db opencode-local.db opencode-beta.db",
+    ),
     "7z": Format("archives", "7z", open=open_seven_zip, sniff=is_seven_zip, header=b"7z\xbc\xaf"),
 }
 

@@ -50,7 +50,7 @@ def _added(path: FilePath, added: Sequence[AddedFormat]) -> AddedFormat | None:
 def expected_kind(path: FilePath) -> str:
     """Name the kind that a file should be by its name, before it is read."""
     name = _lower_name(path)
-    binary = next((kind for kind, suffixes, *_ in _BINARY if name.endswith(suffixes)), None)
+    binary = next((kind for kind, suffixes, names, *_ in _BINARY if name.endswith(suffixes) or name in names), None)
     return binary or _kind_by_name(name, b"") or PLAIN
 
 
@@ -59,8 +59,8 @@ def _lower_name(path: FilePath) -> str:
 
 
 def _binary_kind(name: str, head: bytes) -> str | None:
-    for kind, suffixes, header, header_at, sniff in _BINARY:
-        is_named = name.endswith(suffixes)
+    for kind, suffixes, names, header, header_at, sniff in _BINARY:
+        is_named = name.endswith(suffixes) or name in names
         if (is_named or head.startswith(header, header_at)) and sniff(head, is_named):
             return kind
     return None
@@ -178,11 +178,18 @@ def _by_word(words_of: Callable[[Format], str]) -> dict[str, str]:
 
 
 _BINARY: Final = tuple(
-    (kind, tuple(f".{suffix}" for suffix in one.suffixes.split()), one.header, one.header_at, one.sniff)
+    (
+        kind,
+        tuple(f".{suffix}" for suffix in one.suffixes.split()),
+        frozenset(one.names.split()),
+        one.header,
+        one.header_at,
+        one.sniff,
+    )
     for kind, one in FORMATS.items()
     if one.sniff
 )
 _OPENINGS: Final = tuple((kind, one.opening) for kind, one in FORMATS.items() if one.opening)
-_KINDS_BY_NAME: Final = _by_word(lambda one: one.names)
+_KINDS_BY_NAME: Final = _by_word(lambda one: "" if one.sniff else one.names)
 _KINDS_BY_FIRST_NAME: Final = {name: _KINDS_BY_NAME[name] for name in ("containerfile", "dockerfile", "makefile")}
 _KINDS_BY_SUFFIX: Final = _by_word(lambda one: "" if one.sniff else one.suffixes)

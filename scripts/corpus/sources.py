@@ -25,7 +25,9 @@ SOURCES: Final = (
 )
 
 _PLAIN: Final = frozenset(("email", "emlx", "mhtml", "fictionbook", "subtitles", "calendar", "contacts"))
-MEASURED: Final = tuple(kind for kind, one in FORMATS.items() if one.sniff is not None or one.open or kind in _PLAIN)
+MEASURED: Final = tuple(
+    kind for kind, one in FORMATS.items() if one.suffixes and (one.sniff is not None or one.open or kind in _PLAIN)
+)
 """The formats that need a reader of their own: all binary ones, and texts with parts or marks of their own."""
 
 SUFFIXES: Final = tuple(f".{suffix}" for kind in MEASURED for suffix in FORMATS[kind].suffixes.split())

@@ -1,0 +1,173 @@
+"""A session as a document: a section a turn, which is called by who speaks and when, and below it what was asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import BinaryIO, Final
+
+from directory_indexer.errors import ExtractionError, SkipFileError
+from directory_indexer.extractors.budget import Budget
+from directory_indexer.extractors.document import Document, Metadata, Section
+from directory_indexer.extractors.draft import MAX_CHARACTERS
+from directory_indexer.extractors.members import Contents
+from directory_indexer.extractors.outline import one_line
+from directory_indexer.extractors.transcripts.events import About, Assistant, Event, Role, ToolCall, Turn
+from directory_indexer.extractors.transcripts.noise import plain, shortened
+from directory_indexer.extractors.transcripts.sessions import open_session
+from directory_indexer.files import SkipReason
+
+
+def open_transcript(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
+    """Read a session as one document; it is opened as containers are, for it may be too large to be held as a whole.
+
+    Raises:
+        ExtractionError: it is no session.
+    """
+    session = open_session(file)
+    if session is None:
+        raise ExtractionError("not the session of an assistant")
+    return Contents(transcript_of(session.events, session.assistant, kind))
+
+
+def transcript_of(events: Iterable[Event], assistant: Assistant, kind: str) -> Document:
+    """Put the events of a session together.
+
+    Raises:
+        SkipFileError: it is longer than is read.
+    """
+    writing = _Writing()
+    for event in events:
+        match event:
+            case About():
+                writing.note(event)
+            case Turn():
+                writing.turn(event)
+            case ToolCall():
+                writing.call(event)
+    return writing.document(assistant, kind)
+
+
+class _Writing:
+    """Writes turns one after the other; those of one speaker are one section, until it is long."""
+
+    def __init__(self) -> None:
+        self._about = About()
+        self._parts: list[str] = []
+        self._length = 0
+        self._sections: list[Section] = []
+        self._speaker: tuple[Role, bool] | None = None
+        self._question = ""
+        self._first_said = ""
+        self._times: list[str] = []
+        self._calls: list[str] = []
+
+    def note(self, about: About) -> None:
+        """Note what the session says of itself: the first id and directory, and the last title."""
+        known = self._about
+        self._about = About(
+            known.session_id or about.session_id,
+            about.title or known.title,
+            known.directory or about.directory,
+            known.time or about.time,
+        )
+
+    def turn(self, turn: Turn) -> None:
+        """Write what was said."""
+        if not (text := plain(turn.text)):
+            return
+        self._write_calls()
+        if time := _moment(turn.time):
+            self._times = [self._times[0] if self._times else time, time]
+        is_question = turn.role is Role.USER and not turn.is_aside
+        speaker = (turn.role, turn.is_aside)
+        if speaker != self._speaker or is_question or self._length - self._sections[-1].start > _LONG_TURN:
+            self._begin(turn)
+        if is_question and (len(text.split()) >= _FEWEST_WORDS or not self._question):
+            self._question = shortened(one_line(text), _MAX_QUESTION)
+            self._first_said = self._first_said or self._question
+        self._speaker = speaker
+        self._append(text + "\n\n")
+
+    def call(self, call: ToolCall) -> None:
+        """Note a call of a tool, which is one line of the turn."""
+        line = f"[{call.name}: {_masked_call(call.about)}]" if call.about else f"[{call.name}]"
+        if line not in self._calls:
+            self._calls.append(line)
+
+    def document(self, assistant: Assistant, kind: str) -> Document:
+        """Give what was written; a session in which nobody says anything has no text but its title."""
+        about, times = self._about, self._times
+        if not self._sections:
+            return Document(f"{plain(about.title)}\n" if about.title else "", kind, self._title(assistant))
+        self._write_calls()
+        metadata = Metadata(
+            created=times[0] if times else _moment(about.time),
+            modified=times[-1] if times else "",
+            tags=(str(assistant),),
+            thread=about.session_id,
+        )
+        text = "".join(self._parts).rstrip("\n") + "\n"
+        return Document(text, kind, self._title(assistant), tuple(self._sections), metadata=metadata)
+
+    def _title(self, assistant: Assistant) -> str:
+        topic = one_line(plain(self._about.title)) or self._first_said
+        where = f" in {self._about.directory}" if self._about.directory else ""
+        session = f"{_NAMES[assistant]} session {self._about.session_id}".rstrip()
+        return one_line(f"{shortened(topic, _MAX_TOPIC)} ({session}{where})".lstrip())
+
+    def _begin(self, turn: Turn) -> None:
+        time = _moment(turn.time)
+        who = f"{'sub-agent, ' if turn.is_aside else ''}{turn.role}"
+        headings = [f"{who}, {time[:10]} {time[11:16]} UTC" if time else who]
+        if turn.role is Role.ASSISTANT and self._question:
+            headings.append(self._question)
+        self._sections.append(Section(self._length, tuple(headings), is_apart=True))
+
+    def _write_calls(self) -> None:
+        if self._calls and self._sections:
+            n_more = len(self._calls) - _MOST_CALLS
+            lines = self._calls[:_MOST_CALLS] + ([f"[and {n_more} more calls of tools]"] if n_more > 0 else [])
+            self._append("\n".join(lines) + "\n\n")
+        self._calls.clear()
+
+    def _append(self, text: str) -> None:
+        self._parts.append(text)
+        self._length += len(text)
+        if self._length > MAX_CHARACTERS:
+            raise SkipFileError(SkipReason.TOO_LARGE, f"more than {MAX_CHARACTERS // 1_000_000} million characters")
+
+
+def _masked_call(about: str) -> str:
+    # A command may hold any text; what would end the line or look like another one goes.
+    return _NOT_SHOWN.sub(" ", plain(about))
+
+
+def _moment(time: str) -> str:
+    """Write a time in UTC to the second; "" where it is none."""
+    try:
+        moment = datetime.fromisoformat(time)
+    except ValueError:
+        return ""
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    try:
+        return moment.astimezone(UTC).isoformat(timespec="seconds")
+    except OverflowError:
+        return ""
+
+
+_LONG_TURN: Final = 1_500
+_FEWEST_WORDS: Final = 3
+"""What is shorter, such as "go on", asks nothing new."""
+
+_MAX_QUESTION: Final = 120
+_MAX_TOPIC: Final = 80
+_MOST_CALLS: Final = 12
+_NOT_SHOWN: Final = re.compile(r"[\s\[\]]+")
+_NAMES: Final = {
+    Assistant.CLAUDE_CODE: "Claude Code",
+    Assistant.CODEX: "Codex",
+    Assistant.GEMINI: "Gemini",
+    Assistant.OPENCODE: "OpenCode",
+}

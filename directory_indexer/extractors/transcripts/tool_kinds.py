@@ -1,0 +1,96 @@
+"""What a tool is called for, told by its name and, of a shell, by the command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from directory_indexer.extractors.transcripts.events import ToolKind
+
+
+def kind_of_call(name: str, command: str) -> ToolKind:
+    """Tell what a tool was called for; `command` is what a shell was given."""
+    server, plain = _plain(name)
+    if plain in _SHELLS:
+        return kind_of_command(command)
+    if known := _KINDS.get(plain):
+        return _OWN.get(plain, known) if _OWN_SERVER in server else known
+    if _OWN_SERVER in server:
+        return _OWN.get(plain, ToolKind.OTHER)
+    return next((kind for word, kind in _WORDS if word in plain), ToolKind.OTHER)
+
+
+def kind_of_command(command: str) -> ToolKind:
+    """Tell what a command line is for, by the first program in it that does more than change directories."""
+    for part in _SEPARATOR.split(command[:_MAX_COMMAND]):
+        words = _ASSIGNMENTS.sub("", part.strip(" \t(\"'")).split()
+        program = words[0].rpartition("/")[2] if words else ""
+        if not program or program in _PREPARATIONS:
+            continue
+        return _kind_of_program(program, words[1] if len(words) > 1 else "")
+    return ToolKind.SHELL
+
+
+def _kind_of_program(program: str, argument: str) -> ToolKind:
+    if program == "git":
+        return ToolKind.GREP if argument == "grep" else ToolKind.SHELL
+    if program == "sed":
+        return ToolKind.READ if argument.startswith("-n") else ToolKind.EDIT if argument.startswith("-i") else _SHELL
+    if program == _OWN_SERVER:
+        return _OWN.get(argument, _SHELL)
+    return _PROGRAMS.get(program, _SHELL)
+
+
+def _plain(name: str) -> tuple[str, str]:
+    """Split `mcp__server__tool` and `server.tool` into server and tool, in lower case and without marks."""
+    server, _, tool = name.lower().replace("__", ".").rpartition(".")
+    return server, _MARKS.sub("", tool)
+
+
+def _table(names: Mapping[ToolKind, str]) -> dict[str, ToolKind]:
+    return {name: kind for kind, words in names.items() for name in words.split()}
+
+
+_MAX_COMMAND: Final = 4_000
+_MARKS: Final = re.compile(r"[\W_]+")
+_SEPARATOR: Final = re.compile(r"&&|\|\||[;|\n]")
+_ASSIGNMENTS: Final = re.compile(r"^(?:[A-Za-z_]\w*=\S*\s+)+")
+_PREPARATIONS: Final = frozenset("cd pushd set export source . echo true sudo time timeout bash sh zsh -lc -c".split())
+_SHELL: Final = ToolKind.SHELL
+_OWN_SERVER: Final = "dirindex"
+_OWN: Final = _table(
+    {ToolKind.SEARCH: "search similar", ToolKind.GREP: "grep", ToolKind.READ: "get read", ToolKind.LIST: "outline"}
+)
+_SHELLS: Final = frozenset(
+    "bash shell shellcommand localshell localshellcall execcommand exec containerexec runshellcommand runcommand "
+    "runterminalcmd terminal".split()
+)
+_KINDS: Final = _table(
+    {
+        ToolKind.SEARCH: "codebasesearch semanticsearch searchcode codesearch filesearch",
+        ToolKind.GREP: "grep grepsearch searchfilecontent ripgrep rg searchfiles searchforpattern",
+        ToolKind.READ: "read readfile readmanyfiles view viewimage notebookread cat openfile",
+        ToolKind.LIST: "glob ls list listdir listdirectory findfiles findfile tree",
+        ToolKind.EDIT: "edit multiedit write writefile replace applypatch patch notebookedit createfile strreplace "
+        "strreplacebasededittool",
+        ToolKind.WEB: "webfetch websearch webfetchtool googlewebsearch websearchcall fetch",
+        ToolKind.AGENT: "task agent delegatetoagent spawnagent",
+    }
+)
+_WORDS: Final = (
+    ("web", ToolKind.WEB),
+    ("grep", ToolKind.GREP),
+    ("search", ToolKind.SEARCH),
+    ("readfile", ToolKind.READ),
+)
+_PROGRAMS: Final = _table(
+    {
+        ToolKind.SEARCH: "semble qmd colgrep ck mgrep osgrep",
+        ToolKind.GREP: "grep egrep fgrep rg ag ack ugrep zgrep",
+        ToolKind.READ: "cat head tail nl less more bat",
+        ToolKind.LIST: "ls find fd tree",
+        ToolKind.EDIT: "apply_patch patch tee",
+        ToolKind.WEB: "curl wget",
+    }
+)
