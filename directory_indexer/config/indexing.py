@@ -20,6 +20,8 @@ DEFAULT_IGNORE_PATTERNS: Final = (
     *(".git", ".hg", ".svn"),
     *("node_modules", "bower_components", "target", "venv", ".venv", ".tox", ".nox", ".terraform", ".gradle"),
     *("__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".ipynb_checkpoints", "*.egg-info"),
+    *("site-packages", "dist-packages", ".cache", ".m2", ".npm", ".pnpm-store", ".bun", ".nuget", ".conda", ".rustup"),
+    *("**/.cargo/registry/", "**/pkg/mod/", "**/Library/Caches/", "**/AppData/Local/", "**/DerivedData/"),
 )
 """What tools fetch, build or remember, and nobody wrote; no name that a directory of documents may have."""
 

@@ -88,7 +88,8 @@ class Indexer:
         self._policy = policy
         self._lock_path = lock_path
         self._adoption = Adoption(docstore, vectorizer, policy)
-        self._plans = Plans(docstore, policy.walk, recipe=policy.fingerprint.recipe)
+        embeds = policy.embedding is EmbeddingMode.COMPLETE
+        self._plans = Plans(docstore, policy.walk, recipe=policy.fingerprint.recipe, embeds=embeds)
 
     def index(
         self,
@@ -144,7 +145,7 @@ class Indexer:
 
     def plans(self, paths: Sequence[str]) -> list[Plan]:
         """Tell what `index` would do, without doing or locking anything."""
-        return [self._plans.of(root, IndexOptions()) for root in self.tracked(paths)]
+        return [self._plans.of(root, IndexOptions(has_consent=True)) for root in self.tracked(paths)]
 
     def estimate(self, plans: Sequence[Plan]) -> EmbeddingEstimate:
         """Tell about how many tokens such a run would embed: those of chunks that wait, and of the files to read."""

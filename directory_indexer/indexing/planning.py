@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from directory_indexer.docstore.store import DocStore
+from directory_indexer.indexing.consent import asking_before_much
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.indexing.planner import Plan, plan
 from directory_indexer.paths import FilePath
@@ -18,12 +19,16 @@ class WalkStoppedError(Exception):
 
 
 class Plans:
-    """Tell what there is to do in a directory; `recipe` is the way in which files are read now."""
+    """Tell what there is to do in a directory; `recipe` is the way in which files are read now.
 
-    def __init__(self, docstore: DocStore, policy: WalkPolicy, *, recipe: int) -> None:
+    `embeds` tells whether runs embed every passage.
+    """
+
+    def __init__(self, docstore: DocStore, policy: WalkPolicy, *, recipe: int, embeds: bool = True) -> None:
         self._docstore = docstore
         self._policy = policy
         self._recipe = recipe
+        self._embeds = embeds
 
     def of(self, root: FilePath, options: IndexOptions, *, must_stop: Callable[[], bool] = lambda: False) -> Plan:
         """Compare a directory with what the index knows of it.
@@ -31,14 +36,18 @@ class Plans:
         Raises:
             WalkStoppedError: the run must stop.
             RootUnavailableError: the directory is not there, or what it held is gone from it as a whole.
+            ConsentNeededError: it is not tracked yet and holds very much, and the options do not allow it.
         """
         with self._docstore.snapshot() as snapshot:
             directory_id = snapshot.directories.all().get(root)
             mounts = {} if directory_id is None else snapshot.directories.mounts(directory_id)
             known = snapshot.files.known(directory_id, recipe=self._recipe)
+            listings = _until(must_stop, walk(root, self._policy, _settled(known.settled, options)))
+            if directory_id is None and not options.has_consent and root != self._policy.documents:
+                listings = asking_before_much(root, listings, embeds=self._embeds)
             return plan(
                 root,
-                _until(must_stop, walk(root, self._policy, _settled(known.settled, options))),
+                listings,
                 known,
                 recipe=self._recipe,
                 mounts=None if options.accepts_mounts else mounts,

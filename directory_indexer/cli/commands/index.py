@@ -28,6 +28,7 @@ from directory_indexer.docstore.runs import Origin
 from directory_indexer.errors import ConsentNeededError, DirIndexError, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display, exact_text
+from directory_indexer.priority import step_back
 
 with lazily:
     from directory_indexer import watcher
@@ -105,6 +106,8 @@ def index(
         raise UsageError(
             "--pause and --resume are about what was asked for before", hint="leave out directories and --force"
         )
+    if effort == "background":
+        step_back()
     app = open_app(config, data_dir, output, collection)
     if pause:
         _pause(app, output, wait=wait)
@@ -215,6 +218,7 @@ def _watch(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch
         if report.n_removed or report.n_seen > report.n_unchanged + report.n_skipped:
             output.notes([plain(reports.index_lines(report, paths=output.paths)).rstrip()])
 
+    step_back()  # what was asked for is done; nobody waits for what follows
     roots = app.indexer.tracked(paths)
     output.notes([f"watching {', '.join(map(display, roots))}; ^C ends it"])
     own = os.path.realpath(app.loaded.data_dir)

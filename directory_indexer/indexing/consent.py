@@ -1,0 +1,90 @@
+"""What is asked before a directory is tracked that holds very much, and what it would take, by a quick count."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import Final, NoReturn
+
+from directory_indexer.errors import ConsentNeededError
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath, display
+from directory_indexer.walker.listing import Listing, SameListing
+
+with lazily:
+    from directory_indexer.extractors.kinds import is_media
+
+MANY_FILES: Final = 100_000
+
+TEXT_BYTES_A_SECOND: Final = 1_300_000
+"""What one core makes searchable by words; an average of source code and documents."""
+
+FILES_A_SECOND: Final = 400
+"""So many small files one core reads, whatever is in them."""
+
+TEXT_BYTES_EMBEDDED_A_SECOND: Final = 36_000
+"""What one core embeds: 9,000 tokens of four bytes."""
+
+_COUNTING_SECONDS: Final = 3.0
+
+
+def asking_before_much(
+    root: FilePath,
+    listings: Iterator[Listing | SameListing],
+    *,
+    embeds: bool,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[Listing | SameListing]:
+    """Hand listings on while they have no more than so many files; then count for some seconds, and ask.
+
+    Raises:
+        ConsentNeededError: there are more.
+    """
+    count = _Count()
+    for listing in listings:
+        count.add(listing)
+        if count.n_files > MANY_FILES:
+            until = clock() + _COUNTING_SECONDS
+            count.is_whole = all(count.add(further) and clock() < until for further in listings)
+            _ask(root, count, embeds=embeds)
+        yield listing
+
+
+class _Count:
+    """How many files there are, and how many bytes they have in which text may be."""
+
+    def __init__(self) -> None:
+        self.n_files = self.n_bytes = self.n_text_bytes = 0
+        self.is_whole = False
+
+    def add(self, listing: Listing | SameListing) -> bool:
+        """Add what lies in a directory."""
+        if isinstance(listing, Listing):
+            self.n_files += len(listing.files)
+            for file in listing.files:
+                self.n_bytes += file.size
+                self.n_text_bytes += 0 if is_media(file.path) else file.size
+        return True
+
+
+def _ask(root: FilePath, count: _Count, *, embeds: bool) -> NoReturn:
+    more = "" if count.is_whole else "more than "
+    n_cores = os.cpu_count() or 1
+    to_words = max(count.n_text_bytes / TEXT_BYTES_A_SECOND, count.n_files / FILES_A_SECOND) / n_cores
+    times = f"{_duration(to_words)} until all of it is found by words"
+    if embeds:
+        times += f", {_duration(to_words + count.n_text_bytes / TEXT_BYTES_EMBEDDED_A_SECOND / n_cores)} until complete"
+    raise ConsentNeededError(
+        f"{display(root)} holds {more}{count.n_files:,} files to index, {more}{count.n_bytes / 1e9:.1f} GB: "
+        f"about {more}{times}",
+        hint="add --yes to index all of it; or name directories in it, or leave some out by a .dirindexignore file "
+        "(dirindex index --dry-run shows what would be read)",
+    )
+
+
+def _duration(seconds: float) -> str:
+    for name, length in (("day", 86_400), ("hour", 3_600)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {name}s"
+    return f"{max(seconds / 60, 1):.0f} minutes"
