@@ -19,6 +19,7 @@ from directory_indexer.cli.streams import secure_streams
 from directory_indexer.errors import DirIndexError, ExitCode, UnavailableError, UsageError
 from directory_indexer.isolation import GC_THRESHOLD
 from directory_indexer.lazy import lazily
+from directory_indexer.telemetry import spans
 
 with lazily:
     import traceback
@@ -53,6 +54,7 @@ def main() -> NoReturn:
     # Every further thread of NumPy's costs milliseconds at the start, and nothing here multiplies matrices of size.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = _exit_code()
+    spans.close()
     with contextlib.suppress(OSError, UnavailableError):
         sys.stderr.flush()
         sys.stdout.flush()

@@ -12,6 +12,7 @@ from directory_indexer.config.kinds import Mistake
 from directory_indexer.config.ocr import OcrConfig
 from directory_indexer.config.serving import MonitoringConfig, SearchingConfig, ServingConfig
 from directory_indexer.config.storage import StorageConfig
+from directory_indexer.config.telemetry import TelemetryConfig
 
 
 class Config(NamedTuple):
@@ -25,6 +26,7 @@ class Config(NamedTuple):
     searching: SearchingConfig = section(SearchingConfig)
     serving: ServingConfig = section(ServingConfig)
     fetching: FetchingConfig = section(FetchingConfig)
+    telemetry: TelemetryConfig = section(TelemetryConfig)
 
 
 def contradictions(values: Mapping[str, object]) -> Iterator[tuple[str, Mistake]]:

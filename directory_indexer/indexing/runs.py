@@ -16,6 +16,7 @@ from directory_indexer.indexing.options import options_of
 from directory_indexer.indexing.stop_requests import StopRequests
 from directory_indexer.lock import WriteLock, write_lock
 from directory_indexer.paths import FilePath, display, file_path
+from directory_indexer.telemetry import spans
 
 _HEARTBEAT_SECONDS = 0.5
 _ASKED = "another process asked it to stop"
@@ -55,6 +56,7 @@ class Run:
         self.progress = RunProgress(Phase.WALKING)
         self.notice = ""
         self._troubles: list[str] = []
+        self._entered, self._span = Phase.WALKING, spans.begun(Phase.WALKING)
 
     @property
     def outcome(self) -> Outcome:
@@ -66,6 +68,16 @@ class Run:
         """Say why it would end so."""
         asked = (_ASKED,) if self._stop_requests.asked() is Outcome.INTERRUPTED else ()
         return "; ".join((*asked, *self._troubles))
+
+    def counts(self) -> dict[str, int]:
+        """Count what was done, as far as it was told of."""
+        done = self.progress
+        return {
+            "n_files": done.files_done,
+            "n_chunks": done.chunks_done,
+            "n_pages": done.pages_done,
+            "n_failed": done.n_failed,
+        }
 
     @property
     def must_stop(self) -> bool:
@@ -79,6 +91,7 @@ class Run:
     def report(self, progress: RunProgress) -> None:
         """Show progress; other processes see it at most twice a second, and at once whether it gives way."""
         is_new = progress.phase.gives_way != self.progress.phase.gives_way
+        self._enter(progress.phase)
         self.progress = progress
         self._listener(progress._replace(notice=self.notice))
         now = time.monotonic()
@@ -127,14 +140,21 @@ class Run:
 
         with self._docstore.transaction() as transaction:
             transaction.runs.update(self._run_id, progress._replace(phase=Phase.WAITING))
+        self._enter(Phase.WAITING)
         self._lock.give_way(while_waiting)
 
     def end(self, outcome: Outcome, message: str) -> None:
         """Record how it ended."""
         self._stop_requests.end()
+        self._span.end()
         with self._docstore.transaction() as transaction:
             transaction.runs.update(self._run_id, self.progress)
             transaction.runs.finish(self._run_id, outcome, message)
+
+    def _enter(self, phase: Phase) -> None:
+        if phase is not self._entered:
+            self._span.end()
+            self._entered, self._span = phase, spans.begun(phase)
 
     def _reason(self) -> Outcome | None:
         return self._stop_requests.asked() or self._stop_reason()
@@ -224,17 +244,19 @@ def recorded_run(
     with docstore.transaction() as transaction:
         host = file_path(platform.node())
         run_id = transaction.runs.start(request, pid=os.getpid(), host=host, others_gave_way=lock.is_owed)
-    run = Run(run_id=run_id, docstore=docstore, lock=lock, listener=listener, stop_reason=stop_reason)
     outcome, message = Outcome.FAILED, ""
-    try:
-        run.report(run.progress)
-        yield run
-        outcome, message = run.outcome, run.message
-    except KeyboardInterrupt:
-        outcome = Outcome.INTERRUPTED
-        raise
-    except Exception as error:
-        message = str(error)
-        raise
-    finally:
-        run.end(outcome, message)
+    with spans.span(f"run {request.verb}", origin=request.origin) as span:
+        run = Run(run_id=run_id, docstore=docstore, lock=lock, listener=listener, stop_reason=stop_reason)
+        try:
+            run.report(run.progress)
+            yield run
+            outcome, message = run.outcome, run.message
+        except KeyboardInterrupt:
+            outcome = Outcome.INTERRUPTED
+            raise
+        except Exception as error:
+            message = str(error)
+            raise
+        finally:
+            run.end(outcome, message)
+            span.note(outcome=outcome, **run.counts())

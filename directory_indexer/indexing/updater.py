@@ -166,6 +166,8 @@ class Updater:
             bytes_total=sum(request.source.size for request in requests),
             n_failed=self.report.n_failed,
         )
+        if requests:
+            self._run.report(self._progress)
         batch = Batch(directory_ids, recipe=self._recipe)
         for result in self._parsed(requests):
             if isinstance(result, MemberOutcomes):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import contextvars
 from collections.abc import Callable
 from typing import Generic, Self, TypeVar
 
@@ -12,7 +13,7 @@ Result = TypeVar("Result")
 class BackgroundTask(Generic[Result]):
     """Do `work` in a thread of its own, or at once where no thread can be had.
 
-    It pays where either side spends its time outside of Python.
+    It pays where either side spends its time outside of Python. What is noted of it is a part of what goes on here.
 
     As a block it ends no earlier than the work, so that what both share is not taken away from it. To import an
     executor would cost a search 8 ms, and a `threading.Thread` is waited for until it runs: half a millisecond, and
@@ -26,7 +27,7 @@ class BackgroundTask(Generic[Result]):
         self._going_on = _thread.allocate_lock()
         self._going_on.acquire()
         try:
-            _thread.start_new_thread(self._run, ())
+            _thread.start_new_thread(contextvars.copy_context().run, (self._run,))
         except RuntimeError:  # there are as many as the system allows
             self._run()
 

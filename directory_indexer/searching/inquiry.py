@@ -17,6 +17,7 @@ from directory_indexer.searching.background import BackgroundTask
 from directory_indexer.searching.readiness import require_comparable
 from directory_indexer.searching.scope import Scope
 from directory_indexer.searching.vector_making import Allowance
+from directory_indexer.telemetry import spans
 from directory_indexer.vectorstore import VectorHit
 
 with lazily:
@@ -115,7 +116,8 @@ class Inquiry:
     def _matches(self, expression: str, depth: int) -> dict[ChunkId, float]:
         scope = self._scope
         matches = self._snapshot.words.ranked
-        return dict(matches(expression, file_ids_json=scope.file_ids_json, rows=scope.rows, limit=depth))
+        with spans.span("ask words"):
+            return dict(matches(expression, file_ids_json=scope.file_ids_json, rows=scope.rows, limit=depth))
 
     @property
     def _has_few_rows(self) -> bool:
@@ -126,7 +128,8 @@ class Inquiry:
 
     def _hits(self, meaning: Meaning, depth: int) -> list[VectorHit]:
         require_comparable(self._snapshot, meaning.vector.size)
-        return self._nearest().hits(self._snapshot, meaning.vector, scope=self._scope, limit=depth)
+        with spans.span("ask vectors"):
+            return self._nearest().hits(self._snapshot, meaning.vector, scope=self._scope, limit=depth)
 
     def _by_meaning(self, meaning: Meaning, hits: list[VectorHit], depth: int) -> dict[ChunkId, float]:
         chunks = self._nearest().chunks

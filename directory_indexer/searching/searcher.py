@@ -37,6 +37,7 @@ from directory_indexer.searching.phrases import continued, note_on, relaxed
 from directory_indexer.searching.readiness import coverage, require_indexed
 from directory_indexer.searching.scope import resolve_scope
 from directory_indexer.searching.vector_making import Allowance, VectorMaking
+from directory_indexer.telemetry import spans
 
 with lazily:
     from directory_indexer.docstore.facets import Facets
@@ -78,8 +79,10 @@ class Searcher:
             IndexMismatchError: the mode is semantic and the vectors stem from another model, or are in another store.
             UsageError: the mode is semantic and the configuration wants no vectors.
         """
-        with question(self._docstore.path):
-            return self._answer(request)
+        with question(self._docstore.path), spans.span("search", mode=request.mode) as span:
+            result = self._answer(request)
+            span.note(n_hits=len(result.hits), n_notes=len(result.degraded), is_weak=result.is_weak)
+            return result
 
     def _answer(self, request: SearchRequest) -> SearchResult:
         queries = tuple(map(parse_query, dict.fromkeys((request.query, *request.queries))))
@@ -197,7 +200,9 @@ class Searcher:
 
     def _embed(self, space: EmbeddingSpace | None, text: str, allowance: Allowance) -> Meaning:
         embedder = self._embedder(space)
-        return Meaning(text, embedder.embed_query(text), judged_as(embedder.space), embedder, allowance)
+        with spans.span("embed query"):
+            vector = embedder.embed_query(text)
+        return Meaning(text, vector, judged_as(embedder.space), embedder, allowance)
 
     def _keep(self, making: VectorMaking) -> None:
         """Keep vectors for later searches, unless somebody writes at this moment or nobody may."""

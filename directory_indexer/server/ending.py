@@ -12,6 +12,8 @@ from typing import NoReturn
 
 import anyio
 
+from directory_indexer.telemetry import spans
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _WATCH_SECONDS = 0.3
 
@@ -34,6 +36,7 @@ async def stop_with_the_parent(parent: int, stop: Callable[[int], None]) -> None
 
 def end(code: int) -> NoReturn:
     """End at once: a thread that reads standard input, and a search in hand, could not be waited for."""
+    spans.close()
     logging.shutdown()
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.flush()

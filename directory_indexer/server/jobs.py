@@ -25,6 +25,7 @@ from directory_indexer.errors import ExitCode, LockedError
 from directory_indexer.isolation import NEUTRAL_DIRECTORY, without_python_settings
 from directory_indexer.paths import FilePath, display, exact_text, file_path
 from directory_indexer.server.run_results import NEXT_STEPS, covers, result_of
+from directory_indexer.telemetry import spans
 from directory_indexer.wire.runs import FILE_COUNTS, QUEUED, RUNNING, Run
 
 _MOST_CHILDREN = 4
@@ -213,7 +214,7 @@ class IndexJobs:
             stdout=output,
             stderr=errors,
             cwd=NEUTRAL_DIRECTORY,
-            env=without_python_settings(with_absolute_paths(os.environ)),
+            env=without_python_settings(with_absolute_paths(os.environ)) | spans.for_child(),
         )
         job = Job(directories, process, output, errors, has_to_wait)
         # Somebody must fetch the exit status, or the child would stay as a zombie until the next question.

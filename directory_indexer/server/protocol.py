@@ -47,7 +47,7 @@ from directory_indexer.server.arguments import (
     arguments_of,
 )
 from directory_indexer.server.budget import Budgets
-from directory_indexer.server.catalogue import TOOLS
+from directory_indexer.server.catalogue import TOOLS, ToolEntry
 from directory_indexer.server.client_roots import ClientRoots
 from directory_indexer.server.clients import client_of
 from directory_indexer.server.failures import failure_text
@@ -61,6 +61,8 @@ from directory_indexer.server.schemas import object_for_models
 from directory_indexer.server.shown import ShownPassages
 from directory_indexer.server.tool_lists import arguments_schema, failed, listed_tools
 from directory_indexer.team.collections import no_collection
+from directory_indexer.telemetry import spans
+from directory_indexer.telemetry.spans import Word
 from directory_indexer.wire.documents import TextAnswer
 from directory_indexer.wire.hits import SearchAnswer
 
@@ -128,6 +130,14 @@ class _Session:
             raise MCPError(INVALID_PARAMS, f"there is no tool '{params.name}'; tools are {', '.join(_ENTRIES)}")
         if not entry.is_read_only and not _may_write(ctx):
             return failed(f"{entry.name} needs a key with the right to write. Next: search what is indexed.")
+        with spans.span(f"call {entry.name}", within=_span_around(ctx), tool=Word(entry.name)) as span:
+            result = await self._called(ctx, entry, params)
+            span.note(is_error=bool(result.is_error))
+            return result
+
+    async def _called(
+        self, ctx: ServerRequestContext[Any, Any], entry: ToolEntry, params: CallToolRequestParams
+    ) -> CallToolResult:
         try:
             call = arguments_of(entry.arguments, params.arguments or {})
             await self._make_known(ctx, call)
@@ -213,6 +223,11 @@ async def _with_request_id(ctx: ServerRequestContext[Any, Any], call_next: Calla
         return await call_next(ctx)
     finally:
         visits.request_id.reset(token)
+
+
+def _span_around(ctx: ServerRequestContext[Any, Any]) -> str:
+    """Name the span of the request that brought a call: calls are done where its session began."""
+    return visits.visit_of(ctx.request.scope).span if ctx.request else ""
 
 
 def _may_write(ctx: ServerRequestContext[Any, Any]) -> bool:

@@ -23,6 +23,7 @@ from directory_indexer.team.opened import OpenCollection
 from directory_indexer.team.originals import Received
 from directory_indexer.team.sending import Content, Effect, Sending, Sent, Wait, accepted, require_sayable
 from directory_indexer.team.verdicts import judge, require_harmless_words
+from directory_indexer.telemetry import spans
 
 _MOST_STREAMED: Final = 200_000_000
 
@@ -143,11 +144,14 @@ class Ingesting:
         return self._add(content, sending._replace(said=said))
 
     def _add(self, content: Content, sending: Sending) -> Sent:
-        with self._collections.using(sending.collection) as opened:
+        with (
+            spans.span("ingest", source=content.source, wait=sending.wait) as span,
+            self._collections.using(sending.collection) as opened,
+        ):
             policy = opened.app.policies.parse
             require_sayable(sending)
             require_harmless_words(content.filename, {"title": sending.title, **sending.said}, policy)
-            with self._received(opened, content) as received:
+            with spans.span("keep"), self._received(opened, content) as received:
                 verdict = judge(
                     received.path,
                     policy,
@@ -155,6 +159,7 @@ class Ingesting:
                     allows_secrets=sending.allows_secrets or policy.include_secrets,
                 )
                 sent = accepted(opened, content, sending, received, verdict)
+            span.note(effect=sent.effect, n_bytes=sent.document.n_bytes)
             if sent.effect is not Effect.SKIPPED:
                 self._work(opened, sending)
             return sent._replace(document=opened.documents.get(content.doc_id) or sent.document)

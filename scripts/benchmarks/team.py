@@ -44,15 +44,16 @@ def team(options: Options) -> Iterator[Row]:
                 server.search(server.connection(), query)
             yield Row(f"serve --http at rest, {corpus.n_chunks:,} chunks", "MB", server.memory_mb())
             for n_users in _USERS:
-                yield from _asked(server, f"{n_users} users, {corpus.n_chunks:,} chunks", n_users)
+                yield from asked(server, f"{n_users} users, {corpus.n_chunks:,} chunks", n_users)
             with Sender(server) as sender:
                 what = f"{_USERS_BESIDE_SENDING} users and a sender, {corpus.n_chunks:,} chunks"
-                yield from _asked(server, what, _USERS_BESIDE_SENDING)
+                yield from asked(server, what, _USERS_BESIDE_SENDING)
             yield from sender.rows()
             yield Row("serve --http afterwards", "MB", server.memory_mb())
 
 
-def _asked(server: TeamServer, what: str, n_users: int) -> Iterator[Row]:
+def asked(server: TeamServer, what: str, n_users: int) -> Iterator[Row]:
+    """Have users ask a thousand queries between them, each again as soon as it is answered."""
     before = server.processor_ms()
     started = time.perf_counter()
     tally = Tally()
@@ -98,7 +99,7 @@ class Tally:
 class TeamServer:
     """A server, its key, and its users."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, **environ: str) -> None:
         at = ["--data-dir", str(data_dir)]
         words = [DIRINDEX, "key", "new", f"bench-{time.time_ns()}", "--right", "admin", *at]
         made = subprocess.run(words, capture_output=True, check=True, text=True)  # noqa: S603 - ours
@@ -110,7 +111,7 @@ class TeamServer:
         self._process = subprocess.Popen(  # noqa: S603 - ours
             [DIRINDEX, "serve", "--http", f"127.0.0.1:{self._port}", "--watch", *at],
             stderr=self._log,
-            env={**os.environ, "DIRINDEX_SERVING__REQUESTS_PER_SECOND": "10000"},
+            env={**os.environ, "DIRINDEX_SERVING__REQUESTS_PER_SECOND": "10000", **environ},
         )
 
     def __enter__(self) -> Self:

@@ -25,6 +25,7 @@ with lazily:
     from directory_indexer.server.client_configs import client_named, launch_of, place, snippet, url_of
     from directory_indexer.server.gate.access import TOKEN_VARIABLE, Access, names_of, parse_address, read_token
     from directory_indexer.server.gate.logs import LogFormat
+    from directory_indexer.telemetry.starting import start as start_telemetry
 
 _CONFIG, _DATA_DIR = "DIRINDEX_CONFIG", "DIRINDEX_DATA_DIR"
 
@@ -97,6 +98,7 @@ def serve(
     watches = watch or app.loaded.config.monitoring.file_watching
     configured = (resolved_path(one) for one in app.loaded.config.serving.directories)
     options = ServeOptions(tuple(dict.fromkeys([*allowed, *configured])), watch=watches, verbose=verbose)
+    start_telemetry(app.loaded.config.telemetry, os.environ)
     if access is None:
         serve_stdio(app, options)
     serve_http(app, options, access, LogFormat(log_format))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from starlette.requests import ClientDisconnect
@@ -23,6 +24,8 @@ from directory_indexer.server.gate.metrics import Metrics
 from directory_indexer.server.gate.problems import Problem
 from directory_indexer.server.gate.rates import Buckets
 from directory_indexer.server.gate.visits import Place, Visit, id_of_request, request_id
+from directory_indexer.telemetry import spans
+from directory_indexer.telemetry.spans import Span, Word
 
 with lazily:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -72,19 +75,24 @@ class Gate:
             return
         given = _header(scope, b"x-request-id")
         visit = Visit(id_of_request(given), self._rules.place_of(scope["path"], scope["method"]))
+        method = scope["method"] if scope["method"] in _METHODS else "OTHER"
         token = request_id.set(visit.request_id)
         exchange = _Exchange(visit, receive, send)
         metrics, began = self._rules.metrics, self._clock()
         metrics.n_in_hand += 1
-        try:
-            await self._answer(scope, exchange)
-        finally:
-            metrics.n_in_hand -= 1
-            seconds = self._clock() - began
-            method = scope["method"] if scope["method"] in _METHODS else "OTHER"
-            metrics.count(visit, method=method, seconds=seconds)
-            log_request(visit, method=method, seconds=seconds)
-            request_id.reset(token)
+        with _span_of(visit, method, scope) as span:
+            visit.span = spans.traceparent()
+            try:
+                await self._answer(scope, exchange)
+            finally:
+                metrics.n_in_hand -= 1
+                seconds = self._clock() - began
+                metrics.count(visit, method=method, seconds=seconds)
+                log_request(visit, method=method, seconds=seconds)
+                span.note(status=visit.status, bytes_in=visit.bytes_in, bytes_out=visit.bytes_out)
+                if visit.refusal:
+                    span.note(refusal=Word(visit.refusal))
+                request_id.reset(token)
 
     async def _answer(self, scope: Scope, exchange: _Exchange) -> None:
         visit = exchange.visit
@@ -196,6 +204,20 @@ class _Exchange:
             (b"cache-control", b"no-store"),
         ]
         return [header for header in added if header[0] not in names]
+
+
+def _span_of(visit: Visit, method: str, scope: Scope) -> AbstractContextManager[Span]:
+    """Take note of an answer, as a part of what the client does if it says so; probes ask too often for that."""
+    if visit.place.is_probe:
+        return spans.NOTHING
+    route = visit.place.template
+    return spans.answer_span(
+        f"{method} {route}",
+        within=_header(scope, b"traceparent"),
+        method=Word(method),
+        route=Word(route),
+        request_id=Word(visit.request_id),
+    )
 
 
 def _address(scope: Scope) -> str:

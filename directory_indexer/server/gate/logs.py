@@ -1,7 +1,8 @@
 """What a server writes into its log, as lines for people or as JSON for programs.
 
 No query, no path and no text of a file gets there: of what this program logs, JSON has the sentence without what was
-put into it; of what others log, where that was; of an exception its type and the lines that it went through.
+put into it; of what others log, where that was; of an exception its type and the lines that it went through. Whoever
+is told by telemetry gets the same.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from types import TracebackType
 from typing import Final
 
 from directory_indexer.server.gate.visits import Visit, request_id
+from directory_indexer.telemetry import spans
+from directory_indexer.telemetry.spans import Recorder
 
 REQUESTS: Final = logging.getLogger("dirindex.serve.requests")
 _OWN = "dirindex"
@@ -31,10 +34,15 @@ class LogFormat(StrEnum):
 
 def start_logging(log_format: LogFormat, *, verbose: bool) -> None:
     """Write the log to standard error; requests are in it as JSON, or as text if more is to be shown."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(formatter(log_format))
-    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
-    if log_format is LogFormat.JSON:
+    level = logging.INFO if verbose else logging.WARNING
+    shown = logging.StreamHandler(sys.stderr)
+    shown.setFormatter(formatter(log_format))
+    shown.setLevel(logging.INFO if log_format is LogFormat.JSON else level)
+    handlers: list[logging.Handler] = [shown]
+    if recorder := spans.recorder():
+        handlers.append(_Told(recorder))
+    logging.basicConfig(level=level, handlers=handlers)
+    if log_format is LogFormat.JSON or recorder:
         REQUESTS.setLevel(logging.INFO)
 
 
@@ -69,17 +77,39 @@ class _Text(logging.Formatter):
 
 class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        is_own = record.name.partition(".")[0] == _OWN
         line: dict[str, object] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03}Z",
             "level": record.levelname.lower(),
-            "event": str(record.msg) if is_own else f"{record.name} at {record.module}:{record.lineno}",
-            **({"request_id": request_id.get()} if request_id.get() else {}),
-            **getattr(record, _FACTS, {}),
+            "event": _event(record),
+            **_facts(record),
         }
-        if record.exc_info and record.exc_info[0]:
-            line |= {"exception": record.exc_info[0].__qualname__, "raised_at": _places(record.exc_info[2])}
+        if trace_id := spans.trace_id():
+            line["trace_id"] = trace_id
         return json.dumps(line, separators=(",", ":"))
+
+
+class _Told(logging.Handler):
+    """Tells whoever is told by telemetry, too."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__()
+        self._recorder = recorder
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._recorder.line(record.levelno, _event(record), _facts(record))
+
+
+def _event(record: logging.LogRecord) -> str:
+    is_own = record.name.partition(".")[0] == _OWN
+    return str(record.msg) if is_own else f"{record.name} at {record.module}:{record.lineno}"
+
+
+def _facts(record: logging.LogRecord) -> dict[str, object]:
+    facts: dict[str, object] = {"request_id": request_id.get()} if request_id.get() else {}
+    facts |= getattr(record, _FACTS, {})
+    if record.exc_info and record.exc_info[0]:
+        facts |= {"exception": record.exc_info[0].__qualname__, "raised_at": _places(record.exc_info[2])}
+    return facts
 
 
 def _places(frames: TracebackType | None) -> list[str]:

@@ -47,6 +47,9 @@ class Visit:
     refusal: str = ""
     """The name of what the gate refused it for."""
 
+    span: str = ""
+    """What names the span of its answer, of which parts are done elsewhere."""
+
     def may_write(self) -> bool:
         """Tell whether it came by a key that allows to change something."""
         return self.key is not None and self.key.may(Right.WRITE)

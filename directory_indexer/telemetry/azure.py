@@ -1,0 +1,36 @@
+"""Application Insights, a part of Azure Monitor.
+
+Its exporter tells Microsoft of its own health and asks how it is to behave, each at an address that nobody has
+configured, and keeps on the disk what it could not send. None of that is wanted here, whatever else is.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+for _name in (
+    "APPLICATIONINSIGHTS_STATSBEAT_DISABLED_ALL",
+    "APPLICATIONINSIGHTS_SDKSTATS_DISABLED",
+    "APPLICATIONINSIGHTS_CONTROLPLANE_DISABLED",
+):
+    os.environ[_name] = "true"
+
+from azure.monitor.opentelemetry.exporter import (  # noqa: E402 - it reads the variables when it is imported
+    AzureMonitorLogExporter,
+    AzureMonitorTraceExporter,
+)
+
+from directory_indexer.telemetry.delivery import Delivery, Exporters  # noqa: E402
+
+_RECEIVER: Final = "Application Insights"
+_MOST_RETRIES: Final = 2
+
+
+def azure_exporters(connection_string: str) -> Exporters:
+    """Build what sends to the instance that a connection string names."""
+    spans, lines = (
+        make(connection_string=connection_string, disable_offline_storage=True, retry_total=_MOST_RETRIES)
+        for make in (AzureMonitorTraceExporter, AzureMonitorLogExporter)
+    )
+    return Exporters(Delivery(spans, receiver=_RECEIVER), Delivery(lines, receiver=_RECEIVER))

@@ -1,0 +1,75 @@
+"""How what was noted is handed over: whoever takes it may be away, and nothing here waits or fails for that."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+_log = logging.getLogger("dirindex.telemetry")
+_LIBRARIES: Final = ("opentelemetry", "azure", "urllib3", "requests")
+
+
+class Exporters(NamedTuple):
+    """What sends spans and lines of the log to one receiver; None where it takes none of them."""
+
+    spans: Delivery | None
+    lines: Delivery | None
+
+
+class Delivery:
+    """An exporter that says once when its receiver is away, and once when it is there again."""
+
+    def __init__(self, exporter: Any, *, receiver: str) -> None:
+        self._exporter = exporter
+        self._receiver = receiver
+        self._n_lost = 0
+
+    def export(self, batch: Sequence[Any]) -> Any:
+        """Hand a batch over; what cannot be handed over is lost."""
+        has_arrived = False
+        try:
+            result = self._exporter.export(batch)
+            has_arrived = result.name == "SUCCESS"
+            return result
+        finally:
+            self._note(len(batch), has_arrived=has_arrived)
+
+    def shutdown(self) -> None:
+        """End."""
+        self._exporter.shutdown()
+
+    def force_flush(self, timeout_millis: int = 0) -> bool:
+        """Keep nothing back: batches are gathered elsewhere."""
+        del timeout_millis
+        return True
+
+    def _note(self, n_records: int, *, has_arrived: bool) -> None:
+        if has_arrived:
+            if self._n_lost:
+                _log.warning("telemetry reaches %s again; %d records were lost", self._receiver, self._n_lost)
+            self._n_lost = 0
+            return
+        if not self._n_lost:
+            _log.warning("telemetry does not reach %s; all else goes on", self._receiver)
+        self._n_lost += n_records
+
+
+def quiet_libraries() -> None:
+    """Let the libraries log nothing: they tell of every attempt, with the address and what stands in it."""
+    for name in _LIBRARIES:
+        logger = logging.getLogger(name)
+        logger.propagate = False
+        logger.addHandler(logging.NullHandler())
+
+
+def shut_down(parts: Sequence[Any], *, within: float) -> None:
+    """Have all parts hand over what waits, at the same time, and go on after so many seconds in any case."""
+    deadline = time.monotonic() + within
+    threads = [threading.Thread(target=one.shutdown, name="telemetry", daemon=True) for one in parts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(deadline - time.monotonic(), 0.0))

@@ -1,0 +1,24 @@
+"""A collector that takes OTLP over HTTP."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from opentelemetry.exporter.otlp.proto.http import Compression
+from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
+from directory_indexer.telemetry.delivery import Delivery, Exporters
+
+_RECEIVER: Final = "the collector"
+_COMPRESSION: Final = "OTEL_EXPORTER_OTLP_COMPRESSION"
+
+
+def otlp_exporters(spans_url: str, lines_url: str) -> Exporters:
+    """Build what sends to a collector; headers, certificates and times come from the variables of OpenTelemetry."""
+    compression = None if _COMPRESSION in os.environ else Compression.Gzip
+    return Exporters(
+        Delivery(OTLPSpanExporter(spans_url, compression=compression), receiver=_RECEIVER) if spans_url else None,
+        Delivery(OTLPLogExporter(lines_url, compression=compression), receiver=_RECEIVER) if lines_url else None,
+    )

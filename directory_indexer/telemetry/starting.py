@@ -1,0 +1,106 @@
+"""Whether somebody is to be told what goes on, and who: what the configuration and the variables of the field say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from directory_indexer.config.kinds import SecretText
+from directory_indexer.config.telemetry import TelemetryConfig
+from directory_indexer.errors import UnavailableError, UsageError
+from directory_indexer.lazy import lazily
+from directory_indexer.telemetry import spans
+
+with lazily:
+    from directory_indexer.telemetry.azure import azure_exporters
+    from directory_indexer.telemetry.delivery import Exporters, quiet_libraries
+    from directory_indexer.telemetry.otlp import otlp_exporters
+    from directory_indexer.telemetry.recording import Recording
+
+_ENDPOINT: Final = "OTEL_EXPORTER_OTLP_ENDPOINT"
+_TRACES_ENDPOINT: Final = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+_LOGS_ENDPOINT: Final = "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"
+_PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+_AZURE: Final = "APPLICATIONINSIGHTS_CONNECTION_STRING"
+_OFF: Final = "OTEL_SDK_DISABLED"
+_URL: Final = re.compile(r"https?://[^\s/?#]+(?:[/?#]\S*)?")
+
+
+class Destinations(NamedTuple):
+    """Who is told: URLs that take spans and lines of the log by OTLP, and Application Insights."""
+
+    spans_url: str = ""
+    lines_url: str = ""
+    application_insights: SecretText | None = None
+
+
+def start(config: TelemetryConfig, environ: Mapping[str, str]) -> None:
+    """Take note of what goes on from now on, if somebody is to be told.
+
+    Raises:
+        UsageError: the variables that say whom cannot be meant.
+        UnavailableError: what it takes is not installed.
+    """
+    wanted = destinations(config, environ)
+    if wanted == Destinations():
+        return
+    exporters = []
+    if wanted.spans_url or wanted.lines_url:
+        exporters.append(_built(otlp_exporters, wanted.spans_url, wanted.lines_url, extra="telemetry"))
+    if wanted.application_insights:
+        exporters.append(_built(azure_exporters, wanted.application_insights.get_secret_value(), extra="azure"))
+    quiet_libraries()
+    spans.record_with(Recording(exporters, parent=environ.get(spans.TRACEPARENT, "")))
+
+
+def destinations(config: TelemetryConfig, environ: Mapping[str, str]) -> Destinations:
+    """Find out who is to be told; a variable is stronger than the configuration.
+
+    Raises:
+        UsageError: an address is none, or a protocol is asked for that is not spoken here.
+    """
+    if environ.get(_OFF, "").strip().lower() == "true":
+        return Destinations()
+    base = environ.get(_ENDPOINT) or config.otlp_endpoint or ""
+    for_spans, for_lines = (environ.get(name) for name in (_TRACES_ENDPOINT, _LOGS_ENDPOINT))
+    azure = environ.get(_AZURE)
+    found = Destinations(
+        for_spans or _below(base, "v1/traces"),
+        for_lines or _below(base, "v1/logs"),
+        SecretText(azure) if azure else config.application_insights,
+    )
+    if found.spans_url or found.lines_url:
+        _require_http(found, environ)
+    return found
+
+
+def _below(base: str, path: str) -> str:
+    return f"{base.rstrip('/')}/{path}" if base else ""
+
+
+def _require_http(found: Destinations, environ: Mapping[str, str]) -> None:
+    for url in filter(None, (found.spans_url, found.lines_url)):
+        if not _URL.fullmatch(url):
+            raise UsageError("the address of the collector is no URL", hint=f"{_ENDPOINT}=http://collector:4318")
+    for name in _PROTOCOLS:
+        if environ.get(name, "http/protobuf") != "http/protobuf":
+            raise UsageError(
+                f"{name} is '{environ[name]}', and dirindex speaks http/protobuf alone",
+                hint=f"unset it, and name the port of HTTP, usually 4318, in {_ENDPOINT}",
+            )
+
+
+def _built(make: Callable[..., Exporters], *arguments: str, extra: str) -> Exporters:
+    try:
+        return make(*arguments)
+    except ModuleNotFoundError as error:
+        raise UnavailableError(
+            f"telemetry is configured, and '{error.name}' is not installed",
+            hint=f"pip install 'dirindex[{extra}]'; or {_OFF}=true, which does without",
+        ) from error
+    except ValueError as error:  # of its message nobody knows whether it shows a key
+        raise UsageError(
+            f"what telemetry is configured with cannot be used: {type(error).__name__}",
+            hint=f"look at {_AZURE} and at the variables that begin with OTEL_",
+        ) from error
