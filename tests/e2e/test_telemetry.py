@@ -43,7 +43,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
     (place / "kestrel.pdf").write_bytes(b"%PDF-1.7 kestrel")
     with Receiver() as receiver:
         telling = {OTLP: receiver.url, AZURE: receiver.connection_string}
-        command = [DIRINDEX, "index", place, "-q", "--data-dir", place / "data"]
+        command: list[str | Path] = [DIRINDEX, "index", place, "-q", "--data-dir", place / "data"]
         subprocess.run(command, env={**os.environ, **telling}, check=False, timeout=100, capture_output=True)
         key = new_key(place / "data", KEY_NAME, "--right", "admin")
         with WebServer(place / "data", "--log-format", "json", **telling) as server:

@@ -13,7 +13,6 @@ from xml.etree import ElementTree as ET
 import pytest
 import typer
 import yaml
-from typer.testing import CliRunner
 
 from directory_indexer.cli.command_line import cli
 from directory_indexer.config.sources import KEYS, settings_in_environment
@@ -63,13 +62,9 @@ def launches() -> dict[str, list[str]]:
 @pytest.mark.parametrize("place", launches())
 def test_what_is_started_is_a_command_with_options_that_there_are(place: str) -> None:
     name, *arguments = launches()[place]
-    known = {
-        option
-        for one in typer.main.get_command(cli).commands[name].params
-        for option in (*one.opts, *one.secondary_opts)
-    }  # type: ignore[attr-defined]
+    command: Any = typer.main.get_command(cli)
+    known = {option for one in command.commands[name].params for option in (*one.opts, *one.secondary_opts)}
     assert {one for one in arguments if one.startswith("--")} <= known
-    assert CliRunner().invoke(cli, [name, "--help"]).exit_code == 0
 
 
 def test_what_is_configured_is_a_key_of_the_configuration() -> None:
