@@ -27,6 +27,7 @@ with lazily:
         get,
         grep,
         index,
+        install,
         key,
         migrate,
         outline,
@@ -37,6 +38,7 @@ with lazily:
         similar,
         status,
         ui,
+        usage,
     )
 
 _COMMANDS: Mapping[str, Any] = {
@@ -59,6 +61,8 @@ _COMMANDS: Mapping[str, Any] = {
     "migrate": migrate,
     "doctor": doctor,
     "serve": serve,
+    "install": install,
+    "usage": usage,
     "ui": ui,
     "key": key,
     "config": config,

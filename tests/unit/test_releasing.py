@@ -6,10 +6,12 @@ import json
 import re
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
 import typer
+from releasing.bundle import bundled_files, write_bundle
 from releasing.channels import Published, write_channels
 from releasing.completions import write_completions
 from releasing.manual import write_manual
@@ -75,3 +77,22 @@ def test_the_files_of_package_managers_have_the_addresses_and_hashes_of_the_rele
     assert "b" * 64 in texts["dirindex.rb"]
     if shutil.which("ruby"):
         subprocess.run(["ruby", "-c", str(tmp_path / "dirindex.rb")], check=True, capture_output=True)
+
+
+def test_a_bundle_is_the_same_whenever_it_is_packed(tmp_path: Path) -> None:
+    (tmp_path / "packaging").mkdir()
+    (tmp_path / "packaging/manifest.json").write_text("{}")
+    (tmp_path / "a.py").write_text("a")
+    for name in ("one", "two"):
+        write_bundle(tmp_path, ["a.py"], tmp_path / name, 1_700_000_000)
+        (tmp_path / "a.py").touch()
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    with zipfile.ZipFile(tmp_path / "one") as archive:
+        assert archive.namelist() == ["a.py", "manifest.json"]
+
+
+def test_a_bundle_holds_what_the_server_needs() -> None:
+    files = bundled_files(ROOT)
+    assert {"pyproject.toml", "directory_indexer/__main__.py"} <= set(files)
+    assert "directory_indexer/assistants/plugin/skills/dirindex/SKILL.md" in files
+    assert not [name for name in files if name.startswith(("tests/", ".claude-plugin/"))]

@@ -14,20 +14,21 @@ import typer
 from directory_indexer.cli.opening import open_app
 from directory_indexer.cli.options import ConfigFile, DataDir, Verbose, given_path, new_command_line
 from directory_indexer.cli.output import Output
+from directory_indexer.cli.serving import server_arguments, unset_variables_note
 from directory_indexer.errors import UsageError
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, display, exact_text, os_path, resolved_path
+from directory_indexer.paths import display, os_path, resolved_path
 
 with lazily:
+    from directory_indexer.assistants.client_table import client_named
+    from directory_indexer.assistants.clients import snippet
+    from directory_indexer.assistants.launching import launch_of
     from directory_indexer.remote.address import remote_address
     from directory_indexer.server import ServeOptions, serve_http, serve_stdio
     from directory_indexer.server.bridge import serve_remote
-    from directory_indexer.server.client_configs import client_named, launch_of, place, snippet, url_of
-    from directory_indexer.server.gate.access import TOKEN_VARIABLE, Access, names_of, parse_address, read_token
+    from directory_indexer.server.gate.access import Access, names_of, parse_address, read_token, url_of
     from directory_indexer.server.gate.logs import LogFormat
     from directory_indexer.telemetry.starting import start as start_telemetry
-
-_CONFIG, _DATA_DIR = "DIRINDEX_CONFIG", "DIRINDEX_DATA_DIR"
 
 cli = new_command_line()
 
@@ -91,7 +92,8 @@ def serve(
         serve_remote(app, address, token, allowed=allowed, private=private, verbose=verbose)
     access = None if http is None else _access(http, allow_host or (), token_file, needs_token=not no_token)
     if print_config is not None:
-        _print_config(print_config, allowed, access, output, watch=watch, config=config, data_dir=data_dir)
+        arguments = server_arguments(directories or (), watch=watch, config=config, data_dir=data_dir)
+        _print_config(print_config, arguments, access, output)
         return
     app = open_app(config, data_dir, output)
     output.notes(f"no directory now: {display(one)}" for one in allowed if not os.path.isdir(os_path(one)))
@@ -114,33 +116,17 @@ def _access(http: str, allow_host: Sequence[str], token_file: Path | None, *, ne
     return Access(address, names_of(allow_host, address), read_token(token_file, os.environ), needs_token)
 
 
-def _print_config(
-    name: str,
-    allowed: Sequence[FilePath],
-    access: "Access | None",
-    output: Output,
-    *,
-    watch: bool,
-    config: Path | None,
-    data_dir: Path | None,
-) -> None:
-    if missing := [display(one) for one in allowed if not os.path.isdir(os_path(one))]:
-        raise UsageError(f"no directory: {', '.join(missing)}", hint="check the path")
+def _print_config(name: str, arguments: Sequence[str], access: "Access | None", output: Output) -> None:
     client = client_named(name)
-    arguments = ["serve", *map(exact_text, allowed), *(["--watch"] if watch else [])]
-    # The client will not have the environment of this shell.
-    for option, path, variable in (("--config", config, _CONFIG), ("--data-dir", data_dir, _DATA_DIR)):
-        named = path or os.environ.get(variable)
-        arguments += [option, os.path.abspath(os.path.expanduser(named))] if named else []
     if access is None:
         output.data(snippet(client, launch_of(arguments)))
-        output.notes([f"this goes into {place(client)}", *_left_out()])
+        output.notes([f"this goes into {client.where}", *unset_variables_note()])
         return
     output.data(snippet(client, launch_of(arguments, url=url_of(access), has_token=access.needs_token)))
     launch = launch_of([*arguments, *_http_options(access)])
-    output.notes([f"this goes into {place(client)}"])
+    output.notes([f"this goes into {client.where}"])
     output.notes(["put the token, or a key, in the place of TOKEN"] if access.needs_token else [])
-    output.notes([f"the server has to run: {shlex.join([launch.command, *launch.arguments])}", *_left_out()])
+    output.notes([f"the server has to run: {shlex.join([launch.command, *launch.arguments])}", *unset_variables_note()])
 
 
 def _http_options(access: "Access") -> list[str]:
@@ -148,10 +134,3 @@ def _http_options(access: "Access") -> list[str]:
     names = [option for name in access.names if name != socket.gethostname() for option in ("--allow-host", name)]
     token = ["--token-file", "FILE"] if access.needs_token else ["--no-token"]
     return ["--http", f"{address.host_in_url}:{address.port}", *names, *token]
-
-
-def _left_out() -> list[str]:
-    """Name the variables that change how a server behaves, and that nobody else will set."""
-    handed_on = {_CONFIG, _DATA_DIR, TOKEN_VARIABLE}
-    variables = sorted(name for name in os.environ if name.startswith("DIRINDEX_") and name not in handed_on)
-    return [f"put into the configuration file what {', '.join(variables)} says"] if variables else []

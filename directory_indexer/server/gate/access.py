@@ -164,3 +164,18 @@ def names_of(given: Sequence[str], address: HttpAddress) -> tuple[str, ...]:
         raise UsageError("--allow-host is empty")
     is_everywhere = address.host in {"0.0.0.0", "::"}  # noqa: S104 - compared with, not listened on
     return (*given, socket.gethostname()) if is_everywhere else tuple(given)
+
+
+def url_of(access: Access) -> str:
+    """Give the address that clients call: of a server on every address, one of the names that it goes by.
+
+    Raises:
+        UsageError: the port is another one at each start, or others could read the index without a token.
+    """
+    if access.address.port == 0:
+        raise UsageError("port 0 stands for another port at each start", hint="name the port: --http 127.0.0.1:8765")
+    if access.token or not access.needs_token:
+        access.require_safe(has_keys=False)
+    is_everywhere = access.address.host in {"0.0.0.0", "::"}  # noqa: S104 - compared with, not listened on
+    host = access.names[0] if is_everywhere else access.address.host_in_url
+    return f"http://{host}:{access.address.port}/mcp"

@@ -1,18 +1,14 @@
-"""Who may speak to a server over HTTP, and what clients are told to write into their configuration."""
+"""Who may speak to a server over HTTP."""
 
 from __future__ import annotations
 
-import json
 import os
 import socket
-import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 
 from directory_indexer.errors import UsageError
-from directory_indexer.server.client_configs import Client, Launch, client_named, launch_of, place, snippet
 from directory_indexer.server.gate.access import (
     SHORTEST_TOKEN,
     TOKEN_VARIABLE,
@@ -148,53 +144,6 @@ def test_a_token_that_is_none_is_refused(tmp_path: Path, token: str) -> None:
     file.chmod(0o600)
     with pytest.raises(UsageError, match="at least 16"):
         read_token(file, {})
-
-
-@pytest.mark.parametrize("client", list(Client))
-def test_every_client_is_told_the_command_with_absolute_paths(client: Client) -> None:
-    launch = launch_of(["serve", "/a b/docs"])
-    text = snippet(client, launch)
-    assert os.path.isabs(launch.command)
-    assert Path(launch.command).exists()
-    assert json.dumps(launch.command) in text
-    assert '"/a b/docs"' in text
-    assert place(client)
-
-
-@pytest.mark.parametrize("client", [one for one in Client if one not in {Client.CODEX, Client.GOOSE}])
-def test_json_configurations_are_json(client: Client) -> None:
-    configuration = json.loads(snippet(client, Launch("/bin/dirindex", ("serve",))))
-    servers = configuration["servers" if client is Client.VSCODE else "mcpServers"]
-    assert servers["dirindex"]["command"] == "/bin/dirindex"
-    assert servers["dirindex"]["args"] == ["serve"]
-
-
-def test_the_configuration_of_codex_is_toml() -> None:
-    launch = Launch("C:\\Program Files\\dirindex.exe", ("serve", 'a"b'))
-    configuration = tomllib.loads(snippet(Client.CODEX, launch))
-    assert configuration["mcp_servers"]["dirindex"] == {"command": launch.command, "args": ["serve", 'a"b']}
-    with_url = tomllib.loads(snippet(Client.CODEX, Launch("", (), url="http://127.0.0.1:1/mcp", has_token=True)))
-    assert with_url["mcp_servers"]["dirindex"]["http_headers"] == {"Authorization": "Bearer TOKEN"}
-
-
-def test_a_token_is_never_printed() -> None:
-    for client in set(Client) - {Client.CLAUDE_DESKTOP}:
-        text = snippet(client, Launch("", (), url="http://127.0.0.1:1/mcp", has_token=True))
-        assert "Bearer TOKEN" in text
-        assert "http://127.0.0.1:1/mcp" in text
-    with pytest.raises(UsageError, match="starts servers itself"):
-        snippet(Client.CLAUDE_DESKTOP, Launch("", (), url="http://127.0.0.1:1/mcp"))
-
-
-def test_an_unknown_client_is_answered_with_the_known_ones() -> None:
-    assert client_named("Claude Desktop") is Client.CLAUDE_DESKTOP
-    with pytest.raises(UsageError) as refusal:
-        client_named("emacs")
-    assert "vscode" in str(refusal.value.hint)
-
-
-def test_the_launched_command_is_this_installation() -> None:
-    assert Path(launch_of([]).command).parent == Path(sys.executable).parent
 
 
 def test_what_is_accepted_sends_without_delay() -> None:

@@ -1,0 +1,199 @@
+"""Entries in JSON with comments: put in at the head of their object or list, so that nothing else is touched.
+
+What is put in is one stretch of text; a parser reads from the text afterwards what it read before, and the entry.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from directory_indexer.assistants.entries import (
+    IN_LIST,
+    EditRefusedError,
+    Keys,
+    Standing,
+    missing_containers,
+    standing_in,
+    tree_with,
+    tree_without,
+)
+from directory_indexer.assistants.json_tokens import Token, closing_of, members_of, tokens_of
+from directory_indexer.config.jsonc import parse_jsonc
+
+_BOM: Final = "\ufeff"
+_OF_NEW_FILES: Final = frozenset({"version"})
+_REST_OF_LINE = re.compile(r"[ \t]*(?://[^\r\n]*)?(?=\r?\n)")
+_COMMENT_BEFORE = re.compile(r"//[^\n]*$")
+
+
+class _Layout(NamedTuple):
+    """How a file is written: its indentation and its line ends."""
+
+    unit: str
+    line_end: str
+
+
+def tree_of(text: str) -> Any:
+    """Parse a text; a blank one is an empty object.
+
+    Raises:
+        EditRefusedError: it is no JSON.
+    """
+    bare = text.removeprefix(_BOM)
+    if not bare.strip():
+        return {}
+    try:
+        return parse_jsonc(bare)
+    except json.JSONDecodeError as error:
+        raise EditRefusedError(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except RecursionError:
+        raise EditRefusedError("it is nested too deep") from None
+
+
+def standing(text: str, keys: Keys, value: object) -> Standing:
+    """Tell whether an entry is in a text."""
+    return standing_in(tree_of(text), keys, value)
+
+
+def made_for(text: str, keys: Keys) -> int:
+    """Count the containers around an entry that would have to be made for it."""
+    return missing_containers(tree_of(text), keys)
+
+
+def is_empty(text: str) -> bool:
+    """Tell whether a text holds nothing, or no more than what a new file begins with."""
+    return set(tree_of(text)) <= _OF_NEW_FILES
+
+
+def says_same(one: str, other: str) -> bool:
+    """Tell whether two texts say the same, however they are laid out."""
+    return bool(tree_of(one) == tree_of(other))
+
+
+def with_entry(text: str, keys: Keys, value: object) -> str:
+    """Put an entry into a text that does not have it.
+
+    Raises:
+        EditRefusedError: the text cannot be read, or has no place for it.
+    """
+    tree = tree_of(text)
+    standing_in(tree, keys, value)
+    bom = _BOM if text.startswith(_BOM) else ""
+    bare = text.removeprefix(_BOM)
+    changed = _inserted(bare, keys, value) if bare.strip() else _new(bare, keys, value)
+    return bom + _checked(changed, tree_with(tree, keys, value))
+
+
+def without_entry(text: str, keys: Keys, value: object, *, made: int) -> str:
+    """Take an entry out of a text that has it, and with it up to `made` of the containers around it if they are empty.
+
+    Raises:
+        EditRefusedError: the text cannot be read.
+    """
+    tree = tree_of(text)
+    bom = _BOM if text.startswith(_BOM) else ""
+    changed = _cut(text.removeprefix(_BOM), keys, value)
+    for n_inner in range(1, made + 1):
+        if _is_empty_at(changed, keys[:-n_inner]):
+            changed = _cut(changed, keys[:-n_inner], None)
+    return bom + _checked(changed, tree_without(tree, keys, value, made=made))
+
+
+def _checked(changed: str, expected: object) -> str:
+    if tree_of(changed) != expected:
+        raise EditRefusedError("it is written in a way that cannot be edited safely")
+    return changed
+
+
+def _nested(keys: Keys, value: object) -> object:
+    for key in reversed(keys):
+        value = [value] if key == IN_LIST else {key: value}
+    return value
+
+
+def _new(blank: str, keys: Keys, value: object) -> str:
+    return json.dumps(_nested(keys, value), indent=2, ensure_ascii=False) + "\n" + blank
+
+
+def _inserted(text: str, keys: Keys, value: object) -> str:
+    tokens = tokens_of(text)
+    opening, n_found = _innermost(tokens, keys)
+    name, content = keys[n_found], _nested(keys[n_found + 1 :], value)
+    layout = _layout_of(text)
+    members = list(members_of(tokens, opening))
+    head = "" if name == IN_LIST else f"{json.dumps(name, ensure_ascii=False)}: "
+    at = tokens[opening].end
+    if members and "\n" not in text[at : tokens[members[0].first].start]:
+        member = f"{head}{json.dumps(content, ensure_ascii=False)}, "
+        return text[:at] + member + text[at:]
+    outer = _indentation_at(text, tokens[opening].start)
+    inner = _indentation_at(text, tokens[members[0].first].start) if members else outer + layout.unit
+    lines = json.dumps(content, indent=layout.unit, ensure_ascii=False).split("\n")
+    member = layout.line_end + inner + head + (layout.line_end + inner).join(lines) + ("," if members else "")
+    rest = _REST_OF_LINE.match(text, at)
+    if not members and not rest:
+        member += layout.line_end + outer
+    at = rest.end() if rest else at
+    return text[:at] + member + text[at:]
+
+
+def _innermost(tokens: Sequence[Token], keys: Keys) -> tuple[int, int]:
+    """Find the innermost container that is there, by its opening token, and how many keys lead to it."""
+    opening = 0
+    for n_found, key in enumerate(keys[:-1]):
+        # Of members of one name, parsers take the last.
+        values = [member.value for member in members_of(tokens, opening) if member.name == key]
+        if not values:
+            return opening, n_found
+        opening = values[-1]
+    return opening, len(keys) - 1
+
+
+def _cut(text: str, keys: Keys, value: object) -> str:
+    tokens = tokens_of(text)
+    opening, _ = _innermost(tokens, keys)
+    member = next(
+        one
+        for one in reversed(list(members_of(tokens, opening)))
+        if (one.name == keys[-1] if keys[-1] != IN_LIST else _value_of(text, tokens, one.value, one.after) == value)
+    )
+    is_followed = tokens[member.after].text == ","
+    start, end = tokens[member.first].start, tokens[member.after].end if is_followed else tokens[member.after - 1].end
+    before = text[:start].rstrip()
+    if not (_COMMENT_BEFORE.search(before) and text[end : end + 1] not in {"\n", "\r"}):
+        start = len(before)
+    comma = tokens[member.first - 1]
+    if not is_followed and comma.text == ",":
+        text, start, end = text[: comma.start] + text[comma.end :], start - 1, end - 1
+    changed = text[:start] + text[end:]
+    return _collapsed(changed, opening)
+
+
+def _collapsed(text: str, opening: int) -> str:
+    """Leave no blanks in a container that holds nothing any more."""
+    tokens = tokens_of(text)
+    start, end = tokens[opening].end, tokens[closing_of(tokens, opening)].start
+    return text[:start] + text[end:] if not text[start:end].strip() else text
+
+
+def _is_empty_at(text: str, keys: Keys) -> bool:
+    tokens = tokens_of(text)
+    opening, _ = _innermost(tokens, (*keys, ""))
+    return not list(members_of(tokens, opening))
+
+
+def _value_of(text: str, tokens: Sequence[Token], first: int, after: int) -> object:
+    return parse_jsonc(text[tokens[first].start : tokens[after - 1].end])
+
+
+def _layout_of(text: str) -> _Layout:
+    indented = re.search(r"\n([ \t]+)\"", text)
+    return _Layout(indented[1] if indented else "  ", "\r\n" if "\r\n" in text else "\n")
+
+
+def _indentation_at(text: str, offset: int) -> str:
+    line = text[text.rfind("\n", 0, offset) + 1 : offset]
+    return line[: len(line) - len(line.lstrip(" \t"))]

@@ -1,0 +1,75 @@
+"""Blocks in Markdown, between two marks that nobody else writes."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from directory_indexer.assistants.entries import EditRefusedError, Keys, Standing
+
+BEGIN: Final = "<!-- dirindex: begin -->"
+END: Final = "<!-- dirindex: end -->"
+_BLOCK = re.compile(rf"{re.escape(BEGIN)}(.*?){re.escape(END)}(?:\r?\n)?", re.DOTALL)
+
+
+def standing(text: str, keys: Keys, value: object) -> Standing:
+    """Tell whether a block is in a text.
+
+    Raises:
+        EditRefusedError: there are several, or half a one.
+    """
+    del keys
+    found = _only_block(text)
+    if found is None:
+        return Standing.ABSENT
+    return Standing.SAME if found[1].replace("\r\n", "\n").strip("\n") == value else Standing.OTHER
+
+
+def made_for(text: str, keys: Keys) -> int:
+    """Say that nothing is around it."""
+    del text, keys
+    return 0
+
+
+def is_empty(text: str) -> bool:
+    """Tell whether nothing stands in a text."""
+    return not text.strip()
+
+
+def says_same(one: str, other: str) -> bool:
+    """Tell whether two texts both have the block, or neither."""
+    return standing(one, (), "") is standing(other, (), "")
+
+
+def with_entry(text: str, keys: Keys, value: object) -> str:
+    """Put a block at the end of a text."""
+    del keys
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    gap = "" if not text or text.endswith(line_end * 2) else line_end if text.endswith("\n") else line_end * 2
+    return text + gap + f"{BEGIN}\n{value}\n{END}\n".replace("\n", line_end)
+
+
+def without_entry(text: str, keys: Keys, value: object, *, made: int) -> str:
+    """Take the block out of a text that has one, and a blank line that is left at the end.
+
+    Raises:
+        EditRefusedError: there are several, or half a one.
+    """
+    del keys, value, made
+    found = _only_block(text)
+    if found is None:
+        raise EditRefusedError(f"'{BEGIN}' is not in it")
+    before, after = text[: found.start()], text[found.end() :]
+    if before.endswith(("\n\n", "\r\n\r\n")) and (not after or after.startswith(("\n", "\r\n"))):
+        before = before[:-2] if before.endswith("\r\n") else before[:-1]
+    return before + after
+
+
+def _only_block(text: str) -> re.Match[str] | None:
+    n_marks = text.count(BEGIN), text.count(END)
+    if n_marks == (0, 0):
+        return None
+    found = _BLOCK.search(text)
+    if n_marks != (1, 1) or found is None:
+        raise EditRefusedError(f"'{BEGIN}' and '{END}' do not stand there once each, in this order")
+    return found

@@ -1,0 +1,94 @@
+"""Where assistants keep their files: below the home directory, or where the system or a variable puts them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from enum import Enum, auto
+from typing import NamedTuple
+
+from directory_indexer.errors import UnavailableError
+
+_DIRECTORIES = ("XDG_CONFIG_HOME", "APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME")
+"""Variables that name directories of the user's, which may lie outside of the home directory."""
+
+
+class Base(Enum):
+    """What the path of a place starts from."""
+
+    HOME = auto()
+    CONFIG = auto()
+    """Where the XDG directories put configuration, on every system."""
+
+    APPLICATION = auto()
+    """Where the system puts what belongs to applications: XDG, Application Support or AppData."""
+
+
+class Place(NamedTuple):
+    """A file or directory of an assistant; paths are written with `/`.
+
+    `windows` is where it is below AppData there, if elsewhere; a set `variable` names the directory of `inner`.
+    """
+
+    base: Base
+    path: str
+    windows: str = ""
+    variable: str = ""
+    inner: str = ""
+
+
+class System(NamedTuple):
+    """The home directory, the variables and the platform that places are found by."""
+
+    home: str
+    environ: Mapping[str, str]
+    platform: str
+
+
+def this_system(environ: Mapping[str, str] = os.environ) -> System:
+    """Describe the system that this process runs on.
+
+    Raises:
+        UnavailableError: there is no home directory.
+    """
+    home = os.path.expanduser("~")
+    if not os.path.isabs(home) or not os.path.isdir(home):
+        raise UnavailableError("there is no home directory", hint="set HOME")
+    return System(home, environ, sys.platform)
+
+
+def located(place: Place, system: System) -> str:
+    """Give the absolute path of a place."""
+    directory = system.environ.get(place.variable, "") if place.variable else ""
+    if os.path.isabs(directory):
+        return _joined(directory, place.inner)
+    if place.windows and system.platform == "win32":
+        return _joined(_app_data(system), place.windows)
+    return _joined(_directory_of(place.base, system), place.path)
+
+
+def allowed_directories(system: System) -> tuple[str, ...]:
+    """Name the directories that files of assistants may really lie in, whatever links say."""
+    named = (system.environ.get(name, "") for name in _DIRECTORIES)
+    return tuple(os.path.realpath(one) for one in (system.home, *named) if os.path.isabs(one))
+
+
+def _directory_of(base: Base, system: System) -> str:
+    if base is Base.HOME:
+        return system.home
+    if base is Base.APPLICATION and system.platform == "darwin":
+        return _joined(system.home, "Library/Application Support")
+    if base is Base.APPLICATION and system.platform == "win32":
+        return _app_data(system)
+    config = system.environ.get("XDG_CONFIG_HOME", "")
+    return config if os.path.isabs(config) else _joined(system.home, ".config")
+
+
+def _app_data(system: System) -> str:
+    named = system.environ.get("APPDATA", "")
+    return named if os.path.isabs(named) else _joined(system.home, "AppData/Roaming")
+
+
+def _joined(directory: str, path: str) -> str:
+    return os.path.join(directory, *path.split("/"))

@@ -1,0 +1,111 @@
+"""What an assistant's configuration says of a server: the same facts, under the names that each one gives them."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+from directory_indexer.assistants.launching import SERVER_NAME, Launch
+from directory_indexer.errors import UsageError
+
+Entry: TypeAlias = dict[str, Any]
+
+_TOKEN: Final = "Bearer TOKEN"  # noqa: S105 - a place-holder: a token is never printed
+_GOOSE_SECONDS: Final = 300
+
+
+def typed(launch: Launch) -> Entry:
+    """Describe it with `type` and `env`: Claude Code, Cursor, Continue."""
+    if launch.url:
+        return {"type": "http", "url": launch.url, **_headers(launch)}
+    return {"type": "stdio", **_command(launch), "env": {}}
+
+
+def untyped(launch: Launch) -> Entry:
+    """Describe it by its command or its `url` alone: Kiro, Amp, Junie, LM Studio."""
+    return {"url": launch.url, **_headers(launch)} if launch.url else {**_command(launch), "env": {}}
+
+
+def claude_desktop(launch: Launch) -> Entry:
+    """Describe it for Claude Desktop.
+
+    Raises:
+        UsageError: it is to be called over HTTP.
+    """
+    if launch.url:
+        raise UsageError("Claude Desktop starts servers itself", hint="leave out --http")
+    return untyped(launch)
+
+
+def vscode(launch: Launch) -> Entry:
+    """Describe it for VS Code."""
+    if launch.url:
+        return {"type": "http", "url": launch.url, **_headers(launch)}
+    return {"type": "stdio", **_command(launch)}
+
+
+def windsurf(launch: Launch) -> Entry:
+    """Describe it for Windsurf."""
+    return {"serverUrl": launch.url, **_headers(launch)} if launch.url else untyped(launch)
+
+
+def gemini(launch: Launch) -> Entry:
+    """Describe it for Gemini CLI and Qwen Code."""
+    return {"httpUrl": launch.url, **_headers(launch)} if launch.url else _command(launch)
+
+
+def codex(launch: Launch) -> Entry:
+    """Describe it for Codex."""
+    if not launch.url:
+        return _command(launch)
+    return {"url": launch.url, **({"http_headers": {"Authorization": _TOKEN}} if launch.has_token else {})}
+
+
+def opencode(launch: Launch) -> Entry:
+    """Describe it for OpenCode."""
+    if launch.url:
+        return {"type": "remote", "url": launch.url, "enabled": True, **_headers(launch)}
+    return {"type": "local", "command": [launch.command, *launch.arguments], "enabled": True}
+
+
+def zed(launch: Launch) -> Entry:
+    """Describe it for Zed."""
+    if launch.url:
+        return {"url": launch.url, **_headers(launch)}
+    return {"source": "custom", **_command(launch), "env": {}}
+
+
+def goose(launch: Launch) -> Entry:
+    """Describe it for Goose."""
+    entry: Entry = {"name": SERVER_NAME, "enabled": True, "timeout": _GOOSE_SECONDS}
+    if launch.url:
+        return {**entry, "type": "streamable_http", "uri": launch.url, **_headers(launch)}
+    return {**entry, "type": "stdio", "cmd": launch.command, "args": list(launch.arguments), "envs": {}}
+
+
+def cline(launch: Launch) -> Entry:
+    """Describe it for Cline."""
+    if launch.url:
+        return {"type": "streamableHttp", "url": launch.url, **_headers(launch)}
+    return _command(launch)
+
+
+def roo(launch: Launch) -> Entry:
+    """Describe it for Roo Code."""
+    if launch.url:
+        return {"type": "streamable-http", "url": launch.url, **_headers(launch)}
+    return _command(launch)
+
+
+def copilot(launch: Launch) -> Entry:
+    """Describe it for the GitHub Copilot CLI, which wants to know which tools may be used."""
+    if launch.url:
+        return {"type": "http", "url": launch.url, **_headers(launch), "tools": ["*"]}
+    return {"type": "local", **_command(launch), "tools": ["*"]}
+
+
+def _command(launch: Launch) -> Entry:
+    return {"command": launch.command, "args": list(launch.arguments)}
+
+
+def _headers(launch: Launch) -> Entry:
+    return {"headers": {"Authorization": _TOKEN}} if launch.has_token else {}

@@ -1,0 +1,53 @@
+"""Files that hold one thing, which is ours or somebody else's as a whole."""
+
+from __future__ import annotations
+
+from directory_indexer.assistants.entries import EditRefusedError, Keys, Standing
+
+
+def standing(text: str, keys: Keys, value: object) -> Standing:
+    """Tell whether a file holds what it is to hold."""
+    del keys
+    if not text:
+        return Standing.ABSENT
+    return Standing.SAME if text == value else Standing.OTHER
+
+
+def made_for(text: str, keys: Keys) -> int:
+    """Say that nothing is around it."""
+    del text, keys
+    return 0
+
+
+def is_empty(text: str) -> bool:
+    """Tell whether nothing stands in a text."""
+    return not text.strip()
+
+
+def says_same(one: str, other: str) -> bool:
+    """Tell whether two texts are the same."""
+    return one == other
+
+
+def with_entry(text: str, keys: Keys, value: object) -> str:
+    """Give what the file is to hold.
+
+    Raises:
+        EditRefusedError: it holds something.
+    """
+    del keys
+    if text:
+        raise EditRefusedError("there is something in it already")
+    return str(value)
+
+
+def without_entry(text: str, keys: Keys, value: object, *, made: int) -> str:
+    """Leave nothing of a file.
+
+    Raises:
+        EditRefusedError: it was changed.
+    """
+    del keys, made
+    if text != value:
+        raise EditRefusedError("it was changed since it was written")
+    return ""

@@ -1,0 +1,168 @@
+"""Entries in YAML: put in as lines of their own, at the head of their mapping, whose place the parser tells.
+
+Nothing is written anew: what a file says otherwise stays as it is, with its comments, anchors and quotation marks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from directory_indexer.assistants.entries import (
+    EditRefusedError,
+    Keys,
+    Standing,
+    missing_containers,
+    standing_in,
+    tree_with,
+    tree_without,
+)
+from directory_indexer.assistants.yaml_events import (
+    Event,
+    Found,
+    events_of,
+    member_of,
+    tree_of_events,
+    tree_of_value,
+)
+
+_UNIT: Final = "  "
+
+
+def tree_of(text: str) -> Any:
+    """Give what a text says, with all scalars as text; a mapping of nothing is an empty one.
+
+    Raises:
+        EditRefusedError: it is no YAML that is understood here.
+    """
+    return tree_of_events(events_of(text))
+
+
+def standing(text: str, keys: Keys, value: object) -> Standing:
+    """Tell whether an entry is in a text."""
+    return standing_in(_open_tree(text, keys), keys, tree_of_value(value))
+
+
+def made_for(text: str, keys: Keys) -> int:
+    """Count the containers around an entry that would have to be made for it."""
+    return missing_containers(_open_tree(text, keys), keys)
+
+
+def is_empty(text: str) -> bool:
+    """Tell whether a text holds nothing, or blanks alone."""
+    return not text.strip()
+
+
+def says_same(one: str, other: str) -> bool:
+    """Tell whether two texts say the same, however they are laid out."""
+    return bool(tree_of(one) == tree_of(other))
+
+
+def with_entry(text: str, keys: Keys, value: object) -> str:
+    """Put an entry into a text that does not have it.
+
+    Raises:
+        EditRefusedError: the text cannot be read, or has no place for it.
+    """
+    tree = _open_tree(text, keys)
+    standing_in(tree, keys, value)
+    return _checked(_inserted(text, keys, value), tree_with(tree, keys, tree_of_value(value)))
+
+
+def without_entry(text: str, keys: Keys, value: object, *, made: int) -> str:
+    """Take an entry out of a text that has it, and its mapping if that was made for it and holds nothing else.
+
+    Raises:
+        EditRefusedError: the text cannot be read.
+    """
+    expected = tree_without(tree_of(text), keys, tree_of_value(value), made=made)
+    return _checked(_cut(text, keys, expected), expected)
+
+
+def _open_tree(text: str, keys: Keys) -> Any:
+    """Read a text in which a key without a value stands for an empty mapping."""
+    tree = tree_of(text)
+    if isinstance(tree, dict) and tree.get(keys[0]) == "":
+        return {**tree, keys[0]: {}}
+    return tree
+
+
+def _checked(changed: str, expected: object) -> str:
+    if tree_of(changed) != expected:
+        raise EditRefusedError("it is written in a way that cannot be edited safely")
+    return changed
+
+
+def _inserted(text: str, keys: Keys, value: object) -> str:
+    outer, name = keys
+    events = events_of(text)
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    found = member_of(events, 0, outer) if events else None
+    if found is None:
+        gap = "" if not text or text.endswith("\n") else line_end
+        return text + gap + line_end.join([f"{outer}:", *_lines(name, value, _UNIT), ""])
+    mapping = events[found.value]
+    if mapping.kind == "Scalar":
+        at = _line_stop(text, text.index(":", events[found.key].end))
+        return text[:at] + "".join(line_end + one for one in _lines(name, value, _UNIT)) + text[at:]
+    first = events[found.value + 1]
+    if mapping.is_flow:
+        flow = f"{name}: {json.dumps(value, ensure_ascii=False)}{'' if first.kind == 'MappingEnd' else ', '}"
+        return text[: mapping.start + 1] + flow + text[mapping.start + 1 :]
+    at = first.start - first.column
+    return text[:at] + "".join(one + line_end for one in _lines(name, value, " " * first.column)) + text[at:]
+
+
+def _lines(name: str, value: object, indentation: str) -> list[str]:
+    if not isinstance(value, dict):
+        return [f"{indentation}{name}: {json.dumps(value, ensure_ascii=False)}"]
+    members = (f"{indentation}{_UNIT}{key}: {json.dumps(one, ensure_ascii=False)}" for key, one in value.items())
+    return [f"{indentation}{name}:", *members]
+
+
+def _cut(text: str, keys: Keys, expected: Any) -> str:
+    events = events_of(text)
+    outer = member_of(events, 0, keys[0])
+    entry = member_of(events, outer.value, keys[1]) if outer else None
+    if outer is None or entry is None:
+        raise EditRefusedError(f"'{keys[1]}' is not in it")
+    if events[outer.value].is_flow:
+        return _cut_flow(text, events, entry)
+    stop = _stop_of(text, events, entry)
+    if keys[0] not in expected:
+        return text[: _line_start(text, events[outer.key].start)] + text[stop:]
+    start = _line_start(text, events[entry.key].start)
+    if not expected[keys[0]]:
+        colon = text.index(":", events[outer.key].end) + 1
+        return text[:colon] + " {}" + text[colon:start] + text[stop:]
+    return text[:start] + text[stop:]
+
+
+def _cut_flow(text: str, events: Sequence[Event], entry: Found) -> str:
+    start, stop = events[entry.key].start, events[entry.after - 1].end
+    following = text[stop:].lstrip()
+    if following.startswith(","):
+        rest = following[1:]
+        return text[:start] + (rest.lstrip(" ") if rest[:1] == " " else rest)
+    return text[:start].rstrip().removesuffix(",") + text[stop:]
+
+
+def _stop_of(text: str, events: Sequence[Event], entry: Found) -> int:
+    """Find the line behind an entry; a block ends where the next thing begins, behind comments that are not its own."""
+    last = max(one.end for one in events[entry.key : entry.after] if one.kind in {"Scalar", "Alias"} or one.is_flow)
+    last = max(last, *(one.end for one in events[entry.key : entry.after] if text[one.start : one.end] in {"]", "}"}))
+    if text[last - 1 : last] == "\n":  # a literal block ends with its line
+        return last
+    stop = _line_stop(text, last)
+    return stop + (2 if text[stop : stop + 2] == "\r\n" else len(text[stop : stop + 1]))
+
+
+def _line_start(text: str, offset: int) -> int:
+    return text.rfind("\n", 0, offset) + 1
+
+
+def _line_stop(text: str, offset: int) -> int:
+    stop = text.find("\n", offset)
+    stop = len(text) if stop < 0 else stop
+    return stop - (text[stop - 1 : stop] == "\r" and stop > offset)

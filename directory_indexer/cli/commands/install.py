@@ -1,0 +1,134 @@
+"""Put dirindex into the assistants of this machine, and take it out again."""
+
+# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, given_path, new_command_line
+from directory_indexer.cli.output import Output
+from directory_indexer.cli.serving import server_arguments, unset_variables_note
+from directory_indexer.errors import ConsentNeededError, ExitCode, UsageError
+from directory_indexer.lazy import lazily
+
+with lazily:
+    from directory_indexer.assistants.applying import apply_installation, apply_removal, recording
+    from directory_indexer.assistants.client_table import CLIENTS, client_named
+    from directory_indexer.assistants.clients import Part, default_parts
+    from directory_indexer.assistants.installing import Installation, found_clients
+    from directory_indexer.assistants.launching import launch_of
+    from directory_indexer.assistants.places import this_system
+    from directory_indexer.assistants.record import read_record
+    from directory_indexer.assistants.removing import Removal
+    from directory_indexer.config import load_config
+    from directory_indexer.render.installs import change_lines, failure_lines, step_lines
+    from directory_indexer.render.json_pages import record_json
+    from directory_indexer.wire.installs import install_answer
+
+if TYPE_CHECKING:
+    from directory_indexer.assistants.clients import Client
+    from directory_indexer.assistants.steps import Plan
+
+cli = new_command_line()
+
+
+def client_names() -> list[str]:
+    """Complete the names of assistants."""
+    return list(CLIENTS)
+
+
+@cli.command()
+def install(
+    *,
+    clients: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[CLIENT]...", help="Assistants; none: those that are found.", autocompletion=client_names
+        ),
+    ] = None,
+    mcp: Annotated[bool, typer.Option("--mcp", help="The MCP server.")] = False,
+    skill: Annotated[bool, typer.Option("--skill", help="The skill: when to search, grep or read.")] = False,
+    hooks: Annotated[bool, typer.Option("--hooks", help="The hook that reminds of it when a session starts.")] = False,
+    rules: Annotated[bool, typer.Option("--rules", help="The same sentences among the rules of the user.")] = False,
+    directories: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--directory", metavar="DIR", parser=given_path, help="A directory that assistants may have indexed."
+        ),
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Let the server keep tracked directories fresh.")] = False,
+    uninstall: Annotated[bool, typer.Option("--uninstall", help="Take out what was put in.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written, and write nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+) -> None:
+    """Put dirindex into assistants: MCP server, skill, hook or rules, each as far as they have a place for it."""
+    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    loaded = load_config(file=config, data_dir=data_dir, environ=os.environ)
+    output.notes(loaded.warnings)
+    named = [client_named(name) for name in clients or ()]
+    options = {"mcp": mcp, "skill": skill, "hooks": hooks, "rules": rules}
+    parts = [Part(name) for name, is_wanted in options.items() if is_wanted]
+    if uninstall:
+        record = read_record(loaded.data_dir)
+        plan = Removal(this_system(), record).plan([client.name for client in named], parts)
+    else:
+        arguments = server_arguments(directories or (), watch=watch, config=config, data_dir=data_dir)
+        plan = _installation(named, parts, arguments, loaded.data_dir)
+        output.notes(unset_variables_note())
+    if not as_json:
+        output.lines(step_lines(plan, paths=output.paths))
+        output.lines([] if quiet else change_lines(plan, paths=output.paths))
+    failures = []
+    if not dry_run and plan.after != plan.before:
+        _require_consent(plan, is_named=bool(named), yes=yes, as_json=as_json)
+        with recording(loaded.data_dir, plan):
+            failures = (apply_removal if uninstall else apply_installation)(plan, loaded.data_dir)
+    if as_json:
+        output.data(record_json(install_answer(plan, failures, is_dry_run=dry_run)))
+    else:
+        output.lines(failure_lines(failures))
+        output.notes(_what_now(plan, uninstall=uninstall, dry_run=dry_run))
+    if failures or not all(step.action.is_done for step in plan.steps):
+        raise typer.Exit(ExitCode.INCOMPLETE)
+
+
+def _installation(
+    named: "Sequence[Client]", parts: "Sequence[Part]", arguments: Sequence[str], data_dir: Path
+) -> "Plan":
+    system = this_system()
+    chosen = named or found_clients(CLIENTS.values(), system)
+    if not chosen:
+        raise UsageError("no assistant is found here", hint=f"name one: {', '.join(CLIENTS)}")
+    wanted = [(one, [part for part in parts or default_parts(one) if part in one.parts]) for one in chosen]
+    return Installation(system, launch_of(arguments), read_record(data_dir)).plan(wanted)
+
+
+def _require_consent(plan: "Plan", *, is_named: bool, yes: bool, as_json: bool) -> None:
+    if yes or not plan.drafts:
+        return
+    can_answer = sys.stdin.isatty() and sys.stderr.isatty() and not as_json
+    n_files = len(plan.drafts)
+    if can_answer and typer.confirm(f"Write {n_files} {'file' if n_files == 1 else 'files'}?", err=True):
+        return
+    if can_answer or not is_named:
+        raise ConsentNeededError(
+            "nothing is written", hint="" if can_answer else "name the assistants, or add --yes for all that are found"
+        )
+
+
+def _what_now(plan: "Plan", *, uninstall: bool, dry_run: bool) -> list[str]:
+    if not plan.steps:
+        return ["nothing was put in by this command"]
+    if dry_run or not plan.drafts:
+        return ["nothing is written"]
+    return [] if uninstall else ["restart the assistants, for they read this when they start"]

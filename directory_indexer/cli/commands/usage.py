@@ -1,0 +1,44 @@
+"""Count what assistants did to find things, in the transcripts that they leave."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from directory_indexer.cli.options import AsJson, Quiet, Verbose, given_path, new_command_line
+from directory_indexer.cli.output import Output
+from directory_indexer.errors import ExitCode
+from directory_indexer.lazy import lazily
+
+with lazily:
+    from directory_indexer.render.json_pages import record_json
+    from directory_indexer.render.quantities import count
+    from directory_indexer.render.usage import unreadable_lines, usage_lines
+    from directory_indexer.usage.counting import usage_in
+    from directory_indexer.wire.usage import usage_answer
+
+cli = new_command_line()
+
+
+@cli.command()
+def usage(
+    *,
+    paths: Annotated[list[Path], typer.Argument(parser=given_path, help="Transcripts, or directories that hold them.")],
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+) -> None:
+    """Count how often assistants searched, grepped and read, and what that gave them; nothing leaves this machine."""
+    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    found = usage_answer(usage_in(os.path.expanduser(path) for path in paths))
+    if as_json:
+        output.data(record_json(found))
+    else:
+        output.lines(usage_lines(found))
+        output.lines(unreadable_lines(found, paths=output.paths) if verbose else ())
+        n_unreadable = len(found.unreadable)
+        output.notes([f"{count(n_unreadable, 'file')} could not be counted; -v names them"] if n_unreadable else [])
+        output.notes([f"{count(found.passed_over, 'line')} are no records"] if found.passed_over else [])
+    if not found.sessions:
+        raise typer.Exit(ExitCode.INCOMPLETE)

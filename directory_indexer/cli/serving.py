@@ -1,0 +1,41 @@
+"""The arguments of a server that somebody else will start: without the environment of this shell."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from directory_indexer.errors import UsageError
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import display, exact_text, os_path, resolved_path
+
+with lazily:
+    from directory_indexer.server.gate.access import TOKEN_VARIABLE
+
+_CONFIG, _DATA_DIR = "DIRINDEX_CONFIG", "DIRINDEX_DATA_DIR"
+
+
+def server_arguments(
+    directories: Iterable[Path], *, watch: bool, config: Path | None, data_dir: Path | None
+) -> list[str]:
+    """Write the arguments of `dirindex` by which an assistant starts the server, with absolute paths.
+
+    Raises:
+        UsageError: a directory is not there.
+    """
+    allowed = [resolved_path(one) for one in directories]
+    if missing := [display(one) for one in allowed if not os.path.isdir(os_path(one))]:
+        raise UsageError(f"no directory: {', '.join(missing)}", hint="check the path")
+    arguments = ["serve", *map(exact_text, allowed), *(["--watch"] if watch else [])]
+    for option, path, variable in (("--config", config, _CONFIG), ("--data-dir", data_dir, _DATA_DIR)):
+        named = path or os.environ.get(variable)
+        arguments += [option, os.path.abspath(os.path.expanduser(named))] if named else []
+    return arguments
+
+
+def unset_variables_note() -> list[str]:
+    """Name the variables that change how a server behaves, and that nobody else will set."""
+    handed_on = {_CONFIG, _DATA_DIR, TOKEN_VARIABLE}
+    variables = sorted(name for name in os.environ if name.startswith("DIRINDEX_") and name not in handed_on)
+    return [f"put into the configuration file what {', '.join(variables)} says"] if variables else []

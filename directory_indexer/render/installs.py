@@ -1,0 +1,74 @@
+"""What is put into assistants, as lines: a line for each part, and the changes of files as a diff.
+
+Secrets that stand near a change are masked.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Iterator
+
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import file_path
+from directory_indexer.render.printable import PathStyle
+from directory_indexer.render.spans import Line, Span, Style, line
+
+with lazily:
+    from directory_indexer.assistants.applying import Failure
+    from directory_indexer.assistants.drafts import Draft
+    from directory_indexer.assistants.steps import Plan
+    from directory_indexer.credentials.redaction import secret_spans
+    from directory_indexer.credentials.spans import masked
+
+_CONTEXT = 2
+_MOST_CHARACTERS = 400
+_STYLES = {"+": Style.GOOD, "-": Style.WARNING, "@": Style.NOTE}
+
+
+def step_lines(plan: Plan, *, paths: PathStyle) -> Iterator[Line]:
+    """Say what is done about each part of each assistant."""
+    clients = max((len(step.client) for step in plan.steps), default=0)
+    actions = max((len(step.action) for step in plan.steps), default=0)
+    for step in plan.steps:
+        style = Style.PLAIN if step.action.is_done else Style.PROBLEM
+        action = Span(f"{step.action:{actions}}  ", style)
+        path = Span(paths.shown(file_path(step.path)), Style.PATH)
+        yield line(f"{step.client:{clients}}  {step.part:5}  ", action, path, f": {step.reason}" if step.reason else "")
+
+
+def change_lines(plan: Plan, *, paths: PathStyle) -> Iterator[Line]:
+    """Show the lines that change."""
+    for draft in plan.drafts:
+        yield line()
+        yield line(Span(f"{_verb(draft)} {paths.shown(file_path(draft.file.target))}", Style.PATH))
+        for text in _diff(draft):
+            yield line(Span(_cut(text), _STYLES.get(text[:1], Style.PLAIN)))
+
+
+def failure_lines(failures: Iterable[Failure]) -> Iterator[Line]:
+    """Say which files stayed as they were."""
+    for failure in failures:
+        yield line(Span(f"{failure.path}: {failure.reason}", Style.PROBLEM))
+
+
+def _verb(draft: Draft) -> str:
+    if draft.text is None:
+        return "remove"
+    return "change" if draft.file.exists else "make"
+
+
+def _diff(draft: Draft) -> Iterator[str]:
+    before, after = (_shown(text, draft.file.target) for text in (draft.file.text, draft.text or ""))
+    lines = difflib.unified_diff(before, after, n=_CONTEXT, lineterm="")
+    return (text for n, text in enumerate(lines) if n >= len(("---", "+++")))
+
+
+def _cut(text: str) -> str:
+    """Shorten a line: some assistants write their whole state into one."""
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
+
+
+def _shown(text: str, path: str) -> list[str]:
+    kind = os.path.splitext(path)[1].removeprefix(".")
+    return masked(text, secret_spans(text, kind)).splitlines()

@@ -1,0 +1,147 @@
+"""Counts calls of tools in transcripts, and how much text each kind of them gave.
+
+A transcript is hostile input: a file that is none, cannot be read or breaks its reader is named and passed over.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import BinaryIO, Final, NamedTuple
+
+from directory_indexer.errors import ExtractionError
+from directory_indexer.extractors.budget import Budget
+from directory_indexer.extractors.transcripts.events import About, Session, ToolCall, ToolKind
+from directory_indexer.extractors.transcripts.opencode_store import open_opencode_store
+from directory_indexer.extractors.transcripts.sessions import open_session
+from directory_indexer.usage.lines import TranscriptFile
+
+_BYTES_PER_TOKEN: Final = 3
+"""As the budgets of the MCP server count them."""
+
+_OWN = re.compile(r"(?i)\bdirindex\b")
+_ENDINGS: Final = (".jsonl", ".json")
+_OPENCODE_STORE: Final = "opencode.db"
+_SQLITE_STORE: Final = b"SQLite format 3\0"
+
+
+class Use(NamedTuple):
+    """How often tools of a kind were called, and what they gave; the results of `n_unknown` are not in the file."""
+
+    kind: ToolKind
+    n_calls: int = 0
+    n_own: int = 0
+    """Those of dirindex among them."""
+
+    n_bytes: int = 0
+    most_bytes: int = 0
+    n_unknown: int = 0
+
+    def plus(self, call: ToolCall) -> Use:
+        """Count a call."""
+        is_own = bool(_OWN.search(call.name.replace("_", " ")) or _OWN.match(call.about))
+        n_bytes = call.n_result_bytes or 0
+        return self._replace(
+            n_calls=self.n_calls + 1,
+            n_own=self.n_own + is_own,
+            n_bytes=self.n_bytes + n_bytes,
+            most_bytes=max(self.most_bytes, n_bytes),
+            n_unknown=self.n_unknown + (call.n_result_bytes is None),
+        )
+
+
+class Usage(NamedTuple):
+    """What was counted, and what was not."""
+
+    sessions: frozenset[tuple[str, str]] = frozenset()
+    """The assistant and the id of each; one may lie in many files."""
+
+    uses: Mapping[ToolKind, Use] = {}
+    unreadable: Mapping[str, str] = {}
+    """Why files were not counted, by their paths."""
+
+    n_other: int = 0
+    """Files of directories that are no transcripts."""
+
+    n_passed_over: int = 0
+    """Lines of transcripts that are no records."""
+
+    @property
+    def n_sessions(self) -> dict[str, int]:
+        """How many sessions there are of which assistant."""
+        return dict(Counter(assistant for assistant, _ in self.sessions))
+
+
+def tokens_of(n_bytes: int) -> int:
+    """Count the tokens of so many bytes."""
+    return -(-n_bytes // _BYTES_PER_TOKEN)
+
+
+def usage_in(paths: Iterable[str]) -> Usage:
+    """Count in files, and in directories with all below them that may be a transcript."""
+    tally = _Tally()
+    for path, is_named in _files_in(paths):
+        try:
+            with TranscriptFile(path) as file:
+                tally.add_file(file, path, is_named=is_named)
+        except (OSError, ExtractionError) as error:
+            tally.unreadable[path] = (error.strerror if isinstance(error, OSError) else str(error)) or "it is damaged"
+    return Usage(frozenset(tally.sessions), tally.uses, tally.unreadable, tally.n_other, tally.n_passed_over)
+
+
+class _Tally:
+    """What was counted so far."""
+
+    def __init__(self) -> None:
+        self.sessions: set[tuple[str, str]] = set()
+        self.uses: dict[ToolKind, Use] = {}
+        self.unreadable: dict[str, str] = {}
+        self.n_other = self.n_passed_over = 0
+
+    def add_file(self, file: TranscriptFile, path: str, *, is_named: bool) -> None:
+        """Count the sessions of a file."""
+        found = [self._add_session(session, path) for session in _sessions(file)]
+        if found:
+            self.sessions |= set(found)
+            self.n_passed_over += file.n_passed_over
+        elif is_named:
+            self.unreadable[path] = "it is no transcript"
+        else:
+            self.n_other += 1
+
+    def _add_session(self, session: Session, path: str) -> tuple[str, str]:
+        name = ""
+        for event in session.events:
+            if isinstance(event, ToolCall):
+                self.uses[event.kind] = self.uses.get(event.kind, Use(event.kind)).plus(event)
+            elif isinstance(event, About):
+                name = name or event.session_id
+        return session.assistant, name or path
+
+
+def _sessions(file: BinaryIO) -> Iterator[Session]:
+    is_store = file.read(len(_SQLITE_STORE)) == _SQLITE_STORE
+    file.seek(0)
+    if not is_store:
+        session = open_session(file)
+        if session:
+            yield session
+        return
+    for member in open_opencode_store(file, "", Budget()).members:
+        session = open_session(io.BytesIO(member.content))
+        if session:
+            yield session
+
+
+def _files_in(paths: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    for path in paths:
+        if not os.path.isdir(path):
+            yield path, True
+            continue
+        for directory, names, files in os.walk(path):
+            names.sort()
+            likely = [name for name in sorted(files) if name.endswith(_ENDINGS) or name == _OPENCODE_STORE]
+            yield from ((os.path.join(directory, name), False) for name in likely)

@@ -1,0 +1,168 @@
+"""Entries in configuration files, whatever else the files hold and however they are written."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import Any
+
+import pytest
+import tomlkit
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from directory_indexer.assistants import json_text, marked_text, toml_text, yaml_text
+from directory_indexer.assistants.drafts import splice
+from directory_indexer.assistants.entries import EditRefusedError, Standing, missing_containers
+from directory_indexer.config.jsonc import parse_jsonc
+
+VALUE = {"command": "/opt/dirindex", "args": ["serve", 'a "b"\\'], "enabled": True}
+NAMES = st.text(st.sampled_from('ab{}[],:"/\\* #\n\té'), max_size=5)
+KEYS = st.sampled_from([("mcpServers", "dirindex"), ("hooks", "SessionStart", "-"), ("amp.mcpServers", "dirindex")])
+LEAVES = st.none() | st.booleans() | st.integers(-9, 9) | NAMES
+TREES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3))
+ROOTS = st.dictionaries(NAMES, TREES, max_size=4)
+CONTAINERS = st.dictionaries(NAMES.filter(lambda name: name != "dirindex"), TREES, max_size=3)
+BLANKS = st.sampled_from(["", " ", "\n", "\r\n", "\t", "\n    ", " // c, {\n", '/* } " */', "\n// x\n  "])
+
+
+@st.composite
+def jsonc(draw: st.DrawFn) -> str:
+    """Write an object as people might: any blanks and comments anywhere, and commas after the last element."""
+    root: dict[str, Any] = draw(ROOTS)
+    for key in draw(st.lists(st.sampled_from(["mcpServers", "hooks", "amp.mcpServers"]), unique=True)):
+        root[key] = {"SessionStart": draw(st.lists(TREES, max_size=2))} if key == "hooks" else draw(CONTAINERS)
+
+    def write(value: object) -> str:
+        if isinstance(value, dict):
+            parts = [f"{json.dumps(key)}{draw(BLANKS)}:{draw(BLANKS)}{write(one)}" for key, one in value.items()]
+        elif isinstance(value, list):
+            parts = [write(one) for one in value]
+        else:
+            return json.dumps(value)
+        opening, closing = "{}" if isinstance(value, dict) else "[]"
+        body = f"{draw(BLANKS)},{draw(BLANKS)}".join(parts)
+        comma = draw(st.sampled_from(["", ","])) if parts else ""
+        return f"{opening}{draw(BLANKS)}{body}{draw(BLANKS)}{comma}{draw(BLANKS)}{closing}"
+
+    return draw(BLANKS) + write(root) + draw(BLANKS)
+
+
+@given(jsonc(), KEYS)
+@settings(max_examples=40)
+def test_json_gains_the_entry_and_nothing_else(text: str, keys: tuple[str, ...]) -> None:
+    before: Any = parse_jsonc(text)
+    made = missing_containers(before, keys)
+    after = json_text.with_entry(text, keys, VALUE)
+    assert json_text.standing(after, keys, VALUE) is Standing.SAME
+    assert splice(text, after)[1] == ""
+    without = json_text.without_entry(after, keys, VALUE, made=made)
+    assert parse_jsonc(without) == before
+    assert _comments(without) == _comments(text)
+
+
+@given(jsonc(), KEYS, st.data())
+@settings(max_examples=40)
+def test_json_that_was_reformatted_loses_the_entry_alone(text: str, keys: tuple[str, ...], data: st.DataObject) -> None:
+    made = missing_containers(parse_jsonc(text), keys)
+    after = json.dumps(
+        parse_jsonc(json_text.with_entry(text, keys, VALUE)), indent=data.draw(st.sampled_from([None, 2]))
+    )
+    assert parse_jsonc(json_text.without_entry(after, keys, VALUE, made=made)) == parse_jsonc(text)
+
+
+@given(st.text(st.sampled_from('{}[]",:/* \n\\a1'), max_size=30))
+def test_any_text_is_edited_as_json_or_refused(text: str) -> None:
+    try:
+        after = json_text.with_entry(text, ("a", "dirindex"), VALUE)
+    except EditRefusedError:
+        return
+    assert json_text.standing(after, ("a", "dirindex"), VALUE) is Standing.SAME
+
+
+TOML_LEAVES = st.booleans() | st.integers(-9, 9) | st.text(st.sampled_from("ab\"'# \n[]="), max_size=5)
+TOML_NAMES = st.text(st.sampled_from("ab. #'"), max_size=4)
+TOML_TREES = st.recursive(TOML_LEAVES, lambda inner: st.dictionaries(TOML_NAMES, inner, max_size=3))
+
+
+@given(
+    st.dictionaries(TOML_NAMES, TOML_TREES, max_size=4), st.none() | st.dictionaries(TOML_NAMES, TOML_TREES, max_size=3)
+)
+@settings(max_examples=40)
+def test_toml_gains_the_entry_and_nothing_else(root: dict[str, Any], servers: dict[str, Any] | None) -> None:
+    tree = root if servers is None else {**root, "mcp_servers": servers}
+    text = "# mine\n" + tomlkit.dumps(tree)
+    keys = ("mcp_servers", "dirindex")
+    after = toml_text.with_entry(text, keys, VALUE)
+    assert splice(text, after)[1] == ""
+    assert tomllib.loads(after)["mcp_servers"]["dirindex"] == VALUE
+    without = toml_text.without_entry(after, keys, VALUE, made=missing_containers(tree, keys))
+    assert tomllib.loads(without) == tree
+    assert without.rstrip("\n") == text.rstrip("\n")
+
+
+YAML_NAMES = st.text(st.sampled_from("ab"), min_size=1, max_size=3)
+YAML_SCALARS = st.sampled_from(["x", "'a: b'", '"#"', "&n 3", "[a, 'b']", "{c: d}", "", "~"])
+YAML_GAPS = st.sampled_from(["", " # c", "\n# d", "\n"])
+
+
+@st.composite
+def yaml(draw: st.DrawFn) -> str:
+    """Write a mapping of two levels, with comments, and `extensions` in one of its forms."""
+    names = draw(st.lists(YAML_NAMES, unique=True, max_size=3))
+    lines = [f"{name}: {draw(YAML_SCALARS)}{draw(YAML_GAPS)}" for name in names]
+    form = draw(st.sampled_from(["none", "block", "flow", "empty", "nothing"]))
+    indent = " " * draw(st.integers(1, 4))
+    block = [f"{indent}{name}:{draw(YAML_GAPS)}\n{indent}  k: {draw(YAML_SCALARS)}" for name in ("o", "p")]
+    extensions = {
+        "none": [],
+        "block": [f"extensions:{draw(YAML_GAPS)}", *block],
+        "flow": ["extensions: {o: {k: v}}"],
+        "empty": ["extensions: {}"],
+        "nothing": [f"extensions:{draw(YAML_GAPS)}"],
+    }[form]
+    parts = [*lines, *extensions] if draw(st.booleans()) else [*extensions, *lines]
+    text = "\n".join(parts)
+    return text + ("\n" if text and draw(st.booleans()) else "")
+
+
+@given(yaml())
+@settings(max_examples=40)
+def test_yaml_gains_the_entry_and_nothing_else(text: str) -> None:
+    keys = ("extensions", "dirindex")
+    before = yaml_text.tree_of(text)
+    made = yaml_text.made_for(text, keys)
+    after = yaml_text.with_entry(text, keys, VALUE)
+    assert yaml_text.standing(after, keys, VALUE) is Standing.SAME
+    assert splice(text, after)[1] == ""
+    without = yaml_text.without_entry(after, keys, VALUE, made=made)
+    now = yaml_text.tree_of(without)
+    assert now == before or (before["extensions"] == "" and now == {**before, "extensions": {}})
+
+
+@given(st.text(st.sampled_from("ab:-{}[]#'\"&*|> \n"), max_size=25))
+def test_any_text_is_edited_as_yaml_or_refused(text: str) -> None:
+    try:
+        after = yaml_text.with_entry(text, ("a", "dirindex"), VALUE)
+    except EditRefusedError:
+        return
+    assert yaml_text.standing(after, ("a", "dirindex"), VALUE) is Standing.SAME
+
+
+@given(st.text(st.sampled_from("a#\n\r- "), max_size=20), st.text(st.sampled_from("b\n"), max_size=5))
+def test_a_block_comes_and_goes_at_the_end(text: str, later: str) -> None:
+    text = text.replace("\r", "").replace("\n", "\r\n") if "\r" in text else text
+    after = marked_text.with_entry(text, (), "Say so.")
+    assert marked_text.standing(after, (), "Say so.") is Standing.SAME
+    without = marked_text.without_entry(after + later, (), "", made=0)
+    assert without.split() == (text + " " + later).split()
+
+
+@pytest.mark.parametrize("text", [marked_text.BEGIN, marked_text.END, f"{marked_text.END}{marked_text.BEGIN}"])
+def test_half_a_block_is_refused(text: str) -> None:
+    with pytest.raises(EditRefusedError):
+        marked_text.standing(text, (), "")
+
+
+def _comments(text: str) -> int:
+    return text.count("// c, {") + text.count('/* } " */') + text.count("// x")
