@@ -5,86 +5,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from directory_indexer.assistants import server_entries, teaching
+from directory_indexer.assistants import server_entries
 from directory_indexer.assistants.clients import Client, Part, Target
 from directory_indexer.assistants.entries import IN_LIST
 from directory_indexer.assistants.formats import FormatName
-from directory_indexer.assistants.launching import SERVER_NAME, Launch
+from directory_indexer.assistants.launching import SERVER_NAME
 from directory_indexer.assistants.places import Base, Place
+from directory_indexer.assistants.targets import (
+    at_home,
+    cursor_hook,
+    group_hook,
+    in_application,
+    in_config,
+    of_claude,
+    of_codex,
+    of_copilot,
+    rule_block,
+    rule_file,
+    servers,
+    skill,
+)
 from directory_indexer.errors import UsageError
 
-
-def _home(path: str) -> Place:
-    return Place(Base.HOME, path)
-
-
-def _config(path: str, windows: str = "") -> Place:
-    return Place(Base.CONFIG, path, windows)
-
-
-def _application(path: str) -> Place:
-    return Place(Base.APPLICATION, path)
-
-
-def _claude(path: str) -> Place:
-    return Place(Base.HOME, f".claude/{path}", variable="CLAUDE_CONFIG_DIR", inner=path)
-
-
-def _codex(path: str) -> Place:
-    return Place(Base.HOME, f".codex/{path}", variable="CODEX_HOME", inner=path)
-
-
-def _copilot(path: str) -> Place:
-    return Place(Base.HOME, f".copilot/{path}", variable="COPILOT_HOME", inner=path)
-
-
-def _servers(key: str, entry: Callable[[Launch], object], *places: Place) -> Target:
-    return Target(places, FormatName.JSON, (key, SERVER_NAME), entry)
-
-
-def _skill(place: Place) -> Target:
-    return Target((place,), FormatName.WHOLE, (), lambda _: teaching.skill_text())
-
-
-def _block(*places: Place) -> Target:
-    return Target(places, FormatName.MARKED, (), lambda _: teaching.session_text())
-
-
-def _rule_file(place: Place, front_matter: str = "") -> Target:
-    return Target((place,), FormatName.WHOLE, (), lambda _: teaching.rule_file(front_matter))
-
-
-def _group_hook(place: Place, **matcher: str) -> Target:
-    def entry(_: Launch) -> object:
-        return {**matcher, "hooks": [{"type": "command", "command": teaching.announcement(teaching.added_context())}]}
-
-    return Target((place,), FormatName.JSON, ("hooks", "SessionStart", IN_LIST), entry)
-
-
-def _cursor_hook(_: Launch) -> object:
-    return {"command": teaching.announcement({"additional_context": teaching.session_text()})}
-
-
-_SHARED_SKILL: Final = _skill(_home(".agents/skills/dirindex/SKILL.md"))
+_SHARED_SKILL: Final = skill(at_home(".agents/skills/dirindex/SKILL.md"))
 """Where many assistants look; they share the file, and it goes with the last of them."""
 
 _CLIENTS: Final = (
     Client(
         "claude-code",
         "Claude Code",
-        (_claude(""), _home(".claude.json")),
+        (of_claude(""), at_home(".claude.json")),
         {
-            Part.MCP: _servers(
+            Part.MCP: servers(
                 "mcpServers",
                 server_entries.typed,
                 Place(Base.HOME, ".claude.json", variable="CLAUDE_CONFIG_DIR", inner=".claude.json"),
             ),
-            Part.SKILL: _skill(_claude("skills/dirindex/SKILL.md")),
-            Part.HOOKS: _group_hook(_claude("settings.json"), matcher="startup|clear|compact"),
-            Part.RULES: _block(_claude("CLAUDE.md")),
+            Part.SKILL: skill(of_claude("skills/dirindex/SKILL.md")),
+            Part.HOOKS: group_hook(of_claude("settings.json"), matcher="startup|clear|compact"),
+            Part.RULES: rule_block(of_claude("CLAUDE.md")),
         },
         "~/.claude.json, or .mcp.json in a project",
         "https://code.claude.com/docs/en/mcp",
@@ -92,10 +54,10 @@ _CLIENTS: Final = (
     Client(
         "claude-desktop",
         "Claude Desktop",
-        (_application("Claude"),),
+        (in_application("Claude"),),
         {
-            Part.MCP: _servers(
-                "mcpServers", server_entries.claude_desktop, _application("Claude/claude_desktop_config.json")
+            Part.MCP: servers(
+                "mcpServers", server_entries.claude_desktop, in_application("Claude/claude_desktop_config.json")
             )
         },
         "claude_desktop_config.json (Settings > Developer > Edit Config)",
@@ -104,14 +66,14 @@ _CLIENTS: Final = (
     Client(
         "codex",
         "Codex",
-        (_codex(""),),
+        (of_codex(""),),
         {
             Part.MCP: Target(
-                (_codex("config.toml"),), FormatName.TOML, ("mcp_servers", SERVER_NAME), server_entries.codex
+                (of_codex("config.toml"),), FormatName.TOML, ("mcp_servers", SERVER_NAME), server_entries.codex
             ),
             Part.SKILL: _SHARED_SKILL,
-            Part.HOOKS: _group_hook(_codex("hooks.json"), matcher="startup|clear"),
-            Part.RULES: _block(_codex("AGENTS.md")),
+            Part.HOOKS: group_hook(of_codex("hooks.json"), matcher="startup|clear"),
+            Part.RULES: rule_block(of_codex("AGENTS.md")),
         },
         "~/.codex/config.toml",
         "https://learn.chatgpt.com/docs/extend/mcp",
@@ -119,15 +81,15 @@ _CLIENTS: Final = (
     Client(
         "cursor",
         "Cursor",
-        (_home(".cursor"),),
+        (at_home(".cursor"),),
         {
-            Part.MCP: _servers("mcpServers", server_entries.typed, _home(".cursor/mcp.json")),
+            Part.MCP: servers("mcpServers", server_entries.typed, at_home(".cursor/mcp.json")),
             Part.SKILL: _SHARED_SKILL,
             Part.HOOKS: Target(
-                (_home(".cursor/hooks.json"),),
+                (at_home(".cursor/hooks.json"),),
                 FormatName.JSON,
                 ("hooks", "sessionStart", IN_LIST),
-                _cursor_hook,
+                cursor_hook,
                 seed='{\n  "version": 1\n}\n',
             ),
         },
@@ -137,11 +99,11 @@ _CLIENTS: Final = (
     Client(
         "vscode",
         "VS Code",
-        (_application("Code/User"),),
+        (in_application("Code/User"),),
         {
-            Part.MCP: _servers("servers", server_entries.vscode, _application("Code/User/mcp.json")),
+            Part.MCP: servers("servers", server_entries.vscode, in_application("Code/User/mcp.json")),
             Part.SKILL: _SHARED_SKILL,
-            Part.RULES: _rule_file(_application("Code/User/prompts/dirindex.instructions.md"), "applyTo: '**'"),
+            Part.RULES: rule_file(in_application("Code/User/prompts/dirindex.instructions.md"), "applyTo: '**'"),
         },
         "mcp.json of the user (MCP: Open User Configuration), or .vscode/mcp.json",
         "https://code.visualstudio.com/docs/copilot/reference/mcp-configuration",
@@ -149,12 +111,12 @@ _CLIENTS: Final = (
     Client(
         "gemini",
         "Gemini CLI",
-        (_home(".gemini"),),
+        (at_home(".gemini"),),
         {
-            Part.MCP: _servers("mcpServers", server_entries.gemini, _home(".gemini/settings.json")),
+            Part.MCP: servers("mcpServers", server_entries.gemini, at_home(".gemini/settings.json")),
             Part.SKILL: _SHARED_SKILL,
-            Part.HOOKS: _group_hook(_home(".gemini/settings.json")),
-            Part.RULES: _block(_home(".gemini/GEMINI.md")),
+            Part.HOOKS: group_hook(at_home(".gemini/settings.json")),
+            Part.RULES: rule_block(at_home(".gemini/GEMINI.md")),
         },
         "~/.gemini/settings.json",
         "https://geminicli.com/docs/tools/mcp-server/",
@@ -162,13 +124,16 @@ _CLIENTS: Final = (
     Client(
         "opencode",
         "OpenCode",
-        (_config("opencode"),),
+        (in_config("opencode"),),
         {
-            Part.MCP: _servers(
-                "mcp", server_entries.opencode, _config("opencode/opencode.json"), _config("opencode/opencode.jsonc")
+            Part.MCP: servers(
+                "mcp",
+                server_entries.opencode,
+                in_config("opencode/opencode.json"),
+                in_config("opencode/opencode.jsonc"),
             ),
             Part.SKILL: _SHARED_SKILL,
-            Part.RULES: _block(_config("opencode/AGENTS.md")),
+            Part.RULES: rule_block(in_config("opencode/AGENTS.md")),
         },
         "~/.config/opencode/opencode.json, or opencode.json in a project",
         "https://opencode.ai/docs/mcp-servers/",
@@ -176,11 +141,11 @@ _CLIENTS: Final = (
     Client(
         "windsurf",
         "Windsurf",
-        (_home(".codeium/windsurf"),),
+        (at_home(".codeium/windsurf"),),
         {
-            Part.MCP: _servers("mcpServers", server_entries.windsurf, _home(".codeium/windsurf/mcp_config.json")),
-            Part.SKILL: _skill(_home(".codeium/windsurf/skills/dirindex/SKILL.md")),
-            Part.RULES: _block(_home(".codeium/windsurf/memories/global_rules.md")),
+            Part.MCP: servers("mcpServers", server_entries.windsurf, at_home(".codeium/windsurf/mcp_config.json")),
+            Part.SKILL: skill(at_home(".codeium/windsurf/skills/dirindex/SKILL.md")),
+            Part.RULES: rule_block(at_home(".codeium/windsurf/memories/global_rules.md")),
         },
         "~/.codeium/windsurf/mcp_config.json",
         "https://docs.windsurf.com/windsurf/cascade/mcp",
@@ -188,24 +153,24 @@ _CLIENTS: Final = (
     Client(
         "zed",
         "Zed",
-        (_config("zed", "Zed"),),
-        {Part.MCP: _servers("context_servers", server_entries.zed, _config("zed/settings.json", "Zed/settings.json"))},
+        (in_config("zed", "Zed"),),
+        {Part.MCP: servers("context_servers", server_entries.zed, in_config("zed/settings.json", "Zed/settings.json"))},
         "settings.json of Zed (zed: open settings)",
         "https://zed.dev/docs/ai/mcp",
     ),
     Client(
         "goose",
         "Goose",
-        (_config("goose", "Block/goose"),),
+        (in_config("goose", "Block/goose"),),
         {
             Part.MCP: Target(
-                (_config("goose/config.yaml", "Block/goose/config/config.yaml"),),
+                (in_config("goose/config.yaml", "Block/goose/config/config.yaml"),),
                 FormatName.YAML,
                 ("extensions", SERVER_NAME),
                 server_entries.goose,
             ),
             Part.SKILL: _SHARED_SKILL,
-            Part.RULES: _block(_config("goose/.goosehints", "Block/goose/config/.goosehints")),
+            Part.RULES: rule_block(in_config("goose/.goosehints", "Block/goose/config/.goosehints")),
         },
         "~/.config/goose/config.yaml, on Windows %APPDATA%\\Block\\goose\\config\\config.yaml",
         "https://block.github.io/goose/docs/guides/config-files",
@@ -213,13 +178,13 @@ _CLIENTS: Final = (
     Client(
         "cline",
         "Cline",
-        (_home(".cline"),),
+        (at_home(".cline"),),
         {
-            Part.MCP: _servers(
-                "mcpServers", server_entries.cline, _home(".cline/data/settings/cline_mcp_settings.json")
+            Part.MCP: servers(
+                "mcpServers", server_entries.cline, at_home(".cline/data/settings/cline_mcp_settings.json")
             ),
-            Part.SKILL: _skill(_home(".cline/skills/dirindex/SKILL.md")),
-            Part.RULES: _rule_file(_home("Documents/Cline/Rules/dirindex.md")),
+            Part.SKILL: skill(at_home(".cline/skills/dirindex/SKILL.md")),
+            Part.RULES: rule_file(at_home("Documents/Cline/Rules/dirindex.md")),
         },
         "cline_mcp_settings.json (MCP Servers > Configure)",
         "https://docs.cline.bot/mcp/mcp-overview",
@@ -227,14 +192,14 @@ _CLIENTS: Final = (
     Client(
         "roo",
         "Roo Code",
-        (_application("Code/User/globalStorage/rooveterinaryinc.roo-cline"), _home(".roo")),
+        (in_application("Code/User/globalStorage/rooveterinaryinc.roo-cline"), at_home(".roo")),
         {
-            Part.MCP: _servers(
+            Part.MCP: servers(
                 "mcpServers",
                 server_entries.roo,
-                _application("Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"),
+                in_application("Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"),
             ),
-            Part.RULES: _rule_file(_home(".roo/rules/dirindex.md")),
+            Part.RULES: rule_file(at_home(".roo/rules/dirindex.md")),
         },
         "mcp_settings.json (MCP Servers > Edit Global MCP), or .roo/mcp.json in a project",
         "https://docs.roocode.com/features/mcp/using-mcp-in-roo",
@@ -242,10 +207,10 @@ _CLIENTS: Final = (
     Client(
         "continue",
         "Continue",
-        (_home(".continue"),),
+        (at_home(".continue"),),
         {
-            Part.MCP: _servers("mcpServers", server_entries.typed, _home(".continue/mcpServers/dirindex.json")),
-            Part.RULES: _rule_file(_home(".continue/rules/dirindex.md"), "name: dirindex\nalwaysApply: true"),
+            Part.MCP: servers("mcpServers", server_entries.typed, at_home(".continue/mcpServers/dirindex.json")),
+            Part.RULES: rule_file(at_home(".continue/rules/dirindex.md"), "name: dirindex\nalwaysApply: true"),
         },
         "~/.continue/mcpServers/dirindex.json, or .continue/mcpServers in a project",
         "https://docs.continue.dev/customize/deep-dives/mcp",
@@ -253,10 +218,10 @@ _CLIENTS: Final = (
     Client(
         "kiro",
         "Kiro",
-        (_home(".kiro"),),
+        (at_home(".kiro"),),
         {
-            Part.MCP: _servers("mcpServers", server_entries.untyped, _home(".kiro/settings/mcp.json")),
-            Part.RULES: _rule_file(_home(".kiro/steering/dirindex.md"), "inclusion: always"),
+            Part.MCP: servers("mcpServers", server_entries.untyped, at_home(".kiro/settings/mcp.json")),
+            Part.RULES: rule_file(at_home(".kiro/steering/dirindex.md"), "inclusion: always"),
         },
         "~/.kiro/settings/mcp.json, or .kiro/settings/mcp.json in a project",
         "https://kiro.dev/docs/mcp/configuration",
@@ -264,16 +229,16 @@ _CLIENTS: Final = (
     Client(
         "amp",
         "Amp",
-        (_config("amp"),),
+        (in_config("amp"),),
         {
-            Part.MCP: _servers(
+            Part.MCP: servers(
                 "amp.mcpServers",
                 server_entries.untyped,
-                _config("amp/settings.json"),
-                _config("amp/settings.jsonc"),
+                in_config("amp/settings.json"),
+                in_config("amp/settings.jsonc"),
             ),
-            Part.SKILL: _skill(_config("agents/skills/dirindex/SKILL.md")),
-            Part.RULES: _block(_config("amp/AGENTS.md")),
+            Part.SKILL: skill(in_config("agents/skills/dirindex/SKILL.md")),
+            Part.RULES: rule_block(in_config("amp/AGENTS.md")),
         },
         "~/.config/amp/settings.json",
         "https://ampcode.com/manual",
@@ -281,11 +246,11 @@ _CLIENTS: Final = (
     Client(
         "copilot-cli",
         "GitHub Copilot CLI",
-        (_copilot(""),),
+        (of_copilot(""),),
         {
-            Part.MCP: _servers("mcpServers", server_entries.copilot, _copilot("mcp-config.json")),
+            Part.MCP: servers("mcpServers", server_entries.copilot, of_copilot("mcp-config.json")),
             Part.SKILL: _SHARED_SKILL,
-            Part.RULES: _block(_copilot("copilot-instructions.md")),
+            Part.RULES: rule_block(of_copilot("copilot-instructions.md")),
         },
         "~/.copilot/mcp-config.json",
         "https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers",
@@ -293,19 +258,19 @@ _CLIENTS: Final = (
     Client(
         "junie",
         "Junie",
-        (_home(".junie"),),
-        {Part.MCP: _servers("mcpServers", server_entries.untyped, _home(".junie/mcp/mcp.json"))},
+        (at_home(".junie"),),
+        {Part.MCP: servers("mcpServers", server_entries.untyped, at_home(".junie/mcp/mcp.json"))},
         "~/.junie/mcp/mcp.json, or .junie/mcp/mcp.json in a project",
         "https://www.jetbrains.com/help/junie/model-context-protocol-mcp.html",
     ),
     Client(
         "qwen",
         "Qwen Code",
-        (_home(".qwen"),),
+        (at_home(".qwen"),),
         {
-            Part.MCP: _servers("mcpServers", server_entries.gemini, _home(".qwen/settings.json")),
-            Part.SKILL: _skill(_home(".qwen/skills/dirindex/SKILL.md")),
-            Part.RULES: _block(_home(".qwen/QWEN.md")),
+            Part.MCP: servers("mcpServers", server_entries.gemini, at_home(".qwen/settings.json")),
+            Part.SKILL: skill(at_home(".qwen/skills/dirindex/SKILL.md")),
+            Part.RULES: rule_block(at_home(".qwen/QWEN.md")),
         },
         "~/.qwen/settings.json",
         "https://github.com/QwenLM/qwen-code/blob/main/docs/users/features/mcp.md",
@@ -313,8 +278,8 @@ _CLIENTS: Final = (
     Client(
         "lmstudio",
         "LM Studio",
-        (_home(".lmstudio"),),
-        {Part.MCP: _servers("mcpServers", server_entries.untyped, _home(".lmstudio/mcp.json"))},
+        (at_home(".lmstudio"),),
+        {Part.MCP: servers("mcpServers", server_entries.untyped, at_home(".lmstudio/mcp.json"))},
         "~/.lmstudio/mcp.json",
         "https://lmstudio.ai/docs/app/mcp",
     ),

@@ -85,5 +85,9 @@ def undone(text: str, edit: Edit) -> str:
 
 
 def _n_common(one: str, other: str) -> int:
-    n_compared = min(len(one), len(other))
-    return next((n for n in range(n_compared) if one[n] != other[n]), n_compared)
+    """Count the characters with which both begin; comparing slices is many times as fast as comparing characters."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
+    return low

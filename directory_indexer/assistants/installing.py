@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 
+from directory_indexer.assistants import json_text
+from directory_indexer.assistants.client_table import CLIENTS
 from directory_indexer.assistants.clients import Client, Part, Target
-from directory_indexer.assistants.config_files import missing_directories
+from directory_indexer.assistants.config_files import missing_directories, read_file
 from directory_indexer.assistants.drafts import Draft, Drafts, splice, undone
 from directory_indexer.assistants.entries import EditRefusedError, Standing
 from directory_indexer.assistants.formats import FORMATS
-from directory_indexer.assistants.launching import Launch
+from directory_indexer.assistants.launching import SERVER_NAME, Launch
 from directory_indexer.assistants.places import System, allowed_directories, located
 from directory_indexer.assistants.record import Edit, Record, digest
 from directory_indexer.assistants.steps import Action, Plan, Step
@@ -19,6 +21,18 @@ from directory_indexer.assistants.steps import Action, Plan, Step
 def found_clients(clients: Iterable[Client], system: System) -> list[Client]:
     """Give the clients that have left traces on this system."""
     return [client for client in clients if any(os.path.exists(located(one, system)) for one in client.marks)]
+
+
+def has_plugin(system: System) -> bool:
+    """Tell whether Claude Code has dirindex as a plugin, which brings the same server, skill and hook."""
+    settings = CLIENTS["claude-code"].parts[Part.HOOKS].places[0]
+    try:
+        tree = json_text.tree_of(read_file(located(settings, system), allowed_directories(system)).text)
+        enabled = tree.get("enabledPlugins")
+    except (EditRefusedError, AttributeError):
+        return False
+    names = enabled.items() if isinstance(enabled, dict) else ()
+    return any(name.partition("@")[0] == SERVER_NAME and is_on is True for name, is_on in names)
 
 
 class Installation:

@@ -16,14 +16,18 @@ from directory_indexer.render.spans import Line, Span, Style, line
 
 with lazily:
     from directory_indexer.assistants.applying import Failure
-    from directory_indexer.assistants.drafts import Draft
+    from directory_indexer.assistants.drafts import Draft, splice
     from directory_indexer.assistants.steps import Plan
     from directory_indexer.credentials.redaction import secret_spans
     from directory_indexer.credentials.spans import masked
 
 _CONTEXT = 2
+_MASKED_LINES = 20
+"""So many lines around a change are looked at for secrets, whose names may stand above them."""
+
+_HEADER_LINES = 2
 _MOST_CHARACTERS = 400
-_STYLES = {"+": Style.GOOD, "-": Style.WARNING, "@": Style.NOTE}
+_STYLES = {"+": Style.GOOD, "-": Style.WARNING, "…": Style.NOTE}
 
 
 def step_lines(plan: Plan, *, paths: PathStyle) -> Iterator[Line]:
@@ -59,9 +63,29 @@ def _verb(draft: Draft) -> str:
 
 
 def _diff(draft: Draft) -> Iterator[str]:
-    before, after = (_shown(text, draft.file.target) for text in (draft.file.text, draft.text or ""))
-    lines = difflib.unified_diff(before, after, n=_CONTEXT, lineterm="")
-    return (text for n, text in enumerate(lines) if n >= len(("---", "+++")))
+    """Compare what surrounds the change; there may be megabytes of other things in the file."""
+    before, after = draft.file.text, draft.text or ""
+    offset, removed, inserted = splice(before, after)
+    start = _lines_before(before, offset)
+    old = before[start : _lines_after(before, offset + len(removed))]
+    new = after[start : _lines_after(after, offset + len(inserted))]
+    path = draft.file.target
+    lines = difflib.unified_diff(_shown(old, path), _shown(new, path), n=_CONTEXT, lineterm="")
+    for number, text in enumerate(lines):
+        if number > _HEADER_LINES or (number == _HEADER_LINES and not text.startswith("@@")):
+            yield "…" if text.startswith("@@") else text
+
+
+def _lines_before(text: str, offset: int) -> int:
+    for _ in range(_MASKED_LINES):
+        offset = max(text.rfind("\n", 0, offset), 0)
+    return offset and offset + 1
+
+
+def _lines_after(text: str, offset: int) -> int:
+    for _ in range(_MASKED_LINES):
+        offset = text.find("\n", offset) + 1 or len(text)
+    return offset
 
 
 def _cut(text: str) -> str:

@@ -14,12 +14,15 @@ from assistant_homes import LAUNCH, LIVED_IN, Home
 from directory_indexer.assistants.client_table import CLIENTS, client_named
 from directory_indexer.assistants.clients import Client, Part, snippet
 from directory_indexer.assistants.formats import FORMATS, FormatName
-from directory_indexer.assistants.installing import found_clients
+from directory_indexer.assistants.installing import found_clients, has_plugin
 from directory_indexer.assistants.launching import Launch
 from directory_indexer.assistants.places import located
 from directory_indexer.assistants.record import NAME
 from directory_indexer.assistants.steps import Action
 from directory_indexer.errors import StoreError
+from directory_indexer.render.installs import change_lines
+from directory_indexer.render.printable import PathStyle
+from directory_indexer.render.spans import plain
 
 ALL = tuple(Part)
 of_each_client = pytest.mark.parametrize("client", CLIENTS.values(), ids=CLIENTS)
@@ -100,6 +103,23 @@ def test_what_was_added_to_a_file_later_stays(home: Home, client: Client) -> Non
     left = path.read_text(encoding="utf-8")
     assert "newcomer" in left
     assert "dirindex" not in left
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_there"),
+    [
+        ('{"enabledPlugins": {"dirindex@dirindex": true}}', True),
+        ('{"enabledPlugins": {"dirindex@dirindex": false, "other@x": true}}', False),
+        ('{"enabledPlugins": ["dirindex"]}', False),
+        ("[]", False),
+        ("{", False),
+    ],
+)
+def test_a_plugin_that_brings_the_same_is_noticed(home: Home, settings: str, *, is_there: bool) -> None:
+    assert not has_plugin(home.system)
+    (home.path / ".claude").mkdir()
+    (home.path / ".claude/settings.json").write_text(settings)
+    assert has_plugin(home.system) is is_there
 
 
 def test_a_new_place_of_the_program_replaces_the_old_one(home: Home) -> None:
@@ -292,6 +312,16 @@ def test_a_kill_between_the_record_and_the_file_does_no_harm(home: Home) -> None
     assert home.install(gemini) == [Action.ADD, Action.SAME, Action.ADD]
     home.uninstall()
     assert home.snapshot() == before
+
+
+def test_a_change_of_a_large_file_is_shown_by_what_surrounds_it(home: Home) -> None:
+    text = json.dumps({"mcpServers": {"a": {}}, "projects": [f"/p/{number}" for number in range(100_000)]}, indent=2)
+    (home.path / ".claude.json").write_text(text)
+    plan = home.plan(client_named("claude-code"), parts=(Part.MCP,))
+    shown = plain(change_lines(plan, paths=PathStyle())).splitlines()
+    assert len(shown) < 20
+    assert '+    "dirindex": {' in shown
+    assert '   "mcpServers": {' in shown
 
 
 def test_the_record_holds_nothing_of_what_others_wrote(home: Home) -> None:

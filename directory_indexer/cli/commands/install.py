@@ -20,7 +20,7 @@ with lazily:
     from directory_indexer.assistants.applying import apply_installation, apply_removal, recording
     from directory_indexer.assistants.client_table import CLIENTS, client_named
     from directory_indexer.assistants.clients import Part, default_parts
-    from directory_indexer.assistants.installing import Installation, found_clients
+    from directory_indexer.assistants.installing import Installation, found_clients, has_plugin
     from directory_indexer.assistants.launching import launch_of
     from directory_indexer.assistants.places import this_system
     from directory_indexer.assistants.record import read_record
@@ -84,7 +84,7 @@ def install(
     else:
         arguments = server_arguments(directories or (), watch=watch, config=config, data_dir=data_dir)
         plan = _installation(named, parts, arguments, loaded.data_dir)
-        output.notes(unset_variables_note())
+        output.notes([*unset_variables_note(), *_plugin_note(plan)])
     if not as_json:
         output.lines(step_lines(plan, paths=output.paths))
         output.lines([] if quiet else change_lines(plan, paths=output.paths))
@@ -111,6 +111,11 @@ def _installation(
         raise UsageError("no assistant is found here", hint=f"name one: {', '.join(CLIENTS)}")
     wanted = [(one, [part for part in parts or default_parts(one) if part in one.parts]) for one in chosen]
     return Installation(system, launch_of(arguments), read_record(data_dir)).plan(wanted)
+
+
+def _plugin_note(plan: "Plan") -> list[str]:
+    is_double = any(step.client == "claude-code" for step in plan.steps) and has_plugin(this_system())
+    return ["Claude Code has dirindex as a plugin, too: use one of them"] if is_double else []
 
 
 def _require_consent(plan: "Plan", *, is_named: bool, yes: bool, as_json: bool) -> None:
