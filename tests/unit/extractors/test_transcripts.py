@@ -148,8 +148,8 @@ def test_a_session_is_recognised_by_the_beginning_of_a_first_record_that_is_long
     record = {"timestamp": "2026-04-02T09:00:00Z", "type": "session_meta", "payload": meta}
     assert kind_of(file_path("/root/a.jsonl"), lines(record)) == "transcript"
     message = {"role": "user", "content": "y" * 20_000}
-    record = {"parentUuid": None, "isSidechain": False, "sessionId": "a", "type": "user", "message": message}
-    content = json.dumps(record, separators=(",", ":")).encode()
+    first = {"parentUuid": None, "isSidechain": False, "sessionId": "a", "type": "user", "message": message}
+    content = json.dumps(first, separators=(",", ":")).encode()
     assert kind_of(file_path("/root/a.jsonl"), content) == "transcript"
 
 
