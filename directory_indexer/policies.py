@@ -144,7 +144,14 @@ def walk_policy(loaded: LoadedConfig) -> WalkPolicy:
         own=_own_paths(loaded),
         reserved=file_path(os.path.realpath(team_directory(loaded.data_dir))),
         documents=documents_of(loaded),
+        git_history=_git_history(indexing),
     )
+
+
+def _git_history(indexing: IndexingConfig) -> str:
+    """Write which commits are read as the walk and the reader of histories know it."""
+    wanted = indexing.git_history
+    return ("all" if wanted else "") if isinstance(wanted, bool) else str(wanted)
 
 
 def _streamed() -> tuple[str, ...]:
@@ -189,6 +196,7 @@ def parse_policy(indexing: IndexingConfig, recognised: PageCache | None) -> Pars
         ),
         added=added_formats(indexing),
         recognised=recognised,
+        git_history=_git_history(indexing),
     )
 
 

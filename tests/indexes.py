@@ -107,6 +107,7 @@ class Index:
     max_file_size: int = 100_000
     include_secrets: bool = False
     ignore_patterns: tuple[str, ...] = ()
+    git_history: str = ""
     limits: Limits | None = None
     embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
     progress: list[RunProgress] = field(default_factory=list)
@@ -179,6 +180,7 @@ class Index:
             limits=self.limits,
             recognised=self.app.policies.page_cache if self.reads_pages else None,
             members=WalkPolicy(ignore_patterns=self.ignore_patterns, include_secrets=self.include_secrets),
+            git_history=self.git_history,
         )
 
     @property
@@ -189,6 +191,7 @@ class Index:
             include_secrets=self.include_secrets,
             max_file_size=self.max_file_size,
             streamed=(".zip", ".tar"),
+            git_history=self.git_history,
         )
         app.policies.parse, app.policies.fingerprint = self.parse_policy, self.fingerprint
         vars(app.policies).pop("index", None)

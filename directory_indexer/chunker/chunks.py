@@ -8,6 +8,7 @@ from typing import NamedTuple
 from directory_indexer.paths import FilePath
 
 _NAME_WORD = re.compile(r"[^\W\d_]{2,}")
+_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 class LineCut(IntEnum):
@@ -44,5 +45,6 @@ def embedding_text(chunk: Chunk, path: FilePath) -> str:
 
     Directories are left out, so that a file keeps its vectors when one of them is renamed.
     """
-    name = " ".join(_NAME_WORD.findall(os.path.splitext(os.path.basename(path))[0]))
+    stem = os.path.splitext(os.path.basename(path))[0]
+    name = "" if _HASH.fullmatch(stem) else " ".join(_NAME_WORD.findall(stem))
     return "\n".join(part for part in (name, chunk.heading, chunk.text) if part)

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from directory_indexer.config.extractors import ExtractorConfig
 from directory_indexer.config.keys import key
-from directory_indexer.config.kinds import Flag, OneOf, Record, Several, Text, WholeNumber
+from directory_indexer.config.kinds import Amount, Flag, OneOf, Record, Several, Text, WholeNumber
 
 
 class EmbeddingMode(StrEnum):
@@ -60,6 +60,11 @@ class IndexingConfig(NamedTuple):
     include_hidden: bool = key(Flag(), "index files and directories whose name starts with a dot", default=False)
     include_secrets: bool = key(Flag(), "index files that are secrets, and mask nothing in others", default=False)
     follow_symlinks: bool = key(Flag(), "follow symbolic links to directories and files", default=False)
+    git_history: bool | int | str = key(
+        Amount(),
+        "index commits of git repositories: true for all, a number for the newest, a day (2025-01-31) for those since",
+        default=False,
+    )
     concurrency: int = key(
         WholeNumber(at_least=1, at_most=256), "how many files are read, and requests made, at a time", default=4
     )

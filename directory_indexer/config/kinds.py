@@ -109,6 +109,19 @@ class WholeNumber(Kind):
         return f"must be at most {self._at_most}" if self._at_most is not None and value > self._at_most else ""
 
 
+class Amount(Kind):
+    """Nothing, everything, so many, or what there was since a day."""
+
+    def from_text(self, text: str) -> object:  # noqa: D102 - as above
+        return int(text) if _WHOLE_NUMBER.fullmatch(text) else _FLAGS.get(text.lower(), text)
+
+    def _mistake(self, value: object) -> str:
+        if isinstance(value, bool) or (isinstance(value, int) and value > 0):
+            return ""
+        is_day = isinstance(value, str) and re.fullmatch(r"\d{4}-[01]\d-[0-3]\d", value)
+        return "" if is_day else "must be true, false, a number of at least 1, or a day like '2025-01-31'"
+
+
 class Text(Kind):
     """Text; where `pattern` is given, text that matches it as a whole."""
 

@@ -32,6 +32,7 @@ with lazily:
     from directory_indexer.extractors.books.epub import is_epub, open_epub
     from directory_indexer.extractors.books.fiction_book import extract_fiction_book
     from directory_indexer.extractors.calendars import extract_calendar, extract_contacts
+    from directory_indexer.extractors.git import open_git_file
     from directory_indexer.extractors.html import extract_html, extract_svg
     from directory_indexer.extractors.iwork.reading import extract_iwork, is_iwork
     from directory_indexer.extractors.mail.mailbox import open_mailbox
@@ -115,6 +116,8 @@ FORMATS: Final[dict[str, Format]] = {
     **CODE_FORMATS,
     "asciidoc": Format("docs", "adoc asciidoc", Decoded(extract_markup)),
     "calendar": Format("docs", "ics ical ifb", Decoded(extract_calendar), opening=rb"BEGIN:VCALENDAR\b"),
+    # What `histories` makes of the commits of a repository, which is no file and has no bytes to tell it by.
+    "commit": Format("data", "", aliases="commits"),
     "contacts": Format("docs", "vcf vcard", Decoded(extract_contacts), opening=rb"BEGIN:VCARD\b"),
     "bibtex": Format("docs", "bib"),
     "msg": Format("docs", "msg", open=open_outlook_message, sniff=is_outlook_message, header=_OLE_HEADER, version=2),
@@ -226,6 +229,7 @@ FORMATS: Final[dict[str, Format]] = {
     "gzip": Format("archives", "gz tgz taz", open=open_gzip, sniff=is_gzip, header=b"\x1f\x8b"),
     "bzip2": Format("archives", "bz2 tbz tbz2", open=open_bzip2, sniff=is_bzip2, header=b"BZh"),
     "xz": Format("archives", "xz txz", open=open_xz, sniff=is_xz, header=b"\xfd7zXZ"),
+    "git": Format("archives", "", open=open_git_file, names=".git"),
     "opencode": Format(
         "archives",
         "",

@@ -25,6 +25,7 @@ from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Source
 from directory_indexer.ids import ContentHash, content_hash, hashes_of
 from directory_indexer.parsing.contents import budget_of
 from directory_indexer.parsing.correspondence import NO_MAIL, Mail
+from directory_indexer.parsing.histories import parse_history
 from directory_indexer.parsing.member_paths import MemberPaths, name_of
 from directory_indexer.parsing.one_file import outcome_of, parse_content, read_file, where
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, ParseRequest, UnchangedFile
@@ -33,6 +34,7 @@ from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.reading import FileContent, LargeFile, open_large
 from directory_indexer.parsing.tasks import OUT_OF_MEMORY
 from directory_indexer.paths import FilePath, members_directory, prefix_of
+from directory_indexer.walker.git_history import is_history
 from directory_indexer.walker.ignore import Precedence, rules_for_members
 
 _HEAD_BYTES = 1 << 16
@@ -45,6 +47,8 @@ _FindOut: TypeAlias = Callable[[], ParseOutcome]
 
 def parse_file(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | _Outcomes:
     """Parse one file; the members of a container come in parts, and the container itself at the end."""
+    if is_history(request.source.path):
+        return parse_history(request, policy)
     found = read_file(request, policy)
     if isinstance(found, FileContent):
         kind, found_format = format_of(found.source.path, found.content, policy.added)

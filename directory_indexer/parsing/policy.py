@@ -50,3 +50,6 @@ class ParsePolicy(NamedTuple):
 
     descriptions: Descriptions | None = None
     """What is said of files that were sent."""
+
+    git_history: str = ""
+    """Which commits of repositories are read, as `WalkPolicy` has it."""

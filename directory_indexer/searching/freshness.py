@@ -6,6 +6,7 @@ from directory_indexer.docstore.store import Snapshot
 from directory_indexer.files import source_file
 from directory_indexer.paths import FilePath
 from directory_indexer.searching.answers import OnDisk
+from directory_indexer.walker.git_history import is_history
 
 
 def since_indexed(snapshot: Snapshot, path: FilePath) -> OnDisk | None:
@@ -14,6 +15,8 @@ def since_indexed(snapshot: Snapshot, path: FilePath) -> OnDisk | None:
     What cannot be looked at counts as changed.
     """
     path = snapshot.files.container_of(path) or path
+    if is_history(path):
+        return None  # a commit never changes, and goes with the next run when nothing leads to it any more
     known = snapshot.files.get(path)
     try:
         now = source_file(path)

@@ -18,6 +18,7 @@ from directory_indexer.nofollow import open_file
 from directory_indexer.paths import FilePath, display, exact_text
 from directory_indexer.searching.answers import OnDisk
 from directory_indexer.searching.freshness import since_indexed
+from directory_indexer.walker.git_history import is_history
 
 with lazily:
     from directory_indexer.docstore.store import Snapshot
@@ -148,7 +149,7 @@ def _on_disk(snapshot: Snapshot, path: FilePath) -> OnDisk | None:
     path = snapshot.files.container_of(path) or path
     known = snapshot.files.get(path)
     became = since_indexed(snapshot, path)
-    if became or known is None or known.hash is None:
+    if became or known is None or known.hash is None or is_history(path):
         return became
     try:
         if source_file(path) == known.source:

@@ -24,6 +24,8 @@ class WalkPolicy(NamedTuple):
     own: tuple[FilePath, ...] = ()
     reserved: FilePath | None = None
     documents: FilePath | None = None
+    git_history: str = ""
+    """Which commits of repositories are read, too: none, `all`, so many of the newest, or those since a day."""
 
     def at(self, root: FilePath) -> WalkPolicy:
         """Tell what a walk of one tracked directory leaves out."""

@@ -30,7 +30,9 @@ def is_there(path: str | Path) -> bool:
     return True
 
 
-def read_small_file(path: str | Path, open_it: Callable[[str], int] | None = None) -> bytes:
+def read_small_file(
+    path: str | Path, open_it: Callable[[str], int] | None = None, *, most_bytes: int = MAX_FILE_BYTES
+) -> bytes:
     """Read a file of rules or settings that may be anything, put there by anyone, without ever waiting for it.
 
     `open_it` opens it without following a link; without it, links are followed.
@@ -45,12 +47,12 @@ def read_small_file(path: str | Path, open_it: Callable[[str], int] | None = Non
     content = b""
     try:
         _require_regular(path, os.fstat(descriptor).st_mode)
-        while len(content) <= MAX_FILE_BYTES and (further := os.read(descriptor, _READ_BYTES)):
+        while len(content) <= most_bytes and (further := os.read(descriptor, _READ_BYTES)):
             content += further
     finally:
         os.close(descriptor)
-    if len(content) > MAX_FILE_BYTES:
-        raise OSError(errno.EFBIG, f"larger than {MAX_FILE_BYTES} bytes", path)
+    if len(content) > most_bytes:
+        raise OSError(errno.EFBIG, f"larger than {most_bytes} bytes", path)
     return content
 
 

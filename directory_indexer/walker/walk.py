@@ -22,6 +22,7 @@ from directory_indexer.files import SkippedFile, SkipReason
 from directory_indexer.nofollow import CAN_OPEN_BELOW, Descent
 from directory_indexer.paths import FilePath, exact_text, file_path, lies_in, prefix_of
 from directory_indexer.walker.filesystems import FileSystems
+from directory_indexer.walker.git_history import GIT_DIRECTORY, history_at
 from directory_indexer.walker.ignore import Decision, built_in_rules
 from directory_indexer.walker.lazy_rules import LazyRules
 from directory_indexer.walker.listing import IgnoredPath, Listing, SameListing, Settled
@@ -153,7 +154,7 @@ class _Walk:
         sorting = Sorting(visit.directory, self._policy, rules.resolve(), seen_ns=self._seen_ns)
         failures, rules_are_lost = self._rule_files.problems.take()
         sorting.sort(found, failures)
-        listing = sorting.listing()._replace(
+        listing = self._with_history(sorting.listing(), found)._replace(
             rules_are_lost=rules_are_lost, is_mount=place.is_mount, file_system=place.file_system, digest=digest
         )
         return listing, [
@@ -161,12 +162,30 @@ class _Walk:
             for name, is_link, inner in sorting.further()
         ]
 
+    def _with_history(self, listing: Listing, found: Scan) -> Listing:
+        """Add the history of a repository that starts here, if histories are read."""
+        if not self._has_history(found):
+            return listing
+        path = FilePath(prefix_of(listing.directory) + GIT_DIRECTORY)
+        try:
+            history = history_at(path, self._policy.git_history)
+        except OSError as error:
+            return listing._replace(failures=(*listing.failures, failure_of(path, error)))
+        if history is None:
+            return listing
+        ignored = tuple(one for one in listing.ignored if one.path != path)
+        return listing._replace(files=(*listing.files, history), ignored=ignored)
+
+    def _has_history(self, found: Scan) -> bool:
+        return bool(self._policy.git_history) and GIT_DIRECTORY in found.directories
+
     def _digest(self, found: Scan, rules: LazyRules) -> bytes:
         """Hash all that a listing follows from; nothing where it cannot be told, or follows from more than that.
 
-        Where links are followed, it depends on what was listed before, and on what they lead to.
+        Where links are followed, it depends on what was listed before, and on what they lead to; where a history is
+        read, on its references.
         """
-        if rules.key is None or self._policy.follow_symlinks or not found.is_whole:
+        if rules.key is None or self._policy.follow_symlinks or not found.is_whole or self._has_history(found):
             return b""
         return found.digest(self._salt + rules.key)
 

@@ -1,0 +1,58 @@
+"""Commits of git repositories as documents: subject, message, the files that were changed, who wrote it and when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import BinaryIO, Final, NamedTuple
+
+from directory_indexer.errors import ExtractionError
+from directory_indexer.extractors.budget import Budget
+from directory_indexer.extractors.document import Document, Metadata
+from directory_indexer.extractors.members import Contents
+from directory_indexer.extractors.outline import one_line
+
+
+class Commit(NamedTuple):
+    """One commit; times are in seconds since the epoch, and `files` are those that differ from its first parent."""
+
+    hash: str
+    author: str
+    written_at: int
+    committed_at: int
+    message: str
+    files: Sequence[str]
+
+
+def document_of(commit: Commit, kind: str) -> Document:
+    """Write a commit out: its message, and below it the files."""
+    subject, _, body = commit.message.strip("\n").partition("\n")
+    files = [*commit.files[:_MOST_FILES]]
+    if len(commit.files) > _MOST_FILES:
+        files.append(f"and {len(commit.files) - _MOST_FILES} more")
+    parts = (subject, body.strip("\n")[:_MAX_MESSAGE], "\n".join(files))
+    text = "\n\n".join(filter(None, parts)).replace("\r\n", "\n").replace("\r", "\n")
+    metadata = Metadata(
+        authors=(commit.author,), created=_moment(commit.written_at), modified=_moment(commit.committed_at)
+    )
+    return Document(text + "\n", kind, one_line(subject), metadata=metadata)
+
+
+def open_git_file(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
+    """Refuse a file that is called as a git directory is.
+
+    Raises:
+        ExtractionError: always.
+    """
+    raise ExtractionError("it only tells where a git directory is; the history is that of the repository there")
+
+
+def _moment(seconds: int) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+_MOST_FILES: Final = 200
+_MAX_MESSAGE: Final = 100_000

@@ -1,0 +1,217 @@
+"""Parses the history of a repository: each commit is a document of its own, and is read once.
+
+git reads the objects, in a worker process, and nothing of the repository has a say in it: git is given an empty
+repository of our own with a configuration of our own, to which the objects of the other belong. So no hook, filter,
+pager, signature, remote or included file is ever looked at, and what is missing of a partial clone is not fetched.
+References are read here. To read 50,000 commits with their files takes git 3 s of the processor, libgit2 27, and
+dulwich 146.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tempfile
+import time
+from collections.abc import Generator, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from directory_indexer.errors import ExtractionError, ReaderError
+from directory_indexer.extractors.document import FileFacts
+from directory_indexer.extractors.external.processes import ProgramLimits, program_of, run_limited
+from directory_indexer.extractors.git import Commit, document_of
+from directory_indexer.files import FileFailure, SourceFile, Stage, storable
+from directory_indexer.ids import ContentHash, content_hash
+from directory_indexer.nofollow import open_file
+from directory_indexer.parsing.one_file import outcome_of
+from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, ParseRequest, UnchangedFile
+from directory_indexer.parsing.parts import Parts
+from directory_indexer.parsing.policy import ParsePolicy
+from directory_indexer.parsing.reading import FileContent
+from directory_indexer.paths import FilePath, exact_text, members_directory, prefix_of
+from directory_indexer.walker.git_history import history_at, references
+from directory_indexer.walker.small_files import is_there, read_small_file
+
+_Outcomes: TypeAlias = Generator[MemberOutcomes, None, ParseOutcome]
+
+
+def parse_history(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | _Outcomes:
+    """Parse the commits that the index does not hold; those that nothing leads to any more are not met."""
+    path = request.source.path
+    try:
+        source = history_at(path, policy.git_history)
+        tips = references(Path(exact_text(path)))
+    except OSError as error:
+        return FileFailure(path, Stage.READ, (error.strerror or type(error).__name__).lower())
+    if source is None:
+        return FileFailure(path, Stage.READ, "no git directory any more")
+    seen_ns = time.time_ns()
+    of_content = content_hash("\n".join([policy.git_history, *tips]).encode())
+    if of_content == request.known_hash:
+        return UnchangedFile(source, of_content, seen_ns)
+    return _History(source, tips, of_content, seen_ns, request, policy).outcomes()
+
+
+class _History:
+    """One history, while it is read."""
+
+    def __init__(
+        self,
+        source: SourceFile,
+        tips: Sequence[str],
+        of_content: ContentHash,
+        seen_ns: int,
+        request: ParseRequest,
+        policy: ParsePolicy,
+    ) -> None:
+        self._source, self._tips, self._hash, self._seen_ns = source, tips, of_content, seen_ns
+        self._known = {path for path, known in request.known_members if known is not None}
+        self._policy = policy
+        self._prefix = f"{prefix_of(members_directory(source.path))}commits{os.sep}"
+        self._parts = Parts(FileContent(source, b"", seen_ns), of_content, request.resumption)
+
+    def outcomes(self) -> _Outcomes:
+        yield self._parts.hand_over()
+        try:
+            with tempfile.TemporaryDirectory(prefix="dirindex-") as directory:
+                git = _Git(Path(directory), Path(exact_text(self._source.path)), self._tips)
+                for _ in self._parse(git):
+                    if self._parts.is_full:
+                        yield self._parts.hand_over()
+        except (ExtractionError, OSError) as error:
+            yield self._parts.hand_over()
+            message = error.message if isinstance(error, ExtractionError) else error.strerror or type(error).__name__
+            return FileFailure(self._source.path, Stage.EXTRACT, message)
+        yield self._parts.hand_over()
+        return ParsedFile(self._source, self._hash, FileFacts("git"), (), seen_ns=self._seen_ns)
+
+    def _parse(self, git: _Git) -> Iterator[None]:
+        hashes = git.hashes(self._policy.git_history) if self._tips else []
+        paths = {FilePath(self._prefix + one): one for one in hashes}
+        kept = self._known.intersection(paths)
+        self._parts.keep(sorted(kept))
+        yield
+        new = [one for path, one in paths.items() if path not in kept]
+        for start in range(0, len(new), _BATCH):
+            for commit in git.commits(new[start : start + _BATCH]):
+                number, loss = self._parts.next_step()
+                self._parts.take(number, partial(self._outcome, commit, loss))
+                yield
+
+    def _outcome(self, commit: Commit, loss: str | None) -> ParseOutcome:
+        content = commit.message.encode()
+        committed_ns = storable(commit.committed_at * 1_000_000_000)
+        source = SourceFile(FilePath(self._prefix + commit.hash), len(content), committed_ns)
+        if loss is not None:
+            return FileFailure(source.path, Stage.EXTRACT, loss, source, seen_ns=self._seen_ns)
+        found = FileContent(source, content, self._seen_ns)
+        return outcome_of(
+            found, content_hash(commit.hash.encode()), partial(document_of, commit, "commit"), self._policy
+        )
+
+
+class _Git:
+    """git, over an empty repository in a directory of our own that has the objects of another."""
+
+    def __init__(self, directory: Path, repository: Path, tips: Sequence[str]) -> None:
+        objects = repository / "objects"
+        if _borrows(objects):
+            raise ExtractionError("it borrows objects of another repository, which are not read")
+        self._program = program_of("git")
+        if not self._program:
+            raise ReaderError("git is not installed, which reads histories")
+        self._directory = directory
+        self._environment = {
+            "GIT_DIR": str(directory / "empty"),
+            "GIT_OBJECT_DIRECTORY": str(objects),
+            **_NOTHING_ELSE,
+        }
+        _make_empty(directory / "empty", is_sha256=any(len(tip) == _SHA256_DIGITS for tip in tips))
+        if is_there(repository / "shallow"):
+            shallow = read_small_file(repository / "shallow", open_file)
+            (directory / "empty" / "shallow").write_bytes(shallow)
+        (directory / "tips").write_text("\n".join(tips) + "\n", encoding="ascii")
+
+    def hashes(self, scope: str) -> list[str]:
+        """Name the commits that references lead to, newest first, as far as they are wanted."""
+        narrowed = (
+            () if scope == "all" else (f"--max-count={scope}" if scope.isdecimal() else f"--since={scope}T00:00:00Z",)
+        )
+        found = self._run(("rev-list", "--stdin", "--ignore-missing", *narrowed), self._directory / "tips")
+        return found.decode("ascii").split()
+
+    def commits(self, hashes: Sequence[str]) -> Iterator[Commit]:
+        """Read commits."""
+        asked = self._directory / "asked"
+        asked.write_text("\n".join(hashes) + "\n", encoding="ascii")
+        mark = secrets.token_hex(16)  # no name and no message can hold NULs, and no repository can know it
+        written = f"%x00{mark}%x00%H%x00%an <%ae>%x00%at%x00%ct%x00%B%x00"
+        command = ("log", "--stdin", "--no-walk=unsorted", "-z", "--name-only", f"--format={written}", *_PLAINLY)
+        fields = iter(self._run(command, asked).decode("utf-8", "replace").split("\0"))
+        field = next(fields, None)
+        while field is not None:
+            if field != mark:
+                field = next(fields, None)
+                continue
+            name, author, written_at, committed_at, message = islice(fields, _FIELDS)
+            files: list[str] = []
+            while (field := next(fields, None)) is not None and field != mark:
+                if named := field.lstrip("\n"):
+                    files.append(named)
+            yield Commit(name, author, _number(written_at), _number(committed_at), message, files)
+
+    def _run(self, arguments: Sequence[str], given: Path) -> bytes:
+        answer = self._directory / "answer"
+        with given.open("rb") as source, answer.open("wb") as output:
+            run_limited(
+                (self._program, *arguments),
+                directory=self._directory,
+                output=output,
+                limits=_LIMITS,
+                source=source,
+                environment=self._environment,
+            )
+        return answer.read_bytes()
+
+
+def _borrows(objects: Path) -> bool:
+    """Tell whether objects lie elsewhere: then a repository would show what lies outside of the tracked directory."""
+    return (
+        (objects / "pack").is_symlink() or (objects / "info").is_symlink() or is_there(objects / "info" / "alternates")
+    )
+
+
+def _make_empty(repository: Path, *, is_sha256: bool) -> None:
+    for name in ("objects", "refs"):
+        (repository / name).mkdir(parents=True)
+    (repository / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")
+    extension = "[extensions]\n\tobjectFormat = sha256\n" if is_sha256 else ""
+    core = f"[core]\n\trepositoryformatversion = {int(is_sha256)}\n\tbare = true\n"
+    (repository / "config").write_text(core + extension, encoding="ascii")
+
+
+def _number(text: str) -> int:
+    return int(text) if text.lstrip("-").isdecimal() else 0
+
+
+_BATCH: Final = 5_000
+_FIELDS: Final = 5
+_SHA256_DIGITS: Final = 64
+_LIMITS: Final = ProgramLimits(seconds=600, n_bytes=512_000_000)
+_PLAINLY: Final = (
+    *("--encoding=UTF-8", "--no-color", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-mailmap"),
+    *("--no-notes", "--no-show-signature", "--no-decorate"),
+)
+_NOTHING_ELSE: Final = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_NO_LAZY_FETCH": "1",
+}
