@@ -124,6 +124,15 @@ class Chunks(Reading):
             found.update(row[0] for row in rows)
         return [one for one in wanted if one in found]
 
+    def copies(self, chunk_id: ChunkId, *, limit: int) -> list[tuple[int, FilePath]]:
+        """Give other files that have the text of a chunk under the same heading and the same name, with their ids."""
+        rows = self._connection.execute(
+            """SELECT DISTINCT f.id, f.path FROM chunks o JOIN chunks c ON c.text_hash = o.text_hash
+               JOIN files f ON f.id = c.file_id WHERE o.chunk_id = ? AND c.file_id <> o.file_id LIMIT ?""",
+            (chunk_id, limit),
+        )
+        return [(int(file_id), FilePath(path)) for file_id, path in rows]
+
     def of_newest_files(self, file_ids_json: str | None, *, limit: int) -> list[IndexedChunk]:
         """Give the first chunk of each of the newest files: of those in a JSON array, or of all.
 

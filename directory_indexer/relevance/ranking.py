@@ -20,12 +20,16 @@ from directory_indexer.relevance.matchplan import MatchPlan
 
 
 class Ranked(NamedTuple):
-    """A passage in its place. `n_more_in_file` counts the candidates of its file that are not shown."""
+    """A passage in its place. `n_more_in_file` counts the candidates of its file that are not shown.
+
+    `copies` are files whose candidates have the same words, and are not shown.
+    """
 
     chunk_id: ChunkId
     score: float
     explanation: Explanation
     n_more_in_file: int = 0
+    copies: tuple[FilePath, ...] = ()
 
 
 class Ranking(NamedTuple):
@@ -40,9 +44,11 @@ def rank(plan: MatchPlan, candidates: Sequence[Candidate], *, limit: int, model:
 
     The order of the first hits does not depend on `limit`, so that a longer answer continues a shorter one.
     """
-    found = _without_copies(candidates)
+    copies = _copies(candidates)
+    found = [first for first, *_ in copies]
     if not found:
         return Ranking((), is_weak=True)
+    others = {first.chunk_id: tuple(one.path for one in rest) for first, *rest in copies}
     by_words = _places({one.chunk_id: one.keyword_score for one in candidates})
     by_meaning = _places({one.chunk_id: one.semantic_score for one in candidates})
     bands = [judged(plan, list(band), model) for _, band in groupby(found, key=lambda one: one.band)]
@@ -66,6 +72,7 @@ def rank(plan: MatchPlan, candidates: Sequence[Candidate], *, limit: int, model:
                 (*one.signals, ("same_file", score - one.score), ("top_quality", quality)),
             ),
             hidden.pop(one.candidate.path, 0),
+            others[one.candidate.chunk_id],
         )
         for shown, (score, one) in zip(accumulate(deserved, min), ordered[:limit], strict=False)
     )
@@ -120,12 +127,12 @@ def _named_documents(judged: Sequence[Judged]) -> set[FilePath]:
     return named & long if len(named) <= max(_FEW * len(shares), 1) else set()
 
 
-def _without_copies(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Keep the first of several passages with the same words."""
-    first: dict[str, Candidate] = {}
+def _copies(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
+    """Put passages with the same words together, the one that is shown first."""
+    alike: dict[str, list[Candidate]] = {}
     for one in sorted(candidates, key=lambda one: (one.band, place_of(one))):
-        first.setdefault(" ".join(one.text.split()), one)
-    return list(first.values())
+        alike.setdefault(" ".join(one.text.split()), []).append(one)
+    return list(alike.values())
 
 
 def _places(scores: dict[ChunkId, float | None]) -> dict[ChunkId, int]:

@@ -31,6 +31,7 @@ _MOST_PAGES = 12
 _MOST_HEADING = 48
 _MOST_AGREEMENTS = 3
 _MOST_NEAR = 3
+_MOST_COPIES = 2
 _NEAR_ZERO = 0.15
 """Where nothing matches well, what scores less is offered and not shown."""
 
@@ -67,9 +68,17 @@ def search_lines(
             if hit.n_more_in_file:
                 more = count(hit.n_more_in_file, "more chunk")
                 yield line(Span(f"{more} in this file", Style.NOTE), indent=_INDENT)
+            yield from _copies(hit, paths)
         yield from _agreements(hit)
         if explain:
             yield line(Span(explained(hit.explanation), Style.NOTE), indent=_INDENT)
+
+
+def _copies(hit: Hit, paths: PathStyle) -> Iterator[Line]:
+    if hit.also_in:
+        named = ", ".join(printable(paths.shown(path)) for path in hit.also_in[:_MOST_COPIES])
+        more = len(hit.also_in) - _MOST_COPIES
+        yield line(Span(f"also in {named}{f' and {more} more' if more > 0 else ''}", Style.NOTE), indent=_INDENT)
 
 
 def without_near_misses(result: SearchResult) -> tuple[SearchResult, tuple[Hit, ...]]:

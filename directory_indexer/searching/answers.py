@@ -125,6 +125,8 @@ class Hit(NamedTuple):
     """Of a similar file, what of it is like what of the given one; best first."""
 
     pages: tuple[int, ...] = ()
+    also_in: tuple[FilePath, ...] = ()
+    """Other files with the very passage, which is shown once."""
 
 
 class SearchResult(NamedTuple):

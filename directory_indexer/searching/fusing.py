@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from directory_indexer.docstore.chunks import IndexedChunk
 from directory_indexer.ids import ChunkId
+from directory_indexer.paths import FilePath
 from directory_indexer.relevance.matchplan import MatchPlan
 from directory_indexer.relevance.ranking import Ranked
 from directory_indexer.relevance.spelling import Correction
@@ -25,6 +26,8 @@ class Passage(NamedTuple):
     chunk: IndexedChunk
     ranked: Ranked
     plan: MatchPlan
+    also_in: tuple[FilePath, ...] = ()
+    """Other files that have it, too."""
 
 
 class Answer(NamedTuple):

@@ -25,7 +25,7 @@ with lazily:
 
 def hit_of(passage: Passage, *, excerpt_chars: int) -> Hit:
     """Show a passage that was ranked: its place, and the part of it that matched."""
-    stored, ranked, plan = passage
+    stored, ranked, plan, also_in = passage
     chunk = stored.chunk
     return Hit(
         path=stored.path,
@@ -42,6 +42,7 @@ def hit_of(passage: Passage, *, excerpt_chars: int) -> Hit:
         n_more_in_file=ranked.n_more_in_file,
         explanation=ranked.explanation,
         start_char=chunk.start_char,
+        also_in=also_in,
     )
 
 

@@ -26,6 +26,7 @@ from directory_indexer.relevance.spelling import Correction, respelled
 from directory_indexer.scans import NoPages, RecognisedPages
 from directory_indexer.searching.answers import SearchMode, SearchRequest, SearchResult
 from directory_indexer.searching.background import BackgroundTask
+from directory_indexer.searching.copies import also_in
 from directory_indexer.searching.defining import defining_first
 from directory_indexer.searching.finding import Found, found_by, headed
 from directory_indexer.searching.fusing import Answer, Passage, fused
@@ -190,7 +191,10 @@ class Searcher:
         shown = defining_first(shown, chunks, query, limit=request.limit)
         gaps = gaps_in(snapshot, request, query, is_weak=not shown or ranking.is_weak)
         return Answer(
-            tuple(Passage(chunks[one.chunk_id], one, plan) for one in shown),
+            tuple(
+                Passage(stored, one, plan, also_in(snapshot, one, stored.path, scope))
+                for one, stored in ((one, chunks[one.chunk_id]) for one in shown)
+            ),
             degraded=(*beyond_quotations, *notes_on(snapshot, query, scope), *gaps),
             is_truncated=len(shown) >= request.limit,
             is_weak=ranking.is_weak,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from directory_indexer.paths import well_formed
-from directory_indexer.wire.hits import Passage, SearchAnswer, page_range
+from directory_indexer.wire.hits import Copies, Passage, SearchAnswer, page_range
 
 _LINE_ENDS = re.compile("(\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])(?![\n\r])")
 _INDENT = "  "
@@ -79,11 +79,17 @@ def _block(number: int, hit: Passage) -> str:
     facts += [f"scanned, read with confidence {hit.scan.confidence}"] if hit.scan else []
     facts += [one_line(hit.heading)] if hit.heading else []
     facts += [f"{hit.more_in_file} more in this file"] if hit.more_in_file else []
+    facts += [_copies(hit.also_in)] if hit.also_in else []
     facts += ["shortened"] if hit.shortened else []
     facts += [f"{hit.on_disk} since it was indexed; call index"] if hit.on_disk else []
     facts += [one_line(f"{name}: {', '.join(values)}") for name, values in (hit.metadata or {}).items()]
     excerpt = hit.excerpt.rstrip()
     return "; ".join(facts) + (f"\n{indented(excerpt)}" if excerpt else "")
+
+
+def _copies(copies: Copies) -> str:
+    more = copies.count - len(copies.paths)
+    return one_line(f"also in {', '.join(copies.paths)}{f' and {more} more files' if more else ''}")
 
 
 def _counts(answer: SearchAnswer) -> Iterator[str]:

@@ -13,6 +13,7 @@ from directory_indexer.config.collections import DEFAULT, doc_id_of, documents_o
 from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.errors import NotIndexedError
 from directory_indexer.lazy import lazily
+from directory_indexer.paths import lies_in
 from directory_indexer.relevance.ranking import good_ones
 from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, SearchResult, SentPlace
 from directory_indexer.team.collections import Collections
@@ -89,6 +90,8 @@ def merged(request: SearchRequest, results: Sequence[SearchResult], *, notes: tu
 def with_senders(opened: OpenCollection, hits: Sequence[Hit]) -> tuple[Hit, ...]:
     """Say of hits in documents that were sent which those are; leave out what is being deleted."""
     directory = documents_of(opened.app.loaded)
+    # What was sent goes by its id, and may be on its way out.
+    hits = [hit._replace(also_in=tuple(path for path in hit.also_in if not lies_in(path, directory))) for hit in hits]
     ids = {hit.path: doc_id for hit in hits if (doc_id := doc_id_of(hit.path, directory))}
     if not ids:
         return tuple(hits)

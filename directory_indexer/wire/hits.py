@@ -20,6 +20,7 @@ with lazily:
 
 _SCORE_DIGITS = 3
 _DAY = len("2026-01-31")
+_MOST_COPIES = 3
 _WEAKER_LEFT_OUT = "hits that are much weaker than the best are left out; `all` gives them"
 
 
@@ -71,6 +72,13 @@ class AgreeingPassages(NamedTuple):
     own_heading: Annotated[str, "Headings or symbols above it there.", Only.PROGRAMS]
 
 
+class Copies(NamedTuple):
+    """Other files that have the very passage, such as those of other work trees."""
+
+    count: Annotated[int, "How many there are."]
+    paths: Annotated[tuple[str, ...], "The first of them."]
+
+
 class Passage(NamedTuple):
     """One hit."""
 
@@ -96,6 +104,7 @@ class Passage(NamedTuple):
         Only.PROGRAMS,
     ]
     more_in_file: Annotated[int, "Further matches in the same file."] = 0
+    also_in: Annotated[Copies | None, "Other files that have the same passage, which is shown once."] = None
     scan: Annotated[ScannedPlace | None, "Of a scanned page."] = None
     collection: Annotated[
         str | None, "The collection that it lies in, if not the default one was searched.", Only.PROGRAMS
@@ -183,6 +192,7 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         chunk_id=uuid_text(hit.chunk_id),
         marks=excerpt.marks,
         more_in_file=hit.n_more_in_file,
+        also_in=Copies(len(hit.also_in), hit.also_in[:_MOST_COPIES]) if hit.also_in else None,
         scan=_place(hit.scan) if hit.scan else None,
         collection=hit.collection or None,
         doc_id=hit.sent.doc_id if hit.sent else None,
