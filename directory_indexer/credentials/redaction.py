@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
@@ -69,7 +70,9 @@ def redact_document(document: Document, name: str = "") -> Redaction:
     kind = document.kind if document.kind in FORMATS else _KIND_OF_OTHERS
     text, spans = redact(document.text, kind, name)
     values = _values(document.text, spans)
-    title = _redact_line(document.title, values, kind)
+    # Words that stand in the text as they are hide nothing in the title, which many texts begin with.
+    is_told = not spans and document.text.startswith(document.title)
+    title = document.title if is_told else _redact_line(document.title, values, kind)
     sections = _redact_headings(document.sections, values, kind)
     metadata = _redact_metadata(document.metadata, values, kind)
     if not spans and (title, metadata) == (document.title, document.metadata) and sections is document.sections:
@@ -106,7 +109,13 @@ def _redact_line(line: str, values: Sequence[str], kind: str) -> str:
     for value in values:
         if value in line:
             line = line.replace(value, masked(value, [SecretSpan(0, len(value), "")]))
-    return redact(line, kind)[0] if line else line
+    return _redacted_line(line, kind) if line else line
+
+
+@lru_cache(maxsize=1024)
+def _redacted_line(line: str, kind: str) -> str:
+    """Mask the secrets in a short text: many documents have the same authors and headings."""
+    return redact(line, kind)[0]
 
 
 def _redact_metadata(metadata: Metadata, values: Sequence[str], kind: str) -> Metadata:
@@ -133,7 +142,7 @@ def _redact_headings(sections: tuple[Section, ...], values: Sequence[str], kind:
 
 def _redact_lines(texts: Iterable[str], values: Sequence[str], kind: str) -> dict[str, str]:
     """Mask the secrets in short texts, all at once; only those that have some are in the answer."""
-    lines = list(dict.fromkeys(filter(None, texts)))
+    lines = [line for line in dict.fromkeys(texts) if line and not _MOMENT.fullmatch(line)]
     together = "\n".join(line.replace("\n", " ") for line in lines)
     clean = _redact_line(together, values, kind)
     if clean == together:
@@ -164,3 +173,5 @@ _MIN_HEADING: Final = 6
 _MAX_REPEATED_LENGTH: Final = 500
 _MOST: Final = 0.6
 _BLANKS: Final = re.compile(r"\s+")
+_MOMENT: Final = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)?)?)?)?")
+"""A time as documents give it, which is no secret."""

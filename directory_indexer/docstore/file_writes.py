@@ -42,12 +42,14 @@ class FileWrites:
         """
         path = parsed.source.path
         self._note_arrival(place, path)
-        self._chunks.remove_of(path)
+        is_new = self._rows.id_of(path) is None  # as most are, and nothing hangs on them
+        if not is_new:
+            self._chunks.remove_of(path)
         file_id = self._rows.put(place, parsed, recipe=recipe)
         self._metadata.put(file_id, parsed.metadata)
         self._scans.put(file_id, parsed.scans)
         self._chunks.add(file_id, parsed)
-        return self.keep_members(path, members)
+        return 0 if is_new else self.keep_members(path, members)
 
     def put_skipped(self, place: Place, skipped: SkippedFile, *, recipe: int) -> None:
         """Note why a file is left out; what the index held of it goes."""

@@ -35,6 +35,8 @@ _MAX_CHARACTERS: Final = 500
 
 def folded(value: str) -> str:
     """Write a value as values are compared: without case, accents or white space around words."""
+    if value.isascii():
+        return " ".join(value.casefold().split())
     plain = "".join(sign for sign in unicodedata.normalize("NFKD", value) if not unicodedata.combining(sign))
     return " ".join(plain.casefold().split())
 

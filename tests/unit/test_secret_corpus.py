@@ -89,7 +89,7 @@ def test_a_secret_is_masked_whatever_signs_it_is_made_of(text: str, kind: str, s
     assert secret not in masked
 
 
-@pytest.mark.parametrize("kind", [*sorted(GROUPS["docs"] | GROUPS["media"]), "a kind of the configuration"])
+@pytest.mark.parametrize("kind", [*sorted(GROUPS["docs"] | GROUPS["media"]), "commit", "a kind of the configuration"])
 def test_a_password_is_masked_wherever_people_write(kind: str) -> None:
     text = "The password for the portal is\npassword: Sunflower-42!xyz\n\nYours sincerely\n"
 

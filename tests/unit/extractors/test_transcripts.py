@@ -24,6 +24,7 @@ from transcripts import (
     opencode_export,
 )
 
+from directory_indexer.credentials.redaction import redact_document
 from directory_indexer.extractors.budget import Budget
 from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.recognition import kind_of
@@ -221,6 +222,16 @@ def test_the_conversation_with_a_sub_agent_is_told_apart() -> None:
 def test_a_file_in_which_nobody_says_anything_has_no_text() -> None:
     part = {"id": "prt_1", "messageID": "msg_1", "sessionID": "ses_1", "type": "tool", "tool": "read", "state": {}}
     assert document(json.dumps(part).encode()).text == ""
+
+
+def test_secrets_in_turns_calls_and_titles_are_masked() -> None:
+    said = (
+        ("user", "Log in with password: Sunflower-42!xyz please"),
+        ("tool", "Bash\tcurl -H 'Authorization: Bearer ghp_16C7e42F292c6912E7710c838347Ae178B4a' https://x.org"),
+        ("result", "ok"),
+    )
+    found = redact_document(document(claude_code(said, session="0205f437", day="2026-03-02")), "a.jsonl").document
+    assert not [secret for secret in ("Sunflower", "16C7e42F") if secret in str(found)]
 
 
 def test_a_call_without_a_result_comes_at_the_end() -> None:

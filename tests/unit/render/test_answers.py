@@ -44,6 +44,13 @@ def with_excerpt(result: SearchResult, text: str, *marks: tuple[int, int]) -> Se
     return result._replace(hits=(hit,))
 
 
+def test_a_hit_names_other_files_with_its_passage(result: SearchResult) -> None:
+    others = tuple(file_path(f"/home/ann/{tree}/bread.md") for tree in ("copy", "fix", "topic", "x"))
+    hit = result.hits[0]._replace(also_in=others)
+    lines = plain(list(search_lines(result._replace(hits=(hit,)), paths=AT_HOME))).splitlines()
+    assert "        also in ~/copy/bread.md, ~/fix/bread.md and 2 more" in lines
+
+
 def test_a_hit_shows_score_place_heading_and_the_words_that_matched(result: SearchResult) -> None:
     lines = list(search_lines(result, paths=AT_HOME))
     assert plain(lines).splitlines() == [

@@ -1,0 +1,37 @@
+"""What assistants read of a hit beside its excerpt."""
+
+from __future__ import annotations
+
+from directory_indexer.docstore.summaries import IndexSummary
+from directory_indexer.extractors.document import FileFacts
+from directory_indexer.ids import ChunkId
+from directory_indexer.paths import file_path
+from directory_indexer.relevance.evidence import Excerpt
+from directory_indexer.searching.answers import Hit, SearchRequest, SearchResult
+from directory_indexer.server.passages import search_text
+from directory_indexer.wire.hits import passage_of, search_answer
+
+
+def test_other_files_with_the_passage_are_named_with_their_count() -> None:
+    hit = Hit(
+        path=file_path("/home/ann/main/a.py"),
+        facts=FileFacts("python"),
+        score=0.9,
+        chunk_id=ChunkId(bytes(16)),
+        ordinal=0,
+        start_line=1,
+        end_line=2,
+        page=None,
+        heading="",
+        text="a = 1\n",
+        excerpt=Excerpt("a = 1", 1, 1, ()),
+        also_in=tuple(file_path(f"/home/ann/tree{number}/a.py") for number in range(5)),
+    )
+    passage = passage_of(hit)
+    assert passage.also_in is not None
+    assert (passage.also_in.count, passage.also_in.paths[0]) == (5, "/home/ann/tree0/a.py")
+    result = SearchResult(SearchRequest("a"), (hit,))
+    answer = search_answer(result, index=IndexSummary(), hits=[passage], next_cursor=None)
+    assert "also in /home/ann/tree0/a.py, /home/ann/tree1/a.py, /home/ann/tree2/a.py and 2 more files" in search_text(
+        answer
+    )
