@@ -88,7 +88,7 @@ def _block(number: int, hit: Passage) -> str:
 
 
 def _copies(copies: Copies) -> str:
-    more = copies.count - len(copies.paths)
+    more = copies.files - len(copies.paths)
     return one_line(f"also in {', '.join(copies.paths)}{f' and {more} more files' if more else ''}")
 
 

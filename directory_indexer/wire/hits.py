@@ -75,7 +75,7 @@ class AgreeingPassages(NamedTuple):
 class Copies(NamedTuple):
     """Other files that have the very passage, such as those of other work trees."""
 
-    count: Annotated[int, "How many there are."]
+    files: Annotated[int, "How many there are."]
     paths: Annotated[tuple[str, ...], "The first of them."]
 
 

@@ -248,7 +248,7 @@ def test_a_run_that_is_resumed_goes_on_behind_the_commits_that_were_read(index: 
         ParseRequest(source, None, known_members=known), index.parse_policy._replace(git_history="all")
     )
     assert not isinstance(parts, tuple)
-    told = [part for part in parts if isinstance(part, MemberOutcomes)]  # type: ignore[union-attr]
+    told = [part for part in parts if isinstance(part, MemberOutcomes)]
     assert sum(len(part.outcomes) for part in told) == 0
     assert sorted(path for part in told for path in part.kept) == sorted(path for path, _ in known)
 

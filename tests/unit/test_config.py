@@ -157,6 +157,13 @@ def test_each_provider_has_its_usual_model_and_endpoint(
     assert (embedding.model, embedding.endpoint) == (model, endpoint)
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("true", True), ("off", False), ("500", 500), ("2025-01-31", "2025-01-31")]
+)
+def test_the_amount_of_history_is_a_flag_a_number_or_a_day(tmp_path: Path, text: str, wanted: object) -> None:
+    assert load(tmp_path, DIRINDEX_INDEXING__GIT_HISTORY=text).config.indexing.git_history == wanted
+
+
 def test_all_mistakes_of_all_places_are_told_at_once(tmp_path: Path) -> None:
     file = write(
         tmp_path / "c.json",
@@ -193,6 +200,8 @@ def test_all_mistakes_of_all_places_are_told_at_once(tmp_path: Path) -> None:
         ("indexing", {"concurrency": 0}),
         ("indexing", {"respect_gitignore": 1}),
         ("indexing", {"ignore_patterns": "*.log"}),
+        ("indexing", {"git_history": 0}),
+        ("indexing", {"git_history": "yesterday"}),
         ("monitoring", {"batch_size": 0}),
         ("embedding", {"model": ""}),
         ("embedding", {"model": "all-MiniLM-L12"}),

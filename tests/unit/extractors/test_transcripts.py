@@ -146,7 +146,7 @@ def test_other_data_stays_what_it_was(name: str, content: bytes) -> None:
 
 def test_a_session_is_recognised_by_the_beginning_of_a_first_record_that_is_long() -> None:
     meta = {"id": "019a", "timestamp": "2026-04-02T09:00:00Z", "base_instructions": {"text": "x" * 20_000}}
-    record = {"timestamp": "2026-04-02T09:00:00Z", "type": "session_meta", "payload": meta}
+    record: dict[str, object] = {"timestamp": "2026-04-02T09:00:00Z", "type": "session_meta", "payload": meta}
     assert kind_of(file_path("/root/a.jsonl"), lines(record)) == "transcript"
     message = {"role": "user", "content": "y" * 20_000}
     first = {"parentUuid": None, "isSidechain": False, "sessionId": "a", "type": "user", "message": message}

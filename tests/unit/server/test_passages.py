@@ -29,7 +29,7 @@ def test_other_files_with_the_passage_are_named_with_their_count() -> None:
     )
     passage = passage_of(hit)
     assert passage.also_in is not None
-    assert (passage.also_in.count, passage.also_in.paths[0]) == (5, "/home/ann/tree0/a.py")
+    assert (passage.also_in.files, passage.also_in.paths[0]) == (5, "/home/ann/tree0/a.py")
     result = SearchResult(SearchRequest("a"), (hit,))
     answer = search_answer(result, index=IndexSummary(), hits=[passage], next_cursor=None)
     assert "also in /home/ann/tree0/a.py, /home/ann/tree1/a.py, /home/ann/tree2/a.py and 2 more files" in search_text(
