@@ -179,6 +179,7 @@ def test_off_nothing_is_loaded_and_no_thread_runs(tmp_path: Path, words: list[st
     assert "Otel" not in done.stderr
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a signal ends a process at once there")
 def test_a_collector_that_never_answers_keeps_nothing_back(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
