@@ -13,7 +13,7 @@ import pytest
 
 import directory_indexer
 from directory_indexer.assistants.client_table import CLIENTS
-from directory_indexer.assistants.clients import Part, default_parts
+from directory_indexer.assistants.clients import Part, default_parts, snippet
 from directory_indexer.assistants.launching import SERVER_NAME, Launch
 from directory_indexer.assistants.places import Base
 from directory_indexer.assistants.teaching import added_context, announcement, session_text, skill_text
@@ -101,3 +101,11 @@ def test_every_assistant_that_has_a_place_for_it_is_taught_once(name: str) -> No
     parts = default_parts(CLIENTS[name])
     assert parts[0] is Part.MCP
     assert (Part.RULES in parts) is (Part.RULES in CLIENTS[name].parts and len(parts) == 2 and Part.SKILL not in parts)
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_the_page_of_assistants_shows_what_goes_where_by_hand(name: str) -> None:
+    by_hand = page("assistants.md").split("## By hand", 1)[1].split("\n## ", 1)[0]
+    forms = re.findall(r"(?ms)^([^\n`]+):\n\n```\w+\n(.*?)\n```", by_hand)
+    shown = {text: titles for titles, text in forms}
+    assert CLIENTS[name].title in shown[snippet(CLIENTS[name], Launch("dirindex", ("serve",)))].split(", ")
