@@ -53,6 +53,7 @@ def test_without_a_terminal_nothing_is_written_unasked(shell: Shell) -> None:
 
 
 def test_names_and_homes_that_are_none_are_refused(shell: Shell, tmp_path: Path) -> None:
+    assert "no place is known for hooks in zed" in shell.run("install", "zed", "--hooks", expect=2).stderr
     assert "known are" in shell.run("install", "emacs", expect=2).stderr
     shell.environ["HOME"] = str(tmp_path / "nowhere")
     assert "no home directory" in shell.run("install", "codex", "--yes", expect=3).stderr

@@ -110,6 +110,11 @@ def _installation(
     if not chosen:
         raise UsageError("no assistant is found here", hint=f"name one: {', '.join(CLIENTS)}")
     wanted = [(one, [part for part in parts or default_parts(one) if part in one.parts]) for one in chosen]
+    if placeless := [one.name for one, of_one in wanted if named and not of_one]:
+        raise UsageError(
+            f"no place is known for {' or '.join(parts)} in {', '.join(placeless)}",
+            hint="docs/assistants.md says what each assistant takes",
+        )
     return Installation(system, launch_of(arguments), read_record(data_dir)).plan(wanted)
 
 
