@@ -3,6 +3,7 @@
 import os
 import re
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from directory_indexer.paths import FilePath
@@ -45,6 +46,15 @@ def embedding_text(chunk: Chunk, path: FilePath) -> str:
 
     Directories are left out, so that a file keeps its vectors when one of them is renamed.
     """
+    return embedded_as(chunk.text, heading=chunk.heading, path=path)
+
+
+def embedded_as(text: str, *, heading: str, path: FilePath) -> str:
+    """Give the same for a chunk of which only its words and its place are known."""
+    return "\n".join(part for part in (_words_of_name(path), heading, text) if part)
+
+
+@lru_cache(maxsize=16)  # chunks come file by file
+def _words_of_name(path: FilePath) -> str:
     stem = os.path.splitext(os.path.basename(path))[0]
-    name = "" if _HASH.fullmatch(stem) else " ".join(_NAME_WORD.findall(stem))
-    return "\n".join(part for part in (name, chunk.heading, chunk.text) if part)
+    return "" if _HASH.fullmatch(stem) else " ".join(_NAME_WORD.findall(stem))

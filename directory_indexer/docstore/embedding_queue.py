@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from directory_indexer.chunker.chunks import embedding_text
+from directory_indexer.chunker.chunks import embedded_as, embedding_text
 from directory_indexer.docstore.chunks import CHUNK_COLUMNS, CHUNK_TABLES, IndexedChunk, indexed_chunk
 from directory_indexer.docstore.reading import Reading, batches, marks
+from directory_indexer.docstore.texts import unpacked
 from directory_indexer.ids import ChunkId, ContentHash
 from directory_indexer.paths import FilePath
 
@@ -69,6 +70,21 @@ class EmbeddingQueue(Reading):
             )
             found.update((row[0], _pending_chunk(indexed_chunk(row), row[-1])) for row in selected)
         return [found[row] for row in rows if row in found]
+
+    def texts(self, rows: Sequence[int]) -> dict[int, str]:
+        """Give what those of the chunks in these rows that have no vector are embedded as, and nothing else of them."""
+        found: dict[int, str] = {}
+        for batch in batches(rows):
+            selected = self._connection.execute(
+                f"SELECT c.id, t.text, c.heading, f.path FROM {CHUNK_TABLES}"  # noqa: S608
+                f" WHERE c.id IN ({marks(batch)}) AND c.is_embedded = 0",
+                batch,
+            )
+            found.update(
+                (row, embedded_as(unpacked(stored), heading=heading, path=path))
+                for row, stored, heading, path in selected
+            )
+        return found
 
     def waiting(self, chunk_ids: Iterable[ChunkId]) -> list[PendingChunk]:
         """Give those of the chunks that have no vector, in the order given."""

@@ -13,16 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from directory_indexer.embedders.static_table import (
-    Bags,
     OwnRows,
     StaticModel,
-    bags_of,
-    counts,
     own_rows,
     packed_rows,
     rarity,
     shipped_rows,
 )
+from directory_indexer.embedders.token_bags import Bags, bags_of, counts
 from directory_indexer.lazy import lazily
 
 with lazily:

@@ -10,16 +10,16 @@ docs/ranking.md has what was measured.
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterator, Sequence
-from functools import cache
-from itertools import chain
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from directory_indexer.embedders.model_files import DIMENSIONS, verified_file
-from directory_indexer.embedders.wordpiece import N_TOKENS, pieces_of_ascii_word, pieces_of_text, words_of_ascii
+from directory_indexer.embedders.token_bags import Bags, bags_of, counts
+from directory_indexer.embedders.wordpiece import N_TOKENS
 from directory_indexer.lazy import lazily
 
 with lazily:
@@ -49,7 +49,8 @@ class OwnRows(NamedTuple):
         return b"".join((self.tokens.tobytes(), self.scales.tobytes(), self.halves.tobytes()))
 
 
-class StaticModel(NamedTuple):
+@dataclass(frozen=True)
+class StaticModel:
     """How the texts of one index become static vectors: what each token weighs, what is usual, and rows of its own.
 
     `weights` has a value for each token of the vocabulary, `mean` one for each dimension; both are float32.
@@ -58,6 +59,11 @@ class StaticModel(NamedTuple):
     weights: NDArray[np.float32]
     mean: NDArray[np.float32]
     own: OwnRows
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The rows it goes by."""
+        return Rows(self.own)
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Give the static vectors of texts, of shape (texts, dimensions); what is usual is zero in every dimension."""
@@ -71,8 +77,8 @@ class StaticModel(NamedTuple):
     def with_mean_of(self, texts: Sequence[str]) -> StaticModel:
         """Take what these texts have in common for what is usual."""
         if not texts:
-            return self._replace(mean=np.zeros(DIMENSIONS, np.float32))
-        return self._replace(mean=unit(self._sums(bags_of(texts))).mean(axis=0))
+            return replace(self, mean=np.zeros(DIMENSIONS, np.float32))
+        return replace(self, mean=unit(self._sums(bags_of(texts))).mean(axis=0))
 
     def _sums(self, bags: Bags) -> NDArray[np.float32]:
         """Add up the weighed rows over each bag."""
@@ -81,16 +87,39 @@ class StaticModel(NamedTuple):
     def _sums_of_few(self, bags: Bags) -> NDArray[np.float32]:
         """Multiply a matrix of counts with the rows that are needed; few texts have few zeros in it."""
         used = np.unique(bags.tokens)
-        sums: NDArray[np.float32] = counts(bags, used) @ (self._rows(used) * self.weights[used, None])
+        scales, values = self.rows.of(used)
+        sums: NDArray[np.float32] = (counts(bags, used) * (scales * self.weights[used])) @ values
         return sums
 
-    def _rows(self, tokens: NDArray[np.int32]) -> NDArray[np.float32]:
-        rows = shipped_rows(tokens)
-        if self.own.tokens.size:
-            places = np.minimum(np.searchsorted(self.own.tokens, tokens), self.own.tokens.size - 1)
-            is_own = self.own.tokens[places] == tokens
-            rows[is_own] = _unpacked(self.own.scales[places[is_own]], self.own.halves[places[is_own]])
-        return rows
+
+class Rows:
+    """The rows that one index goes by, each unpacked when it is first asked for: most texts have much the same tokens.
+
+    `of` gives them as float32 values without their scales, which weigh a token as its weight does.
+    """
+
+    def __init__(self, own: OwnRows) -> None:
+        self._own = own
+        self._values = np.empty((N_TOKENS, DIMENSIONS), np.int8)
+        self._scales = np.empty(N_TOKENS, np.float32)
+        self._is_known = np.zeros(N_TOKENS, np.bool_)
+
+    def of(self, tokens: NDArray[np.int32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Give the scales and the values of the rows of tokens, each of which is there once."""
+        new = tokens[~self._is_known[tokens]]
+        if new.size:
+            self._unpack(new)
+        return self._scales[tokens], self._values[tokens].astype(np.float32)
+
+    def _unpack(self, tokens: NDArray[np.int32]) -> None:
+        scales, halves = _table()
+        self._scales[tokens], self._values[tokens] = scales[tokens], _values_of(halves[tokens])
+        if self._own.tokens.size:
+            places = np.minimum(np.searchsorted(self._own.tokens, tokens), self._own.tokens.size - 1)
+            is_own = self._own.tokens[places] == tokens
+            self._scales[tokens[is_own]] = self._own.scales[places[is_own]]
+            self._values[tokens[is_own]] = _values_of(self._own.halves[places[is_own]])
+        self._is_known[tokens] = True
 
 
 def own_rows(packed: bytes) -> OwnRows:
@@ -147,8 +176,8 @@ def packed_table(vectors: NDArray[np.float32]) -> bytes:
     return bytes(scales.tobytes() + halves.tobytes())
 
 
-_TEXTS_AT_A_TIME = 64
-"""With 512 at a time the sums take half as long again."""
+_TEXTS_AT_A_TIME = 32
+"""With 8, or with 512, the sums take half as long again."""
 
 _TINY = 1e-9
 _LARGEST = 7
@@ -161,21 +190,6 @@ def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
-def counts(bags: Bags, tokens: NDArray[np.int32]) -> NDArray[np.float32]:
-    """Count how often each bag has each of these tokens; an array of shape (bags, tokens)."""
-    columns = np.full(N_TOKENS, -1, np.int64)
-    columns[tokens] = np.arange(tokens.size)
-    column = columns[bags.tokens]
-    bag = np.repeat(np.arange(bags.lengths.size), bags.lengths)
-    found = np.bincount((bag * tokens.size + column)[column >= 0], minlength=bags.lengths.size * tokens.size)
-    return found.reshape(bags.lengths.size, tokens.size).astype(np.float32)
-
-
-def bags_of(texts: Sequence[str]) -> Bags:
-    """Cut texts into tokens."""
-    return _words.bags(texts)
-
-
 def shipped_rows(tokens: NDArray[np.int32]) -> NDArray[np.float32]:
     """Give the rows of the table in the package."""
     scales, halves = _table()
@@ -183,10 +197,14 @@ def shipped_rows(tokens: NDArray[np.int32]) -> NDArray[np.float32]:
 
 
 def _unpacked(scales: NDArray[np.float32], halves: NDArray[np.uint8]) -> NDArray[np.float32]:
-    rows = np.empty((scales.size, DIMENSIONS), np.int8)
-    rows[:, 0::2], rows[:, 1::2] = halves >> 4, halves & 0xF
-    rows -= _ZERO
-    return rows * scales[:, None]
+    return _values_of(halves) * scales[:, None]
+
+
+def _values_of(halves: NDArray[np.uint8]) -> NDArray[np.int8]:
+    values = np.empty((len(halves), DIMENSIONS), np.int8)
+    values[:, 0::2], values[:, 1::2] = halves >> 4, halves & 0xF
+    values -= _ZERO
+    return values
 
 
 @cache
@@ -195,58 +213,3 @@ def _table() -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
     scales = np.fromfile(path, np.float32, N_TOKENS)
     halves = np.memmap(path, np.uint8, mode="r", offset=scales.nbytes, shape=(N_TOKENS, DIMENSIONS // 2))
     return scales, halves
-
-
-class Bags(NamedTuple):
-    """The tokens of texts, one text after the other, and how many each text has."""
-
-    tokens: NDArray[np.int32]
-    lengths: NDArray[np.int64]
-
-    def parts(self, n_texts: int) -> Iterator[Bags]:
-        """Give them so many texts at a time."""
-        ends = np.append(0, np.cumsum(self.lengths))
-        for start in range(0, max(self.lengths.size, 1), n_texts):
-            lengths = self.lengths[start : start + n_texts]
-            yield Bags(self.tokens[ends[start] : ends[start + lengths.size]], lengths)
-
-
-class _Words(dict[bytes, int]):
-    """The words seen, each with its number: its tokens end where `_ends` says in one long row of tokens.
-
-    So a text costs one look-up a word. Of ASCII texts the punctuation is left out, which says nothing here.
-    """
-
-    def __init__(self) -> None:
-        self._tokens, self._ends = array("i"), array("q", [0])
-
-    def bags(self, texts: Sequence[str]) -> Bags:
-        """Cut texts into tokens."""
-        if len(self._tokens) >= _MOST_TOKENS:
-            self.clear()
-            self._tokens, self._ends = array("i"), array("q", [0])
-        words = [_words_of(text) for text in texts]
-        all_words = np.fromiter(map(self.__getitem__, chain.from_iterable(words)), np.int64)
-        ends = np.frombuffer(self._ends, np.int64)
-        starts, lengths = ends[all_words], ends[all_words + 1] - ends[all_words]
-        behind = np.append(0, np.cumsum(lengths))
-        places = np.arange(behind[-1]) + np.repeat(starts - behind[:-1], lengths)
-        tokens = np.frombuffer(self._tokens, np.int32)[places] if places.size else np.empty(0, np.int32)
-        return Bags(tokens, np.diff(behind[np.cumsum([0, *map(len, words)])]))
-
-    def __missing__(self, word: bytes) -> int:
-        self._tokens.extend(pieces_of_ascii_word(word.decode()) if word.isascii() else pieces_of_text(word.decode()))
-        self._ends.append(len(self._tokens))
-        return self.setdefault(word, len(self._ends) - 2)
-
-
-def _words_of(text: str) -> list[bytes]:
-    if text.isascii():
-        return words_of_ascii(text)
-    parts = text.split()
-    words = words_of_ascii(" ".join(filter(str.isascii, parts)))
-    return words + [part.encode(errors="replace") for part in parts if not part.isascii()]
-
-
-_MOST_TOKENS = 1 << 20
-_words = _Words()

@@ -44,9 +44,9 @@ def token_ids(text: str, *, limit: int) -> list[int]:
     return [START_TOKEN, *ids[:limit], END_TOKEN]
 
 
-def words_of_ascii(text: str) -> list[bytes]:
-    """Give the words of an ASCII text in lower case, without its punctuation."""
-    return text.encode("ascii").translate(_LOWER_WORDS, _CONTROLS).split()
+def words_of(text: str) -> list[bytes]:
+    """Give the words of a text without the punctuation of ASCII, whose letters are put in lower case."""
+    return text.encode(errors="replace").translate(_LOWER_WORDS, _CONTROLS).split()
 
 
 def pieces_of_ascii_word(word: str) -> tuple[int, ...]:

@@ -76,7 +76,8 @@ class FirstPass:
 
     def _texts(self, rows: Sequence[int]) -> list[str]:
         with self._docstore.snapshot() as snapshot:
-            return [chunk.embedding_text for chunk in snapshot.embedding_queue.chunks(rows)]
+            found = snapshot.embedding_queue.texts(rows)
+        return [found[row] for row in rows if row in found]
 
 
 def _loaded(stored: StoredModel) -> StaticModel:

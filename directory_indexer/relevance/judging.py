@@ -18,7 +18,7 @@ class Judged(NamedTuple):
     """A candidate with what speaks for it: signals that add up to its score, and how well it answers, from 0 to 1.
 
     It is `set_back` so far because it stands beside the code, however well it answers, and its file is `named` by so
-    much of the question.
+    much of the question. `coverage` is how much of what the question tells it has.
     """
 
     candidate: Candidate
@@ -27,6 +27,7 @@ class Judged(NamedTuple):
     quality: float
     set_back: float = 0.0
     named: float = 0.0
+    coverage: float = 0.0
 
 
 def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> list[Judged]:
@@ -40,6 +41,7 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
     usual_length = _mean([match.n_words for match in matches])
     frequencies = [matcher.frequency(match, usual_length=usual_length) for match in matches]
     evidence = [matcher.evidence(match, usual_length=usual_length) for match in matches]
+    coverage = [matcher.coverage(match) for match in matches]
     told = _weight_of_words(plan, matcher)
     surprise = _SURPRISE * math.log(max(_USUAL_CHUNKS / max(plan.n_chunks, _FEW_CHUNKS), 1.0))
     # Where only meaning was asked for, nothing else may move a passage.
@@ -59,7 +61,7 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
         signals = (
             ("keyword", asked * told * frequencies[at]),
             ("semantic", weights[at] * cosines[at] + (usual - weights[at]) * USUAL_SCALE.unrelated),
-            ("all_names", names * (matcher.coverage(matches[at]) > _ALL)),
+            ("all_names", names * (coverage[at] > _ALL)),
             ("names", beside_meaning * (asked - names) * _NAMES * matcher.names(matches[at])),
             ("file_name", asked * _FILE_NAME * matcher.share_of_name(_stem(one.path))),
             ("beside_code", -asked * behind[at]),
@@ -68,7 +70,9 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
             _quality(evidence[at], cosines[at] + surprise) if readable[at] else _by_words(evidence[at], usual_length)
         )
         score = math.fsum([value for _, value in signals])
-        found.append(Judged(one, signals, score, quality, set_back=asked * behind[at], named=named[one.path]))
+        found.append(
+            Judged(one, signals, score, quality, asked * behind[at], named=named[one.path], coverage=coverage[at])
+        )
     return sorted(found, key=lambda one: (-one.score, place_of(one.candidate)))
 
 

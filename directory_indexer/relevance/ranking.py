@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.candidates import Candidate, Model, place_of
+from directory_indexer.relevance.doubt import Likeness, beyond_doubt
 from directory_indexer.relevance.evidence import Explanation
 from directory_indexer.relevance.judging import Judged, judged
 from directory_indexer.relevance.matchplan import MatchPlan
@@ -39,10 +40,13 @@ class Ranking(NamedTuple):
     is_weak: bool
 
 
-def rank(plan: MatchPlan, candidates: Sequence[Candidate], *, limit: int, model: Model) -> Ranking:
+def rank(
+    plan: MatchPlan, candidates: Sequence[Candidate], *, limit: int, model: Model, likeness: Likeness | None = None
+) -> Ranking:
     """Order candidates by how well they answer the query, and score them by how well the best of them does.
 
-    The order of the first hits does not depend on `limit`, so that a longer answer continues a shorter one.
+    The order of the first hits does not depend on `limit`, so that a longer answer continues a shorter one. Where words
+    alone leave in doubt whether there is something good, `likeness` is asked.
     """
     copies = _copies(candidates)
     found = [first for first, *_ in copies]
@@ -53,8 +57,9 @@ def rank(plan: MatchPlan, candidates: Sequence[Candidate], *, limit: int, model:
     by_meaning = _places({one.chunk_id: one.semantic_score for one in candidates})
     bands = [judged(plan, list(band), model) for _, band in groupby(found, key=lambda one: one.band)]
     # Whether there is something good does not depend on what stands in front.
-    best_matches = sorted(bands[0], key=lambda one: -one.score - one.set_back)[:_TOP]
-    quality = max(one.quality for one in best_matches)
+    best_matches = sorted(bands[0], key=lambda one: -one.score - one.set_back)
+    by_itself = max(one.quality for one in best_matches[:_TOP])
+    quality = beyond_doubt(by_itself, plan, best_matches, likeness)
     ordered = [one for judged in bands for one in _one_file_after_another(judged)]
     hidden = Counter(one.candidate.path for _, one in ordered[limit:])
     # What stands behind the code for what it is, and answers as well, is no weaker for that.

@@ -20,6 +20,7 @@ from directory_indexer.searching.inquiry import Inquiry, Lists, bands_of
 from directory_indexer.searching.scope import Scope
 
 with lazily:
+    from directory_indexer.embedders.likeness import likeness
     from directory_indexer.searching.matching_passages import with_matches
 
 
@@ -40,7 +41,7 @@ def found_by(snapshot: Snapshot, inquiry: Inquiry, plan: MatchPlan, request: Sea
         bands = bands_of(lists)
         chunks = with_matches(snapshot.chunks.by_id(_permitted(snapshot, plan, bands.keys())), request)
         candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
-        ranking = rank(plan, candidates, limit=limit, model=lists.model)
+        ranking = rank(plan, candidates, limit=limit, model=lists.model, likeness=likeness)
         # Copies of a passage, which are shown once, and what the query excludes may take up all the places.
         if len(ranking.hits) >= limit or len(bands) < depth or depth >= _DEEPEST:
             return Found(plan, chunks, ranking)

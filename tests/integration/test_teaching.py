@@ -12,7 +12,8 @@ from indexes import Index
 from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.docstore.runs import Outcome
 from directory_indexer.embedders.models import MULTILINGUAL, PACKAGED_MODEL
-from directory_indexer.embedders.static_table import bags_of, shipped_rows
+from directory_indexer.embedders.static_table import shipped_rows
+from directory_indexer.embedders.token_bags import bags_of
 from directory_indexer.errors import ProviderError
 
 if TYPE_CHECKING:

@@ -397,3 +397,36 @@ def test_passages_of_a_long_document_that_the_question_names_do_not_stand_back()
 
     assert order("what did they sell in winter") == [b"r0", b"o0", b"o1"]
     assert order("what did acme sell in winter") == [b"r0", b"r1", b"r2"]
+
+
+def doubtful() -> list[Candidate]:
+    """Give passages with some words of the question, found by words alone."""
+    text = "the keys of the piano were cleaned, and every string of it was tuned again " * 3
+    return [candidate("a", text, words=3.0), candidate("b", "carrots and ginger in a soup", words=1.0)]
+
+
+def test_where_words_leave_it_in_doubt_likeness_decides() -> None:
+    by_words = rank(PLAN, doubtful(), limit=5, model=OTHER_MODEL)
+    assert 0.07 < by_words.hits[0].score < 0.9
+    alike = rank(PLAN, doubtful(), limit=5, model=OTHER_MODEL, likeness=lambda _question, _passages: 0.8)
+    unlike = rank(PLAN, doubtful(), limit=5, model=OTHER_MODEL, likeness=lambda _question, _passages: 0.1)
+    assert not alike.is_weak
+    assert unlike.is_weak
+    assert [hit.chunk_id for hit in alike.hits] == [hit.chunk_id for hit in unlike.hits]
+
+
+def test_likeness_that_cannot_be_told_changes_nothing() -> None:
+    without = rank(PLAN, doubtful(), limit=5, model=OTHER_MODEL)
+    assert rank(PLAN, doubtful(), limit=5, model=OTHER_MODEL, likeness=lambda _question, _passages: None) == without
+
+
+def test_what_has_all_of_the_words_is_in_no_doubt() -> None:
+    whole = [candidate("a", "rotate the signing keys " + "and then wait for a week " * 9, words=3.0)]
+    without = rank(PLAN, whole, limit=5, model=OTHER_MODEL)
+    assert rank(PLAN, whole, limit=5, model=OTHER_MODEL, likeness=lambda _question, _passages: 0.0) == without
+
+
+def test_of_two_words_likeness_tells_nothing() -> None:
+    plan = plan_match(parse_query("rotate pianos"), Words())
+    without = rank(plan, doubtful(), limit=5, model=OTHER_MODEL)
+    assert rank(plan, doubtful(), limit=5, model=OTHER_MODEL, likeness=lambda _question, _passages: 0.0) == without

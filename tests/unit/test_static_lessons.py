@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,7 +83,7 @@ def test_rows_of_an_index_stand_in_for_those_of_the_table(seed: int) -> None:
     tokens = np.unique(numbers.integers(0, 30522, 20)).astype(np.uint16)
     scales, halves = packed_rows(-shipped_rows(tokens.astype(np.int32)))
     model = StaticModel(np.ones(30522, np.float32), np.zeros(DIMENSIONS, np.float32), own_rows(b""))
-    other = model._replace(own=own_rows(tokens.tobytes() + scales.tobytes() + halves.tobytes()))
+    other = replace(model, own=own_rows(tokens.tobytes() + scales.tobytes() + halves.tobytes()))
     [_, *ids, _] = token_ids("the harbour at dawn", limit=9)
     taught = other.vectors(["the harbour at dawn"])
     expected = np.array([-1.0 if one in tokens else 1.0 for one in ids]) @ shipped_rows(np.array(ids, np.int32))
