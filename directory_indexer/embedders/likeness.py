@@ -85,7 +85,8 @@ def _instead_of(letter: str) -> str:
 
 
 def _product(one: Sequence[float], other: Sequence[float]) -> float:
-    return sum(map(mul, one, other))
+    total: float = sum(map(mul, one, other))
+    return total
 
 
 _SPECIAL_TOKENS: Final = 998
