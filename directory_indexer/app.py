@@ -5,7 +5,7 @@ Every part is a cached property, so whoever wants another one, as tests do, assi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from directory_indexer.config import LoadedConfig
@@ -51,7 +51,7 @@ class App:
     def __init__(self, loaded: LoadedConfig) -> None:
         self.loaded = loaded
         self._config = loaded.config
-        self.is_watched = False
+        self.is_watched: Callable[[], bool] = lambda: False
         self.lock_path = self._config.storage.sqlite_path.with_name("write.lock")
         self.origin = Origin.TERMINAL
         """Where documents are sent to this process; who serves clients says so before anything is built."""
@@ -167,10 +167,11 @@ class App:
     def refresh(self, scope: Sequence[FilePath]) -> tuple[str, ...]:
         """Bring in what changed in some places, as long as the configuration allows; say what is not in yet.
 
-        Where changes are watched for, there is nothing to look for.
+        Where changes are watched for, a glance is enough.
         """
-        seconds = 0 if self.is_watched else self._config.searching.refresh_ms / 1000
-        return self.refresher.look(scope, seconds=seconds).notes if seconds else ()
+        seconds = self._config.searching.refresh_ms / 1000
+        look = self.refresher.glance if self.is_watched() else self.refresher.look
+        return look(scope, seconds=seconds).notes if seconds else ()
 
     @cached_property
     def sent_files(self) -> NamedFiles:

@@ -173,8 +173,8 @@ class _Comparison:
         known = self.unmet.pop(source.path, None)
         if known is None:
             self._requests.append(ParseRequest(source, None))
-        elif self._is_as_before(source, known, FileState.SKIPPED) and known.reason != SkipReason.SECRET:
-            # Whether secrets are left out is configured, and there are few: those are looked at again.
+        elif self._is_as_before(source, known, FileState.SKIPPED):
+            # Whether secrets are left out is configured, and part of the recipe.
             self._skip_counts[SkipReason(known.reason)] += 1
         elif self._is_as_before(source, known, FileState.FAILED):
             self._broken.append(_failure_of(known))

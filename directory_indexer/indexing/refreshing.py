@@ -1,7 +1,7 @@
 """A look at what changed before a question is answered: what can be read in time comes in, the rest is said.
 
-It never waits for another process, and is over when its time is: an answer may be older than the files, but not in
-silence.
+It waits for no run but one that embeds, which gives way, and is over when its time is: an answer may be older than the
+files, but not in silence.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -21,29 +21,40 @@ from directory_indexer.indexing.options import IndexOptions, IndexPolicy
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.planning import Plans, WalkStoppedError
 from directory_indexer.lazy import lazily
-from directory_indexer.lock import write_lock
 from directory_indexer.paths import FilePath, display, lies_in
 
 with lazily:
     from directory_indexer.indexing.report import IndexReport
-    from directory_indexer.indexing.runs import recorded_run
+    from directory_indexer.indexing.runs import recorded_run, writing
     from directory_indexer.indexing.updater import Updater
     from directory_indexer.indexing.vectorizer import Vectorizer
 
 
 class Freshness(NamedTuple):
-    """What a look came to: how many files are not in the index as they are now, and what could not be looked at."""
+    """What a look came to: how many files are not in the index as they are now, and what could not be looked at.
+
+    `cut_off_after` is the time in which it could not look through everything.
+    """
 
     n_missing: int = 0
     troubles: tuple[str, ...] = ()
+    cut_off_after: float | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Say it to whoever reads the answer."""
-        if not self.n_missing:
-            return self.troubles
-        files = "1 file" if self.n_missing == 1 else f"{self.n_missing:,} files"
-        return (*self.troubles, f"{files} changed since the last run and not indexed yet; dirindex index brings in all")
+        return (*self.troubles, *self._cut_off, *self._missing)
+
+    @property
+    def _cut_off(self) -> Iterator[str]:
+        if self.cut_off_after is not None:
+            yield f"not all was looked through in {self.cut_off_after * 1000:.0f} ms: {_OLDER} ({_SETTING})"
+
+    @property
+    def _missing(self) -> Iterator[str]:
+        if self.n_missing:
+            files = "1 file" if self.n_missing == 1 else f"{self.n_missing:,} files"
+            yield f"{files} changed since the last run and not indexed yet; dirindex index brings in all"
 
 
 class Refresher:
@@ -65,40 +76,59 @@ class Refresher:
         self._origin = origin
         self._turn = threading.Lock()
         self._last: tuple[float, tuple[FilePath, ...], Freshness] = (0.0, (), Freshness())
+        self._rests_until = 0.0
 
     def look(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
         """Bring in what changed in or around some places, or everywhere, as far as the time reaches."""
+        return self._look(scope, seconds, seconds)
+
+    def glance(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
+        """Do the same where changes are watched for, which takes a second or two to bring them in.
+
+        Where there is too much to look through in a moment, the watch has to do, and the next glance comes later.
+        """
+        if time.monotonic() < self._rests_until:
+            return Freshness()
+        found = self._look(scope, seconds, min(seconds, _GLANCE_SECONDS))
+        if found.cut_off_after is not None:
+            self._rests_until = time.monotonic() + _REST_SECONDS
+        return found._replace(cut_off_after=None)
+
+    def _look(self, scope: Sequence[FilePath], seconds: float, walk_seconds: float) -> Freshness:
         asked_at = time.monotonic()
         with self._turn:
             # Of many who ask at once, those who waited take what was found meanwhile.
             looked_at, places, found = self._last
             if looked_at < asked_at or places != tuple(scope):
                 looked_at = time.monotonic()
-                found = self._found(scope, seconds)
+                found = self._found(scope, seconds, walk_seconds)
                 self._last = (looked_at, tuple(scope), found)
         return found
 
-    def _found(self, scope: Sequence[FilePath], seconds: float) -> Freshness:
-        deadline = time.monotonic() + seconds
+    def _found(self, scope: Sequence[FilePath], seconds: float, walk_seconds: float) -> Freshness:
+        began = time.monotonic()
         roots, built = self._roots(scope)
         if built is None:
             return Freshness()
         plans: list[Plan] = []
         troubles: list[str] = []
+        cut_off_after = None
         looking = Plans(self._docstore, self._policy.walk, recipe=built.recipe)
         for root in roots:
             try:
-                plan = looking.of(root, IndexOptions(), must_stop=lambda: time.monotonic() > deadline)
+                plan = looking.of(root, IndexOptions(), must_stop=lambda: time.monotonic() - began > walk_seconds)
                 plans.append(_within(plan, scope))
             except WalkStoppedError:
-                troubles.append(f"not all was looked through in {seconds * 1000:.0f} ms: {_OLDER} ({_SETTING})")
+                cut_off_after = walk_seconds
                 break
             except RootUnavailableError as error:
                 troubles.append(f"{display(root)} could not be looked through: {error.message}")
         changed = [plan for plan in plans if _n_changes(plan)]
         is_current = built.to_json() == self._policy.fingerprint.to_json()
-        n_missing = self._bring_in(changed, deadline) if changed and is_current else sum(map(_n_changes, changed))
-        return Freshness(n_missing, tuple(troubles))
+        n_missing = sum(map(_n_changes, changed))
+        if changed and is_current:
+            n_missing = self._bring_in(changed, began + seconds)
+        return Freshness(n_missing, tuple(troubles), cut_off_after)
 
     def _roots(self, scope: Sequence[FilePath]) -> tuple[list[FilePath], Fingerprint | None]:
         with self._docstore.snapshot() as snapshot:
@@ -120,7 +150,7 @@ class Refresher:
     def _updated(self, plans: Sequence[Plan], deadline: float) -> IndexReport:
         stop_reason = lambda: Outcome.INTERRUPTED if time.monotonic() > deadline else None  # noqa: E731 - as runs ask
         with (
-            write_lock(self._lock_path, wait=False) as lock,
+            writing(self._docstore, self._lock_path, stop_reason=stop_reason, wait=False) as lock,
             recorded_run(
                 self._docstore,
                 RunRequest(Verb.INDEX, [plan.directory for plan in plans], self._origin),
@@ -172,5 +202,7 @@ def _n_done(report: IndexReport) -> int:
 
 _OLDER: Final = "what it has not reached may be older than the files"
 _SETTING: Final = "searching.refresh_ms"
+_GLANCE_SECONDS: Final = 0.1
+_REST_SECONDS: Final = 10.0
 _MOST_BYTES: Final = 20_000_000
 """So much is read in no bound; whoever changed more runs the index."""

@@ -143,12 +143,13 @@ def _leave(number: int, _: object) -> NoReturn:
 
 def _parts(app: App, options: ServeOptions) -> _Parts:
     app.origin = Origin.SERVER
-    app.is_watched = options.watch
     model = BackgroundModel(lambda: _warm(app))
     collections = Collections(app)
     jobs = CollectionJobs(collections, command=index_command)
     tools = Tools(collections=collections, model=model, jobs=jobs, allowed=options.allowed)
     watch = _watch(app, jobs.of(DEFAULT)) if options.watch else None
+    if watch is not None:
+        app.is_watched = lambda: watch.is_watching
     embedding = app.embedding_process if app.policies.embeds_in_background(is_watching=options.watch) else None
     if embedding is not None:
         embedding.start()

@@ -46,7 +46,13 @@ class DirectoryWatch:
         self._lock_path = lock_path
         self._data_dir = data_dir
         self._stopped = threading.Event()
+        self._is_watching = False
         self._looked_at = 0.0
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether changes come in by themselves, through this server or another one."""
+        return self._is_watching and not self._is_paused()
 
     def start(self) -> None:
         """Begin to watch, or to wait until the server that does so has ended."""
@@ -60,6 +66,7 @@ class DirectoryWatch:
         while not self._stopped.wait(0.1):
             lock = try_lock(self._lock_path, exclusive=True)
             if lock is None:
+                self._is_watching = True
                 self._stopped.wait(_TAKE_OVER_SECONDS)
                 continue
             with lock:
@@ -73,6 +80,7 @@ class DirectoryWatch:
                 else:
                     self._stopped.wait(_LOOK_SECONDS)
             except (DirIndexError, OSError) as error:
+                self._is_watching = False
                 _log.warning("cannot watch: %s", error)
                 self._stopped.wait(_TAKE_OVER_SECONDS)
 
@@ -83,6 +91,7 @@ class DirectoryWatch:
             return None
 
         own = os.path.realpath(self._data_dir)
+        self._is_watching = True
         watch(
             roots,
             self._update,

@@ -93,6 +93,23 @@ def test_a_run_writes_between_two_batches_of_another(embedding: Index, *, wait: 
 
 
 @pytest.mark.timeout(60)
+def test_a_question_brings_in_what_changed_between_two_batches_of_a_run(embedding: Index) -> None:
+    gate = embedding.embedder
+    assert isinstance(gate, GatedEmbedder)
+    first, _ = in_a_thread(embedding.run)
+    assert gate.has_begun.wait(30)
+    embedding.write("soup.md", "Boil the carrots.\n")
+    other = Index(root=embedding.root, data_dir=embedding.data_dir)
+    assert other.indexer  # sets the policies of the test
+    gate.may_go_on.set()
+    assert other.app.refresher.look((), seconds=50).notes == ()
+    assert other.names("carrots", mode=SearchMode.KEYWORD)[0].endswith("soup.md")
+    first.join(30)
+    other.close()
+    embedding.close()
+
+
+@pytest.mark.timeout(60)
 def test_a_run_that_is_stopped_after_it_gave_way_writes_nothing_more(embedding: Index) -> None:
     gate = embedding.embedder
     assert isinstance(gate, GatedEmbedder)

@@ -26,6 +26,12 @@ def look(index: Index, *scope: FilePath, seconds: float = LONG_ENOUGH) -> Freshn
     return index.app.refresher.look(scope, seconds=seconds)
 
 
+def glance(index: Index, *, seconds: float) -> Freshness:
+    assert index.indexer  # sets the policies of the test
+    vars(index.app).pop("refresher", None)
+    return index.app.refresher.glance((), seconds=seconds)
+
+
 def names_with(index: Index, text: str) -> set[str]:
     with index.docstore.snapshot() as snapshot:
         found = grep(snapshot, GrepRequest(PatternOptions((text,), are_texts=True)))
@@ -110,3 +116,20 @@ def test_an_index_that_is_new_or_built_in_another_way_is_left_alone(index: Index
     freshness = look(index)
     assert freshness.n_missing == int(is_indexed)
     assert names_with(index, "two") == set() if is_indexed else True
+
+
+def test_a_glance_sees_what_the_watch_has_not_brought_in_yet(index: Index) -> None:
+    index.write("a.md", "one\n")
+    index.run()
+    index.write("a.md", "two\n")
+    assert glance(index, seconds=LONG_ENOUGH).notes == ()
+    assert names_with(index, "two") == {"a.md"}
+
+
+def test_a_glance_that_is_cut_off_leaves_it_to_the_watch_for_a_while(index: Index) -> None:
+    index.write("a.md", "one\n")
+    index.run()
+    index.write("a.md", "two\n")
+    assert glance(index, seconds=0.0).notes == ()
+    assert index.app.refresher.glance((), seconds=LONG_ENOUGH).notes == ()
+    assert names_with(index, "two") == set()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 LONG_AGO = 1_000_000_000
 LATER = LONG_AGO + 1
+LOGIN = "somebody\nq7Xv-Pw2#kL9z\n"
 
 
 def let_be_old(root: Path, *, seconds: int = LONG_AGO) -> None:
@@ -230,3 +231,13 @@ def test_where_rules_cannot_be_read_nothing_is_settled(tmp_path: Path) -> None:
     unreadable = "#" * (MAX_FILE_BYTES + 1)
     root = plant(tmp_path / "root", {"a": "x", "sub/b": "x", "sub/in/c": "x", "sub/.gitignore": unreadable})
     assert [os.path.basename(path) for path in states_of(root).directories] == ["root"]
+
+
+def test_what_was_left_out_as_a_secret_is_not_looked_into_again(index: Index) -> None:
+    plant(index.root, {"a.md": "alpha\n", "sub/login.txt": LOGIN})
+    let_be_old(index.root)
+    assert index.run().skipped == ((SkipReason.SECRET, 1),)
+    [plan] = index.indexer.plans([])
+    assert not plan.requests
+    assert index.run().skipped == ((SkipReason.SECRET, 1),)
+    assert "sub" in names_of_settled(index)
