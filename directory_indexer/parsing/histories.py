@@ -3,7 +3,7 @@
 git reads the objects, in a worker process, and nothing of the repository has a say in it: git is given an empty
 repository of our own with a configuration of our own, to which the objects of the other belong. So no hook, filter,
 pager, signature, remote or included file is ever looked at, and what is missing of a partial clone is not fetched.
-References are read here. To read 50,000 commits with their files takes git 3 s of the processor, and libgit2 27; dulwich
+References are read here. To read 50,000 commits with their files takes git 3 s of the processor and libgit2 27; dulwich
 takes 15 for a tenth of them.
 """
 
