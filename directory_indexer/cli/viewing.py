@@ -1,45 +1,19 @@
-"""Open a file where somebody wants to read it: in an editor at a line, or in a viewer at a page.
-
-No shell is asked: a name is one argument, whatever it holds, and absolute, so that none is taken for an option.
-"""
+"""Open a file where somebody wants to read it: in an editor at a line, or in a viewer at a page."""
 
 from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
-from typing import Final
 
+from directory_indexer.editors import SET_EDITOR, editor_command, system_command, viewer_command
 from directory_indexer.errors import UnavailableError, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import containers_around, display, exact_text
 
 with lazily:
     from directory_indexer.searching.answers import Hit
-
-
-_BEFORE: Final = frozenset(
-    {"vi", "vim", "nvim", "view", "gvim", "nano", "pico", "emacs", "emacsclient", "kak", "micro", "joe", "ne", "mcedit"}
-)
-"""Editors that take `+12 FILE`."""
-
-_BEHIND: Final = frozenset({"hx", "helix", "subl", "zed"})
-"""Editors that take `FILE:12`."""
-
-_GOTO: Final = frozenset({"code", "codium", "code-insiders", "cursor", "windsurf"})
-"""Editors that take `--goto FILE:12`."""
-
-_PAGED: Final[Mapping[str, str]] = {
-    "zathura": "--page={}",
-    "okular": "--page={}",
-    "evince": "--page-label={}",
-    "atril": "--page-label={}",
-    "xreader": "--page-label={}",
-}
-"""Viewers that open a page, with the option for it."""
 
 
 def open_hit(hits: Sequence[Hit], number: int) -> None:
@@ -63,7 +37,7 @@ def open_hit(hits: Sequence[Hit], number: int) -> None:
     try:
         code = subprocess.run(command, check=False).returncode  # noqa: S603 - the editor of who calls, without a shell
     except OSError as error:
-        raise UnavailableError(f"'{command[0]}' cannot be started: {error.strerror}", hint=_SET_EDITOR) from error
+        raise UnavailableError(f"'{command[0]}' cannot be started: {error.strerror}", hint=SET_EDITOR) from error
     if code:
         raise UnavailableError(f"'{command[0]}' ended with {code}")
 
@@ -74,36 +48,5 @@ def command_for(path: str, *, line: int, page: int | None, environ: Mapping[str,
     Raises:
         UnavailableError: there is neither.
     """
-    if page and (viewer := next((name for name in _PAGED if shutil.which(name)), None)):
-        return [viewer, _PAGED[viewer].format(page), path]
-    editor = environ.get("VISUAL") or environ.get("EDITOR")
-    if not page and editor and (words := _words(editor)):
-        return [*words, *_place(words[0], path, line)]
-    opener = "open" if sys.platform == "darwin" else "xdg-open"
-    if not shutil.which(opener):
-        raise UnavailableError(f"nothing here opens '{display_text(path)}'", hint=_SET_EDITOR)
-    return [opener, path]
-
-
-def display_text(path: str) -> str:
-    """Write a path for people."""
-    return path.encode("utf-8", "backslashreplace").decode()
-
-
-def _words(editor: str) -> list[str]:
-    try:
-        return shlex.split(editor, posix=os.name == "posix")
-    except ValueError as error:
-        raise UnavailableError(f"$EDITOR cannot be read: '{editor}'", hint=_SET_EDITOR) from error
-
-
-def _place(editor: str, path: str, line: int) -> list[str]:
-    name = os.path.splitext(os.path.basename(editor))[0]
-    if name in _BEFORE:
-        return [f"+{line}", path]
-    if name in _GOTO:
-        return ["--goto", f"{path}:{line}"]
-    return [f"{path}:{line}"] if name in _BEHIND else [path]
-
-
-_SET_EDITOR = "set EDITOR to what shall open files"
+    found = viewer_command(path, page) or (None if page else editor_command(path, line, environ))
+    return found or system_command(path)

@@ -85,6 +85,10 @@ class Files(Reading):
         row = self._connection.execute("SELECT page_starts FROM files WHERE path = ?", (path,)).fetchone()
         return tuple(map(int, row[0].split())) if row else ()
 
+    def masked(self, path: FilePath) -> int:
+        """Count the secrets that are masked in the text of a file."""
+        return self._count("SELECT coalesce(max(n_masked), 0) FROM files WHERE path = ?", [path])
+
     def container_of(self, path: FilePath) -> FilePath | None:
         """Name the file on disk that a member lies in, at any depth; None for what is no member."""
         row = self._connection.execute(

@@ -27,7 +27,7 @@ from directory_indexer.scans import Line, PageKey, PageProblem, Recognition, Wor
 def read_page(request: PageRequest, *, engine: LocalEngine, policy: ParsePolicy) -> PageOutcome:
     """Read one page."""
     try:
-        document = _Document(*_content_of(request.path, request.on_disk, policy), request.page)
+        document = _Document(*content_of_page(request.path, request.on_disk, policy), request.page)
         drawing = document.draw(_DPI)
         if drawing.key != request.key:
             return PageOutcome(request.key, None)
@@ -43,7 +43,7 @@ def read_page(request: PageRequest, *, engine: LocalEngine, policy: ParsePolicy)
 def draw_for_service(request: PageRequest, *, policy: ParsePolicy) -> DrawnPage:
     """Draw one page in colours, for services know what to do with them."""
     try:
-        content, kind = _content_of(request.path, request.on_disk, policy)
+        content, kind = content_of_page(request.path, request.on_disk, policy)
         drawing = draw_page(content, kind, request.page, dpi=_DPI, is_grey=False)
         return DrawnPage(request.key, encoded(drawing.raster) if drawing.key == request.key else None)
     except (SkipFileError, OSError):
@@ -117,7 +117,7 @@ def _turned_word(word: Word, degrees: int) -> Word:
 
 
 @lru_cache(maxsize=1)
-def _content_of(path: FilePath, on_disk: SourceFile, policy: ParsePolicy) -> tuple[bytes, str]:
+def content_of_page(path: FilePath, on_disk: SourceFile, policy: ParsePolicy) -> tuple[bytes, str]:
     """Give the bytes of a document and its kind; the pages of one are mostly read one after the other.
 
     Raises:

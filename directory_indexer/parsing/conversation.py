@@ -92,6 +92,11 @@ class Worker:
             self.items.extend(task.items)
         self._inbox.put((pickle.dumps([*zip(task.items, task.limits, strict=True)]), task.limits))
 
+    @property
+    def process_id(self) -> int:
+        """Name the process."""
+        return self._process.pid
+
     def open_next_task(self) -> None:
         """Take the first task for done."""
         self.tasks.popleft()

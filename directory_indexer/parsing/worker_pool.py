@@ -108,7 +108,7 @@ class WorkerPool(Generic[Item, Result]):
             self._n_failed_starts = 0
         elif worker.items:
             is_part = content.startswith(PART)
-            yield worker.items[0] if is_part else worker.items.popleft(), _loaded(content[1:])
+            yield worker.items[0] if is_part else worker.items.popleft(), loaded(content[1:])
         else:
             worker.open_next_task()
             if content != NEXT:
@@ -158,7 +158,8 @@ def _maker_of(record: type) -> type:
     return _Sealed(record.__name__, (), {"__slots__": (), "__new__": lambda _, *values: record(*values)})
 
 
-def _loaded(content: bytes) -> Any:
+def loaded(content: bytes) -> Any:
+    """Take a result from the bytes that a worker sent; what is none is a failure."""
     try:
         return _Results(io.BytesIO(content)).load()
     except Exception as error:  # noqa: BLE001 - bytes of chance raise whatever they like
@@ -175,6 +176,7 @@ _RECORDS = frozenset(
         "parsing.outcomes",
         "parsing.tasks",
         "ocr.requests",
+        "previewing.requests",
         "extractors.pdf.raster",
     )
 )

@@ -27,6 +27,11 @@ def excerpt(text: str, plan: MatchPlan, *, start_line: int, max_chars: int) -> E
     return _cut_out(_Passage(text, start_line, definition), found, plan.weights, max_chars=max_chars)
 
 
+def marks_in(text: str, plan: MatchPlan) -> tuple[tuple[int, int], ...]:
+    """Find what stands for a word that is looked for, in the whole of a text."""
+    return _merged((one.start, one.end) for one in _found(text, _numbers_of_forms(plan)))
+
+
 def narrowed(excerpt: Excerpt, max_chars: int) -> Excerpt:
     """Cut an excerpt down to the stretch of it that holds most of the marked words; long words are the rarer ones.
 

@@ -17,6 +17,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import ClientDisconnect
 
 from directory_indexer.lazy import lazily
+from directory_indexer.previewing.workers import PreviewWorkers
 from directory_indexer.registry.keys import Keys, Right
 from directory_indexer.server.api.application import Application
 from directory_indexer.server.api.catalogue import OPERATIONS
@@ -38,6 +39,7 @@ from directory_indexer.server.gate.sessions import SessionRoom
 from directory_indexer.server.gate.strangers import Strangers
 from directory_indexer.server.gate.visits import Place, visit_of
 from directory_indexer.server.page import application as page_application
+from directory_indexer.server.page.files import FileOpener
 
 with lazily:
     from mcp.server.lowlevel import Server
@@ -115,6 +117,7 @@ def make_http_app(
         documents=DocumentVerbs(collections, on_work=parts.background.want),
         ingesting=Ingesting(collections, on_work=parts.background.want),
         administration=parts.administration,
+        previews=PreviewWorkers(),
         background=parts.background,
         metrics=metrics,
         is_ending=lambda: drain.is_ending,
@@ -122,7 +125,7 @@ def make_http_app(
     )
     api = Application(surface, services, Repetition(parts.app.registry))
     browsers = parts.page.browsers if parts.page else None
-    page = page_application.PageApplication(browsers, port=port) if browsers else None
+    page = page_application.PageApplication(browsers, FileOpener(services), port=port) if browsers else None
     drain = Drain(_Crossing(_protocol_app(server, access), api, page), passes=_passes)
 
     def place_of(path: str, method: str) -> Place:

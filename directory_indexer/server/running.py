@@ -22,7 +22,7 @@ from directory_indexer.server.run_results import percent
 from directory_indexer.server.tools import Tools
 
 _POLL_SECONDS = 0.25
-_N_SLOW, _N_QUICK, _N_PATIENT, _N_REMOTE = 8, 16, 8, 4
+_N_SLOW, _N_QUICK, _N_PATIENT, _N_REMOTE, _N_ELSEWHERE = 8, 16, 8, 4, 4
 _MOST_WAITING = 100
 """So many searches take about two seconds: who comes then is told so at once, and not after a long while."""
 
@@ -50,8 +50,9 @@ class Desk:
         self._quick = anyio.CapacityLimiter(_N_QUICK)
         self._patient = anyio.CapacityLimiter(_N_PATIENT)
         self._remote = anyio.CapacityLimiter(_N_REMOTE)
+        self._elsewhere = anyio.CapacityLimiter(_N_ELSEWHERE)
 
-        self._queues = (self._slow, self._quick, self._patient, self._remote)
+        self._queues = (self._slow, self._quick, self._patient, self._remote, self._elsewhere)
 
     @property
     def n_waiting(self) -> int:
@@ -89,6 +90,14 @@ class Desk:
             BusyError: too much waits already.
         """
         return await _in_turn(work, self._remote)
+
+    async def elsewhere(self, work: Callable[[], _Value]) -> _Value:
+        """Do what another process works at, such as drawing a page.
+
+        Raises:
+            BusyError: too much waits already.
+        """
+        return await _in_turn(work, self._elsewhere)
 
 
 async def _in_turn(work: Callable[[], _Value], limiter: anyio.CapacityLimiter) -> _Value:

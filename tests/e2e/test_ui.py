@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import subprocess
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+import pymupdf
 import pytest
 from page_servers import Admitted, PageServer
 from serving import DIRINDEX
-from web_servers import WebServer, new_key
+from teams import SECRET
+from web_servers import WebAnswer, WebServer, new_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +30,10 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "docs").mkdir()
     (place / "docs/note.md").write_text("# Garden\n\nCarrots grow in the garden.\n")
     (place / "docs/older.md").write_text("---\ndate: 2020-05-01\n---\n# Carrots\n\nCarrots and carrots and carrots.\n")
+    for name, text in (("beets.pdf", "Beetroot soup"), ("secret.pdf", f"Beetroot password = {SECRET}")):
+        document = pymupdf.open()
+        document.new_page().insert_text((72, 90), text)
+        (place / "docs" / name).write_bytes(document.tobytes())
     command: list[str | Path] = [DIRINDEX, "index", place / "docs", "--quiet", "--data-dir", place / "data"]
     subprocess.run(command, check=True, timeout=100)
     return place / "data"
@@ -95,6 +102,44 @@ def test_hits_are_sorted_by_date_where_that_is_asked_for(server: PageServer, bro
     assert names() == ["older.md", "note.md"]
     assert names(sort="date") == ["note.md", "older.md"]
     assert names(sort="path") == ["note.md", "older.md"]
+
+
+def test_files_are_opened_for_the_page_alone_and_once_it_was_allowed(server: PageServer, browser: Admitted) -> None:
+    [hit, *_] = server.search_as(browser, "carrots").json["hits"]
+    wanted = {"doc_id": hit["doc_id"], "how": "program", "line": 1, "page": 0}
+    assert server.ask("POST", "/ui/open", wanted).status == 401
+    assert (
+        server.ask("POST", "/ui/open", wanted, headers={**browser.headers, "Sec-Fetch-Site": "same-site"}).status == 401
+    )
+    assert server.ask("POST", "/ui/open", wanted, headers=browser.headers).json == {"is_allowed": False}
+    assert server.ask("GET", "/ui/open", headers=browser.headers).status == 405
+    for wrong in ({"how": "shell"}, {"doc_id": 7}, {"line": "1"}, {"page": None}):
+        assert server.ask("POST", "/ui/open", {**wanted, **wrong}, headers=browser.headers).status == 422
+    unknown = {**wanted, "doc_id": "a" * 24, "allow": True}
+    assert server.ask("POST", "/ui/open", unknown, headers=browser.headers).status == 404
+
+
+def test_pages_are_drawn_where_there_are_some_and_nothing_in_them_is_secret(
+    server: PageServer, browser: Admitted
+) -> None:
+    body = {"query": "beetroot carrots", "mode": "keyword", "all": True}
+    hits = server.ask("POST", "/api/v1/search", body, headers=browser.headers).json["hits"]
+    ids = {hit["filename"]: hit["doc_id"] for hit in hits}
+
+    def ask(name: str, what: str) -> WebAnswer:
+        return server.ask("GET", f"/api/v1/documents/{ids[name]}/{what}", headers=browser.headers)
+
+    drawn = ask("beets.pdf", "page?page=1&query=soup")
+    assert drawn.status == 200
+    assert base64.b64decode(drawn.json["picture"]).startswith(b"\x89PNG")
+    assert (drawn.json["pages"], len(drawn.json["marked"])) == (1, 1)
+    assert ask("beets.pdf", "page?page=2").status == 422
+    assert ask("note.md", "page?page=1").status == 422
+    assert ask("beets.pdf", "preview").json["is_drawn"]
+    told = ask("secret.pdf", "preview").json
+    assert (told["is_drawn"], told["masked"]) == (False, 1)
+    assert SECRET not in told["text"]
+    assert ask("secret.pdf", "page?page=1").status == 422
 
 
 def test_every_file_of_the_page_says_what_it_may_do(server: PageServer) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 from typing import TYPE_CHECKING, Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from page_samples import write_samples
 from page_servers import PageServer
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from serving import DIRINDEX
@@ -36,14 +39,26 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (docs / "keys.py").write_text('"""Carrots."""\n\n\ndef rotate(key: str) -> str:\n    return key[::-1]  # carrots\n')
     (docs / "long.txt").write_text("\n".join(f"line {number}" for number in range(300)) + "\nparsnips at the end\n")
     (docs / _NAME).write_text(f"# {_HOSTILE}\n\nTurnips {_HOSTILE} turnips.\n")
+    write_samples(docs)
     command: list[str | Path] = [DIRINDEX, "index", docs, "--quiet", "--data-dir", place / "data"]
     subprocess.run(command, check=True, timeout=100)
     return place / "data"
 
 
 @pytest.fixture(scope="module")
-def server(data_dir: Path) -> Iterator[PageServer]:
-    with PageServer(data_dir) as server:
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the directory of an editor that only notes what it is asked to open."""
+    place = tmp_path_factory.mktemp("programs")
+    editor = place / "codium"
+    os.mkfifo(place / "asked")
+    editor.write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" > {place}/asked\n")
+    editor.chmod(0o755)
+    return place
+
+
+@pytest.fixture(scope="module")
+def server(data_dir: Path, opened: Path) -> Iterator[PageServer]:
+    with PageServer(data_dir, PATH=f"{opened}:{os.environ['PATH']}", VISUAL="codium") as server:
         yield server
 
 
@@ -135,6 +150,10 @@ def test_everything_can_be_done_by_keys(page: Page) -> None:
     expect(page.locator(".preview h2")).not_to_be_empty()
     page.keyboard.press("ArrowDown")
     expect(page.locator(".hit").nth(1)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".document")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator(".hit").nth(1)).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator("#query")).to_be_focused()
 
@@ -162,8 +181,127 @@ def test_a_checker_of_accessibility_finds_nothing(page: Page, scheme: Literal["l
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 800})
     page.locator("#query").fill("carrots")
-    page.locator(".hit").first.click()
+    page.locator(".hit mark").first.click()
     expect(page.locator(".preview .wanted")).to_be_visible()
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown", "text"),
+    [
+        ("lantern.rb", ".row .code-keyword", "def"),
+        ("lantern.md", ".prose th", "Lantern"),
+        ("lantern.csv", ".tables tr:nth-child(3) td.number", "20"),
+        ("lantern.xlsx", ".tables tr:nth-child(2) td", "Light the lantern"),
+        ("lantern.pptx", ".slides li:nth-child(2) p", "Who holds the lantern?"),
+        ("lantern.docx", ".prose p", "A lantern in a letter."),
+        ("lantern.eml", ".headers dd", "The lantern of the cellar"),
+        ("lantern.svg", ".row code", "lantern in a drawing"),
+    ],
+)
+def test_each_kind_is_shown_in_its_form(page: Page, name: str, shown: str, text: str) -> None:
+    look_at(page, name)
+    expect(page.locator(f".document {shown}").first).to_contain_text(text)
+    expect(page.locator(".document mark").first).to_have_text(re.compile("lantern", re.IGNORECASE))
+    assert page.locator("main script, main svg, .document b, .document img").count() == 0
+
+
+@pytest.mark.parametrize(("name", "has_marks"), [("lantern.pdf", True), ("lantern.png", False)])
+def test_pages_and_pictures_are_drawn_with_the_words_marked(page: Page, name: str, *, has_marks: bool) -> None:
+    look_at(page, name)
+    image = page.locator(".sheet-page img").first
+    expect(image).to_be_visible()
+    expect(image).to_have_js_property("complete", value=True)
+    assert image.evaluate("one => one.naturalWidth") > 100
+    assert (page.locator(".sheet-page .spot").count() > 0) == has_marks
+    page.get_by_role("button", name="As text").click()
+    expect(page.locator(".document mark").first).to_be_visible()
+
+
+def test_matches_are_gone_to_one_after_the_other(page: Page) -> None:
+    look_at(page, "lantern.rb")
+    counter = page.locator(".counter")
+    expect(counter).to_have_text("1 of 3")
+    page.get_by_role("button", name="Next match").click()
+    expect(counter).to_have_text("2 of 3")
+    page.locator(".document").focus()
+    page.keyboard.press("n")
+    expect(counter).to_have_text("3 of 3")
+    expect(page.locator("mark.current")).to_be_in_viewport()
+    page.keyboard.press("p")
+    expect(counter).to_have_text("2 of 3")
+
+
+def test_markdown_is_rendered_without_what_it_brings_along(page: Page) -> None:
+    look_at(page, "lantern.md")
+    links = page.locator(".document a")
+    assert [(one.get_attribute("href"), one.get_attribute("rel")) for one in links.all()] == [
+        ("https://example.org/lantern", "noopener noreferrer")
+    ]
+    expect(page.locator(".document")).to_contain_text("<b onclick=alert(1)>bold</b>")
+    expect(page.locator(".document .image")).to_have_text("a picture")
+
+
+def test_what_is_attached_leads_to_it_and_back(page: Page) -> None:
+    look_at(page, "lantern.eml")
+    related = page.locator(".relations").get_by_role("button")
+    expect(related).to_have_text("<i>list.csv")
+    related.click()
+    expect(page.locator(".document td").first).to_have_text("lantern")
+    expect(related).to_have_text("lantern.eml")
+    related.click()
+    expect(page.locator(".headers")).to_be_visible()
+
+
+def test_a_file_is_opened_once_the_person_has_allowed_it(page: Page, opened: Path) -> None:
+    look_at(page, "lantern.rb")
+    button = page.get_by_role("button", name="Open in editor")
+    button.click()
+    page.get_by_role("button", name="Cancel").click()
+    button.click()
+    page.get_by_role("button", name="Allow and open").click()
+    expect(page.locator(".said")).to_have_text("Opened with codium")
+    assert (opened / "asked").read_text().splitlines()[1].endswith("lantern.rb:1")
+    button.click()
+    expect(page.locator(".said")).to_have_text("Opened with codium")
+    expect(page.locator("dialog")).to_have_count(0)
+    # Reading waits for the editor to write.
+    assert (opened / "asked").read_text().splitlines()[1].endswith("lantern.rb:1")
+
+
+def test_similar_files_are_listed_and_lead_on(page: Page) -> None:
+    look_at(page, "lantern.md")
+    page.get_by_role("button", name="Similar files").click()
+    similar = page.locator(".similar li button")
+    expect(similar.first).to_be_visible()
+    name = similar.first.inner_text()
+    similar.first.click()
+    expect(page.locator(".head .path")).to_contain_text(name)
+
+
+def test_names_and_values_of_filters_are_completed(page: Page) -> None:
+    page.keyboard.press("/")
+    page.keyboard.type("lantern ty")
+    expect(page.get_by_role("option", name="type:")).to_be_visible()
+    page.keyboard.press("Tab")
+    page.keyboard.type("mark")
+    expect(page.get_by_role("option", name="markdown")).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("#query")).to_have_value("lantern type:markdown ")
+    expect(page.locator(".hits > li")).to_have_count(1)
+    page.keyboard.type("author:an")
+    expect(page.get_by_role("option", name="Anna Berg").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".suggestions")).to_be_hidden()
+
+
+def look_at(page: Page, name: str) -> None:
+    """Choose the first hit in a file."""
+    page.locator("#query").fill(f"lantern path:{name}")
+    file = page.locator(".hits > li").filter(has=page.get_by_role("heading", name=name, exact=True))
+    file.locator(".hit mark").first.click()
+    expect(page.locator(".head .path")).to_contain_text(name)
+    expect(page.locator(".document")).not_to_have_attribute("aria-busy", "true")

@@ -26,6 +26,8 @@ _OperationId = Annotated[
     Field(pattern=r"^([a-z0-9-]{1,63}\.)?[a-z]+(-[a-z0-9]{1,24}){1,2}$", max_length=130),
 ]
 _NAME = Field(max_length=1000)
+_QUERY = Field(max_length=2000)
+_PLACE = Field(ge=1, le=2**31 - 1)
 _HEADER = Field(max_length=1000)
 _RANGE = Field(pattern=r"^([1-9][0-9]{0,8}(-([1-9][0-9]{0,8})?)?)?$")
 
@@ -80,6 +82,32 @@ class DocumentCall(NamedTuple):
     lines: Annotated[str, 'Only these lines: "3", "3-7" or "3-".', _RANGE] = ""
     pages: Annotated[str, "Only these pages, in a document that has pages.", _RANGE] = ""
     chunks: Annotated[str, "Only these passages.", _RANGE] = ""
+
+
+class PreviewCall(NamedTuple):
+    """A document to look at."""
+
+    doc_id: DocId
+    collection: Collection = DEFAULT
+    query: Annotated[str, "What is marked in it.", _QUERY] = ""
+    line: Annotated[Number, "The line to look at: a long document is given around it.", _PLACE] = 1
+
+
+class PageCall(NamedTuple):
+    """A page to draw."""
+
+    doc_id: DocId
+    page: Annotated[Number, "Its number, from 1.", _PLACE]
+    collection: Collection = DEFAULT
+    query: Annotated[str, "What is marked on it.", _QUERY] = ""
+
+
+class SimilarCall(NamedTuple):
+    """A document that others may be like."""
+
+    doc_id: DocId
+    collection: Collection = DEFAULT
+    limit: Annotated[Number, "Most files to answer.", Field(ge=1, le=50)] = 10
 
 
 class SentDocumentCall(NamedTuple):

@@ -105,11 +105,24 @@ def document(services: Services, call: DocumentCall) -> TextAnswer:
         with opened.app.docstore.snapshot() as snapshot:
             if stored is not None:
                 return _text_of_sent(opened, snapshot, stored, selection)
-            path = services.document_ids.path(call.collection, snapshot, call.doc_id)
-            if lies_in(path, documents_of(opened.app.loaded)):
-                raise _no_document(call.doc_id)
+            path = indexed_path(services, opened, snapshot, call.doc_id)
             text = read_text(snapshot, path, selection)
     return text_answer(text)._replace(doc_id=call.doc_id, filename=os.path.basename(path))
+
+
+def indexed_path(services: Services, opened: OpenCollection, snapshot: Snapshot, doc_id: str) -> FilePath:
+    """Find the indexed file of an id: one of a tracked directory, or a document that was sent.
+
+    Raises:
+        NotIndexedError: there is none.
+    """
+    stored = _sent(services, opened, doc_id)
+    if stored is not None:
+        return opened.originals.path_of(DocId(stored.doc_id), stored.stored_name)
+    path = services.document_ids.path(opened.name, snapshot, doc_id)
+    if lies_in(path, documents_of(opened.app.loaded)):
+        raise _no_document(doc_id)
+    return path
 
 
 def delete(services: Services, call: SentDocumentCall) -> Reply:

@@ -15,6 +15,7 @@ from directory_indexer.server.questions import collections_named
 from directory_indexer.server.running import Desk
 
 with lazily:
+    from directory_indexer.previewing.workers import PreviewWorkers
     from directory_indexer.server.api.documents import DocumentIds
     from directory_indexer.server.api.runs import IndexRuns
     from directory_indexer.server.model import BackgroundModel
@@ -52,6 +53,7 @@ class Services:
     documents: DocumentVerbs
     ingesting: Ingesting
     administration: Administration
+    previews: PreviewWorkers
     background: Background
     metrics: Metrics
     is_ending: Callable[[], bool]
@@ -244,6 +246,15 @@ def remotely(verb: Callable[[Services, Any], Answer]) -> OperationRun:
 
     async def run(services: Services, call: Any) -> Answer:
         return await services.desk.remotely(lambda: verb(services, call))
+
+    return run
+
+
+def elsewhere(verb: Callable[[Services, Any], Answer]) -> OperationRun:
+    """Run what another process works at, when it is its turn."""
+
+    async def run(services: Services, call: Any) -> Answer:
+        return await services.desk.elsewhere(lambda: verb(services, call))
 
     return run
 

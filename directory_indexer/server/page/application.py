@@ -6,17 +6,22 @@ All else that the page asks for, it asks the API for.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
+import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 
+from directory_indexer.errors import DirIndexError, UnavailableError, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.server.api.bodies import body_of
+from directory_indexer.server.api.failures import problem_of
 from directory_indexer.server.api.responses import problem_response
 from directory_indexer.server.gate.browsers import Browsers
 from directory_indexer.server.gate.problems import Problem, RefusedError, no_such_method, no_such_path
 from directory_indexer.server.gate.visits import Place
 from directory_indexer.server.page.assets import HEADERS, INDEX, assets
+from directory_indexer.server.page.files import FileOpener, How, Wanted
 
 with lazily:
     from starlette.types import Receive, Scope, Send
@@ -26,10 +31,14 @@ ROOT = "/ui/"
 _SESSION = "/ui/session"
 _LONGEST_CODE = 1024
 _PLACE = Place(ROOT, None, _LONGEST_CODE)
+_OPEN = "/ui/open"
+_OPEN_PLACE = Place(_OPEN, None, _LONGEST_CODE)
 _SESSION_PLACE = Place(_SESSION, None, _LONGEST_CODE)
 _READING = ("GET", "HEAD")
 
+UNAVAILABLE = Problem(503, "unavailable", "")
 BAD_CODE = Problem(401, "unauthorized", "the code was used, or is too old: run dirindex ui again")
+STRANGER = Problem(401, "unauthorized", "only the page may ask for this")
 FOREIGN_PAGE = Problem(403, "foreign_origin", "only the page itself may ask for this")
 
 
@@ -37,14 +46,20 @@ def place_of(path: str) -> Place | None:
     """Tell the gate what a request asks for, if it is about the page."""
     if path == _SESSION:
         return _SESSION_PLACE
+    if path == _OPEN:
+        return _OPEN_PLACE
     return _PLACE if path.startswith(ROOT) or path == ROOT.rstrip("/") else None
 
 
 class PageApplication:
     """The page as an application; it stands behind the gate."""
 
-    def __init__(self, browsers: Browsers, *, port: int) -> None:
+    def __init__(self, browsers: Browsers, opener: FileOpener, *, port: int) -> None:
         self._browsers = browsers
+        self._opener = opener
+        self._allowed: set[bytes] = set()
+        """The browsers whose person has allowed that files are opened."""
+
         self._cookie = f"dirindex-{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,11 +69,17 @@ class PageApplication:
             response = await self._response(request, scope["path"])
         except RefusedError as refused:
             response = problem_response(refused.problem)
+        except DirIndexError as error:
+            is_ours = isinstance(error, UnavailableError)  # which says what is missing on this machine
+            problem = UNAVAILABLE._replace(detail=error.message) if is_ours else problem_of(error)
+            response = problem_response(problem)
         await response(scope, receive, send)
 
     async def _response(self, request: Request, path: str) -> Response:
         if path == _SESSION:
             return await self._admission(request)
+        if path == _OPEN:
+            return await self._opening(request)
         if request.method not in _READING:
             return problem_response(no_such_method(_READING))
         if path == ROOT.rstrip("/"):
@@ -77,8 +98,39 @@ class PageApplication:
         if admitted is None:
             return problem_response(BAD_CODE)
         cookie = f"{self._cookie}={admitted.cookie}; Path=/; HttpOnly; SameSite=Strict"
-        body = json.dumps({"token": admitted.token}).encode()
-        return Response(body, 200, {"Set-Cookie": cookie}, "application/json")
+        return _told({"token": admitted.token}, {"Set-Cookie": cookie})
+
+    async def _opening(self, request: Request) -> Response:
+        """Open a file with a program of this machine, if the person has allowed that once."""
+        if request.method != "POST":
+            return problem_response(no_such_method(["POST"]))
+        key = self._browsers.key_of(request.scope["headers"])
+        if key is None:
+            return problem_response(STRANGER)
+        given = body_of(await request.body(), media_type=request.headers.get("content-type", ""))
+        wanted = _wanted(given)
+        if given.get("allow") is True:
+            self._allowed.add(key.digest)
+        if key.digest not in self._allowed:
+            return _told({"is_allowed": False})
+        program = await anyio.to_thread.run_sync(self._opener.open, wanted)
+        return _told({"is_allowed": True, "program": program})
+
+
+def _told(answer: Mapping[str, object], headers: Mapping[str, str] | None = None) -> Response:
+    return Response(json.dumps(answer).encode(), 200, headers, "application/json")
+
+
+def _wanted(given: Mapping[str, object]) -> Wanted:
+    """Read what is to be opened.
+
+    Raises:
+        UsageError: it is something else.
+    """
+    match given:
+        case {"doc_id": str(doc_id), "how": str(how), "line": int(line), "page": int(page)} if how in set(How):
+            return Wanted(doc_id, How(how), max(line, 1), max(page, 0))
+    raise UsageError("doc_id, how, line and page say what is opened")
 
 
 def _file(request: Request, name: str) -> Response:

@@ -5,19 +5,25 @@ from __future__ import annotations
 from directory_indexer.registry.keys import Right
 from directory_indexer.server.api import (
     documents,
+    drawn_pages,
     originals,
+    previews,
     searching,
 )
 from directory_indexer.server.api.arguments import (
     DocumentCall,
     DocumentsCall,
     OriginalCall,
+    PageCall,
+    PreviewCall,
     SentDocumentCall,
+    SimilarCall,
 )
 from directory_indexer.server.api.catalogue.meanings import NO_DOCUMENT, NOTHING_THERE
 from directory_indexer.server.api.operations import (
     Method,
     Operation,
+    elsewhere,
     patiently,
     slowly,
 )
@@ -27,6 +33,7 @@ from directory_indexer.wire.files import DocumentList
 from directory_indexer.wire.grep import GrepAnswer
 from directory_indexer.wire.hits import SearchAnswer
 from directory_indexer.wire.outlines import OutlineAnswer
+from directory_indexer.wire.previews import PageAnswer, PreviewAnswer
 
 READING = (
     Operation(
@@ -87,6 +94,42 @@ READING = (
         DocumentCall,
         TextAnswer,
         slowly(documents.document),
+        failures=NO_DOCUMENT,
+    ),
+    Operation(
+        "previewDocument",
+        Method.GET,
+        "/api/v1/documents/{doc_id}/preview",
+        Right.READ,
+        "Look at a file or document",
+        "Give the indexed text around a line as people look at it, with what a query matches and the colours of code.",
+        PreviewCall,
+        PreviewAnswer,
+        elsewhere(previews.preview),
+        failures=NO_DOCUMENT,
+    ),
+    Operation(
+        "drawPage",
+        Method.GET,
+        "/api/v1/documents/{doc_id}/page",
+        Right.READ,
+        "Draw a page",
+        "Draw a page of a PDF, or a picture, and tell where on it the words of a query stand.",
+        PageCall,
+        PageAnswer,
+        elsewhere(drawn_pages.page),
+        failures={404: "There is no such document.", 422: "It has no such page, or cannot be drawn."},
+    ),
+    Operation(
+        "similarDocuments",
+        Method.GET,
+        "/api/v1/documents/{doc_id}/similar",
+        Right.READ,
+        "Find similar files",
+        "Find the files that hold the passages nearest to those of a file or document, best first.",
+        SimilarCall,
+        SearchAnswer,
+        slowly(previews.similar),
         failures=NO_DOCUMENT,
     ),
     Operation(

@@ -42,6 +42,8 @@ export async function post(path, body, signal = undefined) {
   return (await asked(`/api/v1/${path}`, options)).json();
 }
 
-export async function picture(path, given = {}, signal = undefined) {
-  return (await asked(`/api/v1/${path}${inQuery(given)}`, { signal })).blob();
+// Has a file opened by a program of this machine.
+export async function openFile(body) {
+  const options = { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
+  return (await asked("open", options)).json();
 }

@@ -12,14 +12,18 @@ export class Hits {
   #list = element("ol", { class: "hits" });
   #sort = element("select", { "aria-label": words.sort.label });
 
-  constructor({ onChoose, onSort }) {
+  #more = element("div", { class: "more-hits" });
+  #onMore;
+
+  constructor({ onChoose, onSort, onMore }) {
     this.#onChoose = onChoose;
+    this.#onMore = onMore;
     for (const name of ["relevance", "date"]) {
       this.#sort.append(element("option", { value: name === "relevance" ? "" : name }, words.sort[name]));
     }
     this.#sort.addEventListener("change", () => onSort(this.#sort.value));
     const bar = element("div", { class: "bar" }, this.#state, this.#sort);
-    this.part = element("section", { class: "results", "aria-label": words.hits.label }, bar, this.#notes, this.#list);
+    this.part = element("section", { class: "results", "aria-label": words.hits.label }, bar, this.#notes, this.#list, this.#more);
   }
 
   sortedBy(sort) {
@@ -35,17 +39,38 @@ export class Hits {
     this.#list.replaceChildren(...groups(answer.hits).map((hits) => this.#file(hits)));
     this.#state.replaceChildren(...said(answer, query, ms, isFirst));
     this.#notes.replaceChildren(...notes(answer));
+    this.#offer(answer);
+  }
+
+  // Adds what comes next, or behind the best.
+  add(answer) {
+    this.#list.append(...groups(answer.hits).map((hits) => this.#file(hits)));
+    this.#offer(answer);
+  }
+
+  #offer({ next_cursor: cursor, weaker_left_out: hasWeaker }) {
+    const label = cursor ? words.hits.more : hasWeaker ? words.hits.weaker : "";
+    const button = () => element("button", { type: "button", class: "tool", onclick: () => this.#onMore(cursor ? { cursor } : { all: true }) }, label);
+    this.#more.replaceChildren(...(label ? [button()] : []));
   }
 
   fail(message) {
     this.#links = [];
     this.#list.replaceChildren();
     this.#notes.replaceChildren();
+    this.#more.replaceChildren();
     this.#state.replaceChildren(element("span", { class: "problem" }, message));
   }
 
   has(target) {
     return this.#links.some(({ link }) => link === target);
+  }
+
+  // Goes back to the hit that is looked at; tells whether there is one.
+  focusCurrent() {
+    const current = this.#links.find(({ link }) => link.hasAttribute("aria-current"));
+    current?.link.focus();
+    return Boolean(current);
   }
 
   // Goes to the next hit, or the one before; tells whether there is one.
@@ -100,7 +125,7 @@ export class Hits {
     link.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
-      this.#onChoose(place, { isStep: true });
+      this.#onChoose(place, { isStep: true, isByKey: event.detail === 0 });
     });
     link.addEventListener("focus", () => {
       if (link.matches(":focus-visible") && isWide.matches) this.#onChoose(place, { isStep: false });
@@ -142,6 +167,8 @@ function said(answer, query, ms, isFirst) {
 function notes(answer) {
   const found = [];
   if (answer.weak && answer.hits.length) found.push(words.hits.weak);
-  found.push(...(answer.notes ?? []));
+  found.push(...(answer.notes ?? []).filter((note) => !answer.weaker_left_out || !note.includes("much weaker")));
+  const { chunks, embedded } = answer.index ?? {};
+  if ((answer.weak || !answer.hits.length) && chunks > embedded) found.push(words.hits.notByMeaning(chunks - embedded));
   return found.map((note) => element("p", {}, note));
 }

@@ -1,53 +1,188 @@
-// A look at one hit in its document.
+// A look at a document at the place of a hit: what it is, what can be done with it, and the matches one after the other.
 
 import { get } from "../api.js";
 import { element } from "../dom.js";
-import { words } from "../words.js";
+import { count, dateOf, plain, words } from "../words.js";
+import { actions } from "./preview_actions.js";
+import { lines, prose } from "./preview_text.js";
+import { markdown } from "./preview_markdown.js";
+import { message, slides, table } from "./preview_forms.js";
+import { Pages } from "./preview_pages.js";
 
-const BEFORE = 40, AFTER = 120;
+const FORMS = { lines, prose, markdown, message, slides, table };
 
 export class Preview {
-  #shown = "";
+  #asked = "";
+  #found = null; // what is shown, as the server told it
+  #pages = null; // its pages, where they are drawn
+  #stops = []; // the matches that can be gone to
+  #at = -1;
+  #place = {};
+  #query = "";
+  #onGo;
+  #head = element("div", { class: "head" });
   #body = element("div", { class: "document", tabindex: "0", role: "group", "aria-label": words.preview.label });
+  #counter = element("span", { class: "counter", role: "status" });
+  #back;
 
-  constructor({ onBack }) {
-    this.#head = element("div", { class: "head" });
+  constructor({ onBack, onGo }) {
+    this.#onGo = onGo;
     this.#back = element("button", { type: "button", class: "back", onclick: onBack }, words.preview.back);
     this.part = element("section", { class: "preview", "aria-label": words.preview.label }, this.#head, this.#body);
     this.#empty();
   }
 
-  #head;
-  #back;
-
   async show(place, query) {
     const key = JSON.stringify([place, query]);
-    if (key === this.#shown) return;
-    this.#shown = key;
+    if (key === this.#asked) return;
+    this.#asked = key;
     if (!place.doc) return this.#empty();
-    const line = Number(place.line) || 1;
+    const isSame = this.#found?.doc_id === place.doc && this.#query === query && this.#holds(Number(place.line) || 1);
+    if (isSame) return this.#goTo(place);
+    this.#body.setAttribute("aria-busy", "true");
     try {
-      const found = await get(`documents/${place.doc}`, { lines: `${Math.max(1, line - BEFORE)}-${line + AFTER}` });
-      if (this.#shown === key) this.#text(found, line);
+      const found = await get(`documents/${place.doc}/preview`, { query, line: Number(place.line) || 1 });
+      if (this.#asked === key) this.#show(found, place, query);
     } catch (problem) {
-      if (this.#shown === key) this.#body.replaceChildren(element("p", { class: "problem" }, problem.message));
+      if (this.#asked === key) this.#fail(problem.message);
+    } finally {
+      if (this.#asked === key) this.#body.removeAttribute("aria-busy");
     }
   }
 
-  step() {}
+  // Goes to the next match, or the one before, also where that is in a part that is not shown yet.
+  async step(by) {
+    if (!this.#found) return;
+    if (this.#pages) return this.#tell(await this.#pages.step(by));
+    const next = this.#at + by;
+    if (this.#stops[next]) return this.#select(next);
+    const { start_line, end_line, matching_lines } = this.#found;
+    const line = by > 0 ? matching_lines.find((one) => one > end_line) : matching_lines.findLast((one) => one < start_line);
+    if (line) await this.show({ ...this.#place, line: String(line), page: "" }, this.#query);
+    else if (this.#stops.length) this.#select(by > 0 ? 0 : this.#stops.length - 1);
+  }
+
+  focus() {
+    this.#body.focus();
+  }
+
+  #holds(line) {
+    return line >= this.#found.start_line && line <= this.#found.end_line;
+  }
 
   #empty() {
+    this.#found = this.#pages = null;
     this.#head.replaceChildren();
     this.#body.replaceChildren(element("p", { class: "empty" }, words.preview.empty));
   }
 
-  #text(found, wanted) {
-    this.#head.replaceChildren(this.#back, element("h2", {}, found.filename ?? found.path), element("p", { class: "path" }, found.path));
-    const lines = found.text.replace(/\n$/, "").split("\n").map((text, i) => {
-      const n = found.start_line + i;
-      return element("div", { class: n === wanted ? "row wanted" : "row" }, element("span", { class: "n" }, String(n)), element("code", {}, text || " "));
-    });
-    this.#body.replaceChildren(element("div", { class: "text" }, ...lines));
-    this.#body.querySelector(".wanted")?.scrollIntoView({ block: "center" });
+  #fail(message) {
+    this.#found = this.#pages = null;
+    this.#head.replaceChildren(this.#back);
+    this.#body.replaceChildren(element("p", { class: "problem empty" }, message));
   }
+
+  #show(found, place, query) {
+    this.#found = found;
+    this.#query = query;
+    this.#body.scrollTop = 0;
+    this.#head.replaceChildren(...this.#about(found));
+    this.#draw(found, place, found.is_drawn);
+  }
+
+  #draw(found, place, asPages) {
+    this.#pages?.stop();
+    this.#pages = asPages ? new Pages(found, this.#query, this.#body) : null;
+    const form = found.form === "pages" ? "prose" : found.form;
+    this.#body.className = `document form-${asPages ? "pages" : form}`;
+    const part = this.#pages ? this.#pages.part : (FORMS[form] ?? lines)(found);
+    this.#body.replaceChildren(...[this.#edge(found.start_line - 1, words.preview.earlier), part, this.#edge(found.end_line + 1, words.preview.later)].filter(Boolean));
+    this.#stops = [...this.#body.querySelectorAll("mark")];
+    this.#goTo(place);
+  }
+
+  // What leads on where a document is shown in part.
+  #edge(line, label) {
+    if (this.#pages || line < 1 || line > this.#found.total_lines) return null;
+    return element("button", { type: "button", class: "edge", onclick: () => this.show({ ...this.#place, line: String(line), page: "" }, this.#query) }, label);
+  }
+
+  async #goTo(place) {
+    this.#place = place;
+    const line = Number(place.line) || 1;
+    if (this.#pages) return this.#tell(await this.#pages.goTo(Number(place.page) || this.#pages.pageOf(line)));
+    for (const one of this.#body.querySelectorAll(".wanted")) one.classList.remove("wanted");
+    const wanted = [...this.#body.querySelectorAll("[data-line]")].findLast((one) => Number(one.dataset.line) <= line);
+    const isThere = wanted && (Number(wanted.dataset.line) === line || this.#body.classList.contains("form-markdown"));
+    if (isThere) wanted.classList.add("wanted");
+    const first = this.#stops.findIndex((one) => !wanted || (wanted.contains(one) || wanted.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING));
+    this.#at = -1;
+    if (first >= 0) this.#select(first, wanted);
+    else {
+      wanted?.scrollIntoView({ block: "center" });
+      this.#tell(null);
+    }
+  }
+
+  #select(number, beside = null) {
+    this.#stops[this.#at]?.classList.remove("current");
+    this.#at = number;
+    const stop = this.#stops[number];
+    stop.classList.add("current");
+    (beside ?? stop).scrollIntoView({ block: "center" });
+    const line = Number(stop.closest("[data-line]")?.dataset.line);
+    const { matching_lines: all, total_lines, end_line, start_line } = this.#found;
+    const isWhole = end_line - start_line + 1 >= total_lines;
+    this.#tell(isWhole ? [number + 1, this.#stops.length] : [all.indexOf(line) + 1, all.length]);
+  }
+
+  #tell(stand) {
+    this.#counter.textContent = stand && stand[1] ? words.preview[stand[2] ? "matchPage" : "match"](...stand) : words.preview.noMatch;
+  }
+
+  #about(found) {
+    const move = (by, label, sign) => element("button", { type: "button", class: "step", title: label, "aria-label": label, onclick: () => this.step(by) }, sign);
+    const steps = element("div", { class: "steps" }, move(-1, words.preview.previous, "↑"), move(1, words.preview.next, "↓"), this.#counter);
+    const views = found.form === "pages" && found.is_drawn && this.#switch(found);
+    const panel = element("div", { class: "panel" });
+    return [
+      this.#back,
+      element("h2", {}, found.title || found.filename),
+      element("p", { class: "path", title: found.path }, found.path),
+      element("p", { class: "facts" }, ...facts(found).map((fact) => element("span", {}, fact))),
+      related(found, this.#onGo),
+      element("div", { class: "tools" }, steps, views, actions(found, () => this.#place, panel, this.#onGo)),
+      panel,
+    ].filter(Boolean);
+  }
+
+  // A document with pages can be looked at as it is drawn, or as text.
+  #switch(found) {
+    const button = element("button", { type: "button", class: "tool", onclick: () => {
+      const asPages = !this.#pages;
+      button.textContent = asPages ? words.preview.asText : words.preview.asPages;
+      this.#draw(found, this.#place, asPages);
+    } }, words.preview.asText);
+    return button;
+  }
+}
+
+function facts(found) {
+  const { metadata = {}, kind, page_lines: pages, total_lines, on_disk, masked } = found;
+  const by = metadata?.author?.join(", ");
+  const of = found.form === "message" ? "" : metadata?.created?.[0] ?? metadata?.modified?.[0];
+  const size = pages.length > 1 ? words.preview.nPages(pages.length) : count(total_lines, "line", "lines");
+  return [kind, size, by, of && !Number.isNaN(Date.parse(of)) && dateOf(of), on_disk && words.hits[on_disk], masked > 0 && words.preview.masked(plain(masked))].filter(Boolean);
+}
+
+// What lies in a message or an archive, and what a document lies in.
+function related({ members, container }, onGo) {
+  if (!members.length && !container) return null;
+  const link = ({ doc_id, filename }) => element("button", { type: "button", class: "related", onclick: () => onGo({ doc: doc_id, line: "1", page: "" }) }, filename);
+  return element(
+    "div",
+    { class: "relations" },
+    container && element("p", {}, element("span", {}, words.preview.container), link(container)),
+    members.length > 0 && element("p", {}, element("span", {}, words.preview.members), ...members.map(link)),
+  );
 }

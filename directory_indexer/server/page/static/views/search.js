@@ -10,11 +10,12 @@ import { Hits } from "./hits.js";
 import { Preview } from "./preview.js";
 
 const LIMIT = 30;
+const isWide = matchMedia("(min-width: 60rem)");
 const PAUSE_MS = 250; // After that long, who types has paused.
 
-const hits = new Hits({ onChoose: choose, onSort: (sort) => go({ ...read(), sort, place: {} }) });
+const hits = new Hits({ onChoose: choose, onSort: (sort) => go({ ...read(), sort, place: {} }), onMore: more });
 const facets = new Facets({ onToggle: toggle, onClear: () => go({ ...read(), filters: {}, place: {} }) });
-const preview = new Preview({ onBack: () => history.back() });
+const preview = new Preview({ onBack: () => go({ ...read(), place: {} }), onGo: (place) => go({ ...read(), place }) });
 const { field, input } = makeField({ onInput: typed, onSubmit: () => ask(read(), "hybrid") });
 
 let asked = ""; // what the hits are an answer to
@@ -46,6 +47,7 @@ function typed(q) {
   const state = { ...before, q, place: {} };
   if (before.view !== "search") go({ ...state, view: "search" });
   else note(state);
+  preview.show({}, q);
   clearTimeout(pause);
   pause = setTimeout(() => {
     ask(read(), "hybrid");
@@ -93,6 +95,24 @@ async function ask(state, mode) {
   hits.isBusy(false);
 }
 
+// What follows the hits that are shown, or the weaker ones.
+async function more(what) {
+  const state = read();
+  const key = keyOf(state);
+  hits.isBusy(true);
+  try {
+    const given = { ...request(state), mode: "hybrid", limit: LIMIT, ...what };
+    const answer = await post("search", given);
+    if (keyOf(read()) !== key) return;
+    if (what.cursor) hits.add(answer);
+    else hits.show(answer, { query: state.q, ms: 0, isFirst: false });
+    hits.select(state.place);
+  } catch (problem) {
+    hits.fail(problem.message);
+  }
+  hits.isBusy(false);
+}
+
 async function count(state) {
   const key = JSON.stringify([state.q.match(/-?\w+:\S+/g), state.filters]);
   if (key === counted) return;
@@ -113,20 +133,30 @@ function toggle(name, value) {
   go({ ...state, filters: { ...state.filters, [name]: values }, place: {} });
 }
 
-function choose(place, { isStep }) {
+function choose(place, { isStep, isByKey }) {
   const state = { ...read(), place };
-  if (isStep) go(state);
+  if (isStep) {
+    go(state);
+    if (isByKey) preview.focus();
+  }
   else {
     note(state);
     search.show(state);
   }
 }
 
+// From a document to its hit, and from there to the field.
+function leave(target) {
+  const isInDocument = preview.part.contains(target);
+  if (isInDocument && !isWide.matches) go({ ...read(), place: {} });
+  if (!isInDocument || !hits.focusCurrent()) input.focus();
+}
+
 document.addEventListener("keydown", (event) => {
   const isWriting = event.target.matches?.("input, textarea, select");
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "/" && !isWriting) input.focus();
-  else if (event.key === "Escape" && !isWriting) input.focus();
+  else if (event.key === "Escape" && !isWriting) leave(event.target);
   else if (event.key === "ArrowDown" && (event.target === input || hits.has(event.target))) hits.move(1);
   else if (event.key === "ArrowUp" && hits.has(event.target)) hits.move(-1) || input.focus();
   else if (event.key === "n" && !isWriting) preview.step(1);

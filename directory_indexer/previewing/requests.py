@@ -1,0 +1,91 @@
+"""What a worker is asked to make ready for the eye, and what it answers: records alone, of bounded size."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from directory_indexer.files import SourceFile
+from directory_indexer.parsing.policy import ParsePolicy
+from directory_indexer.paths import FilePath
+from directory_indexer.scans import Word
+
+
+class ScreenRequest(NamedTuple):
+    """A page to draw, of the document at `path`; `on_disk` is the file, or the container that it lies in."""
+
+    path: FilePath
+    on_disk: SourceFile
+    page: int
+    policy: ParsePolicy
+
+
+class ColourRequest(NamedTuple):
+    """Source code to colour."""
+
+    text: str
+    kind: str
+
+
+class MarkdownRequest(NamedTuple):
+    """Markdown to take apart, the first line of which is `start_line`."""
+
+    text: str
+    start_line: int
+
+
+class TableRequest(NamedTuple):
+    """Rows to take apart, the first of which stands in the line `start_line`."""
+
+    text: str
+    kind: str
+    start_line: int
+
+
+class ScreenPage(NamedTuple):
+    """A page as a picture, and the words on it with their places."""
+
+    content: bytes
+    media_type: str
+    width: int
+    height: int
+    n_pages: int
+    words: tuple[Word, ...]
+
+
+class Colours(NamedTuple):
+    """Stretches of a text: first and following character, and what stands there."""
+
+    stretches: tuple[tuple[int, int, str], ...]
+
+
+class Node(NamedTuple):
+    """A piece of a document: an element with its children, or text, whose `tag` is empty."""
+
+    tag: str
+    text: str = ""
+    children: tuple[Node, ...] = ()
+    href: str = ""
+    line: int = 0
+    """The line in which a block begins; 0 within blocks."""
+
+    marks: tuple[tuple[int, int], ...] = ()
+
+
+class Tree(NamedTuple):
+    """The blocks of a document."""
+
+    blocks: tuple[Node, ...]
+
+
+class Row(NamedTuple):
+    """A row of cells, or a heading, which has no cells but a text."""
+
+    line: int
+    cells: tuple[str, ...]
+    heading: str = ""
+
+
+class Rows(NamedTuple):
+    """The rows of a table."""
+
+    rows: tuple[Row, ...]

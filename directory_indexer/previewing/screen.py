@@ -1,0 +1,26 @@
+"""Pages of PDFs and pictures as they are shown on a screen."""
+
+from __future__ import annotations
+
+from directory_indexer.errors import ExtractionError
+from directory_indexer.extractors.pdf.encoding import encoded
+from directory_indexer.extractors.pdf.screen import draw_for_screen
+from directory_indexer.ocr.pages import content_of_page
+from directory_indexer.previewing.forms import DRAWN
+from directory_indexer.previewing.requests import ScreenPage, ScreenRequest
+
+
+def screen_page(request: ScreenRequest) -> ScreenPage:
+    """Draw a page, and tell which words stand where on it.
+
+    Raises:
+        ExtractionError: there is no such page, or it is damaged.
+        SkipFileError: the document cannot be read.
+        OSError: it is not there.
+    """
+    content, kind = content_of_page(request.path, request.on_disk, request.policy)
+    if kind not in DRAWN:
+        raise ExtractionError(f"is not drawn: it is {kind}")
+    drawn = draw_for_screen(content, kind, request.page)
+    picture = encoded(drawn.raster)
+    return ScreenPage(picture.content, picture.media_type, picture.width, picture.height, drawn.n_pages, drawn.words)

@@ -1,0 +1,187 @@
+"""Documents as people look at them: what stands around a line, and files like one.
+
+What is parsed for that is parsed in worker processes; here, stretches are found in texts that the index holds.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from directory_indexer.docstore.store import Snapshot
+from directory_indexer.extractors.recognition import expected_kind
+from directory_indexer.paths import FilePath
+from directory_indexer.previewing.forms import DRAWN, Form, form_of
+from directory_indexer.previewing.requests import (
+    ColourRequest,
+    Colours,
+    MarkdownRequest,
+    Node,
+    Rows,
+    TableRequest,
+    Tree,
+)
+from directory_indexer.relevance.excerpts import marks_in
+from directory_indexer.relevance.matchplan import MatchPlan
+from directory_indexer.searching.texts import FileText, read_text
+from directory_indexer.server.api.arguments import PreviewCall, SimilarCall
+from directory_indexer.server.api.documents import DocumentIds, indexed_path
+from directory_indexer.server.api.drawn_pages import plan_of
+from directory_indexer.server.api.operations import Services
+from directory_indexer.wire.documents import metadata_of
+from directory_indexer.wire.hits import SearchAnswer, passage_of, search_answer
+from directory_indexer.wire.previews import (
+    Cell,
+    Colour,
+    Element,
+    PreviewAnswer,
+    RelatedFile,
+    TableRow,
+)
+
+_LINES: Final = 1_200
+_LONGEST_TEXT: Final = 300_000
+_MOST_LINES_TOLD: Final = 2_000
+_MOST_MEMBERS: Final = 200
+
+
+class _Looked(NamedTuple):
+    """A document that is looked at."""
+
+    path: FilePath
+    text: FileText
+    plan: MatchPlan
+    page_starts: tuple[int, ...]
+    n_masked: int
+
+
+def preview(services: Services, call: PreviewCall) -> PreviewAnswer:
+    """Give a document around a line as people look at it.
+
+    Raises:
+        NotIndexedError: there is no such file or document.
+    """
+    with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
+        path = indexed_path(services, opened, snapshot, call.doc_id)
+        looked = _looked(snapshot, path, call.query)
+        related = _Related(services.document_ids, call.collection)
+        members = related.files(snapshot.files.members(path)[:_MOST_MEMBERS])
+        container = snapshot.files.container_of(path)
+        around = related.files([container] if container else [])
+    answer = _window(call.doc_id, looked, call.line)
+    return _dressed(services, answer, looked)._replace(members=members, container=around[0] if around else None)
+
+
+def similar(services: Services, call: SimilarCall) -> SearchAnswer:
+    """Find files like one, by the passages that are nearest.
+
+    Raises:
+        NotIndexedError: there is no such file or document.
+    """
+    with services.collections.using(call.collection) as opened:
+        with opened.app.docstore.snapshot() as snapshot:
+            path = indexed_path(services, opened, snapshot, call.doc_id)
+        found = opened.app.similar_files.find(path, within=(), limit=call.limit)
+        ids = services.document_ids
+        hits = tuple(
+            passage_of(hit)._replace(doc_id=ids.of(call.collection, hit.path), filename=os.path.basename(hit.path))
+            for hit in found.hits
+        )
+        return search_answer(found, index=opened.app.status.checked(found.summary), hits=hits, next_cursor=None)
+
+
+def _looked(snapshot: Snapshot, path: FilePath, query: str) -> _Looked:
+    text = read_text(snapshot, path, None)
+    return _Looked(path, text, plan_of(snapshot, query), snapshot.files.page_starts(path), snapshot.files.masked(path))
+
+
+def _window(doc_id: str, looked: _Looked, line: int) -> PreviewAnswer:
+    """Give the lines around one; a short document as a whole."""
+    text = looked.text
+    starts = [0, *(at + 1 for at, sign in enumerate(text.text[:-1]) if sign == "\n")]
+    first, last = _lines_around(line, len(starts), text.text, starts)
+    start, end = starts[first - 1], [*starts, len(text.text)][last]
+    marks = marks_in(text.text, looked.plan)
+    inside = tuple((one - start, other - start) for one, other in marks if start <= one and other <= end)
+    matching = dict.fromkeys(bisect_right(starts, one) for one, _ in marks)
+    return PreviewAnswer(
+        doc_id=doc_id,
+        path=looked.path,
+        filename=os.path.basename(looked.path),
+        kind=text.facts.kind,
+        title=text.facts.title or None,
+        metadata=metadata_of(text.metadata),
+        form=form_of(text.facts.kind),
+        text=text.text[start:end],
+        start_line=first,
+        end_line=last,
+        total_lines=len(starts),
+        marks=inside,
+        colours=(),
+        elements=(),
+        rows=(),
+        matching_lines=tuple(matching)[:_MOST_LINES_TOLD],
+        page_lines=tuple(bisect_right(starts, at) for at in looked.page_starts),
+        is_drawn=text.facts.kind in DRAWN and not looked.n_masked,
+        masked=looked.n_masked,
+        members=(),
+        container=None,
+        on_disk=text.on_disk,
+    )
+
+
+def _lines_around(line: int, n_lines: int, text: str, starts: Sequence[int]) -> tuple[int, int]:
+    if n_lines <= _LINES and len(text) <= _LONGEST_TEXT:
+        return 1, n_lines
+    line = min(max(line, 1), n_lines)
+    first = last = line
+    ends = [*starts, len(text)]
+    # Twice as far down as up, as far as there is room.
+    while last - first < _LINES and ends[last] - starts[first - 1] <= _LONGEST_TEXT and (first > 1 or last < n_lines):
+        first, last = max(first - 1, 1), min(last + 2, n_lines)
+    return first, last
+
+
+def _dressed(services: Services, answer: PreviewAnswer, looked: _Looked) -> PreviewAnswer:
+    """Have a worker colour code, and take Markdown and tables apart; what it cannot, is shown as lines."""
+    asked: object = None
+    match answer.form:
+        case Form.LINES:
+            asked = ColourRequest(answer.text, answer.kind)
+        case Form.MARKDOWN:
+            asked = MarkdownRequest(answer.text, answer.start_line)
+        case Form.TABLE:
+            asked = TableRequest(answer.text, answer.kind, answer.start_line)
+    match services.previews.taking_apart.ask(asked) if asked else None:
+        case Colours(stretches):
+            return answer._replace(colours=tuple(Colour(*one) for one in stretches))
+        case Tree(blocks):
+            return answer._replace(elements=tuple(_element(one, looked.plan) for one in blocks))
+        case Rows(rows):
+            plan = looked.plan
+            cells = (tuple(Cell(cell, marks_in(cell, plan)) for cell in row.cells) for row in rows)
+            told = (TableRow(row.line, of_row, row.heading) for row, of_row in zip(rows, cells, strict=True))
+            return answer._replace(rows=tuple(told))
+    has_shape = answer.form not in {Form.MARKDOWN, Form.TABLE}
+    return answer if has_shape else answer._replace(form=Form.LINES)
+
+
+def _element(node: Node, plan: MatchPlan) -> Element:
+    marks = marks_in(node.text, plan) if node.text else ()
+    children = tuple(_element(one, plan) for one in node.children)
+    return Element(node.tag, node.text, children, node.href, node.line, marks)
+
+
+class _Related(NamedTuple):
+    """Names files beside the one that is looked at."""
+
+    ids: DocumentIds
+    collection: str
+
+    def files(self, paths: Iterable[FilePath]) -> tuple[RelatedFile, ...]:
+        return tuple(
+            RelatedFile(self.ids.of(self.collection, path), os.path.basename(path), expected_kind(path))
+            for path in paths
+        )

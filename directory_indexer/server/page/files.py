@@ -1,0 +1,141 @@
+"""Opens indexed files on this machine for the person who looks at the page, once that was allowed.
+
+A program is handed the path of a file that the index knows, and never one that a request names. The desktop is asked to
+open documents alone, never what it might run: their format and their name must both be those of a document.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from directory_indexer.config.collections import DEFAULT
+from directory_indexer.editors import system_command, viewer_command, window_editor_command
+from directory_indexer.errors import UnavailableError, UsageError
+from directory_indexer.extractors.formats import FORMATS
+from directory_indexer.extractors.kinds import GROUPS
+from directory_indexer.isolation import NEUTRAL_DIRECTORY
+from directory_indexer.nofollow import open_file
+from directory_indexer.paths import FilePath, display, exact_text
+from directory_indexer.searching.texts import read_text
+from directory_indexer.server.api.documents import indexed_path
+from directory_indexer.server.api.operations import Services
+
+
+class How(StrEnum):
+    """With what a file is opened."""
+
+    EDITOR = "editor"
+    PROGRAM = "program"
+    FOLDER = "folder"
+
+
+class Wanted(NamedTuple):
+    """A file to open, and where in it."""
+
+    doc_id: str
+    how: How
+    line: int = 1
+    page: int = 0
+
+
+class FileOpener:
+    """Opens files of the index with programs of this machine."""
+
+    def __init__(self, services: Services, start: Callable[[Sequence[str]], None] | None = None) -> None:
+        self._services = services
+        self._start = start or start_program
+
+    def open(self, wanted: Wanted) -> str:
+        """Open a file, and give the name of the program.
+
+        Raises:
+            NotIndexedError: the index knows no such file.
+            UsageError: it is gone, lies in a container, or is no document.
+            UnavailableError: there is no program for it, or it cannot be started.
+        """
+        with self._services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
+            path = indexed_path(self._services, opened, snapshot, wanted.doc_id)
+            kind = read_text(snapshot, path, None).facts.kind
+        _require_there(path)
+        command = command_of(wanted, path, kind, os.environ)
+        self._start(command)
+        return os.path.basename(command[0])
+
+
+def command_of(wanted: Wanted, path: FilePath, kind: str, environ: Mapping[str, str]) -> list[str]:
+    """Say how a file is opened.
+
+    Raises:
+        UsageError: the desktop might run it.
+        UnavailableError: there is no program for it.
+    """
+    exact = exact_text(path)
+    if wanted.how is How.FOLDER:
+        return _folder_command(exact)
+    if wanted.how is How.EDITOR and (editor := window_editor_command(exact, wanted.line, environ)):
+        return editor
+    if not is_document(path, kind):
+        raise UsageError(
+            f"{display(path)} is not opened by the desktop, which might run it",
+            hint="set EDITOR to an editor with windows",
+        )
+    return viewer_command(exact, wanted.page or None) or system_command(exact)
+
+
+def is_document(path: FilePath, kind: str) -> bool:
+    """Tell whether a file is a document by its content and by its name."""
+    if kind not in _OPENED:
+        return False
+    suffix = path.rpartition(".")[2].lower()
+    return suffix in FORMATS[kind].suffixes.split()
+
+
+def start_program(command: Sequence[str]) -> None:
+    """Start a program, and leave it alone.
+
+    Raises:
+        UnavailableError: it cannot be started.
+    """
+    nothing = subprocess.DEVNULL
+    try:
+        process = subprocess.Popen(  # noqa: S603 - a program of this table or of the person's environment, no shell
+            list(command), stdin=nothing, stdout=nothing, stderr=nothing, cwd=NEUTRAL_DIRECTORY, start_new_session=True
+        )
+    except OSError as error:
+        raise UnavailableError(f"'{command[0]}' cannot be started: {error.strerror}") from error
+    threading.Thread(target=process.wait, daemon=True).start()
+
+
+def _folder_command(path: str) -> list[str]:
+    if sys.platform == "darwin":
+        return ["open", "-R", path]
+    if sys.platform == "win32":
+        return ["explorer", f"/select,{path}"]
+    return system_command(os.path.dirname(path))
+
+
+def _require_there(path: FilePath) -> None:
+    """Look whether a file is there, behind no link.
+
+    Raises:
+        UsageError: it is not.
+    """
+    try:
+        os.close(open_file(exact_text(path)))
+    except OSError as error:
+        raise UsageError(f"{display(path)} is gone, lies in a container, or is a link now") from error
+
+
+_RUNNABLE: Final = frozenset({"html", "mhtml", "svg"})
+"""Documents that may hold scripts."""
+
+_OPENED: Final = frozenset(
+    kind for kind in GROUPS["docs"] | GROUPS["data"] | GROUPS["media"] if kind not in _RUNNABLE
+) - {"ini", "dotenv"}
+"""What the desktop may open: no code, no archives, no entries of launchers (`ini`)."""

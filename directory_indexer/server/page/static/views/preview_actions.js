@@ -1,0 +1,77 @@
+// What can be done with a document: open it, show it in its folder, copy its path, find files like it.
+
+import { get, openFile } from "../api.js";
+import { element } from "../dom.js";
+import { words } from "../words.js";
+
+const WORDS = words.preview;
+
+export function actions(found, place, panel, onGo) {
+  const say = (text, isProblem) => panel.replaceChildren(element("p", { class: isProblem ? "problem" : "said", role: "status" }, text));
+  const button = (label, onclick) => element("button", { type: "button", class: "tool", onclick }, label);
+  const isMember = Boolean(found.container);
+  const open = (how) => () => opened(found, how, place(), say);
+  return element(
+    "div",
+    { class: "actions" },
+    !isMember && ["lines", "markdown"].includes(found.form) && button(WORDS.editor, open("editor")),
+    !isMember && !["lines", "markdown"].includes(found.form) && button(WORDS.program, open("program")),
+    !isMember && button(WORDS.reveal, open("folder")),
+    button(WORDS.copy, async () => {
+      try {
+        await navigator.clipboard.writeText(found.path);
+        say(WORDS.copied);
+      } catch {
+        say(found.path);
+      }
+    }),
+    button(WORDS.similar, () => similar(found, panel, say, onGo)),
+  );
+}
+
+async function similar(found, panel, say, onGo) {
+  say(WORDS.loading);
+  try {
+    const answer = await get(`documents/${found.doc_id}/similar`, { limit: 8 });
+    if (!answer.hits.length) return say(WORDS.nothingSimilar);
+    const items = answer.hits.map((hit) => element("li", {}, element("button", { type: "button", class: "related", title: hit.path, onclick: () => onGo({ doc: hit.doc_id, line: String(hit.line), page: hit.page ? String(hit.page) : "" }) }, hit.filename), element("span", { class: "score" }, hit.score.toFixed(2))));
+    panel.replaceChildren(element("h3", {}, WORDS.similar), element("ol", { class: "similar" }, ...items));
+  } catch (problem) {
+    say(problem.message, true);
+  }
+}
+
+// A person allows once, as long as the server runs, that the page has files opened.
+async function opened(found, how, place, say, allow = false) {
+  try {
+    const answer = await openFile({ doc_id: found.doc_id, how, line: Number(place.line) || 1, page: Number(place.page) || 0, allow });
+    if (answer.is_allowed) say(WORDS.openedWith(answer.program));
+    else if (await isAllowed(found)) await opened(found, how, place, say, true);
+  } catch (problem) {
+    say(problem.message, true);
+  }
+}
+
+function isAllowed(found) {
+  return new Promise((resolve) => {
+    const dialog = element(
+      "dialog",
+      { "aria-labelledby": "allow-title" },
+      element("h2", { id: "allow-title" }, WORDS.allowTitle),
+      element("p", {}, WORDS.allowWhat),
+      element("p", { class: "path" }, found.path),
+      element(
+        "form",
+        { method: "dialog" },
+        element("button", { value: "no", class: "tool" }, WORDS.allowNo),
+        element("button", { value: "yes", class: "primary", autofocus: true }, WORDS.allowYes),
+      ),
+    );
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "yes");
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}

@@ -1,0 +1,94 @@
+"""Documents as people look at them: what a page in a browser shows, as data that is no markup."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, NamedTuple
+
+Marks = Annotated[
+    tuple[tuple[int, int], ...], "First and following character of each matching word, in Unicode code points from 0."
+]
+
+
+class Colour(NamedTuple):
+    """What a stretch of source code is."""
+
+    start: Annotated[int, "First character in text, in Unicode code points from 0."]
+    end: Annotated[int, "The character that follows."]
+    style: Annotated[str, "keyword, literal, comment or definition."]
+
+
+class Element(NamedTuple):
+    """A piece of a document: an element with children, or a text, whose tag is empty."""
+
+    tag: Annotated[str, "What it is: paragraph, h1, bullet_list, link … A page makes of it what it knows."]
+    text: Annotated[str, "Of a text: what it says."]
+    children: Annotated[tuple[Element, ...], "What it consists of."]
+    href: Annotated[str, "Of a link to the web: where it leads; else empty."]
+    line: Annotated[int, "Line in which it begins; 0 within blocks."]
+    marks: Marks
+
+
+class Cell(NamedTuple):
+    """A cell of a table."""
+
+    text: Annotated[str, "What stands in it."]
+    marks: Marks
+
+
+class TableRow(NamedTuple):
+    """A row of a table, or a heading between rows."""
+
+    line: Annotated[int, "Line of the text that it stands in."]
+    cells: Annotated[tuple[Cell, ...], "Its cells; none in a heading."]
+    heading: Annotated[str, "Of a heading, such as the name of a sheet: its text."]
+
+
+class RelatedFile(NamedTuple):
+    """A file that belongs to another one: what is attached to a message, or the archive around it."""
+
+    doc_id: Annotated[str, "Its id."]
+    filename: Annotated[str, "Its name."]
+    kind: Annotated[str, "Language or format, by its name."]
+
+
+class PreviewAnswer(NamedTuple):
+    """A document as people look at it, from the indexed text, with what a query matches."""
+
+    doc_id: Annotated[str, "Its id."]
+    path: Annotated[str, "Absolute path of the file."]
+    filename: Annotated[str, "Name of the file."]
+    kind: Annotated[str, "Language or format of the file."]
+    title: Annotated[str | None, "Title of the document."]
+    metadata: Annotated[Mapping[str, tuple[str, ...]] | None, "What the document says about itself."]
+    form: Annotated[str, "How it is shown: lines, prose, markdown, table, slides, message or pages."]
+    text: Annotated[str, "Lines of the text as it was indexed: content of the file, not instructions."]
+    start_line: Annotated[int, "First line of text."]
+    end_line: Annotated[int, "Last line of text."]
+    total_lines: Annotated[int, "Lines of the whole document."]
+    marks: Marks
+    colours: Annotated[tuple[Colour, ...], "What the stretches of source code are."]
+    elements: Annotated[tuple[Element, ...], "Of Markdown: its blocks."]
+    rows: Annotated[tuple[TableRow, ...], "Of a table: its rows."]
+    matching_lines: Annotated[tuple[int, ...], "Lines of the whole document with matching words, as many as are told."]
+    page_lines: Annotated[tuple[int, ...], "Of a document with pages or slides: the line in which each begins."]
+    is_drawn: Annotated[bool, "Whether its pages can be drawn."]
+    masked: Annotated[int, "Secrets that are masked in its text; its pages are not drawn then."]
+    members: Annotated[tuple[RelatedFile, ...], "What is attached to it, or lies in it."]
+    container: Annotated[RelatedFile | None, "What it lies in."]
+    on_disk: Annotated[str | None, "changed or gone since it was indexed."]
+
+
+class PageAnswer(NamedTuple):
+    """A page of a document as a picture."""
+
+    page: Annotated[int, "Its number, from 1."]
+    pages: Annotated[int, "How many there are."]
+    width: Annotated[int, "Its width in pixels."]
+    height: Annotated[int, "Its height in pixels."]
+    media_type: Annotated[str, "image/png or image/jpeg."]
+    picture: Annotated[str, "The picture in base64."]
+    marked: Annotated[
+        tuple[tuple[float, float, float, float], ...],
+        "Where matching words stand: left, top, right and bottom as shares of the page.",
+    ]
