@@ -16,6 +16,7 @@ from directory_indexer.docstore.runs import Origin, RunRequest, Verb
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import VectorStoreError
 from directory_indexer.lazy import lazily
+from directory_indexer.permissions import share_with_group
 
 with lazily:
     from directory_indexer.converting.converter import Converter
@@ -51,6 +52,8 @@ class App:
     def __init__(self, loaded: LoadedConfig) -> None:
         self.loaded = loaded
         self._config = loaded.config
+        if self._config.storage.shared_with_group:
+            share_with_group()
         self.is_watched: Callable[[], bool] = lambda: False
         self.lock_path = self._config.storage.sqlite_path.with_name("write.lock")
         self.origin = Origin.TERMINAL

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Self
 
 from directory_indexer.errors import LockedError, StoreError
+from directory_indexer.permissions import file_mode
 
 if sys.platform == "win32":
     import portalocker
@@ -128,7 +129,7 @@ def try_lock(path: Path, *, exclusive: bool) -> HeldLock | None:
     Raises:
         OSError: the file cannot be opened or made, or its file system knows no locks.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, file_mode())
     try:
         is_mine = _try_lock(descriptor, exclusive=exclusive)
     except BaseException:

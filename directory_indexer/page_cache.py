@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from directory_indexer.errors import PageCacheError
 from directory_indexer.packed_pages import packed, unpacked
 from directory_indexer.paths import well_formed
+from directory_indexer.permissions import file_mode
 from directory_indexer.scans import PageKey, PageProblem, Recognition
 
 MAX_ATTEMPTS = 3
@@ -198,7 +199,7 @@ class PageCache(NamedTuple):
     def _require_file(self) -> None:
         """Make the file if there is none, for nobody but the user; refuse a link, or anything else that is no file."""
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        opened = os.open(self.path, flags, 0o600)
+        opened = os.open(self.path, flags, file_mode())
         try:
             is_file = stat.S_ISREG(os.fstat(opened).st_mode)
         finally:

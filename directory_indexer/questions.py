@@ -12,6 +12,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from directory_indexer.permissions import file_mode
+
 QUESTIONS_NAME = "questions"
 """The name of the file beside the database."""
 
@@ -31,7 +33,8 @@ class QuestionListener:
 
     def __init__(self, database: Path) -> None:
         self._file = database.with_name(QUESTIONS_NAME)
-        self._file.touch(mode=0o600)
+        self._file.unlink(missing_ok=True)  # only its owner may set the time of one that was left behind
+        self._file.touch(mode=file_mode())
         os.utime(self._file, (0, 0))
 
     def seconds_since(self) -> float:

@@ -19,6 +19,7 @@ from directory_indexer.cli.streams import secure_streams
 from directory_indexer.errors import DirIndexError, ExitCode, UnavailableError, UsageError
 from directory_indexer.isolation import GC_THRESHOLD
 from directory_indexer.lazy import lazily
+from directory_indexer.permissions import file_mode, keep_private
 from directory_indexer.telemetry import spans
 
 with lazily:
@@ -65,7 +66,7 @@ def main() -> NoReturn:
 def _exit_code() -> int:
     try:
         # The vector engine writes small files anew when it opens and closes a generation.
-        os.umask(0o077)
+        keep_private()
         _require_command_first(sys.argv[1:])
         # Typer itself tells of a mistake in the command line, unless it shall be an object.
         code = cli(prog_name="dirindex", windows_expand_args=False, standalone_mode=not _as_json())
@@ -174,7 +175,7 @@ def _report_bug(error: Exception) -> int:
     text = "".join(traceback.format_exception(error))
     log = os.path.expanduser(os.path.join(_data_dir(sys.argv[1:]), "dirindex.log"))
     try:
-        with open(os.open(log, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "a", encoding="utf-8") as file:
+        with open(os.open(log, os.O_CREAT | os.O_APPEND | os.O_WRONLY, file_mode()), "a", encoding="utf-8") as file:
             file.write(text)
         where = f"the traceback is in {log}"
     except OSError:

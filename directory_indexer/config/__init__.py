@@ -10,7 +10,6 @@ import difflib
 import json
 import os
 import re
-import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -30,10 +29,9 @@ from directory_indexer.config.sources import (
     variable_of,
 )
 from directory_indexer.errors import ConfigError
+from directory_indexer.permissions import others_can_write, secret_is_open
 
 _LONGEST_SHOWN = 60
-_OPEN_TO_OTHERS = 0o077
-_WRITABLE_BY_OTHERS = 0o022
 _ONLY_FOR_A_SERVER = ("api_key", "ca_file", "grpc_port", "shard_number", "replication_factor", "read_consistency")
 _ONLY_FOR_A_SERVICE = ("endpoint", "api_key", "query_prefix", "document_prefix", "dimensions", "keep_alive")
 
@@ -185,7 +183,7 @@ def _exposed(settings: Mapping[str, Setting[object]]) -> Iterator[str]:
         if setting.source == Source.FILE and isinstance(setting.value, SecretText)
     }
     for file in sorted(files):
-        if os.name == "posix" and stat.S_IMODE(file.stat().st_mode) & _OPEN_TO_OTHERS:
+        if os.name == "posix" and secret_is_open(file.stat()):
             yield f"'{file}' holds the key of a service and others can read it; run: chmod 600 '{file}'"
 
 
@@ -198,7 +196,7 @@ def _planted(config: Config) -> Iterator[str]:
             status = directory.stat()
         except OSError:
             continue
-        if stat.S_IMODE(status.st_mode) & _WRITABLE_BY_OTHERS:
+        if others_can_write(status, group_may=config.storage.shared_with_group):
             yield f"others can change the index in '{directory}'; run: chmod 700 '{directory}'"
         if os.geteuid() == 0 and status.st_uid != 0:
             yield f"'{directory}' belongs to another user, who can change the index in it"

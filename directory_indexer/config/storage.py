@@ -59,4 +59,10 @@ class StorageConfig(NamedTuple):
     """Where the index is."""
 
     sqlite_path: Path = key(Location(), "database of files and texts; null: data.db in the data directory")
+    shared_with_group: bool = key(
+        Flag(),
+        "let the group of the data directory read and write the index, as containers need whose user changes; "
+        "false: its owner alone",
+        default=False,
+    )
     qdrant: QdrantConfig = section(QdrantConfig)

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from directory_indexer.permissions import file_mode
+
 
 class Connection:
     """A connection that one thread uses at a time.
@@ -70,7 +72,7 @@ class Connections:
     def open(self) -> sqlite3.Connection:
         """Open a connection to a database that is there, or make an empty one that only this user can read."""
         if not self._path.exists():
-            os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
+            os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, file_mode()))
         connection = sqlite3.connect(
             self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
         )

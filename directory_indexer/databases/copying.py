@@ -8,6 +8,7 @@ import sqlite3
 from pathlib import Path
 
 from directory_indexer.errors import StoreError
+from directory_indexer.permissions import file_mode
 
 
 def copy_database(source: Path, target: Path) -> None:
@@ -17,7 +18,7 @@ def copy_database(source: Path, target: Path) -> None:
         StoreError: it cannot be read, or the copy cannot be written.
     """
     try:
-        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR, file_mode()))
         with (
             contextlib.closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as reader,
             contextlib.closing(sqlite3.connect(target)) as writer,

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from directory_indexer.errors import StoreError
+from directory_indexer.permissions import is_trusted
 
 
 def require_own(path: Path) -> None:
@@ -20,8 +21,9 @@ def require_own(path: Path) -> None:
         return
     for place in (path.parent, path):
         with contextlib.suppress(FileNotFoundError):
-            if {place.lstat().st_uid, place.stat().st_uid} - {os.geteuid(), 0}:
+            if not (is_trusted(place.lstat()) and is_trusted(place.stat())):
                 raise StoreError(
                     f"'{place}' belongs to another user, who may have put anything there",
-                    hint="choose another place with --data-dir, or chown it if it is yours",
+                    hint="choose another place with --data-dir, chown it if it is yours, or set "
+                    "storage.shared_with_group if you trust its group",
                 )

@@ -13,6 +13,7 @@ from directory_indexer.docstore.failures import REBUILD
 from directory_indexer.docstore.schema import SCHEMA_VERSION, migrate, tables_of, version_of
 from directory_indexer.errors import CorruptIndexError, StoreError
 from directory_indexer.lock import write_lock
+from directory_indexer.permissions import directory_mode
 
 
 def opened(path: Path) -> Connections:
@@ -23,7 +24,7 @@ def opened(path: Path) -> Connections:
         CorruptIndexError: its tables are of no version.
     """
     require_own(path)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
     connections = Connections(path)
     with connections.lend() as connection:
         version = version_of(connection.raw)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from directory_indexer.findings import Finding, Verdict
 from directory_indexer.ids import ChunkId
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import os_path
+from directory_indexer.permissions import is_open
 from directory_indexer.vectorstore import VectorStore
 
 with lazily:
@@ -140,4 +140,4 @@ def _coverage(snapshot: Snapshot) -> Finding:
 
 
 def _is_open(path: Path) -> bool:
-    return os.name == "posix" and bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
+    return os.name == "posix" and is_open(path.stat())

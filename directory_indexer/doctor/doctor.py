@@ -12,6 +12,7 @@ from directory_indexer.errors import CorruptIndexError, VectorsLostError
 from directory_indexer.findings import Finding, Verdict
 from directory_indexer.indexing.vectorizer import Vectorizer
 from directory_indexer.lock import write_lock
+from directory_indexer.permissions import confine
 from directory_indexer.vectorstores import VectorStores
 
 
@@ -81,7 +82,7 @@ class Doctor:
         with write_lock(self._lock_path, wait=False):
             docstore.upkeep.require_integrity()
             for path in checkup.open_to_others():
-                path.chmod(0o700 if path.is_dir() else 0o600)
+                confine(path)
             yield from _repair_words(docstore, checkup)
             yield from _repair_vectors(docstore, checkup)
             vectorizer = self._vectorizer()

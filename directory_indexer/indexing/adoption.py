@@ -39,7 +39,7 @@ class Adoption:
         if differences and not has_consent:
             raise ConsentNeededError(
                 f"the index was built in another way; this run would {'; '.join(differences)}",
-                hint="add --yes to do it; until then searches answer from what is there",
+                hint="agree to it with dirindex index --yes; until then searches answer from what is there",
             )
         if built.embedding != now.embedding and not is_elsewhere:
             self._vectorizer.spaces.switch(built._replace(embedding=now.embedding))

@@ -10,13 +10,14 @@ import os
 from pathlib import Path
 
 from directory_indexer.docstore.runs import Outcome
+from directory_indexer.permissions import file_mode
 
 
 def request_stop(database: Path, run_id: int, outcome: Outcome = Outcome.INTERRUPTED) -> None:
     """Ask the run of this number to stop, and to end in this way."""
     file = _file(database, run_id)
     part = file.with_name(f"{file.name}.{os.getpid()}")
-    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as request:
+    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, file_mode()), "w", encoding="ascii") as request:
         request.write(outcome)
     os.replace(part, file)
 

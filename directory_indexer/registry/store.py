@@ -15,6 +15,7 @@ from directory_indexer.databases.connections import Connection, Connections
 from directory_indexer.databases.ownership import require_own
 from directory_indexer.errors import DiskFullError, StoreError
 from directory_indexer.lock import write_lock
+from directory_indexer.permissions import directory_mode
 from directory_indexer.registry.schema import SCHEMA_VERSION, migrate, version_of
 
 
@@ -56,7 +57,7 @@ class Registry:
     @cached_property
     def _connections(self) -> Connections:
         require_own(self.path)
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
         connections = Connections(self.path)
         with connections.lend() as connection:
             version = version_of(connection.raw)

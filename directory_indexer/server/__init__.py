@@ -5,6 +5,7 @@ Importing the SDK takes more than a second of processor time, so nothing of it i
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import signal
@@ -104,13 +105,13 @@ def serve_page(app: App, options: ServeOptions, access: Access, wanted: PageOpti
 def _serve_over_http(app: App, options: ServeOptions, access: Access, page: PageHost | None) -> NoReturn:
     with importing():
         parts = _parts(app, options)
-        server = make_server(parts.desk, parts.model)
+        making = functools.partial(make_server, parts.desk, parts.model)
         tools = parts.desk.tools
         administration = Administration(app.registry, app.loaded.data_dir, Works(app, tools).all())
         answering = HttpParts(app, parts.desk, parts.model, Background(tools.collections), administration, page)
     if page is not None:
         parts.model.start()
-    run_http(server, answering, access, close=parts.close)
+    run_http(making, answering, access, close=parts.close)
 
 
 @dataclass(frozen=True, slots=True)

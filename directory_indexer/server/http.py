@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 import anyio
 import uvicorn
@@ -26,6 +26,7 @@ from directory_indexer.server.api.operations import Method, Services
 from directory_indexer.server.api.repeating import Repetition
 from directory_indexer.server.api.runs import IndexRuns
 from directory_indexer.server.api.surface import NOWHERE, Surface
+from directory_indexer.server.api.tools import OperationTools
 from directory_indexer.server.ending import end, stop_at_a_signal
 from directory_indexer.server.gate.access import Access, listening_socket
 from directory_indexer.server.gate.callers import Callers
@@ -66,7 +67,11 @@ _MCP = Place("/mcp", Right.READ, LONGEST_REQUEST_BYTES)
 _MCP_PATHS = (_MCP.template, f"{_MCP.template}/")
 
 
-def run_http(server: Server[None], parts: HttpParts, access: Access, *, close: Callable[[], None]) -> NoReturn:
+MakeServer: TypeAlias = "Callable[[OperationTools], Server[None]]"
+"""Makes the protocol server, with tools that operations of the API are."""
+
+
+def run_http(make_server: MakeServer, parts: HttpParts, access: Access, *, close: Callable[[], None]) -> NoReturn:
     """Serve until a signal ends it; `close` is called then, before the requests in flight are answered.
 
     What goes on in the background is told to end at the same time, and waited for when all are answered.
@@ -79,7 +84,7 @@ def run_http(server: Server[None], parts: HttpParts, access: Access, *, close: C
         parts.background.stop()
         parts.administration.stop()
 
-    code = anyio.run(_serve, server, parts, access, listening, close_all)
+    code = anyio.run(_serve, make_server, parts, access, listening, close_all)
     parts.background.join(_LAST_STEP_SECONDS)
     parts.administration.join(_LAST_STEP_SECONDS)
     end(code)
@@ -99,7 +104,7 @@ class HttpParts:
 
 
 def make_http_app(
-    server: Server[None], parts: HttpParts, access: Access, *, port: int, on_use: Callable[[bytes], None]
+    make_server: MakeServer, parts: HttpParts, access: Access, *, port: int, on_use: Callable[[bytes], None]
 ) -> tuple[Gate, Drain]:
     """Build the application: MCP and the API side by side, behind one gate; and what lets it end.
 
@@ -126,7 +131,8 @@ def make_http_app(
     api = Application(surface, services, Repetition(parts.app.registry))
     browsers = parts.page.browsers if parts.page else None
     page = page_application.PageApplication(browsers, FileOpener(services), port=port) if browsers else None
-    drain = Drain(_Crossing(_protocol_app(server, access), api, page), passes=_passes)
+    protocol = _protocol_app(make_server(OperationTools(services)), access)
+    drain = Drain(_Crossing(protocol, api, page), passes=_passes)
 
     def place_of(path: str, method: str) -> Place:
         if path in _MCP_PATHS:
@@ -191,11 +197,11 @@ class _Crossing:
 
 
 async def _serve(
-    server: Server[None], parts: HttpParts, access: Access, listening: socket.socket, close: Callable[[], None]
+    make_server: MakeServer, parts: HttpParts, access: Access, listening: socket.socket, close: Callable[[], None]
 ) -> int:
     port = listening.getsockname()[1]
     key_uses = KeyUses(Keys(parts.app.registry).note_uses)
-    gate, drain = make_http_app(server, parts, access, port=port, on_use=key_uses.note)
+    gate, drain = make_http_app(make_server, parts, access, port=port, on_use=key_uses.note)
     web = _web_server(gate)
     code: int | None = None
 

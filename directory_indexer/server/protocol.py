@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable
-from typing import Any, Final
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, Final, Protocol
 
 from mcp import MCPError
 from mcp.server import CacheHint, ServerRequestContext
@@ -29,6 +29,7 @@ from mcp.types import (
     ResourceTemplate,
     TextContent,
     TextResourceContents,
+    Tool,
 )
 
 from directory_indexer import __version__
@@ -36,6 +37,7 @@ from directory_indexer.config.collections import DEFAULT
 from directory_indexer.docstore.runs import Origin
 from directory_indexer.errors import DirIndexError
 from directory_indexer.lazy import lazily
+from directory_indexer.registry.keys import Key
 from directory_indexer.server import client_roots, shown
 from directory_indexer.server.answer import Answer
 from directory_indexer.server.arguments import (
@@ -65,6 +67,7 @@ from directory_indexer.telemetry import spans
 from directory_indexer.telemetry.spans import Word
 from directory_indexer.wire.documents import TextAnswer
 from directory_indexer.wire.hits import SearchAnswer
+from directory_indexer.wire.objects import JsonObject
 
 with lazily:
     from directory_indexer.server.gate import visits
@@ -78,9 +81,24 @@ _ENTRIES = {entry.name: entry for entry in TOOLS}
 _log = logging.getLogger("dirindex.serve")
 
 
-def make_server(desk: Desk, model: BackgroundModel) -> Server[None]:
-    """Build the server that every transport runs."""
-    session = _Session(desk, model)
+class MoreTools(Protocol):
+    """Tools beside those of the catalogue, for those whose key allows them."""
+
+    def __contains__(self, name: str) -> bool: ...
+
+    def listed(self, key: Key | None) -> list[Tool]:
+        """Describe those that a key allows."""
+
+    def arguments_schema(self, name: str) -> JsonObject:
+        """Give the schema of what one takes."""
+
+    async def answer(self, name: str, given: Mapping[str, Any], key: Key | None) -> CallToolResult:
+        """Do what one does."""
+
+
+def make_server(desk: Desk, model: BackgroundModel, more: MoreTools | None = None) -> Server[None]:
+    """Build the server that every transport runs; `more` are tools that one of them has."""
+    session = _Session(desk, model, more)
     server = Server(
         NAME,
         version=__version__,
@@ -88,7 +106,7 @@ def make_server(desk: Desk, model: BackgroundModel) -> Server[None]:
         instructions=INSTRUCTIONS,
         lifespan=_lifespan,
         cache_hints=dict.fromkeys(_UNCHANGING, CacheHint(ttl_ms=FRESH_MS)),
-        get_tool_input_schema=lambda name: arguments_schema(_ENTRIES[name]) if name in _ENTRIES else None,
+        get_tool_input_schema=session.schema_of_tool,
         on_list_tools=session.list_tools,
         on_call_tool=session.call_tool,
         on_list_resources=session.list_resources,
@@ -109,9 +127,10 @@ async def _lifespan(_: object) -> AsyncIterator[None]:
 class _Session:
     """The handlers."""
 
-    def __init__(self, desk: Desk, model: BackgroundModel) -> None:
+    def __init__(self, desk: Desk, model: BackgroundModel, more: MoreTools | None) -> None:
         self._desk = desk
         self._model = model
+        self._more = more
         self._roots = ClientRoots()
         self._shown = ShownPassages()
 
@@ -121,17 +140,33 @@ class _Session:
             threading.Timer(_WARM_UP_SECONDS, self._model.start).start()
         return result
 
-    async def list_tools(self, _: object, __: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=listed_tools(TOOLS))
+    def schema_of_tool(self, name: str) -> JsonObject | None:
+        if self._more is not None and name in self._more:
+            return self._more.arguments_schema(name)
+        return arguments_schema(_ENTRIES[name]) if name in _ENTRIES else None
+
+    async def list_tools(
+        self, ctx: ServerRequestContext[Any, Any], _: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        more = self._more.listed(_key(ctx)) if self._more is not None else []
+        return ListToolsResult(tools=[*listed_tools(TOOLS), *more])
 
     async def call_tool(self, ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
+        if self._more is not None and params.name in self._more:
+            answer = self._more.answer(params.name, params.arguments or {}, _key(ctx))
+            return await self._noted(ctx, params.name, answer)
         entry = _ENTRIES.get(params.name)
         if entry is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool '{params.name}'; tools are {', '.join(_ENTRIES)}")
         if not entry.is_read_only and not _may_write(ctx):
             return failed(f"{entry.name} needs a key with the right to write. Next: search what is indexed.")
-        with spans.span(f"call {entry.name}", within=_span_around(ctx), tool=Word(entry.name)) as span:
-            result = await self._called(ctx, entry, params)
+        return await self._noted(ctx, entry.name, self._called(ctx, entry, params))
+
+    async def _noted(
+        self, ctx: ServerRequestContext[Any, Any], name: str, answer: Awaitable[CallToolResult]
+    ) -> CallToolResult:
+        with spans.span(f"call {name}", within=_span_around(ctx), tool=Word(name)) as span:
+            result = await answer
             span.note(is_error=bool(result.is_error))
             return result
 
@@ -228,6 +263,10 @@ async def _with_request_id(ctx: ServerRequestContext[Any, Any], call_next: Calla
 def _span_around(ctx: ServerRequestContext[Any, Any]) -> str:
     """Name the span of the request that brought a call: calls are done where its session began."""
     return visits.visit_of(ctx.request.scope).span if ctx.request else ""
+
+
+def _key(ctx: ServerRequestContext[Any, Any]) -> Key | None:
+    return visits.visit_of(ctx.request.scope).key if ctx.request else None
 
 
 def _may_write(ctx: ServerRequestContext[Any, Any]) -> bool:

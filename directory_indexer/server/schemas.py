@@ -79,6 +79,8 @@ def object_for_models(value: object) -> Any:
         return {field.name: object_for_models(one) for field, one in fields if one is not None and one != field.default}
     if isinstance(value, Mapping):
         return {str(name): object_for_models(one) for name, one in value.items()}
+    if isinstance(value, list):  # of what a sender says of a document
+        return list(map(object_for_models, value))
     return str(value)
 
 

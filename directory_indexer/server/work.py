@@ -12,6 +12,7 @@ from directory_indexer.errors import DirIndexError, UsageError
 from directory_indexer.findings import Verdict
 from directory_indexer.indexing.runs import writing
 from directory_indexer.lazy import lazily
+from directory_indexer.permissions import directory_mode
 from directory_indexer.registry.answers import GivenAnswers
 from directory_indexer.registry.operations import Kind, Operations
 from directory_indexer.server.index_verbs import is_ended
@@ -92,7 +93,7 @@ class Works:
     def back_up(self, _: str, options: Mapping[str, Any], tell: Tell) -> Mapping[str, Any]:
         """Write a backup of everything into the directory that the operator names."""
         place = backup_place(self._collections.loaded, str(options["name"]))
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
         report = back_up(self._app, self._collections, place, tell=tell)
         return {**object_of(backup_answer(report)), "place": place.name}
 

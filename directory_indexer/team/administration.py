@@ -16,6 +16,7 @@ from directory_indexer.config.collections import team_directory
 from directory_indexer.errors import ConflictError, DirIndexError, NotIndexedError
 from directory_indexer.lazy import lazily
 from directory_indexer.lock import HeldLock, is_locked, try_lock
+from directory_indexer.permissions import directory_mode
 from directory_indexer.registry.operations import Kind, OperationRow, Operations, OperationState, Wish
 
 with lazily:
@@ -142,7 +143,7 @@ class Administration:
         return row._replace(state=OperationState.FAILED, message=_DIED)
 
     def _taken(self) -> HeldLock:
-        self._lock_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._lock_path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
         lock = try_lock(self._lock_path, exclusive=True)
         if lock is None:
             running = (row for row in self._operations.newest() if row.state is OperationState.RUNNING)

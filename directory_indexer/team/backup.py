@@ -25,6 +25,7 @@ from directory_indexer.config.sources import KEYS, Source
 from directory_indexer.databases.copying import copy_database
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import StoreError, UsageError
+from directory_indexer.permissions import directory_mode, file_mode
 from directory_indexer.policies import PAGES_NAME
 from directory_indexer.team.collections import Collections
 from directory_indexer.vectorstore import VectorPlace
@@ -61,7 +62,7 @@ def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[
     _require_free(target, app)
     draft = target.with_name(f".{target.name}.partial-{secrets.token_hex(4)}")
     try:
-        draft.mkdir(mode=0o700)
+        draft.mkdir(mode=directory_mode())
         tell("copying the registry and the originals")
         n_documents = _copy_registry(app, draft)
         names = collections.names()
@@ -114,7 +115,7 @@ def _copy_registry(app: App, draft: Path) -> int:
     if not source.exists():
         return 0
     team = draft / "team"
-    team.mkdir(mode=0o700)
+    team.mkdir(mode=directory_mode())
     around = team_directory(app.loaded.data_dir)
     links = around / f"backup-{secrets.token_hex(4)}"
     try:
@@ -136,7 +137,7 @@ def _copy_index(app: App, place: Path) -> None:
     storage = app.loaded.config.storage
     if not storage.sqlite_path.exists():
         return
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    place.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
     copy = place / "data.db"
     for _ in range(_ATTEMPTS):
         shutil.rmtree(place / "qdrant", ignore_errors=True)
@@ -193,7 +194,7 @@ def _configuration(app: App) -> dict[str, Any]:
 def _link_tree(source: Path, target: Path) -> None:
     for path in _regular_files(source):
         place = target / path.relative_to(source)
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
         try:
             os.link(path, place)
         except OSError:
@@ -204,7 +205,7 @@ def _copy_tree(source: Path, target: Path) -> None:
     """Copy files as durable ones: a link of a file that is never changed is as good as a copy."""
     for path in _regular_files(source):
         place = target / path.relative_to(source)
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
         try:
             os.link(path, place)
         except OSError:
@@ -221,7 +222,7 @@ def _files_in(directory: Path) -> dict[str, int]:
 
 
 def _write(path: Path, text: str) -> None:
-    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, file_mode()), "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

@@ -19,6 +19,7 @@ from directory_indexer.config.collections import (
 from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.errors import ConflictError, NotIndexedError, StoreError, UsageError
 from directory_indexer.lazy import lazily
+from directory_indexer.permissions import directory_mode
 from directory_indexer.team.opened import CollectionApp, CollectionKey, OpenCollection, OpenCollections
 
 with lazily:
@@ -210,7 +211,7 @@ class Collections:
     def _opened(self, name: CollectionName) -> OpenCollection:
         app = self._app
         if name != DEFAULT:
-            collection_directory(self.data_dir, name).mkdir(mode=0o700, parents=True, exist_ok=True)
+            collection_directory(self.data_dir, name).mkdir(mode=directory_mode(), parents=True, exist_ok=True)
             app = CollectionApp(self._app, name)
         return OpenCollection(name, app, self._app.registry)
 

@@ -21,6 +21,7 @@ import blake3
 from directory_indexer.errors import ContentRefusedError, DiskFullError, RefusalReason, StoreError
 from directory_indexer.lock import HeldLock, try_lock
 from directory_indexer.paths import FilePath, file_path
+from directory_indexer.permissions import directory_mode, file_mode
 from directory_indexer.team.naming import DocId
 
 _HASH_BYTES: Final = 16
@@ -65,7 +66,7 @@ class Originals:
         with self.marked(doc_id) as place:
             path = place / name
             with _translated_errors():
-                place.mkdir(mode=0o700)
+                place.mkdir(mode=directory_mode())
                 n_bytes, content_hash = _write(path, pieces, most_bytes)
                 received = Received(path, n_bytes, content_hash, path.stat().st_mtime_ns)
             yield received
@@ -75,7 +76,7 @@ class Originals:
         with _translated_errors():
             place = self.place_of(doc_id)
             is_new = not place.is_dir()
-            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            place.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
             os.replace(received.path, place / received.path.name)
             _flush(place)
             if is_new:
@@ -87,7 +88,7 @@ class Originals:
         with _translated_errors():
             kept = self._replaced / doc_id
             shutil.rmtree(kept, ignore_errors=True)
-            kept.mkdir(mode=0o700, parents=True)
+            kept.mkdir(mode=directory_mode(), parents=True)
             with contextlib.suppress(FileNotFoundError):
                 _linked(self.place_of(doc_id) / name, kept / name)
 
@@ -152,8 +153,8 @@ class Originals:
     def marked(self, doc_id: DocId) -> Iterator[Path]:
         """Mark a document as under way until the block ends, and name a place for what belongs to it."""
         with _translated_errors():
-            self._incoming.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._incoming.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
+            self.directory.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
             mark, lock = self._new_mark(doc_id)
         place = mark.with_suffix("")
         with lock:
@@ -196,7 +197,7 @@ def hash_of_file(path: Path) -> str:
 
 def _write(path: Path, pieces: Iterable[bytes], most_bytes: int) -> tuple[int, str]:
     hasher, n_bytes = blake3.blake3(), 0
-    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, file_mode()), "wb") as file:
         for piece in pieces:
             n_bytes += len(piece)
             if n_bytes > most_bytes:

@@ -20,6 +20,7 @@ from directory_indexer.config.collections import CollectionName, collection_name
 from directory_indexer.databases.copying import log_ahead, require_whole
 from directory_indexer.errors import ConsentNeededError, StoreError, UsageError
 from directory_indexer.lock import write_lock
+from directory_indexer.permissions import confine, directory_mode
 from directory_indexer.policies import PAGES_NAME
 from directory_indexer.registry.stored_documents import State
 from directory_indexer.team.backup import CONFIGURATION, FORMAT, MANIFEST
@@ -62,7 +63,7 @@ def restore(app: App, source: Path, *, may_replace: bool, tell: Callable[[str], 
         StoreError: the backup is damaged, or something cannot be written.
     """
     data_dir = app.loaded.data_dir
-    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    data_dir.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
     _complete_moves(data_dir)
     source = Path(os.path.abspath(os.path.expanduser(source)))
     manifest = _checked(source)
@@ -148,9 +149,9 @@ def _stage(source: Path, manifest: dict[str, Any], places: dict[str, Path], toke
         part, *rest = PurePosixPath(name).parts
         staged.add(part)
         target = _staged(places[part], token).joinpath(*rest)
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        target.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
         shutil.copy2(source / name, target)
-        target.chmod(0o600)
+        confine(target)
         if name.endswith(".db"):
             log_ahead(target)
         _flush(target)

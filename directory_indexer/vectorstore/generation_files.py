@@ -10,6 +10,7 @@ from pathlib import Path
 from blake3 import blake3
 
 from directory_indexer.errors import VectorsLostError
+from directory_indexer.permissions import confine, directory_mode
 
 _CONTENTS = "contents.json"
 _DIGESTS = "checksums.json"
@@ -79,7 +80,7 @@ class GenerationFiles:
         """Copy all files; those with these names are linked where the file system can do that."""
         for name in self.lengths():
             source, target = self.path / name, draft / name
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            target.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
             if source.name not in linked or not _link(source, target):
                 _copy(source, target)
 
@@ -100,10 +101,10 @@ class GenerationFiles:
         lengths = {self._name(path): path.stat().st_size for path in files}
         contents_path.write_text(json.dumps(lengths), encoding="utf-8")
         for path in (*files, contents_path):
-            path.chmod(0o600)
+            confine(path)
             _sync_file(path)
         for path in directories:
-            path.chmod(0o700)
+            confine(path)
             sync_directory(path)
 
     def _digests(self) -> dict[str, str]:

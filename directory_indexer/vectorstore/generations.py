@@ -18,6 +18,7 @@ from typing import NamedTuple
 from directory_indexer.errors import GenerationGoneError, VectorStoreError
 from directory_indexer.lazy import lazily
 from directory_indexer.lock import HeldLock, try_lock
+from directory_indexer.permissions import directory_mode
 from directory_indexer.vectorstore.generation_files import GenerationFiles, size_bytes, sync_directory
 
 with lazily:
@@ -89,7 +90,7 @@ class Generations:
             VectorStoreError: the disk is too full.
         """
         for directory in (self._directory.parent, self._directory):
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            directory.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
         self.require_space(base)
         draft = Path(tempfile.mkdtemp(prefix="draft-", dir=self._directory))
         try:
@@ -137,7 +138,7 @@ class Generations:
             return False
         try:
             target = directory / held.files.path.name
-            target.mkdir(mode=0o700, parents=True)
+            target.mkdir(mode=directory_mode(), parents=True)
             held.files.copy_to(target, frozenset(os.path.basename(name) for name in held.lengths))
             held.files.copy_contents_to(target)
         finally:

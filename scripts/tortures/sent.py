@@ -18,7 +18,10 @@ _STRIDE: Final = 12
 
 
 def sent(torture: Torture) -> str:
-    """Go through all verbs again and again, each time with other steps of them, until all were met or time is over."""
+    """Go through all verbs again and again, each time with other steps of them, until all were met or time is over.
+
+    The first round is made whole, however slow the machine is: no verb is left out.
+    """
     n_kills = dict.fromkeys(team_kills.VERBS, 0)
     starts = list(range(1, _STRIDE + 1))
     torture.chance.shuffle(starts)
@@ -27,7 +30,7 @@ def sent(torture: Torture) -> str:
     for start in starts:
         torture.chance.shuffle(verbs)
         for verb in verbs:
-            if torture.is_over or torture.failures:
+            if torture.failures or (n_rounds and torture.is_over):
                 return _told(n_kills, n_rounds)
             n_kills[verb] += _killed(torture, verb, start)
         n_rounds += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import signal
@@ -522,3 +523,71 @@ def test_a_run_of_a_terminal_is_paused_and_cancelled_over_mcp_by_those_with_all_
     assert "no index run is paused" in anyio.run(asked, site.birder, "resume")
     birds.close()
     app.close()
+
+
+def test_assistants_send_list_and_have_back_documents_as_far_as_their_key_goes(site: Site) -> None:
+    reader = new_key(site.data_dir, "tool-reader", "--collection", "birds")
+
+    async def tools(key: str, *calls: tuple[str, dict[str, Any]]) -> tuple[set[str], list[Any]]:
+        async with (
+            AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
+            Client(streamable_http_client(site.server.url, http_client=http)) as client,
+        ):
+            names = {tool.name for tool in (await client.list_tools()).tools}
+            return names, [await client.call_tool(name, given) for name, given in calls]
+
+    text = "The phalarope spins.\n"
+    of_writer, (sent, listed, collections) = anyio.run(
+        tools,
+        site.birder,
+        ("ingest", {"collection": "birds", "text": text, "filename": "phalarope.txt", "metadata": {"tags": ["reed"]}}),
+        ("list_documents", {"collection": "birds", "limit": 100}),
+        ("list_collections", {}),
+    )
+    doc_id = sent.structured_content["doc_id"]
+    assert sent.structured_content["document"]["metadata"] == {"tags": ["reed"]}
+    assert doc_id in {one["doc_id"] for one in listed.structured_content["documents"]}
+    assert [one["name"] for one in collections.structured_content["collections"]] == ["birds"]
+    assert site.found("phalarope") == ["phalarope.txt"]
+
+    of_reader, (original, refused, forbidden, unknown) = anyio.run(
+        tools,
+        reader,
+        ("get_document_original", {"collection": "birds", "doc_id": doc_id}),
+        ("ingest", {"collection": "birds", "text": text}),
+        ("list_documents", {"collection": "default"}),
+        ("list_documents", {"collection": "nowhere"}),
+    )
+    assert base64.b64decode(original.content[1].resource.blob) == text.encode()
+    assert of_writer - of_reader == {"ingest", "ingest_url"}
+    assert {"list_collections", "list_documents", "get_document_original"} <= of_reader
+    assert refused.is_error
+    assert "does not have the right" in text_of(refused.model_dump())
+    assert forbidden.is_error
+    assert text_of(forbidden.model_dump()).replace("default", "") == text_of(unknown.model_dump()).replace(
+        "nowhere", ""
+    )
+
+
+def test_what_is_a_secret_or_means_nothing_is_refused_to_assistants_too(site: Site) -> None:
+    async def answers() -> list[str]:
+        async with (
+            AsyncClient(headers={"Authorization": f"Bearer {site.birder}"}, timeout=60) as http,
+            Client(streamable_http_client(site.server.url, http_client=http)) as client,
+        ):
+            calls: list[tuple[str, dict[str, Any]]] = [
+                ("ingest", {"collection": "birds", "text": f"token: {SECRET}"}),
+                ("ingest", {"collection": "birds", "text": "a", "allow_secrets": True}),
+                ("ingest_url", {"collection": "birds", "url": "https://example.org/"}),
+                ("get_document_original", {"collection": "birds", "doc_id": "a" * 24}),
+            ]
+            results = [await client.call_tool(name, given) for name, given in calls]
+            assert all(one.is_error for one in results)
+            return [text_of(one.model_dump()) for one in results]
+
+    secret, unknown, web, missing = anyio.run(answers)
+    assert "secret" in secret
+    assert SECRET not in secret
+    assert "unknown argument 'allow_secrets'" in unknown
+    assert "fetches nothing from the web" in web
+    assert "no document" in missing

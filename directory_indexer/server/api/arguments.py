@@ -35,6 +35,11 @@ Collection = Annotated[str, "The collection that it is about.", COLLECTION]
 CollectionInPath = Annotated[str, "Its name: small letters, digits and hyphens.", Field(pattern=_COLLECTION_NAME)]
 DocId = Annotated[str, "Id of the file or document, as hits and lists give it.", Field(pattern="^[a-z2-7]{24}$")]
 ClientId = Annotated[str, "What you call it: the same again replaces it. Else its name or address does.", _NAME]
+Text = Annotated[
+    str, "The text, read as its file name says, or as Markdown.", Field(min_length=1, max_length=10_000_000)
+]
+TextName = Annotated[str, "Its file name, if not that of metadata.", _NAME]
+Url = Annotated[str, "Its address, of http or https.", Field(min_length=1, max_length=2000)]
 Title = Annotated[str, "Its title.", _NAME]
 Said = Annotated[
     Mapping[str, Any],
@@ -58,6 +63,9 @@ class ListedState(StrEnum):
     DELETING = "deleting"
 
 
+OfState = Annotated[ListedState, "Only documents that were sent and are in this state; any: files and documents alike."]
+
+
 class NoArguments(NamedTuple):
     """What an operation takes that takes nothing."""
 
@@ -67,9 +75,7 @@ class DocumentsCall(NamedTuple):
 
     collection: Collection = DEFAULT
     path: Below = ""
-    state: Annotated[
-        ListedState, "Only documents that were sent and are in this state; any: files and documents alike."
-    ] = ListedState.ANY
+    state: OfState = ListedState.ANY
     limit: Annotated[Number, "Most of them to answer.", Field(ge=1, le=500)] = 100
     cursor: Cursor = ""
 
@@ -139,12 +145,10 @@ class RefreshCall(NamedTuple):
 class IngestCall(NamedTuple):
     """A text to be kept and found."""
 
-    text: Annotated[
-        str, "The text, read as its file name says, or as Markdown.", Field(min_length=1, max_length=10_000_000)
-    ]
+    text: Text
     collection: Collection = DEFAULT
     id: ClientId = ""
-    filename: Annotated[str, "Its file name, if not that of metadata.", _NAME] = ""
+    filename: TextName = ""
     title: Title = ""
     metadata: Said = {}  # noqa: RUF012 - pydantic gives each call a copy
     on_conflict: IfThere = OnConflict.REPLACE
@@ -156,7 +160,7 @@ class IngestCall(NamedTuple):
 class UrlCall(NamedTuple):
     """A document on the web to be kept and found."""
 
-    url: Annotated[str, "Its address, of http or https.", Field(min_length=1, max_length=2000)]
+    url: Url
     collection: Collection = DEFAULT
     id: ClientId = ""
     filename: Annotated[str, "Its file name, if not the one of the address.", _NAME] = ""
@@ -182,6 +186,36 @@ class FileCall(NamedTuple):
     allow_secrets: AllowSecrets = False
     wait: WaitFor = Wait.WORDS
     wait_seconds: WaitSeconds = 20
+
+
+class ShownDocumentsCall(NamedTuple):
+    """A list of files and documents for an assistant, which has less room than a program."""
+
+    collection: Collection = DEFAULT
+    path: Below = ""
+    state: OfState = ListedState.ANY
+    limit: Annotated[Number, "Most of them to answer.", Field(ge=1, le=100)] = 20
+    cursor: Cursor = ""
+
+
+class SentTextCall(NamedTuple):
+    """A text that an assistant sends: it allows no secrets, and waits until the text is found."""
+
+    text: Text
+    collection: Collection = DEFAULT
+    id: ClientId = ""
+    filename: TextName = ""
+    title: Title = ""
+    metadata: Said = {}  # noqa: RUF012 - pydantic gives each call a copy
+
+
+class SentUrlCall(NamedTuple):
+    """An address that an assistant sends, likewise."""
+
+    url: Url
+    collection: Collection = DEFAULT
+    title: Title = ""
+    metadata: Said = {}  # noqa: RUF012 - pydantic gives each call a copy
 
 
 class CollectionCall(NamedTuple):

@@ -14,6 +14,7 @@ import blake3
 from starlette.requests import Request
 
 from directory_indexer.errors import DiskFullError, StoreError
+from directory_indexer.permissions import directory_mode
 from directory_indexer.server.gate.problems import Problem, RefusedError
 from directory_indexer.wire.objects import JsonObject
 
@@ -70,7 +71,7 @@ async def written(request: Request, directory: Path) -> tuple[BinaryIO, bytes]:
     Raises:
         DiskFullError: there is no room for it.
     """
-    os.makedirs(directory, mode=0o700, exist_ok=True)
+    os.makedirs(directory, mode=directory_mode(), exist_ok=True)
     file = cast("BinaryIO", tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, dir=str(directory)))  # noqa: SIM115
     hasher = blake3.blake3()
     try:

@@ -87,7 +87,7 @@ def _described(operation: Operation, components: Components) -> JsonObject:
     described: JsonObject = {
         "operationId": operation.name,
         "summary": operation.title,
-        "description": f"{operation.description} {right_of(operation)}",
+        "description": f"{operation.description}{operation.over_http} {right_of(operation)}",
         "security": [{"key": []}] if operation.needs else [],
         "responses": {
             str(operation.status): _answer(operation, components),

@@ -131,6 +131,13 @@ class Body(StrEnum):
     """A file as it is; arguments come in the query string."""
 
 
+class AsTool(NamedTuple):
+    """An operation among the tools of MCP: its name there, and what it takes of what it takes over HTTP."""
+
+    name: str
+    arguments: type
+
+
 Answer: TypeAlias = Any
 """A record, a `Reply`, a `Content`, a `Stored` or `Lines`."""
 
@@ -171,6 +178,12 @@ class Operation:
     links: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     about_all: bool = False
     """Whether it looks for itself which collections the key is for."""
+
+    as_tool: AsTool | None = None
+    """What it is called among the tools of MCP, if it is one, too."""
+
+    over_http: str = ""
+    """What else there is to say of it, that means nothing to those who call it as a tool."""
 
     @property
     def collection(self) -> str | None:

@@ -64,7 +64,7 @@ def _page(operations: tuple[Operation, ...]) -> Iterator[str]:
 
 def _section(one: Operation, components: Components) -> Iterator[str]:
     yield f"<h2 id={one.name}><code>{one.method} {escape(one.path)}</code></h2>"
-    yield f"<p>{escape(one.description)} {escape(right_of(one)).replace('`', '')}</p>"
+    yield f"<p>{escape(one.description + one.over_http)} {escape(right_of(one)).replace('`', '')}</p>"
     schema = schema_of(one.arguments)
     if schema["properties"]:
         yield f"<h3>{'Body' if one.has_body else 'Parameters'}</h3>"

@@ -110,7 +110,8 @@ def _telling(ctx: ServerRequestContext[Any, Any]) -> Callable[[Waiting], None]:
     """Tell a client that its call waits: one that hears of it waits longer."""
 
     def tell(waiting: Waiting) -> None:
-        text = f"{waiting.reason}; asked {waiting.n_failures} times, and again in {waiting.seconds:.0f} s"
+        times = "once" if waiting.n_failures == 1 else f"{waiting.n_failures} times"
+        text = f"{waiting.reason}; asked {times}, and again in {waiting.seconds:.1f} s"
         _log.info("%s", text)
         anyio.from_thread.run(ctx.session.report_progress, float(waiting.n_failures), None, text)
 

@@ -6,12 +6,12 @@ import ipaddress
 import os
 import re
 import socket
-import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from directory_indexer.errors import UnavailableError, UsageError
+from directory_indexer.permissions import secret_is_open
 
 TOKEN_VARIABLE = "DIRINDEX_TOKEN"  # noqa: S105 - the name of a variable
 SHORTEST_TOKEN = 16
@@ -19,7 +19,6 @@ _HOW_TO_LOCK = f"make a key with: dirindex key new NAME; or give --token-file FI
 _ADDRESS = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]]+)):(?P<port>\d{1,5})")
 _LAST_PORT = 65_535
 _HTTP_PORT = 80
-_OPEN_TO_OTHERS = 0o077
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +121,12 @@ def read_token(file: Path | None, environ: Mapping[str, str]) -> str:
     token = environ.get(TOKEN_VARIABLE, "").strip()
     if file is not None:
         try:
-            token = file.read_text(encoding="utf-8").strip()
+            with file.open(encoding="utf-8") as opened:
+                status = os.fstat(opened.fileno())
+                token = opened.read().strip()
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"--token-file '{file}' cannot be read: {error}") from error
-        if os.name == "posix" and stat.S_IMODE(file.stat().st_mode) & _OPEN_TO_OTHERS:
+        if os.name == "posix" and secret_is_open(status):
             raise UsageError(f"others can read the token in '{file}'", hint=f"chmod 600 '{file}'")
     if (token or file is not None) and (len(token) < SHORTEST_TOKEN or not token.isascii()):
         raise UsageError(

@@ -13,6 +13,7 @@ from directory_indexer.server.api.arguments import (
 )
 from directory_indexer.server.api.catalogue.meanings import NO_COLLECTION, TO_COLLECTION
 from directory_indexer.server.api.operations import (
+    AsTool,
     Method,
     Operation,
     patiently,
@@ -32,6 +33,7 @@ COLLECTIONS = (
         CollectionsAnswer,
         slowly(collections.collections),
         about_all=True,
+        as_tool=AsTool("list_collections", NoArguments),
     ),
     Operation(
         "getCollection",

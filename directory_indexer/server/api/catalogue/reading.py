@@ -17,10 +17,12 @@ from directory_indexer.server.api.arguments import (
     PageCall,
     PreviewCall,
     SentDocumentCall,
+    ShownDocumentsCall,
     SimilarCall,
 )
 from directory_indexer.server.api.catalogue.meanings import NO_DOCUMENT, NOTHING_THERE
 from directory_indexer.server.api.operations import (
+    AsTool,
     Method,
     Operation,
     elsewhere,
@@ -83,6 +85,7 @@ READING = (
         DocumentList,
         slowly(documents.documents),
         failures=NOTHING_THERE,
+        as_tool=AsTool("list_documents", ShownDocumentsCall),
     ),
     Operation(
         "getDocument",
@@ -152,7 +155,7 @@ READING = (
         "/api/v1/documents/{doc_id}/original",
         Right.READ,
         "Have a document back",
-        "Give a document byte for byte as it was sent, or parts of it; always as an attachment.",
+        "Give a document byte for byte as it was sent.",
         OriginalCall,
         None,
         slowly(originals.original),
@@ -160,5 +163,7 @@ READING = (
         media_type="*/*",
         also={206: "The parts that are asked for.", 304: "It has not changed."},
         from_headers={"range": "Range", "if_range": "If-Range", "if_none_match": "If-None-Match"},
+        as_tool=AsTool("get_document_original", SentDocumentCall),
+        over_http=" `Range` gives parts of it; it is always an attachment.",
     ),
 )

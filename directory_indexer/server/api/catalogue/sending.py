@@ -10,12 +10,15 @@ from directory_indexer.server.api.arguments import (
     FileCall,
     IngestCall,
     RefreshCall,
+    SentTextCall,
+    SentUrlCall,
     UrlCall,
 )
 from directory_indexer.server.api.catalogue.meanings import NO_DOCUMENT, NOT_FETCHED, NOT_TAKEN, TAKEN, TO_DOCUMENT
 from directory_indexer.server.api.operations import (
     LONGEST_FILE,
     LONGEST_TEXTS,
+    AsTool,
     Body,
     Method,
     Operation,
@@ -31,8 +34,7 @@ SENDING = (
         "/api/v1/ingest",
         Right.WRITE,
         "Send a text",
-        "Keep a text in a collection and make it found; the same again replaces it. As application/x-ndjson, an object "
-        "a line: each is answered by a line, as soon as it is done.",
+        "Keep a text in a collection and make it found; the same again replaces it.",
         IngestCall,
         IngestAnswer,
         patiently(ingesting.ingest),
@@ -43,6 +45,8 @@ SENDING = (
         lines=ingesting.ingest_lines,
         repeats_answers=True,
         links=TO_DOCUMENT,
+        as_tool=AsTool("ingest", SentTextCall),
+        over_http=" As application/x-ndjson, an object a line: each is answered by a line, as soon as it is done.",
     ),
     Operation(
         "ingestFile",
@@ -77,6 +81,7 @@ SENDING = (
         also=TAKEN,
         repeats_answers=True,
         links=TO_DOCUMENT,
+        as_tool=AsTool("ingest_url", SentUrlCall),
     ),
     Operation(
         "refreshDocument",

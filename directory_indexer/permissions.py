@@ -1,0 +1,104 @@
+"""Who may read and write what is kept: its owner alone, or also its group, where the operator says so.
+
+That holds for the whole process, as its umask does, and is decided before anything is opened.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Final, NamedTuple
+
+_GROUP: Final = 0o070
+_OTHERS: Final = 0o007
+
+
+class _Modes(NamedTuple):
+    file: int
+    directory: int
+
+
+_PRIVATE: Final = _Modes(0o600, 0o700)
+_SHARED: Final = _Modes(0o660, 0o770)
+
+
+class _Keeping:
+    """What this process has decided."""
+
+    modes = _PRIVATE
+
+
+def keep_private() -> None:
+    """Let nobody but the user read what is written from now on."""
+    _Keeping.modes = _PRIVATE
+    os.umask(_GROUP | _OTHERS)
+
+
+def share_with_group() -> None:
+    """Let the group of what is written read and write it, too, and trust what its members have written.
+
+    A container may run as another user each time, who has nothing in common with the one before but the group.
+    """
+    if os.name == "posix":
+        _Keeping.modes = _SHARED
+        os.umask(_OTHERS)
+
+
+def file_mode() -> int:
+    """Give the mode of a new file."""
+    return _Keeping.modes.file
+
+
+def directory_mode() -> int:
+    """Give the mode of a new directory."""
+    return _Keeping.modes.directory
+
+
+def confine(path: Path) -> None:
+    """Give a file or directory the mode that we would have made it with; that of a member of the group stays."""
+    status = path.stat()
+    mode = directory_mode() if stat.S_ISDIR(status.st_mode) else file_mode()
+    wanted = stat.S_IMODE(status.st_mode) & ~0o777 | mode  # a directory may hand its group on
+    if stat.S_IMODE(status.st_mode) != wanted and not (_is_shared() and status.st_uid != os.geteuid()):
+        path.chmod(wanted)
+
+
+def is_open(status: os.stat_result) -> bool:
+    """Tell whether somebody may read or write what is kept who should not."""
+    return bool(status.st_mode & _closed_to(status, group_may=_is_shared()))
+
+
+def others_can_write(status: os.stat_result, *, group_may: bool) -> bool:
+    """Tell whether somebody may write to what is kept who should not; members of our groups may where `group_may`."""
+    return bool(status.st_mode & 0o222 & _closed_to(status, group_may=group_may))
+
+
+def is_trusted(status: os.stat_result) -> bool:
+    """Tell whether what is kept comes from us, from the system, or from a member of the group that shares it."""
+    if status.st_uid in {os.geteuid(), 0}:
+        return True
+    return _is_shared() and _is_of_our_group(status) and not others_can_write(status, group_may=True)
+
+
+def secret_is_open(status: os.stat_result) -> bool:
+    """Tell whether others can read a file that holds a secret.
+
+    One that belongs to another user can be ours by its group alone, as secrets are that a container is given: then the
+    group may read it. Whoever owns a file can close it, but for one that is mounted for a container that runs as root.
+    """
+    is_mounted = os.geteuid() == 0 and not status.st_mode & 0o222
+    is_given = _is_of_our_group(status) and (status.st_uid != os.geteuid() or is_mounted)
+    return bool(status.st_mode & (_GROUP & ~stat.S_IRGRP | _OTHERS if is_given else _GROUP | _OTHERS))
+
+
+def _closed_to(status: os.stat_result, *, group_may: bool) -> int:
+    return _OTHERS if group_may and _is_of_our_group(status) else _GROUP | _OTHERS
+
+
+def _is_shared() -> bool:
+    return _Keeping.modes is _SHARED
+
+
+def _is_of_our_group(status: os.stat_result) -> bool:
+    return status.st_gid in {os.getegid(), *os.getgroups()}

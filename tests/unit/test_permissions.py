@@ -1,0 +1,110 @@
+"""Who may read and write what is kept, and what is believed of what others have written."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from directory_indexer import permissions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+
+US, ROOT, FORMER = 1000, 0, 2000
+OURS, FOREIGN = 50, 60
+
+
+@pytest.fixture(autouse=True)
+def as_user(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Be an ordinary user, in two groups, and forget at the end what was decided."""
+    monkeypatch.setattr(os, "geteuid", lambda: US)
+    monkeypatch.setattr(os, "getegid", lambda: 0)
+    monkeypatch.setattr(os, "getgroups", lambda: [OURS])
+    umask = os.umask(0o022)
+    yield
+    permissions.keep_private()
+    os.umask(umask)
+
+
+def status(mode: int, uid: int, gid: int) -> os.stat_result:
+    return os.stat_result((mode, 1, 1, 1, uid, gid, 0, 0, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("mode", "uid", "gid", "is_open"),
+    [
+        (0o600, US, OURS, False),
+        (0o400, US, OURS, False),
+        (0o440, US, OURS, True),  # whoever owns it can close it
+        (0o440, US, 0, True),
+        (0o440, ROOT, OURS, False),  # as Kubernetes mounts it with fsGroup
+        (0o440, ROOT, 0, False),  # and without, in group 0
+        (0o640, ROOT, OURS, False),
+        (0o440, FORMER, OURS, False),
+        (0o440, ROOT, FOREIGN, True),
+        (0o460, ROOT, OURS, True),
+        (0o444, ROOT, OURS, True),
+        (0o404, ROOT, OURS, True),
+        (0o644, US, OURS, True),
+    ],
+)
+def test_a_secret_is_open_unless_its_group_is_the_only_way_to_it(
+    mode: int, uid: int, gid: int, *, is_open: bool
+) -> None:
+    assert permissions.secret_is_open(status(mode, uid, gid)) == is_open
+
+
+def test_in_a_container_that_runs_as_root_the_group_of_a_secret_may_read_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: ROOT)
+    assert not permissions.secret_is_open(status(0o440, ROOT, OURS))
+    assert permissions.secret_is_open(status(0o640, ROOT, OURS))
+    assert permissions.secret_is_open(status(0o440, ROOT, FOREIGN))
+    assert permissions.secret_is_open(status(0o444, ROOT, OURS))
+
+
+def test_what_a_member_of_the_group_has_written_is_trusted_only_where_the_group_shares() -> None:
+    theirs = status(0o660, FORMER, OURS)
+    assert not permissions.is_trusted(theirs)
+    permissions.share_with_group()
+    assert permissions.is_trusted(theirs)
+    assert not permissions.is_trusted(status(0o660, FORMER, FOREIGN))
+    assert not permissions.is_trusted(status(0o666, FORMER, OURS))
+
+
+def test_without_a_group_nobody_else_can_read_what_is_written_whatever_the_umask_was(tmp_path: Path) -> None:
+    os.umask(0)
+    permissions.keep_private()
+    (tmp_path / "file").write_text("")
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == permissions.file_mode() == 0o600
+    assert permissions.directory_mode() == 0o700
+    assert permissions.is_open(status(0o640, US, OURS))
+    assert permissions.others_can_write(status(0o770, US, OURS), group_may=False)
+
+
+def test_a_group_that_shares_can_read_and_write_and_nobody_else(tmp_path: Path) -> None:
+    permissions.share_with_group()
+    (tmp_path / "file").write_text("")
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == permissions.file_mode() == 0o660
+    assert not permissions.is_open(status(0o660, US, OURS))
+    assert permissions.is_open(status(0o660, US, FOREIGN))
+    assert permissions.is_open(status(0o664, US, OURS))
+    assert not permissions.others_can_write(status(0o2775, FORMER, OURS), group_may=True)
+    assert permissions.others_can_write(status(0o2775, FORMER, FOREIGN), group_may=True)
+
+
+def test_a_directory_that_is_confined_still_hands_its_group_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid)
+    tmp_path.chmod(0o2775)
+    permissions.share_with_group()
+    permissions.confine(tmp_path)
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o2770
+    permissions.keep_private()
+    permissions.confine(tmp_path)
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o2700
