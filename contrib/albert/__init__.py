@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from typing import Any
 
 from albert import Action, PluginInstance, StandardItem, TriggerQueryHandler, openFile, setClipboardText
 
@@ -21,15 +22,17 @@ class Plugin(PluginInstance, TriggerQueryHandler):
         PluginInstance.__init__(self)
         TriggerQueryHandler.__init__(self)
 
-    def defaultTrigger(self) -> str:
+    def defaultTrigger(self) -> str:  # noqa: N802 - Albert's name
+        """Give what a query begins with."""
         return "d "
 
-    def handleTriggerQuery(self, query) -> None:
+    def handleTriggerQuery(self, query: Any) -> None:  # noqa: N802 - Albert's name
+        """Add the hits to a query."""
         text = query.string.strip()
         if text and query.isValid:
             query.add([self._item(hit) for hit in found(text)])
 
-    def _item(self, hit):
+    def _item(self, hit: dict[str, Any]) -> StandardItem:
         place = f"{hit['path']}:{hit['line'] or hit['start_line']}"
         return StandardItem(
             id=hit["chunk_id"],
@@ -43,8 +46,8 @@ class Plugin(PluginInstance, TriggerQueryHandler):
         )
 
 
-def found(text: str) -> list:
+def found(text: str) -> list[dict[str, Any]]:
     """Give the hits for a query; none where there is no index."""
     command = ["dirindex", "search", "--json", "--quiet", "--limit", "9", "--", text]
-    done = subprocess.run(command, capture_output=True, check=False)
+    done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - no shell reads it
     return json.loads(done.stdout)["hits"] if done.stdout else []
