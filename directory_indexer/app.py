@@ -40,6 +40,7 @@ with lazily:
     from directory_indexer.policies import Policies
     from directory_indexer.registry.store import Registry
     from directory_indexer.searching.nearest import Nearest
+    from directory_indexer.searching.neighbourhood import Neighbourhoods
     from directory_indexer.searching.searcher import Searcher
     from directory_indexer.searching.similar import SimilarFiles
     from directory_indexer.status import Status
@@ -114,6 +115,12 @@ class App:
                 embedder=self.embedders.of,
                 parse_policy=self.policies.parse,
             )
+
+    @cached_property
+    def neighbourhoods(self) -> Neighbourhoods:
+        """Map what lies around a document."""
+        with loading("the vector engine", VectorStoreError):
+            return Neighbourhoods(docstore=self.docstore, nearest=self.nearest, embedder=self.embedders.of)
 
     @cached_property
     def vectorizer(self) -> Vectorizer:

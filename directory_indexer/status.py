@@ -151,9 +151,13 @@ class Status:
         if not n_chunks:
             return WaitingVectors()
         n_tokens = snapshot.embedding_queue.count_tokens(waiting_only=True)
-        pace = self._pace()
         is_covered = snapshot.static_vectors.model() is not None
-        return WaitingVectors(n_chunks, n_tokens, is_covered, n_tokens / pace if pace else None)
+        return WaitingVectors(n_chunks, n_tokens, is_covered, self.seconds_to_embed(n_tokens))
+
+    def seconds_to_embed(self, n_tokens: int) -> float | None:
+        """Tell about how long so many tokens take; None where only the provider knows."""
+        pace = self._pace()
+        return n_tokens / pace if pace else None
 
     def _pace(self) -> int | None:
         """Tell how many tokens of chunks this machine embeds in a second; None where a service does that."""

@@ -18,6 +18,17 @@ class Gap(NamedTuple):
     number: int = 1
 
 
+class LeftOutFile(NamedTuple):
+    """A file of which something is not in the index, and why.
+
+    The reason is that for which it was skipped; or failed, refused, waiting or unreadable.
+    """
+
+    path: FilePath
+    reason: str
+    detail: str
+
+
 class LeftOut(Reading):
     """What was left out at one moment."""
 
@@ -33,6 +44,44 @@ class LeftOut(Reading):
         """Name the tracked directories of which no run has seen the end."""
         rows = self._connection.execute("SELECT path FROM directories WHERE completed_at IS NULL ORDER BY path")
         return tuple(FilePath(path) for (path,) in rows)
+
+    def counts(self, within: FilePath | None) -> tuple[tuple[str, int], ...]:
+        """Count what failed, and what was skipped by reason, the most frequent first."""
+        condition, arguments = within_condition(within)
+        rows = self._connection.execute(
+            f"""SELECT iif(state = 'failed', 'failed', reason), count(*) FROM files f
+                WHERE state IN ('failed', 'skipped') AND {condition} GROUP BY 1
+                UNION ALL
+                SELECT 'refused', count(*) FROM refused_chunks r JOIN chunks c ON c.id = r.id
+                JOIN files f ON f.id = c.file_id WHERE {condition} HAVING count(*)
+                UNION ALL
+                SELECT iif(s.problem = '', 'waiting', 'unreadable'), count(*)
+                FROM scans s JOIN files f ON f.id = s.file_id
+                WHERE s.engine = '' AND {condition} GROUP BY s.problem = ''
+                ORDER BY 2 DESC, 1""",  # noqa: S608
+            arguments * 3,
+        )
+        return tuple((reason, number) for reason, number in rows)
+
+    def listed(self, within: FilePath | None, *, reason: str, limit: int, offset: int) -> tuple[LeftOutFile, ...]:
+        """List what failed or was skipped for a reason that `counts` names, or for any, sorted by path."""
+        condition, arguments = within_condition(within)
+        rows = self._connection.execute(
+            f"""SELECT path, reason, detail FROM (
+                SELECT path, iif(state = 'failed', 'failed', reason) AS reason,
+                    iif(state = 'failed', reason || ': ' || detail, detail) AS detail
+                FROM files f WHERE state IN ('failed', 'skipped') AND {condition}
+                UNION ALL
+                SELECT f.path, 'refused', 'passage ' || (c.ordinal + 1) || ': ' || r.reason FROM refused_chunks r
+                JOIN chunks c ON c.id = r.id JOIN files f ON f.id = c.file_id WHERE {condition}
+                UNION ALL
+                SELECT f.path, iif(s.problem = '', 'waiting', 'unreadable'),
+                    'page ' || s.page || iif(s.problem = '', '', ': ') || s.problem
+                FROM scans s JOIN files f ON f.id = s.file_id WHERE s.engine = '' AND {condition})
+                WHERE ? IN ('', reason) ORDER BY reason != 'failed', path, detail LIMIT ? OFFSET ?""",  # noqa: S608
+            [*arguments, *arguments, *arguments, reason, limit, offset],
+        )
+        return tuple(LeftOutFile(FilePath(path), reason, detail) for path, reason, detail in rows)
 
     def _gaps(self, reasons: tuple[str, ...]) -> tuple[Gap, ...]:
         # One directory after the other, for which there is an index by state.

@@ -10,6 +10,7 @@ from directory_indexer.lazy import lazily
 with lazily:
     from directory_indexer.docstore.chunks import Chunks
     from directory_indexer.docstore.directories import Directories
+    from directory_indexer.docstore.directory_counts import DirectoryCounts
     from directory_indexer.docstore.embedding_queue import EmbeddingQueue
     from directory_indexer.docstore.facets import FacetCounts
     from directory_indexer.docstore.files import Files
@@ -50,6 +51,11 @@ class Snapshot(Reading):
     def directories(self) -> Directories:
         """The tracked directories."""
         return Directories(self._connection, self._known)
+
+    @cached_property
+    def directory_counts(self) -> DirectoryCounts:
+        """How files spread over directories."""
+        return DirectoryCounts(self._connection, self._known)
 
     @cached_property
     def files(self) -> Files:

@@ -13,7 +13,13 @@ from typing import NamedTuple
 from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRequest, Verb
 from directory_indexer.docstore.store import DocStore
-from directory_indexer.errors import ConsentNeededError, ProviderError, RootUnavailableError, VectorStoreError
+from directory_indexer.errors import (
+    ConflictError,
+    ConsentNeededError,
+    ProviderError,
+    RootUnavailableError,
+    VectorStoreError,
+)
 from directory_indexer.files import FileFailure, Stage
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.adoption import Adoption
@@ -32,8 +38,9 @@ from directory_indexer.indexing.roots import (
 from directory_indexer.indexing.runs import GaveWayError, Run, recorded_run, writing
 from directory_indexer.indexing.updater import Updater, explained
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, file_path
+from directory_indexer.paths import FilePath, display, file_path
 from directory_indexer.vectorstore import VectorPlace
+from directory_indexer.walker.listing import IgnoredPath
 
 with lazily:
     from directory_indexer.extractors.kinds import is_media, may_be_scanned
@@ -147,6 +154,25 @@ class Indexer:
         """Tell what `index` would do, without doing or locking anything."""
         return [self._plans.of(root, IndexOptions(has_consent=True)) for root in self.tracked(paths)]
 
+    def addition(self, path: str, *, must_stop: Callable[[], bool]) -> tuple[Plan, bool]:
+        """Tell what there is to read in a directory that is not tracked yet, and whether that is all of it.
+
+        Raises:
+            UsageError: it is no directory, or must not be tracked.
+            OverlapError: it lies inside or around a tracked directory.
+            ConflictError: it is tracked.
+            RootUnavailableError: it cannot be read.
+        """
+        [root] = self.tracked([path])
+        if root in self._tracked():
+            raise ConflictError(f"{display(root)} is tracked already")
+        require_not_reserved([root], self._policy.walk)
+        return self._plans.beginning_of(root, must_stop=must_stop)
+
+    def ignored(self, root: FilePath) -> Iterator[IgnoredPath]:
+        """List what rules leave out of a tracked directory."""
+        return self._plans.ignored(root)
+
     def estimate(self, plans: Sequence[Plan]) -> EmbeddingEstimate:
         """Tell about how many tokens such a run would embed: those of chunks that wait, and of the files to read."""
         now = self._policy.fingerprint
@@ -155,7 +181,7 @@ class Indexer:
             built = Fingerprint.from_json(stored) if stored else now
             n_pages = snapshot.scans.counts().n_waiting
             n_tokens = snapshot.embedding_queue.count_tokens(waiting_only=built.embedding == now.embedding)
-        n_tokens += sum(map(_n_text_bytes, plans)) // BYTES_PER_TOKEN
+        n_tokens += sum(map(n_text_bytes, plans)) // BYTES_PER_TOKEN
         cost = self._recogniser().reading.cost(n_pages) if n_pages else ""
         n_possible = sum(may_be_scanned(request.source.path) for plan in plans for request in plan.requests)
         return EmbeddingEstimate(now.embedding, n_tokens, now.differences(built), n_pages, cost, n_possible)
@@ -283,13 +309,13 @@ def _trouble_of(check: Callable[[], None]) -> str:
     return ""
 
 
-def _n_text_bytes(plan: Plan) -> int:
+def n_text_bytes(plan: Plan) -> int:
     """Estimate how much text is to be read."""
     return sum(request.source.size for request in plan.requests if not is_media(request.source.path))
 
 
 def _require_space(plans: Sequence[Plan], place: Path, *, has_consent: bool) -> None:
-    needed = BYTES_PER_TEXT_BYTE * sum(map(_n_text_bytes, plans))
+    needed = BYTES_PER_TEXT_BYTE * sum(map(n_text_bytes, plans))
     free = shutil.disk_usage(place).free
     if needed > _DISK_SHARE * free and not has_consent:
         raise ConsentNeededError(

@@ -9,7 +9,7 @@ from directory_indexer.indexing.consent import asking_before_much
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.indexing.planner import Plan, plan
 from directory_indexer.paths import FilePath
-from directory_indexer.walker.listing import Listing, SameListing, Settled
+from directory_indexer.walker.listing import IgnoredPath, Listing, SameListing, Settled
 from directory_indexer.walker.policy import WalkPolicy
 from directory_indexer.walker.walk import walk
 
@@ -53,6 +53,35 @@ class Plans:
                 mounts=None if options.accepts_mounts else mounts,
                 read_everything=options.read_everything,
             )
+
+    def beginning_of(self, root: FilePath, *, must_stop: Callable[[], bool]) -> tuple[Plan, bool]:
+        """Tell what there would be to read in a directory that is not tracked, and whether that is all of it.
+
+        Raises:
+            RootUnavailableError: the directory cannot be read.
+        """
+        is_whole = True
+
+        def listings() -> Iterator[Listing | SameListing]:
+            nonlocal is_whole
+            for listing in walk(root, self._policy):
+                yield listing
+                if must_stop():
+                    is_whole = False
+                    return
+
+        with self._docstore.snapshot() as snapshot:
+            known = snapshot.files.known(None, recipe=self._recipe)
+            found = plan(root, listings(), known, recipe=self._recipe)
+        return found, is_whole
+
+    def ignored(self, root: FilePath) -> Iterator[IgnoredPath]:
+        """List what rules leave out of a directory, without a look into directories that nothing changed in."""
+        with self._docstore.snapshot() as snapshot:
+            directory_id = snapshot.directories.all().get(root)
+            settled = snapshot.files.known(directory_id, recipe=self._recipe).settled
+        for listing in walk(root, self._policy, settled):
+            yield from listing.settled.ignored if isinstance(listing, SameListing) else listing.ignored
 
     def directories(self, roots: Sequence[FilePath]) -> Iterator[FilePath]:
         """List the directories that a run over these roots would read."""

@@ -45,6 +45,9 @@ class Right(StrEnum):
     METRICS = "metrics"
     """To read how a server fares, and nothing else."""
 
+    OWNER = "owner"
+    """What the person who runs `dirindex ui` may do at its page; no key has it."""
+
     def allows(self, needed: Right) -> bool:
         """Tell whether what needs another right may be done with this one."""
         return needed in _ALLOWED[self]
@@ -53,8 +56,9 @@ class Right(StrEnum):
 _ALLOWED = {
     Right.READ: {Right.READ},
     Right.WRITE: {Right.READ, Right.WRITE},
-    Right.ADMIN: set(Right),
+    Right.ADMIN: {Right.READ, Right.WRITE, Right.ADMIN, Right.METRICS},
     Right.METRICS: {Right.METRICS},
+    Right.OWNER: {Right.READ, Right.WRITE, Right.OWNER},
 }
 
 

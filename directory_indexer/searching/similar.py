@@ -106,13 +106,13 @@ class SimilarFiles:
         stored = snapshot.chunks.of_file(path)
         known = self._nearest.vectors(snapshot, [one.chunk_id for one in stored])
         if known:
-            return _spread([_Passage(one.chunk, known[one.chunk_id]) for one in stored if one.chunk_id in known])
+            return spread_evenly([_Passage(one.chunk, known[one.chunk_id]) for one in stored if one.chunk_id in known])
         *_, outcome = parse_all([ParseRequest(_stamped(path), None)], self._parse_policy)
         match outcome:
             case ParsedFile(chunks=()):
                 raise UsageError(f"{display(path)} holds no text to compare", hint=_NAME_A_MEMBER)
             case ParsedFile():
-                chunks = _spread(outcome.chunks)
+                chunks = spread_evenly(outcome.chunks)
                 texts = [embedding_text(chunk, path) for chunk in chunks]
                 vectors = self._embedder(snapshot.vector_sets.answering().space).embed_documents(texts)
                 require_comparable(snapshot, vectors.shape[1])
@@ -122,6 +122,12 @@ class SimilarFiles:
             case FileFailure():
                 raise UsageError(f"{display(path)} cannot be read: {outcome.message}")
         raise UsageError(f"{display(path)} cannot be compared")
+
+
+def spread_evenly(values: Sequence[_Value]) -> Sequence[_Value]:
+    """Choose some of the passages of a file to stand for it."""
+    step = max(len(values) / MAX_PASSAGES, 1.0)
+    return [values[int(at * step)] for at in range(min(len(values), MAX_PASSAGES))]
 
 
 def _is_weak(snapshot: Snapshot, hits: Sequence[Hit]) -> bool:
@@ -206,8 +212,3 @@ def _hit(pairs: Sequence[_Pair], *, score: float) -> Hit:
         start_char=chunk.start_char,
         agreements=tuple(map(_agreement, pairs[:_MOST_AGREEMENTS])),
     )
-
-
-def _spread(values: Sequence[_Value]) -> Sequence[_Value]:
-    step = max(len(values) / MAX_PASSAGES, 1.0)
-    return [values[int(at * step)] for at in range(min(len(values), MAX_PASSAGES))]

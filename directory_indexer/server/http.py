@@ -20,7 +20,8 @@ from directory_indexer.lazy import lazily
 from directory_indexer.previewing.workers import PreviewWorkers
 from directory_indexer.registry.keys import Keys, Right
 from directory_indexer.server.api.application import Application
-from directory_indexer.server.api.catalogue import OPERATIONS
+from directory_indexer.server.api.catalogue import OPERATIONS, PAGE_OPERATIONS
+from directory_indexer.server.api.confirmations import Confirmations
 from directory_indexer.server.api.documents import DocumentIds
 from directory_indexer.server.api.operations import Method, Services
 from directory_indexer.server.api.repeating import Repetition
@@ -110,7 +111,8 @@ def make_http_app(
 
     `on_use` hears the digest of each key that is used.
     """
-    surface, metrics = Surface(OPERATIONS), Metrics()
+    operations = PAGE_OPERATIONS if parts.page else OPERATIONS
+    surface, metrics = Surface(operations), Metrics()
     metrics.add_gauges({"calls_waiting": ("Calls that wait for their turn.", lambda: parts.desk.n_waiting)})
     collections = parts.desk.tools.collections
     services = Services(
@@ -119,6 +121,7 @@ def make_http_app(
         model=parts.model,
         runs=IndexRuns(parts.desk.tools),
         document_ids=DocumentIds(),
+        confirmations=Confirmations(clock=time.monotonic),
         documents=DocumentVerbs(collections, on_work=parts.background.want),
         ingesting=Ingesting(collections, on_work=parts.background.want),
         administration=parts.administration,
@@ -126,7 +129,7 @@ def make_http_app(
         background=parts.background,
         metrics=metrics,
         is_ending=lambda: drain.is_ending,
-        operations=OPERATIONS,
+        operations=operations,
     )
     api = Application(surface, services, Repetition(parts.app.registry))
     browsers = parts.page.browsers if parts.page else None

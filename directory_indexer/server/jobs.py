@@ -36,6 +36,7 @@ _CLOCK_SECONDS = 60.0
 _LONGEST_MESSAGE = 800
 _MOST_FAILURES = 3
 _TRACKED_ONLY, _FORCE = "--tracked-only", "--force"
+_AGREED = "--yes"
 _UNLESS_PAUSED, _RESUME = "--unless-paused", "--resume"
 
 
@@ -113,6 +114,15 @@ class IndexJobs:
             if other is not None and not is_mine and all(covers(other, path) for path in directories):
                 return other
             return self._start(directories, () if may_add else (_TRACKED_ONLY,))
+
+    def add(self, directory: FilePath) -> Job:
+        """Start a run that adds a directory, to which somebody has agreed who was shown what that means.
+
+        Raises:
+            LockedError: too many runs wait already.
+        """
+        with self._lock:
+            return self._start((directory,), (_AGREED,))
 
     def update(self, roots: tuple[FilePath, ...]) -> Job:
         """Start a run over those of the roots that are still tracked when it has its turn, unless one is paused then.

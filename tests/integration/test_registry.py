@@ -151,6 +151,7 @@ def test_names_are_unique_and_plain(registry: Registry) -> None:
         (Right.WRITE, {"read", "write"}),
         (Right.ADMIN, {"read", "write", "admin", "metrics"}),
         (Right.METRICS, {"metrics"}),
+        (Right.OWNER, {"read", "write", "owner"}),
     ],
 )
 def test_a_right_has_lesser_ones_in_it(right: Right, allowed: set[str]) -> None:

@@ -16,6 +16,7 @@ from directory_indexer.server.running import Desk
 
 with lazily:
     from directory_indexer.previewing.workers import PreviewWorkers
+    from directory_indexer.server.api.confirmations import Confirmations
     from directory_indexer.server.api.documents import DocumentIds
     from directory_indexer.server.api.runs import IndexRuns
     from directory_indexer.server.model import BackgroundModel
@@ -50,6 +51,7 @@ class Services:
     model: BackgroundModel
     runs: IndexRuns
     document_ids: DocumentIds
+    confirmations: Confirmations
     documents: DocumentVerbs
     ingesting: Ingesting
     administration: Administration

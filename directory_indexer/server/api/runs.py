@@ -10,6 +10,7 @@ from directory_indexer.config.collections import DEFAULT
 from directory_indexer.docstore.runs import Origin, Outcome, RunRecord
 from directory_indexer.errors import ConflictError, NotIndexedError
 from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath
 from directory_indexer.server.arguments import IndexArguments
 from directory_indexer.server.gate.problems import Problem, RefusedError
 from directory_indexer.server.index_verbs import is_ended
@@ -61,6 +62,14 @@ class IndexRuns:
             job.is_told = True  # nobody asks for that one any more
             job = self._tools.index.start(asked)
         return self._begun(collection, job)
+
+    def add(self, root: FilePath) -> OperationEntry:
+        """Start the run that adds a directory, whatever that takes.
+
+        Raises:
+            LockedError: too many runs wait already.
+        """
+        return self._begun(DEFAULT, self._tools.jobs.of(DEFAULT).add(root))
 
     def all(self, collection: str) -> list[OperationEntry]:
         """Give the newest runs of all processes, newest first; before them those that have not begun."""

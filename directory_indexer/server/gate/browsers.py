@@ -32,7 +32,7 @@ class Pass(NamedTuple):
 class Browsers:
     """The codes that wait to be used, and the browsers that have used one; all of it ends with the process."""
 
-    def __init__(self, *, clock: Callable[[], float], right: Right = Right.READ) -> None:
+    def __init__(self, *, clock: Callable[[], float], right: Right = Right.OWNER) -> None:
         self._clock = clock
         self._right = right
         self._codes: dict[bytes, float] = {}
@@ -58,12 +58,18 @@ class Browsers:
         return made
 
     def key_of(self, headers: Iterable[tuple[bytes, bytes]]) -> Key | None:
-        """Find the key of the browser that sends a request from the page; None for all others."""
-        token, cookies = b"", b""
+        """Find the key of the browser that sends a request from the page; None for all others.
+
+        A request may only read unless the browser itself vouches that the page sent it, by `Sec-Fetch-Site` or by an
+        `Origin`, which the gate has looked at.
+        """
+        token, cookies, is_vouched_for = b"", b"", False
         for name, value in headers:
             match name:
                 case b"sec-fetch-site" if value != _SAME_ORIGIN:
                     return None
+                case b"sec-fetch-site" | b"origin":
+                    is_vouched_for = True
                 case b"cookie":
                     cookies += b";" + value
                 case header if header == PAGE_HEADER:
@@ -74,7 +80,7 @@ class Browsers:
                 hmac.compare_digest(cookie, digest_of(one)) for one in _values(cookies)
             ):
                 self.seen_at = self._clock()
-                return key
+                return key if is_vouched_for else key._replace(right=Right.READ)
         return None
 
     @property

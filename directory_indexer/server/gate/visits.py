@@ -64,8 +64,12 @@ class Visit:
 
 
 def origin_of(key: Key | None) -> Origin:
-    """Tell as who the owner of a key stops index runs: with the right to everything also those of terminals."""
-    return Origin.TERMINAL if key is not None and key.may(Right.ADMIN) else Origin.SERVER
+    """Tell as who the owner of a key stops index runs: with the right to everything also those of terminals.
+
+    So does the person at the page, whose terminals they are.
+    """
+    is_theirs = key is not None and (key.may(Right.ADMIN) or key.may(Right.OWNER))
+    return Origin.TERMINAL if is_theirs else Origin.SERVER
 
 
 def visit_of(scope: MutableMapping[str, Any]) -> Visit:

@@ -27,7 +27,7 @@ class World:
     def knows(self, cookies: str, token: str, *others: tuple[bytes, bytes]) -> bool:
         headers = [(b"cookie", cookies.encode()), (PAGE_HEADER, token.encode()), *others]
         key = self.browsers.key_of(headers)
-        return key is not None and key.right is Right.READ
+        return key is not None and key.may(Right.READ)
 
 
 @pytest.fixture
@@ -47,6 +47,17 @@ def test_a_code_is_good_for_a_short_time(world: World) -> None:
     assert world.browsers.admit(code)
     world.now = CODE_SECONDS + 1
     assert world.browsers.admit(later) is None
+
+
+@pytest.mark.parametrize("header", [(b"sec-fetch-site", b"same-origin"), (b"origin", b"http://127.0.0.1:8766")])
+def test_only_what_a_browser_vouches_for_may_change_something(world: World, header: tuple[bytes, bytes]) -> None:
+    shown = world.admitted()
+    headers = [(b"cookie", f"dirindex-1={shown.cookie}".encode()), (PAGE_HEADER, shown.token.encode())]
+    bare, vouched_for = world.browsers.key_of(headers), world.browsers.key_of([*headers, header])
+    assert bare
+    assert bare.right is Right.READ
+    assert vouched_for
+    assert vouched_for.right is Right.OWNER
 
 
 @pytest.mark.parametrize("code", ["", "0", "none", "\ud800", "x" * 10_000])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from directory_indexer.registry.keys import Right
 from directory_indexer.server.api import (
+    directories,
     documents,
     drawn_pages,
+    neighbours,
     originals,
     previews,
     searching,
@@ -21,6 +23,7 @@ from directory_indexer.server.api.arguments import (
     SimilarCall,
 )
 from directory_indexer.server.api.catalogue.meanings import NO_DOCUMENT, NOTHING_THERE
+from directory_indexer.server.api.directory_arguments import DirectoriesCall, NeighboursCall
 from directory_indexer.server.api.operations import (
     AsTool,
     Method,
@@ -30,10 +33,12 @@ from directory_indexer.server.api.operations import (
     slowly,
 )
 from directory_indexer.server.api.search_arguments import GrepCall, OutlineCall, SearchCall
+from directory_indexer.wire.directories import DirectoryPart
 from directory_indexer.wire.documents import TextAnswer
 from directory_indexer.wire.files import DocumentList
 from directory_indexer.wire.grep import GrepAnswer
 from directory_indexer.wire.hits import SearchAnswer
+from directory_indexer.wire.neighbours import NeighboursAnswer
 from directory_indexer.wire.outlines import OutlineAnswer
 from directory_indexer.wire.previews import PageAnswer, PreviewAnswer
 
@@ -72,6 +77,18 @@ READING = (
         OutlineCall,
         OutlineAnswer,
         slowly(searching.outline),
+        failures=NOTHING_THERE,
+    ),
+    Operation(
+        "listDirectories",
+        Method.GET,
+        "/api/v1/directories",
+        Right.READ,
+        "Spread over directories",
+        "Tell how the index spreads over directories: size, age, and how much of each can be found by meaning.",
+        DirectoriesCall,
+        DirectoryPart,
+        slowly(directories.directories),
         failures=NOTHING_THERE,
     ),
     Operation(
@@ -134,6 +151,18 @@ READING = (
         SearchAnswer,
         slowly(previews.similar),
         failures=NO_DOCUMENT,
+    ),
+    Operation(
+        "listNeighbours",
+        Method.GET,
+        "/api/v1/documents/{doc_id}/neighbours",
+        Right.READ,
+        "Neighbours of a document",
+        "Map the passages of other files and documents that are nearest to one in meaning.",
+        NeighboursCall,
+        NeighboursAnswer,
+        slowly(neighbours.neighbours),
+        failures={**NO_DOCUMENT, 409: "The index was built by another model."},
     ),
     Operation(
         "deleteDocument",

@@ -47,3 +47,7 @@ export async function openFile(body) {
   const options = { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
   return (await asked("open", options)).json();
 }
+
+export async function remove(path) {
+  return (await asked(`/api/v1/${path}`, { method: "DELETE" })).json();
+}

@@ -1,5 +1,7 @@
 // Elements are made here and nowhere else, so that texts never become markup.
 
+import { words } from "./words.js";
+
 export function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -10,6 +12,64 @@ export function element(tag, properties = {}, ...children) {
   }
   made.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
   return made;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function svg(tag, properties = {}, ...children) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(properties)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+// Puts an element at a place of the one around it; the content policy allows styles that scripts set one by one.
+export function place(made, { x, y, width, height }) {
+  for (const [name, value] of Object.entries({ left: x, top: y, width, height })) made.style.setProperty(name, `${value.toFixed(1)}px`);
+  return made;
+}
+
+// How far something is, 0 to 1, or null where nobody knows.
+export function meter(share, label) {
+  return element("progress", { "aria-label": label, max: 1, value: share });
+}
+
+// One of several ways to look at something.
+export function choices(label, names, chosen, onChoose) {
+  const id = newId("choice");
+  const options = Object.entries(names).map(([value, name]) => element(
+    "label",
+    {},
+    element("input", { type: "radio", name: id, value, checked: value === chosen, onchange: () => onChoose(value) }),
+    element("span", {}, name),
+  ));
+  return element("fieldset", { class: "choices" }, element("legend", {}, label), ...options);
+}
+
+// Asks before something is done; `onConfirm` says whether it was, and an error of it is shown.
+export function openDialog(title, { body, confirm, onConfirm, isGrave = false }) {
+  const id = newId("dialog");
+  const told = element("p", { class: "problem", role: "alert" });
+  const cancel = element("button", { type: "button", class: "plain", onclick: () => dialog.close() }, words.dialog.cancel);
+  const button = element("button", { type: "submit", class: isGrave ? "grave" : "strong" }, confirm);
+  const submit = async (event) => {
+    event.preventDefault();
+    if (button.getAttribute("aria-disabled")) return;
+    told.textContent = "";
+    button.setAttribute("aria-disabled", "true");
+    try {
+      if (await onConfirm(told, button)) dialog.close();
+    } catch (problem) {
+      told.textContent = problem.message;
+    }
+    button.removeAttribute("aria-disabled");
+  };
+  const form = element("form", { onsubmit: submit }, element("h2", { id }, title), ...body, told, element("div", { class: "acts" }, cancel, button));
+  const dialog = element("dialog", { "aria-labelledby": id, onclose: () => dialog.remove() }, form);
+  dialog.addEventListener("keydown", (event) => event.stopPropagation()); // the keys of the page are not for it
+  document.body.append(dialog);
+  dialog.showModal();
+  return { dialog, confirm: button };
 }
 
 // Cuts a text at stretches given in code points, as the server counts them, and gives each piece with its stretches.

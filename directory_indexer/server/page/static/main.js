@@ -26,7 +26,9 @@ function frame() {
 function follow(event, view) {
   if (event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  go({ ...read(), view, place: {} });
+  const state = read();
+  const filters = view === "glance" || view === "search" ? state.filters : {};
+  go({ ...state, view, filters, place: VIEWS[view].keepsDocument ? { doc: state.place.doc } : {} });
 }
 
 function show(state) {
@@ -40,6 +42,7 @@ function show(state) {
     shown = VIEWS[name];
     main.className = `view-${name}`;
     main.replaceChildren(...shown.parts());
+    document.title = name === "search" ? words.name : `${words.views[name]} · ${words.name}`;
   }
   shown.show(state);
 }

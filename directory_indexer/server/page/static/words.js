@@ -6,7 +6,7 @@ export const plain = (n) => number.format(n);
 
 export const words = {
   name: "dirindex",
-  views: { search: "Search" },
+  views: { search: "Search", glance: "Index", neighbours: "Neighbours", settings: "Settings" },
   viewsLabel: "Views",
   skip: "Skip to the hits",
 
@@ -96,6 +96,168 @@ export const words = {
     upToDate: (when) => `Indexed ${when}`,
   },
 
+  dialog: { cancel: "Cancel" },
+
+  glance: {
+    label: "How the index stands",
+    files: "Files",
+    size: "Their size",
+    passages: "Passages",
+    meaning: "Found by meaning",
+    missing: "Not in the index",
+    onDisk: "Index on disk",
+    upToDate: "Everything is up to date.",
+    waiting: (n, span) => `${count(n, "passage waits for its vector", "passages wait for their vectors")}${span ? `, about ${span}` : ""}. They are found by words, and by meaning when a question comes upon them.`,
+  },
+
+  map: {
+    title: "Where it lies",
+    label: "Directories by size",
+    trail: "Directories around",
+    measure: "Colour",
+    measures: { meaning: "By meaning", freshness: "Age", missing: "Not in the index" },
+    ends: { meaning: ["All is found by meaning", "nothing is"], freshness: ["Not changed for two years", "changed this week"], missing: ["Everything is in the index", "much is not"] },
+    area: "Areas are sizes of files.",
+    how: "A tile leads to a search there, a name above tiles to a closer look.",
+    all: "All directories",
+    here: "files right here",
+    others: (n) => `here and in ${n} more`,
+    closer: (name) => `Look closer at ${name}`,
+    meaning: (share) => (share >= 1 ? "all by meaning" : `${Math.floor(share * 100)} % by meaning`),
+    changed: (when) => `changed ${when}`,
+    missing: (failed, skipped) => [failed && `${plain(failed)} failed`, skipped && `${plain(skipped)} skipped`].filter(Boolean).join(", ") || "nothing missing",
+  },
+
+  tracked: {
+    title: "Directories",
+    add: "Add a directory …",
+    search: "Search there",
+    update: "Update",
+    forget: "Forget …",
+    indexed: (when) => `indexed ${when}`,
+    never: "not indexed to the end yet",
+    away: "It cannot be read now. What was indexed stays.",
+  },
+
+  adding: {
+    title: "Add a directory",
+    label: "Its whole path",
+    placeholder: "~/Documents",
+    look: "Look",
+    looking: "Looking …",
+    confirm: "Add it",
+    path: "Directory",
+    files: "To be read",
+    kinds: "Kinds",
+    noEnding: "no ending",
+    time: "Until all is found by meaning",
+    unknownTime: "as fast as the service is that embeds",
+    about: (span) => `about ${span}; by words much sooner`,
+    room: "Room for the index",
+    roomOf: (needed, free) => `up to ${needed} of the ${free} that are free`,
+    redone: "Also done again, since the index was built in another way",
+    failed: "Cannot be read",
+    skipped: "Nothing to index in",
+    ignored: "Left out by rules",
+    rules: "Which rules",
+    atLeast: "at least ",
+    partly: "It is too large for a quick look: there is more than these numbers say.",
+    added: (path) => `${path} is being indexed.`,
+  },
+
+  forgetting: {
+    title: "Forget this directory?",
+    confirm: "Forget it",
+    goes: ({ files, chunks }) => `${count(files, "file", "files")} with ${count(chunks, "passage", "passages")} will be removed from the index.`,
+    stays: "The files themselves stay as they are. To find them again, they would have to be indexed anew.",
+    done: (path) => `${path} was forgotten.`,
+  },
+
+  runs: {
+    title: "Runs",
+    none: "None yet.",
+    progress: "Progress",
+    pause: "Pause",
+    resume: "Resume",
+    stop: "Stop",
+    update: "Bring up to date",
+    isPaused: "Indexing is paused.",
+    pausedAdvice: "Nothing is indexed by itself until it is resumed.",
+    asked: { pause: "It will pause at the end of its step.", stop: "It will stop at the end of its step. The next run goes on.", resume: "It goes on.", update: "Indexing begins." },
+    kinds: { index: "Index", ingest: "Document", optimize: "Optimise", rebuild: "Read again", backup: "Backup", purge: "Purge" },
+    states: { queued: "waits", running: "goes on", completed: "done", interrupted: "stopped", "out of time": "out of time", failed: "failed", cancelled: "cancelled", paused: "paused" },
+    phases: {
+      starting: "Starting", waiting: "Waiting for another run", walking: "Looking what is there", reading: "Reading files",
+      covering: "First pass for meaning", recognising: "Reading scanned pages", embedding: "Making vectors",
+      merging: "Writing vectors", copying: "Copying vectors", done: "Finishing",
+    },
+    of: {
+      files: (done, total) => `${done} of ${total} files`,
+      chunks: (done, total) => `${done} of ${total} passages`,
+      pages: (done, total) => `${done} of ${total} pages`,
+    },
+  },
+
+  leftOut: {
+    title: "Not in the index",
+    reasons: "Reasons",
+    none: "Nothing.",
+    truncated: "There may be more: the look took too long.",
+    names: {
+      "": "All", failed: "Failed", refused: "Refused", waiting: "Wait for OCR", unreadable: "Unreadable pages", ignored: "By a rule",
+      binary: "Binary", "broken link": "Broken link", empty: "Empty", encrypted: "Encrypted", "no text": "No text",
+      "not a regular file": "No regular file", secret: "Secret", "symbolic link": "Symbolic link", "too large": "Too large",
+    },
+    explained: {
+      failed: "These could not be read. What was indexed of them before stays, and the next change is tried again.",
+      refused: "The service that embeds takes these passages in no way. They are found by words.",
+      waiting: "Scanned pages that OCR has not read yet.",
+      unreadable: "Scanned pages that OCR could not read.",
+      ignored: "A rule leaves these out: one of yours, of git, or a built-in one. A .dirindexignore file can bring them back with !.",
+      binary: "What they hold is no text, and no format that is read.",
+      "broken link": "Links that lead nowhere.",
+      empty: "There is nothing in them.",
+      encrypted: "They can only be opened with a password.",
+      "no text": "They were read, and there is no text in them.",
+      "not a regular file": "Devices, sockets and the like are not read.",
+      secret: "These are secrets as a whole, such as private keys.",
+      "symbolic link": "Links are followed only where indexing.follow_symlinks says so.",
+      "too large": "They are larger than indexing.max_file_size allows.",
+    },
+  },
+
+  neighbours: {
+    title: "Neighbours",
+    of: (name) => `Around ${name}`,
+    choose: "Look at a hit in Search and come back, or begin with a file that changed last.",
+    map: "Map",
+    list: "The nearest passages",
+    groups: "Groups",
+    by: "Group by",
+    ways: { directory: "Directory", topic: "Topic" },
+    found: (n) => `${count(n, "passage", "passages")} around it, nearest first.`,
+    none: "Nothing lies around it yet: no other document has vectors.",
+    how: "The nearer the middle, the nearer in meaning. Passages on one side are alike.",
+    nearness: (share) => `${plain(share)} % near`,
+    from: "Its neighbours",
+    rest: "others",
+    oneTopic: "one topic",
+  },
+
+  settings: {
+    title: "Settings",
+    filter: "Find a setting",
+    changedOnly: "Only what differs from the defaults",
+    none: "No setting is like that.",
+    nothing: "not set",
+    how: (file) => `${file ? `They come from ${file}.` : "There is no configuration file: dirindex config init writes one."} A variable such as DIRINDEX_INDEXING__CHUNK_SIZE is stronger. What is changed counts when dirindex ui is started again.`,
+    sources: { option: "option", environment: "variable", file: "file", default: "default" },
+    from: (source, origin) => `from the ${source}${origin ? ` ${origin}` : ""}`,
+    else: (value) => `else ${value}`,
+    own: { config_file: "The configuration file.", data_dir: "Where the index lies. Only you can read it." },
+    sections: { "": "Places", storage: "Storage", "storage.qdrant": "Qdrant", embedding: "Embedding", indexing: "Indexing", searching: "Searching", serving: "Serving", monitoring: "Watching", ocr: "Scanned pages" },
+  },
+
   problems: {
     session: "This page belongs to a server that has ended, or was opened in another way.",
     sessionAdvice: "Run dirindex ui again; it opens a new one.",
@@ -105,6 +267,32 @@ export const words = {
 };
 
 const day = new Intl.DateTimeFormat("en", { year: "numeric", month: "short", day: "numeric" });
+const ago = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const UNITS = [["year", 31_557_600], ["month", 2_629_800], ["week", 604_800], ["day", 86_400], ["hour", 3600], ["minute", 60]];
+const BYTES = ["B", "kB", "MB", "GB", "TB"];
+
+// How long ago a moment was.
+export function since(text) {
+  const seconds = (Date.parse(text) - Date.now()) / 1000;
+  const [unit, length] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? ["", 1];
+  return unit ? ago.format(Math.trunc(seconds / length), unit) : "just now";
+}
+
+export function spanOf(seconds) {
+  const [unit, length] = UNITS.slice(3).find(([, length]) => seconds >= length) ?? ["second", 1];
+  const n = Math.max(Math.round(seconds / length), 1);
+  return count(n, unit, `${unit}s`);
+}
+
+export function sizeOf(bytes) {
+  const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), BYTES.length - 1);
+  const value = bytes / 1000 ** power;
+  return `${number.format(value < 10 && power ? Number(value.toFixed(1)) : Math.round(value))} ${BYTES[power]}`;
+}
+
+export const nameOf = (path) => path.split(/[\\/]/).filter(Boolean).pop() ?? path;
+export const directoryOf = (path) => path.slice(0, Math.max(path.length - nameOf(path).length, 0));
+
 const moment = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
 export const dateOf = (text) => day.format(new Date(text));
 export const momentOf = (text) => moment.format(new Date(text));

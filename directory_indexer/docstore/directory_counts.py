@@ -1,0 +1,62 @@
+"""How what is indexed, failed and was left out spreads over directories."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from directory_indexer.docstore.reading import Reading
+from directory_indexer.docstore.schema import PARENT
+from directory_indexer.paths import FilePath
+
+_BY_DIRECTORY = f"""
+SELECT d.path, {PARENT.replace("path", "disk_path")},
+    count(*) FILTER (WHERE state = 'indexed'), sum(n_bytes), sum(n_chunks), sum(n_embedded),
+    count(*) FILTER (WHERE state = 'failed'), count(*) FILTER (WHERE state = 'skipped'),
+    max(mtime_ns) FILTER (WHERE state = 'indexed')
+FROM (
+    SELECT f.directory_id, coalesce(k.path, f.path) AS disk_path, f.state, f.mtime_ns,
+        iif(f.container_id IS NULL AND f.state = 'indexed', f.size, 0) AS n_bytes,
+        coalesce(c.n, 0) AS n_chunks, coalesce(c.n_embedded, 0) AS n_embedded
+    FROM files f
+    LEFT JOIN files k ON k.id = f.container_id
+    LEFT JOIN (SELECT file_id, count(*) AS n, sum(is_embedded) AS n_embedded FROM chunks GROUP BY file_id) c
+        ON c.file_id = f.id
+) JOIN directories d ON d.id = directory_id
+GROUP BY directory_id, 2
+"""  # noqa: S608 - made of constants
+_NS = 1e9
+
+
+class DirectoryCount(NamedTuple):
+    """What lies right in one directory; members of containers count where their container lies.
+
+    `changed_at` is when the newest of its indexed files was changed, in seconds since the epoch.
+    """
+
+    path: FilePath
+    n_files: int
+    n_bytes: int
+    n_chunks: int
+    n_embedded: int
+    n_failed: int
+    n_skipped: int
+    changed_at: float | None
+
+
+class DirectoryCounts(Reading):
+    """The counts of one moment."""
+
+    def by_root(self) -> Mapping[FilePath, tuple[DirectoryCount, ...]]:
+        """Give the directories in which files are known, by the tracked directory that they lie in."""
+        return self._once("directory_counts", self._by_root)
+
+    def _by_root(self) -> Mapping[FilePath, tuple[DirectoryCount, ...]]:
+        found: dict[FilePath, list[DirectoryCount]] = defaultdict(list)
+        for root, parent, *counts, changed_ns in self._connection.execute(_BY_DIRECTORY):
+            path = FilePath(parent.rstrip(os.sep) or parent)
+            changed_at = None if changed_ns is None else changed_ns / _NS
+            found[FilePath(root)].append(DirectoryCount._make((path, *counts, changed_at)))
+        return {root: tuple(counts) for root, counts in found.items()}

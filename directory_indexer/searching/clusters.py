@@ -1,0 +1,64 @@
+"""Groups of vectors that are alike, and the words that tell one group from the others. Pure, and without chance."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from math import log
+
+import numpy as np
+
+from directory_indexer.lazy import lazily
+
+with lazily:
+    from numpy.typing import NDArray
+
+_MOST_CLUSTERS = 6
+_VECTORS_A_CLUSTER = 8
+_ROUNDS = 12
+_WORDS_OF_A_TOPIC = 3
+_WORD = re.compile(r"[^\W\d_]{4,24}")
+
+
+def clustered(vectors: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Give each vector the number of its group, the largest first; there are as many groups as have room."""
+    n_clusters = max(1, min(_MOST_CLUSTERS, len(vectors) // _VECTORS_A_CLUSTER))
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    units = vectors / np.maximum(norms, 1e-9)
+    centres = _far_apart(units, n_clusters)
+    groups = np.zeros(len(units), np.int64)
+    for _ in range(_ROUNDS):
+        groups = np.argmax(units @ centres.T, axis=1)
+        centres = np.array(
+            [units[groups == one].mean(axis=0) if (groups == one).any() else centres[one] for one in range(n_clusters)]
+        )
+    order = np.argsort(-np.bincount(groups, minlength=n_clusters), kind="stable")
+    return np.argsort(order)[groups]
+
+
+def topics(texts: Sequence[str], clusters: Sequence[int] | NDArray[np.int64]) -> tuple[str, ...]:
+    """Name each group by words that its texts have and those of other groups do not; empty where there are none."""
+    n_clusters = int(max(clusters)) + 1
+    having = [Counter[str]() for _ in range(n_clusters)]
+    for text, cluster in zip(texts, clusters, strict=True):
+        having[cluster].update(set(_WORD.findall(text.lower())))
+    everywhere = sum(having, Counter[str]())
+    sizes = Counter(map(int, clusters))
+    names = []
+    for cluster, counts in enumerate(having):
+        share = sizes[cluster] / len(texts)
+        worth = {word: n * log(n / (everywhere[word] * share)) for word, n in counts.items()}
+        best = sorted((word for word in worth if worth[word] > 0), key=lambda word: (-worth[word], word))
+        names.append(", ".join(best[:_WORDS_OF_A_TOPIC]))
+    return tuple(names)
+
+
+def _far_apart(units: NDArray[np.float32], number: int) -> NDArray[np.float32]:
+    """Choose vectors to begin with: the first, and then each time the one that is farthest from those before."""
+    chosen = [0]
+    nearest = units @ units[0]
+    while len(chosen) < number:
+        chosen.append(int(np.argmin(nearest)))
+        nearest = np.maximum(nearest, units @ units[chosen[-1]])
+    return units[chosen].copy()

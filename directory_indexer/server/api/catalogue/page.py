@@ -1,0 +1,110 @@
+"""What a server with a page answers that page alone: the acts of the person who runs it. No key is good for them."""
+
+from __future__ import annotations
+
+from directory_indexer.registry.keys import Right
+from directory_indexer.server.api import page_acts
+from directory_indexer.server.api.arguments import NoArguments
+from directory_indexer.server.api.catalogue.meanings import TO_OPERATION
+from directory_indexer.server.api.directory_arguments import (
+    AddDirectoryCall,
+    ForgetDirectoryCall,
+    LeftOutCall,
+    LookAtDirectoryCall,
+    LookAtForgettingCall,
+)
+from directory_indexer.server.api.operations import Method, Operation, patiently, slowly
+from directory_indexer.wire.directories import AddingAnswer, ForgettingAnswer, ForgottenAnswer, LeftOutList
+from directory_indexer.wire.operations import OperationEntry
+from directory_indexer.wire.settings import SettingsAnswer
+from directory_indexer.wire.status import StatusAnswer
+
+_NOT_TRACKED = {404: "It is not tracked."}
+_NOT_SHOWN = {409: "It was not looked at, or too long ago."}
+
+PAGE = (
+    Operation(
+        "getStatus",
+        Method.GET,
+        "/api/v1/status",
+        Right.OWNER,
+        "Look at the index",
+        "Tell how the index stands: its directories, its model and its runs.",
+        NoArguments,
+        StatusAnswer,
+        slowly(page_acts.status),
+    ),
+    Operation(
+        "listLeftOut",
+        Method.GET,
+        "/api/v1/left_out",
+        Right.OWNER,
+        "List what is not in the index",
+        "List what failed, was skipped, waits or is left out by a rule, and why.",
+        LeftOutCall,
+        LeftOutList,
+        slowly(page_acts.left_out),
+        failures=_NOT_TRACKED,
+    ),
+    Operation(
+        "getSettings",
+        Method.GET,
+        "/api/v1/settings",
+        Right.OWNER,
+        "Look at the settings",
+        "Give every setting, where its value comes from and what it does.",
+        NoArguments,
+        SettingsAnswer,
+        slowly(page_acts.settings),
+    ),
+    Operation(
+        "lookAtDirectory",
+        Method.POST,
+        "/api/v1/directories/look",
+        Right.OWNER,
+        "Look at a directory to add",
+        "Tell what would be read if a directory were added. Nothing is changed.",
+        LookAtDirectoryCall,
+        AddingAnswer,
+        slowly(page_acts.look_at_directory),
+        failures={409: "It is tracked already, or lies inside or around a tracked directory."},
+    ),
+    Operation(
+        "addDirectory",
+        Method.POST,
+        "/api/v1/directories/add",
+        Right.OWNER,
+        "Add a directory",
+        "Index a directory that was looked at, and keep it up to date.",
+        AddDirectoryCall,
+        OperationEntry,
+        patiently(page_acts.add_directory),
+        status=202,
+        failures=_NOT_SHOWN,
+        links=TO_OPERATION,
+    ),
+    Operation(
+        "lookAtForgetting",
+        Method.POST,
+        "/api/v1/directories/look_at_forgetting",
+        Right.OWNER,
+        "Look at what would go",
+        "Tell what would be removed if a directory were forgotten. Nothing is changed.",
+        LookAtForgettingCall,
+        ForgettingAnswer,
+        slowly(page_acts.look_at_forgetting),
+        failures=_NOT_TRACKED,
+    ),
+    Operation(
+        "forgetDirectory",
+        Method.POST,
+        "/api/v1/directories/forget",
+        Right.OWNER,
+        "Forget a directory",
+        "Stop tracking a directory that was looked at, and remove what was indexed for it; its files stay as they are.",
+        ForgetDirectoryCall,
+        ForgottenAnswer,
+        patiently(page_acts.forget_directory),
+        failures={409: "It was not looked at, or too long ago; or an index run goes on."},
+    ),
+)

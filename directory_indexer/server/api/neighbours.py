@@ -1,0 +1,77 @@
+"""What lies around a document in meaning."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from directory_indexer.config.collections import doc_id_of, documents_of
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import lies_in
+from directory_indexer.registry.stored_documents import State
+from directory_indexer.server.api.directory_arguments import NeighboursCall
+from directory_indexer.server.api.operations import Services
+from directory_indexer.team.naming import DocId
+from directory_indexer.wire.neighbours import NeighbourEntry, NeighboursAnswer
+
+with lazily:
+    from directory_indexer.paths import FilePath
+    from directory_indexer.searching.neighbourhood import Neighbour
+    from directory_indexer.team.opened import OpenCollection
+
+_EXCERPT_CHARS = 200
+_DIGITS = 4
+
+
+def neighbours(services: Services, call: NeighboursCall) -> NeighboursAnswer:
+    """Map the passages of other documents that are nearest to one.
+
+    Raises:
+        NotIndexedError: there is no such document, or it has no text.
+    """
+    with services.collections.using(call.collection) as opened:
+        path, name = _document(services, opened, call)
+        around = opened.app.neighbourhoods.around(path, limit=call.limit)
+        found = tuple(_entries(services, opened, around.neighbours))
+    return NeighboursAnswer(call.doc_id, name, path, around.n_passages, found, around.topics)
+
+
+def _document(services: Services, opened: OpenCollection, call: NeighboursCall) -> tuple[FilePath, str]:
+    stored = opened.documents.get(call.doc_id)
+    if stored is not None:
+        return opened.originals.path_of(DocId(stored.doc_id), stored.stored_name), stored.filename
+    with opened.app.docstore.snapshot() as snapshot:
+        path = services.document_ids.path(call.collection, snapshot, call.doc_id)
+    return path, os.path.basename(path)
+
+
+def _entries(services: Services, opened: OpenCollection, found: Sequence[Neighbour]) -> Iterator[NeighbourEntry]:
+    own = documents_of(opened.app.loaded)
+    ids = {path: doc_id for one in found if (doc_id := doc_id_of(path := one.stored.path, own))}
+    sent = {one.doc_id: one for one in opened.documents.get_all(list(ids.values()))} if ids else {}
+    for one in found:
+        path, doc_id, name = one.stored.path, ids.get(one.stored.path), os.path.basename(one.stored.path)
+        if lies_in(path, own):
+            document = sent.get(doc_id or "")
+            if document is None or document.state is State.DELETING:
+                continue
+            name = document.filename
+        yield _entry(one, doc_id or services.document_ids.of(opened.name, path), name)
+
+
+def _entry(one: Neighbour, doc_id: str, name: str) -> NeighbourEntry:
+    chunk = one.stored.chunk
+    return NeighbourEntry(
+        doc_id=doc_id,
+        filename=name,
+        path=one.stored.path,
+        directory=os.path.dirname(one.stored.path),
+        heading=chunk.heading or None,
+        line=chunk.start_line,
+        page=chunk.page,
+        excerpt=chunk.text[:_EXCERPT_CHARS].rstrip(),
+        nearness=round(min(max(one.nearness, 0.0), 1.0), _DIGITS),
+        x=round(one.x, _DIGITS),
+        y=round(one.y, _DIGITS),
+        topic=one.topic,
+    )

@@ -1,0 +1,172 @@
+"""What only the page of `dirindex ui` may ask for: its person's own acts, and what names files that are not indexed.
+
+A directory is added or forgotten only after it was looked at, with what the look has given.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+
+from directory_indexer.config.collections import DEFAULT
+from directory_indexer.errors import ConflictError, NotIndexedError, UsageError
+from directory_indexer.indexing.indexer import BYTES_PER_TEXT_BYTE, BYTES_PER_TOKEN, n_text_bytes
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath, display, exact_text, file_path, lies_in
+from directory_indexer.server.api.arguments import NoArguments
+from directory_indexer.server.api.confirmations import Act
+from directory_indexer.server.api.directory_arguments import (
+    AddDirectoryCall,
+    ForgetDirectoryCall,
+    LeftOutCall,
+    LookAtDirectoryCall,
+    LookAtForgettingCall,
+)
+from directory_indexer.server.api.operations import Reply, Services
+from directory_indexer.server.api.runs import PATH
+from directory_indexer.wire.directories import (
+    AddingAnswer,
+    ForgettingAnswer,
+    ForgottenAnswer,
+    LeftOutList,
+    LeftOutOne,
+    RuleCount,
+    endings_of,
+    ignored_one,
+    left_out_one,
+)
+from directory_indexer.wire.settings import SettingsAnswer, settings_answer
+from directory_indexer.wire.status import StatusAnswer, status_answer
+
+with lazily:
+    from directory_indexer.team.opened import OpenCollection
+
+_ACCEPTED = 202
+_LOOK_SECONDS = 4.0
+_MOST_RULES, _MOST_KINDS = 12, 12
+_IGNORED = "ignored"
+
+
+def settings(services: Services, _: NoArguments) -> SettingsAnswer:
+    """Give every setting with what it is for."""
+    return settings_answer(services.collections.loaded)
+
+
+def status(services: Services, _: NoArguments) -> StatusAnswer:
+    """Tell how the index stands; what is not in it is another list."""
+    with services.collections.using(DEFAULT) as opened:
+        report = opened.app.status.report()
+    return status_answer(report._replace(failures=(), skipped_files=(), unreadable=()), verbose=False)
+
+
+def left_out(services: Services, call: LeftOutCall) -> LeftOutList:
+    """List what is not in the index, and why.
+
+    Raises:
+        NotIndexedError: the path lies in no tracked directory.
+    """
+    within = file_path(call.path) if call.path else None
+    with services.collections.using(DEFAULT) as opened:
+        if call.reason == _IGNORED:
+            return _ignored(opened, within, call)
+        with opened.app.docstore.snapshot() as snapshot:
+            counts = dict(snapshot.left_out.counts(within))
+            rows = snapshot.left_out.listed(within, reason=call.reason, limit=call.limit + 1, offset=call.offset)
+    shown = tuple(map(left_out_one, rows[: call.limit]))
+    return LeftOutList(counts, shown, call.offset + call.limit if len(rows) > call.limit else None, truncated=False)
+
+
+def look_at_directory(services: Services, call: LookAtDirectoryCall) -> AddingAnswer:
+    """Tell what would be read if a directory were added, as far as a short look reaches."""
+    if not os.path.isabs(os.path.expanduser(call.path)):
+        raise UsageError(f"'{call.path}' is no whole path", hint="begin with / or ~")
+    deadline = time.monotonic() + _LOOK_SECONDS
+    with services.collections.using(DEFAULT) as opened:
+        plan, is_whole = opened.app.indexer.addition(call.path, must_stop=lambda: time.monotonic() > deadline)
+        seconds = opened.app.status.seconds_to_embed(n_text_bytes(plan) // BYTES_PER_TOKEN)
+        redone = opened.app.indexer.estimate([plan]).redone
+    rules = Counter(one.rule for one in plan.ignored)
+    return AddingAnswer(
+        path=plan.directory,
+        files=len(plan.requests),
+        bytes=plan.n_bytes,
+        skipped=plan.skip_counts.total(),
+        failed=len(plan.failures),
+        ignored=len(plan.ignored),
+        rules=tuple(RuleCount(*one) for one in rules.most_common(_MOST_RULES)),
+        kinds=endings_of([one.source.path for one in plan.requests], most=_MOST_KINDS),
+        whole=is_whole,
+        seconds=seconds,
+        index_bytes=BYTES_PER_TEXT_BYTE * n_text_bytes(plan),
+        free_bytes=shutil.disk_usage(services.collections.data_dir).free,
+        redone=redone,
+        confirmation=services.confirmations.new(Act.ADD, plan.directory),
+    )
+
+
+def add_directory(services: Services, call: AddDirectoryCall) -> Reply:
+    """Begin to index a directory that was looked at."""
+    root = services.confirmations.use(Act.ADD, call.confirmation)
+    entry = services.runs.add(root)
+    return Reply(entry, _ACCEPTED, {"Location": f"{PATH}/{entry.id}"})
+
+
+def look_at_forgetting(services: Services, call: LookAtForgettingCall) -> ForgettingAnswer:
+    """Tell what would be removed if a directory were forgotten.
+
+    Raises:
+        NotIndexedError: it is not tracked.
+    """
+    root = file_path(call.path)
+    with services.collections.using(DEFAULT) as opened:
+        found = next((one for one in opened.app.status.report().directories if one.path == root), None)
+    if found is None:
+        raise NotIndexedError(f"{display(root)} is not tracked")
+    confirmation = services.confirmations.new(Act.FORGET, root)
+    return ForgettingAnswer(root, found.n_files, found.n_chunks, found.n_embedded, confirmation)
+
+
+def forget_directory(services: Services, call: ForgetDirectoryCall) -> ForgottenAnswer:
+    """Forget a directory that was looked at; its files stay as they are.
+
+    Raises:
+        ConflictError: an index run goes on.
+    """
+    with services.collections.using(DEFAULT) as opened:
+        if opened.app.status.is_locked():
+            raise ConflictError("an index run goes on", hint="pause or stop it first")
+        root = services.confirmations.use(Act.FORGET, call.confirmation)
+        n_files = opened.app.indexer.forget(exact_text(root))
+        notes = opened.app.docstore.upkeep.left_behind()
+    with contextlib.suppress(OSError):  # it may name files of the directory
+        (services.collections.data_dir / "dirindex.log").unlink(missing_ok=True)
+    return ForgottenAnswer(root, n_files, tuple(notes))
+
+
+def _ignored(opened: OpenCollection, within: FilePath | None, call: LeftOutCall) -> LeftOutList:
+    deadline = time.monotonic() + _LOOK_SECONDS
+    with opened.app.docstore.snapshot() as snapshot:
+        tracked = tuple(snapshot.directories.all())
+    roots = tracked if within is None else tuple(root for root in tracked if lies_in(within, root))
+    if within is not None and not roots:
+        raise NotIndexedError(f"{display(within)} is not tracked")
+    is_whole = True
+
+    def found() -> Iterator[LeftOutOne]:
+        nonlocal is_whole
+        for root in roots:
+            for one in opened.app.indexer.ignored(root):
+                if within is None or lies_in(one.path, within):
+                    yield ignored_one(one)
+                if time.monotonic() > deadline:
+                    is_whole = False
+                    return
+
+    shown = tuple(islice(found(), call.offset, call.offset + call.limit + 1))
+    following = call.offset + call.limit if len(shown) > call.limit else None
+    return LeftOutList({}, shown[: call.limit], following, truncated=not is_whole)

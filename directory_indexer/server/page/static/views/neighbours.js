@@ -1,0 +1,153 @@
+// What lies around a document in meaning: a small map of the nearest passages, and the same as a list.
+
+import { get, post } from "../api.js";
+import { go, written } from "../address.js";
+import { choices, element } from "../dom.js";
+import { directoryOf, nameOf, plain, words } from "../words.js";
+import { Scatter, glyph } from "./scatter.js";
+
+const MOST_GROUPS = 6, OFFERED = 12;
+
+const title = element("h2", {}, words.neighbours.title);
+const about = element("p", { class: "soft" });
+const told = element("p", { class: "told", role: "status" });
+const list = element("ol", { class: "near", "aria-label": words.neighbours.list });
+const legend = element("ul", { class: "groups-legend", "aria-label": words.neighbours.groups });
+const scatter = new Scatter({ onChoose: open, onPoint: point });
+
+let found = null, by = "directory", shownDoc = "";
+
+const chooser = choices(words.neighbours.by, words.neighbours.ways, by, (way) => {
+  by = way;
+  if (found) draw();
+});
+const page = element(
+  "div",
+  { class: "page around-page" },
+  element("div", { class: "title" }, element("div", {}, title, about), chooser),
+  told,
+  element("section", { class: "plot", "aria-label": words.neighbours.map }, scatter.part, legend, element("p", { class: "legend" }, words.neighbours.how)),
+  element("section", { class: "near-part" }, list),
+);
+
+export const neighbours = {
+  keepsDocument: true,
+  parts: () => [page],
+  async show({ place }) {
+    if (place.doc === shownDoc && found) return;
+    shownDoc = place.doc;
+    found = null;
+    page.classList.toggle("offering", !place.doc);
+    if (!place.doc) return offer();
+    title.textContent = words.neighbours.title;
+    about.textContent = words.preview.loading;
+    told.textContent = "";
+    try {
+      const answer = await get(`documents/${encodeURIComponent(place.doc)}/neighbours`);
+      if (shownDoc !== place.doc) return;
+      found = answer;
+      title.textContent = words.neighbours.of(found.filename);
+      about.textContent = found.path;
+      told.textContent = found.neighbours.length ? words.neighbours.found(found.neighbours.length) : words.neighbours.none;
+      draw();
+    } catch (problem) {
+      clear();
+      about.textContent = "";
+      told.replaceChildren(element("span", { class: "problem" }, problem.message));
+    }
+  },
+};
+
+function clear() {
+  scatter.show([], "");
+  legend.replaceChildren();
+  list.replaceChildren();
+}
+
+// Where no document is named, those that changed last are offered.
+async function offer() {
+  clear();
+  title.textContent = words.neighbours.title;
+  about.textContent = words.neighbours.choose;
+  told.textContent = "";
+  try {
+    const answer = await post("search", { query: " ", since: "1970", mode: "keyword", limit: OFFERED });
+    if (shownDoc) return;
+    list.replaceChildren(...answer.hits.map((hit) => element("li", {}, around(hit.doc_id, hit.filename ?? nameOf(hit.path)), element("p", { class: "soft" }, directoryOf(hit.path)))));
+  } catch (problem) {
+    told.replaceChildren(element("span", { class: "problem" }, problem.message));
+  }
+}
+
+const around = (doc, label) => linkTo({ view: "neighbours", place: { doc } }, label);
+
+function linkTo(state, label, more = {}) {
+  const link = element("a", { href: written(state), ...more }, label);
+  link.addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    go(state);
+  });
+  return link;
+}
+
+const placeOf = (one) => ({ doc: one.doc_id, line: String(one.line), page: one.page ? String(one.page) : "" });
+
+function open(one) {
+  go({ view: "search", place: placeOf(one) });
+}
+
+function draw() {
+  const names = groupsBy(by);
+  const groupOf = (one) => Math.max(names.indexOf(by === "directory" ? one.directory : one.topic), 0) % MOST_GROUPS;
+  const indexOf = (one) => {
+    const at = names.indexOf(by === "directory" ? one.directory : one.topic);
+    return at < 0 || at >= MOST_GROUPS - 1 ? Math.min(names.length, MOST_GROUPS) - 1 : groupOf(one);
+  };
+  const points = found.neighbours.map((one) => ({ ...one, group: indexOf(one) }));
+  scatter.show(points, found.filename);
+  const shown = names.slice(0, MOST_GROUPS);
+  legend.replaceChildren(...shown.map((name, i) => element(
+    "li",
+    {},
+    glyph(i),
+    element("span", {}, i === MOST_GROUPS - 1 && names.length > MOST_GROUPS ? words.neighbours.rest : labelOf(name)),
+    element("span", { class: "count" }, plain(points.filter((one) => one.group === i).length)),
+  )));
+  list.replaceChildren(...points.map(row));
+}
+
+// The names of all groups, the largest first.
+function groupsBy(way) {
+  const counts = new Map();
+  for (const one of found.neighbours) {
+    const name = way === "directory" ? one.directory : one.topic;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return [...counts.keys()].sort((one, other) => counts.get(other) - counts.get(one));
+}
+
+const labelOf = (name) => (by === "directory" ? `${nameOf(name)}` : found.topics[name] || words.neighbours.oneTopic);
+
+function row(one, i) {
+  const link = linkTo({ view: "search", place: placeOf(one) }, one.filename, { class: "file-name", title: one.path });
+  const made = element(
+    "li",
+    { "data-point": i },
+    element("p", {}, glyph(one.group), link, element("span", { class: "soft" }, words.neighbours.nearness(Math.round(100 * one.nearness)))),
+    element("p", { class: "soft" }, [one.heading, one.page ? words.hits.page(one.page) : words.hits.line(one.line), directoryOf(one.path)].filter(Boolean).join(" · ")),
+    around(one.doc_id, words.neighbours.from),
+  );
+  made.addEventListener("mouseenter", () => scatter.point(i));
+  made.addEventListener("focusin", () => scatter.point(i));
+  made.addEventListener("mouseleave", () => scatter.point(-1));
+  return made;
+}
+
+function point(i) {
+  for (const one of list.querySelectorAll(".pointed")) one.classList.remove("pointed");
+  const made = i >= 0 && list.children[i];
+  if (!made) return;
+  made.classList.add("pointed");
+  list.parentElement.scrollTo({ top: made.offsetTop - list.parentElement.clientHeight / 3 });
+}

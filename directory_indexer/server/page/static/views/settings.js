@@ -1,0 +1,66 @@
+// Every setting: what it is, where that comes from, and what it does.
+
+import { get } from "../api.js";
+import { element } from "../dom.js";
+import { words } from "../words.js";
+
+const body = element("div", { class: "groups" });
+const told = element("p", { class: "told", role: "status" });
+const file = element("p", { class: "soft" });
+const filter = element("input", { type: "search", "aria-label": words.settings.filter, placeholder: words.settings.filter, oninput: () => draw() });
+const changed = element("input", { type: "checkbox", id: "changed-only", onchange: () => draw() });
+const page = element(
+  "div",
+  { class: "page settings" },
+  element("div", { class: "title" }, element("h2", {}, words.settings.title), filter, element("label", { class: "check" }, changed, words.settings.changedOnly)),
+  file,
+  told,
+  body,
+);
+
+let found = null;
+
+export const settings = {
+  parts: () => [page],
+  async show() {
+    try {
+      found ??= await get("settings");
+      file.textContent = words.settings.how(found.file);
+      told.replaceChildren(...found.warnings.map((warning) => element("span", { class: "warning" }, warning)));
+      draw();
+    } catch (problem) {
+      told.replaceChildren(element("span", { class: "problem" }, problem.message));
+    }
+  },
+};
+
+function draw() {
+  const wanted = filter.value.trim().toLowerCase();
+  const groups = new Map();
+  for (const one of found?.settings ?? []) {
+    if (changed.checked && one.source === "default") continue;
+    if (wanted && ![one.key, one.words, shown(one.value)].some((text) => text.toLowerCase().includes(wanted))) continue;
+    const section = one.key.includes(".") ? one.key.slice(0, one.key.lastIndexOf(".")) : "";
+    groups.set(section, [...(groups.get(section) ?? []), one]);
+  }
+  const parts = [...groups].map(([section, all]) => element("section", {}, element("h3", {}, words.settings.sections[section] ?? section), element("dl", { class: "settings-list" }, ...all.map(row))));
+  body.replaceChildren(...(parts.length ? parts : [element("p", { class: "empty" }, words.settings.none)]));
+}
+
+function row(one) {
+  const isChanged = one.source !== "default";
+  const where = isChanged ? words.settings.from(words.settings.sources[one.source], one.origin) : words.settings.sources.default;
+  return element(
+    "div",
+    { class: isChanged ? "changed" : "" },
+    element("dt", {}, element("code", {}, one.key)),
+    element(
+      "dd",
+      {},
+      element("p", {}, element("code", { class: "value" }, shown(one.value)), element("span", { class: "soft" }, where), isChanged && one.words && element("span", { class: "soft" }, words.settings.else(shown(one.default)))),
+      (one.words || words.settings.own[one.key]) && element("p", { class: "soft" }, one.words || words.settings.own[one.key]),
+    ),
+  );
+}
+
+const shown = (value) => (value === null ? words.settings.nothing : typeof value === "string" ? value || "“”" : JSON.stringify(value));

@@ -1,0 +1,132 @@
+"""How an index spreads over directories, what is not in it, and what adding or forgetting a directory would mean."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Annotated, NamedTuple
+
+from directory_indexer.lazy import lazily
+from directory_indexer.wire.fields import Chunks, Embedded, Failed, Files, Skipped
+from directory_indexer.wire.objects import timestamp
+
+with lazily:
+    from directory_indexer.docstore.left_out import LeftOutFile
+    from directory_indexer.searching.spread import Place
+    from directory_indexer.walker.listing import IgnoredPath
+
+_Confirmation = Annotated[str, "What confirms it: good once, and for ten minutes."]
+
+
+class DirectoryPart(NamedTuple):
+    """A directory with all that lies in it."""
+
+    path: Annotated[str, "Absolute path; empty for all tracked directories together."]
+    name: Annotated[str, "What it is called in the directory around it."]
+    files: Files
+    bytes: Annotated[int, "Size of these files."]
+    chunks: Chunks
+    embedded: Embedded
+    failed: Failed
+    skipped: Skipped
+    changed_at: Annotated[str | None, "When the newest of these files was changed, in UTC."]
+    directories: Annotated[tuple[DirectoryPart, ...], "The largest directories in it, largest first."]
+    more: Annotated[int, "How many directories in it are not listed."]
+
+
+class LeftOutOne(NamedTuple):
+    """A file, or a part of one, that is not in the index."""
+
+    path: Annotated[str, "Absolute path."]
+    reason: Annotated[str, "failed, refused, waiting or unreadable, why it was skipped, or ignored."]
+    detail: Annotated[str | None, "What went wrong, or the rule that leaves it out, with where that stands."]
+
+
+class LeftOutList(NamedTuple):
+    """What is not in the index, and why."""
+
+    reasons: Annotated[Mapping[str, int], "How much there is of each reason, but for what rules leave out."]
+    files: Annotated[tuple[LeftOutOne, ...], "Those of this page."]
+    next_offset: Annotated[int | None, "Where the next page begins; null where there is none."]
+    truncated: Annotated[bool, "Whether the look for what rules leave out ended early."]
+
+
+class RuleCount(NamedTuple):
+    """How much a rule leaves out."""
+
+    rule: Annotated[str, "The rule, with where it stands."]
+    paths: Annotated[int, "How many files and directories it leaves out."]
+
+
+class AddingAnswer(NamedTuple):
+    """What would be read if a directory were added."""
+
+    path: Annotated[str, "The directory, with links resolved."]
+    files: Annotated[int, "Files to read."]
+    bytes: Annotated[int, "Their size."]
+    skipped: Annotated[int, "Files that hold nothing to index, as far as their names and sizes tell."]
+    failed: Annotated[int, "Files and directories that cannot be read."]
+    ignored: Annotated[int, "Files and directories that rules leave out."]
+    rules: Annotated[tuple[RuleCount, ...], "The rules that leave out most."]
+    kinds: Annotated[Mapping[str, int], "Files to read by the ending of their names, the most frequent first."]
+    whole: Annotated[bool, "Whether all of it was looked at; else there is more than these numbers say."]
+    seconds: Annotated[float | None, "About how long it takes to embed them; null where only the provider knows."]
+    index_bytes: Annotated[int, "About how much more room the index takes, at most."]
+    free_bytes: Annotated[int, "How much room there is."]
+    redone: Annotated[tuple[str, ...], "What would be done again, since the index was built in another way."]
+    confirmation: _Confirmation
+
+
+class ForgettingAnswer(NamedTuple):
+    """What would be removed if a directory were forgotten."""
+
+    path: Annotated[str, "The tracked directory."]
+    files: Files
+    chunks: Chunks
+    embedded: Embedded
+    confirmation: _Confirmation
+
+
+class ForgottenAnswer(NamedTuple):
+    """What was forgotten."""
+
+    path: Annotated[str, "The directory that is no longer tracked."]
+    files: Annotated[int, "Files that were removed from the index."]
+    notes: Annotated[tuple[str, ...], "Where something of them is left, if anywhere."]
+
+
+def directory_part(place: Place) -> DirectoryPart:
+    """Describe a directory."""
+    counts = place.counts
+    return DirectoryPart(
+        path=place.path,
+        name=place.name,
+        files=counts.n_files,
+        bytes=counts.n_bytes,
+        chunks=counts.n_chunks,
+        embedded=counts.n_embedded,
+        failed=counts.n_failed,
+        skipped=counts.n_skipped,
+        changed_at=timestamp(counts.changed_at),
+        directories=tuple(map(directory_part, place.places)),
+        more=place.n_hidden,
+    )
+
+
+def left_out_one(file: LeftOutFile) -> LeftOutOne:
+    """Describe a file that is not in the index."""
+    return LeftOutOne(file.path, file.reason, file.detail or None)
+
+
+def ignored_one(ignored: IgnoredPath) -> LeftOutOne:
+    """Describe what a rule leaves out."""
+    return LeftOutOne(ignored.path, "ignored", ignored.rule)
+
+
+def endings_of(paths: Sequence[str], *, most: int) -> Mapping[str, int]:
+    """Count paths by the ending of their names."""
+    counts: dict[str, int] = {}
+    for path in paths:
+        ending = os.path.splitext(path)[1].lower()
+        counts[ending] = counts.get(ending, 0) + 1
+    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:most])

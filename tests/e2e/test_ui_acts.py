@@ -1,0 +1,198 @@
+"""What the person at the page may do with the index, and nobody else."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from page_servers import Admitted, PageServer
+from serving import DIRINDEX
+from web_servers import new_key
+
+from directory_indexer.server.api.catalogue import OPERATIONS, PAGE_OPERATIONS
+from directory_indexer.server.api.surface import Surface
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from web_servers import WebAnswer
+
+    from directory_indexer.server.api.operations import Operation
+
+_OWN = [one for one in PAGE_OPERATIONS if one not in OPERATIONS]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("place")
+    for name in ("docs", "more", "docs/sub"):
+        (place / name).mkdir()
+    (place / "docs/note.md").write_text("# Garden\n\nCarrots grow in the garden.\n")
+    (place / "docs/sub/soup.md").write_text("# Soup\n\nBoil the carrots.\n")
+    (place / "docs/empty.md").write_text("")
+    (place / "docs/.gitignore").write_text("*.log\n")
+    (place / "docs/run.log").write_text("started\n")
+    (place / "more/boats.md").write_text("# Boats\n\nThey lie in the harbour.\n")
+    command: list[str | Path] = [DIRINDEX, "index", place / "docs", "--quiet", "--data-dir", place / "data"]
+    subprocess.run(command, check=True, timeout=100)
+    return place
+
+
+@pytest.fixture(scope="module")
+def server(place: Path) -> Iterator[PageServer]:
+    with PageServer(place / "data") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def browser(server: PageServer) -> Admitted:
+    return server.admit()
+
+
+def _body(operation: Operation) -> dict[str, str] | None:
+    return {} if operation.has_body else None
+
+
+class Person:
+    """Somebody at the page."""
+
+    def __init__(self, server: PageServer, browser: Admitted) -> None:
+        self._server = server
+        self._headers = browser.headers
+
+    def get(self, path: str) -> WebAnswer:
+        return self._server.ask("GET", f"/api/v1/{path}", headers=self._headers)
+
+    def post(self, path: str, /, **given: object) -> WebAnswer:
+        return self._server.ask("POST", f"/api/v1/{path}", given, headers=self._headers)
+
+    def ended(self, operation_id: str) -> str:
+        return str(self.get(f"operations/{operation_id}?wait=50").json["state"])
+
+
+@pytest.fixture
+def person(server: PageServer, browser: Admitted) -> Person:
+    return Person(server, browser)
+
+
+def test_the_page_does_no_administrative_work(person: Person) -> None:
+    for path in ("admin/purge", "admin/backup", "admin/rebuild"):
+        assert person.post(path).status == 403
+    assert person.get("../../metrics").status in {403, 404}
+
+
+def test_no_key_is_good_for_what_the_page_may_do(place: Path, server: PageServer) -> None:
+    key = new_key(place / "data", "root", "--right", "admin")
+    assert server.ask("GET", "/api/v1/directories", key=key).status == 200
+    for one in _OWN:
+        body = _body(one)
+        assert server.ask(one.method, one.path, body, key=key).status == 403, one.name
+        assert server.ask(one.method, one.path, body).status == 401, one.name
+    plain = [Surface(OPERATIONS).find(one.path) for one in _OWN]
+    assert [found for found in plain if found and found.operations.keys() & {one.method for one in _OWN}] == []
+
+
+def test_another_page_may_ask_for_nothing(server: PageServer, browser: Admitted) -> None:
+    for one in _OWN:
+        body = _body(one)
+        for header, status in (
+            ({"Origin": "http://evil.example"}, 403),
+            ({"Origin": "null"}, 403),
+            ({"Sec-Fetch-Site": "cross-site"}, 401),
+            ({"Sec-Fetch-Site": "same-site"}, 401),
+            ({"Host": "evil.example"}, 421),
+        ):
+            asked = server.ask(one.method, one.path, body, headers={**browser.headers, **header})
+            assert asked.status == status, (one.name, header)
+
+
+def test_what_no_browser_vouches_for_may_only_read(server: PageServer, browser: Admitted) -> None:
+    bare = {name: value for name, value in browser.headers.items() if name != "Sec-Fetch-Site"}
+    assert server.ask("GET", "/api/v1/directories", headers=bare).status == 200
+    assert server.ask("POST", "/api/v1/directories/look", {"path": "/"}, headers=bare).status == 403
+    assert server.ask("POST", "/api/v1/index", {}, headers=bare).status == 403
+    with_origin = {**bare, "Origin": server.root}
+    assert server.ask("GET", "/api/v1/status", headers=with_origin).status == 200
+
+
+def test_a_form_of_another_page_is_no_request(server: PageServer, browser: Admitted) -> None:
+    for media_type in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
+        headers = {**browser.headers, "Content-Type": media_type}
+        assert server.ask("POST", "/api/v1/directories/look", b'{"path": "/"}', headers=headers).status == 415
+
+
+def test_it_tells_how_the_index_stands_and_how_it_spreads(person: Person, place: Path) -> None:
+    status = person.get("status").json
+    assert [one["path"] for one in status["directories"]] == [str(place / "docs")]
+    assert (status["files"], status["skipped"]) == (2, 1)
+    [root] = person.get("directories").json["directories"]
+    assert (root["files"], root["skipped"]) == (2, 1)
+    assert [one["name"] for one in root["directories"]] == ["sub"]
+    assert person.get("directories?path=/elsewhere").status == 404
+
+
+def test_it_tells_what_is_not_in_the_index_and_by_which_rule(person: Person, place: Path) -> None:
+    found = person.get("left_out").json
+    assert found["reasons"] == {"empty": 1}
+    assert [(one["path"], one["reason"]) for one in found["files"]] == [(str(place / "docs/empty.md"), "empty")]
+    ignored = {one["path"]: one["detail"] for one in person.get("left_out?reason=ignored").json["files"]}
+    assert "*.log" in ignored[str(place / "docs/run.log")]
+    assert person.get("left_out?reason=ignored&path=/elsewhere").status == 404
+
+
+def test_settings_say_what_they_are_and_where_they_come_from(person: Person, place: Path) -> None:
+    settings = {one["key"]: one for one in person.get("settings").json["settings"]}
+    assert settings["data_dir"]["value"] == str(place / "data")
+    assert settings["data_dir"]["source"] == "option"
+    size = settings["indexing.max_file_size"]
+    assert (size["source"], size["value"]) == ("default", size["default"])
+    assert all(one["words"] for key, one in settings.items() if "." in key)
+
+
+def test_neighbours_are_mapped(person: Person) -> None:
+    hits = person.post("search", query="garden").json["hits"]
+    found = person.get(f"documents/{hits[0]['doc_id']}/neighbours").json
+    assert found["filename"] == "note.md"
+    assert [one["filename"] for one in found["neighbours"]] == ["soup.md"]
+    assert person.get(f"documents/{'a' * 24}/neighbours").status == 404
+
+
+def test_a_directory_is_added_and_forgotten_when_that_was_confirmed(person: Person, place: Path) -> None:
+    look = person.post("directories/look", path=str(place / "more")).json
+    assert (look["files"], look["whole"], look["kinds"]) == (1, True, {".md": 1})
+    assert person.post("directories/forget", confirmation=look["confirmation"]).status == 409
+    look = person.post("directories/look", path=str(place / "more")).json
+    begun = person.post("directories/add", confirmation=look["confirmation"])
+    assert begun.status == 202
+    assert person.ended(begun.json["id"]) == "completed"
+    assert person.post("directories/add", confirmation=look["confirmation"]).status == 409
+    assert len(person.post("search", query="harbour", mode="keyword").json["hits"]) == 1
+    going = person.post("directories/look_at_forgetting", path=str(place / "more")).json
+    assert going["files"] == 1
+    gone = person.post("directories/forget", confirmation=going["confirmation"])
+    assert (gone.status, gone.json["files"]) == (200, 1)
+    assert person.post("search", query="harbour", mode="keyword").json["hits"] == []
+    assert (place / "more/boats.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("relative", 422), ("/does/not/exist", 422), ("docs", 409), ("docs/sub", 409), (".", 409), ("docs/note.md", 422)],
+)
+def test_what_cannot_be_added_is_said_before(person: Person, place: Path, path: str, status: int) -> None:
+    given = path if path == "relative" else str(place / path)
+    assert person.post("directories/look", path=given).status == status
+
+
+def test_only_what_is_tracked_can_be_forgotten(person: Person, place: Path) -> None:
+    for path in (place / "docs/sub", place / "more", "/"):
+        assert person.post("directories/look_at_forgetting", path=str(path)).status == 404
+    assert person.post("directories/forget", confirmation="x").status == 409
+
+
+def test_a_run_is_begun_and_listed(person: Person) -> None:
+    begun = person.post("index").json
+    assert person.ended(begun["id"]) == "completed"
+    assert person.get("operations").json["operations"][0]["kind"] == "index"

@@ -1,0 +1,232 @@
+"""The index at a glance, the neighbours of a document and the settings, in a real browser."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from page_browsers import CHROMIUM, admit, chromium, watched_page
+from page_servers import PageServer
+from playwright.sync_api import expect
+from serving import DIRINDEX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+_HOSTILE = '<img src=x onerror="document.title=1">'
+_DIRECTORY = "<i>dir&quot;"
+
+_NOTHING_MOVES = """[...document.querySelectorAll('*')].map(getComputedStyle).every(
+    (style) => style.transitionDuration === '0s' && style.animationName === 'none')"""
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("place")
+    for name in ("docs/garden", f"docs/{_DIRECTORY}", "more"):
+        (place / name).mkdir(parents=True)
+    for number in range(6):
+        (place / f"docs/garden/note-{number}.md").write_text(f"# Garden {number}\n\nCarrots grow in row {number}.\n")
+    (place / f"docs/{_DIRECTORY}/{_HOSTILE.replace('/', '')}.md").write_text(f"# {_HOSTILE}\n\nCarrots {_HOSTILE}.\n")
+    (place / f"docs/{_DIRECTORY}/<b>empty.md").write_text("")
+    (place / "docs/broken.pdf").write_bytes(b"%PDF-1.7 broken")
+    (place / "docs/.gitignore").write_text("*.log\n")
+    (place / "docs/<u>run.log").write_text("started\n")
+    (place / "more/boats.md").write_text("# Boats\n\nThey lie in the harbour.\n")
+    command: list[str | Path] = [DIRINDEX, "index", place / "docs", "--quiet", "--data-dir", place / "data"]
+    subprocess.run(command, check=False, timeout=100)  # one of the files cannot be read
+    return place
+
+
+@pytest.fixture(scope="module")
+def server(place: Path) -> Iterator[PageServer]:
+    with PageServer(place / "data") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def admitted(server: PageServer, browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return admit(server, browser, tmp_path_factory.mktemp("browser") / "state.json")
+
+
+@pytest.fixture
+def page(server: PageServer, browser: Browser, admitted: Path) -> Iterator[Page]:
+    with watched_page(server, browser, admitted) as page:
+        yield page
+
+
+def _look(page: Page, server: PageServer, view: str) -> None:
+    page.goto(f"{server.root}/ui/?view={view}")
+    ready = {"glance": ".tile", "neighbours": ".near li", "settings": ".settings-list"}[view]
+    expect(page.locator(ready).first).to_be_visible()
+
+
+def test_a_tile_leads_to_a_search_there(page: Page, server: PageServer, place: Path) -> None:
+    _look(page, server, "glance")
+    page.get_by_role("link", name=re.compile("^garden: 6 files")).click()
+    expect(page.locator(".hits > li")).to_have_count(6)
+    assert page.locator(".facets [aria-pressed=true]").get_attribute("title") == str(place / "docs/garden")
+    page.go_back()
+    expect(page.locator(".tile").first).to_be_visible()
+
+
+def test_colours_say_what_words_say(page: Page, server: PageServer) -> None:
+    _look(page, server, "glance")
+    tile = page.get_by_role("link", name=re.compile("^garden"))
+    expect(tile).to_contain_text("all by meaning")
+    page.get_by_role("radio", name="Age").check()
+    expect(tile).to_contain_text("changed")
+    page.get_by_role("radio", name="Not in the index").check()
+    expect(page.get_by_role("link", name=re.compile("1 failed")).first).to_be_visible()
+
+
+def test_names_of_files_and_rules_stay_text(page: Page, server: PageServer) -> None:
+    _look(page, server, "glance")
+    expect(page.get_by_role("link", name=re.compile(f"^{re.escape(_DIRECTORY)}"))).to_have_count(1)
+    expect(page.locator(".left-out")).to_contain_text("<b>empty.md")
+    page.get_by_role("button", name="By a rule").click()
+    expect(page.locator(".left-out")).to_contain_text("<u>run.log")
+    expect(page.locator(".left-out")).to_contain_text("*.log")
+    _look(page, server, "neighbours")
+    page.get_by_role("link", name=_HOSTILE.replace("/", "")).click()
+    expect(page.locator(".point")).to_have_count(6)
+    assert page.locator("main img, main script, main b, main i, main u").count() == 0
+    assert page.title() == "Neighbours · dirindex"
+
+
+def test_what_is_missing_is_listed_by_reason(page: Page, server: PageServer) -> None:
+    _look(page, server, "glance")
+    expect(page.locator(".left-out > li")).to_have_count(2)
+    page.get_by_role("button", name="Failed 1").click()
+    expect(page.locator(".left-out > li")).to_have_count(1)
+    expect(page.locator(".left-out")).to_contain_text("broken.pdf")
+    expect(page.get_by_role("button", name="Failed 1")).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_directory_is_added_and_forgotten_by_keys_alone(page: Page, server: PageServer, place: Path) -> None:
+    _look(page, server, "glance")
+    page.get_by_role("button", name="Add a directory").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.type(str(place / "more"))
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_contain_text("1 file")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.locator(".tracked > li")).to_have_count(2)
+    expect(page.locator(".doing")).to_contain_text("up to date")
+    page.get_by_role("button", name=f"Forget …: {place / 'more'}").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_contain_text("1 file with 1 passage will be removed")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.locator(".tracked > li")).to_have_count(2)
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Forget it").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".tracked > li")).to_have_count(1)
+    assert (place / "more/boats.md").exists()
+
+
+def test_what_cannot_be_added_is_said_in_the_dialogue(
+    server: PageServer, browser: Browser, admitted: Path, place: Path
+) -> None:
+    page = browser.new_page(storage_state=admitted)  # browsers note refusals in the console
+    _look(page, server, "glance")
+    page.get_by_role("button", name="Add a directory").click()
+    page.keyboard.type(str(place / "docs/garden"))
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert").last).to_contain_text("is tracked as a whole")
+    expect(page.get_by_role("button", name="Look")).to_be_visible()
+    page.context.close()
+
+
+def test_tiles_are_gone_through_by_arrows(page: Page, server: PageServer) -> None:
+    _look(page, server, "glance")
+    page.locator(".treemap a[tabindex='0']").focus()
+    seen = set()
+    for key in ("ArrowDown", "ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"):
+        page.keyboard.press(key)
+        seen.add(page.locator(":focus").get_attribute("href"))
+    assert len(seen) > 1
+    assert page.locator(".treemap a[tabindex='0']").count() == 1
+
+
+def test_a_run_is_begun_at_the_page(page: Page, server: PageServer) -> None:
+    _look(page, server, "glance")
+    n_runs = page.locator(".runs > li").count()
+    page.get_by_role("button", name="Bring up to date").click()
+    expect(page.locator(".stand-part [role=status]")).to_have_text("Indexing begins.")
+    expect(page.locator(".runs > li")).to_have_count(min(n_runs + 1, 8))
+
+
+def test_neighbours_are_a_map_and_a_list(page: Page, server: PageServer) -> None:
+    page.goto(f"{server.root}/ui/?q=carrots")
+    page.locator(".hit").first.click()
+    page.get_by_role("link", name="Neighbours").click()
+    expect(page.locator(".near > li")).to_have_count(6)
+    assert page.locator(".point").count() == 6
+    page.get_by_role("radio", name="Topic").check()
+    expect(page.locator(".groups-legend > li")).to_have_count(1)
+    page.get_by_role("link", name="Its neighbours").first.click()
+    expect(page.get_by_role("heading", name=re.compile("^Around"))).to_be_visible()
+    page.locator(".near .file-name").first.click()
+    expect(page.locator(".preview h2")).not_to_be_empty()
+
+
+def test_settings_can_be_narrowed(page: Page, server: PageServer) -> None:
+    _look(page, server, "settings")
+    page.get_by_label("Find a setting").fill("max_file_size")
+    expect(page.locator(".settings-list dt")).to_have_text(["indexing.max_file_size"])
+    page.get_by_label("Find a setting").fill("")
+    page.get_by_label("Only what differs from the defaults").check()
+    expect(page.locator(".settings-list dt")).to_have_text(["data_dir"])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", ["glance", "neighbours", "settings"])
+def test_a_checker_of_accessibility_finds_nothing(
+    page: Page, server: PageServer, view: str, scheme: Literal["light", "dark"]
+) -> None:
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    _look(page, server, view)
+    if view == "neighbours":
+        page.locator(".near a").first.click()
+        expect(page.locator(".point").first).to_be_visible()
+    for width in (360, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.evaluate("document.querySelector('main').scrollWidth <= innerWidth")
+
+
+def test_the_dialogue_is_accessible_in_both_themes(page: Page, server: PageServer, place: Path) -> None:
+    _look(page, server, "glance")
+    page.get_by_role("button", name="Add a directory").click()
+    page.keyboard.type(str(place / "more"))
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Add it")).to_be_visible()
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+
+
+def test_nothing_moves_where_that_is_not_wanted(page: Page, server: PageServer) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    _look(page, server, "glance")
+    assert page.evaluate(_NOTHING_MOVES)
