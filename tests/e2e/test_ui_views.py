@@ -150,7 +150,7 @@ def test_what_cannot_be_added_is_said_in_the_dialogue(
     page.keyboard.type(str(place / "docs/garden"))
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert").last).to_contain_text("is tracked as a whole")
-    expect(page.get_by_role("button", name="Look")).to_be_visible()
+    expect(page.get_by_role("button", name="Check")).to_be_visible()
     page.context.close()
 
 
@@ -169,7 +169,7 @@ def test_a_run_is_begun_at_the_page(page: Page, server: PageServer) -> None:
     _look(page, server, "glance")
     n_runs = page.locator(".runs > li").count()
     page.get_by_role("button", name="Bring up to date").click()
-    expect(page.locator(".stand-part [role=status]")).to_have_text("Indexing begins.")
+    expect(page.locator(".stand-part [role=status]")).to_have_text("Indexing has started.")
     expect(page.locator(".runs > li")).to_have_count(min(n_runs + 1, 8))
 
 
