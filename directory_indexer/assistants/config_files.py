@@ -51,7 +51,7 @@ def read_file(path: str, allowed: Sequence[str]) -> ConfigFile:
     """
     target = os.path.realpath(path)
     if not any(lies_in(target, directory) for directory in allowed):
-        raise EditRefusedError(f"it leads to '{target}', which is outside of your home directory")
+        raise EditRefusedError(f"it leads to '{target}', outside your home directory")
     try:
         descriptor = open_file(target)
     except FileNotFoundError:
@@ -116,9 +116,9 @@ def remove_file(file: ConfigFile, directories: Sequence[str]) -> None:
 
 def _require_plain(found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode):
-        raise EditRefusedError("it is no regular file")
+        raise EditRefusedError("it is not a regular file")
     if found.st_nlink > 1:
-        raise EditRefusedError("it has other names (hard links), which a new file would not have")
+        raise EditRefusedError("it has hard links, which replacing it would break")
     if sys.platform != "win32" and os.geteuid() not in {0, found.st_uid}:
         raise EditRefusedError("it belongs to another user")
 
@@ -158,7 +158,7 @@ def _require_unchanged(file: ConfigFile) -> None:
     except FileNotFoundError:
         now = None
     if now != file.stamp:
-        raise EditRefusedError("it was changed by another program just now; try again")
+        raise EditRefusedError("another program has just changed it; try again")
 
 
 def _stamp(found: os.stat_result) -> tuple[int, ...]:

@@ -36,7 +36,7 @@ def standing_in(tree: object, keys: Keys, value: object) -> Standing:
     """Tell whether parsed data holds an entry.
 
     Raises:
-        EditRefusedError: something else than an object or a list stands on the way to it.
+        EditRefusedError: something on the way to it is neither an object nor a list.
     """
     container = _container(tree, keys)
     if container is None:
@@ -65,7 +65,7 @@ def tree_without(tree: object, keys: Keys, value: object, *, made: int) -> Any:
     """Give data as it is to be when the entry is gone, and with it up to `made` of the containers around it if empty.
 
     Raises:
-        EditRefusedError: something else than an object or a list stands on the way to it.
+        EditRefusedError: something on the way to it is neither an object nor a list.
     """
     changed: Any = copy.deepcopy(tree)
     container = _container(changed, keys)
@@ -99,7 +99,7 @@ def _container(tree: Any, keys: Keys) -> Any:
             reached = reached[key]
         if not isinstance(reached, list if following == IN_LIST else dict):
             name = f"'{key}'" if key else "the file"
-            raise EditRefusedError(f"{name} holds no {'list' if following == IN_LIST else 'object'}")
+            raise EditRefusedError(f"{name} is not {'a list' if following == IN_LIST else 'an object'}")
     return reached
 
 

@@ -108,4 +108,4 @@ class Installation:
 def _taken(target: Target) -> str:
     if target.keys:
         return f"there is another entry '{'.'.join(target.keys)}', which this command did not write; remove it first"
-    return "there is something else, which this command did not write; remove it first"
+    return "the file has other content, which this command did not write; remove it first"

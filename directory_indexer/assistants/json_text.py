@@ -40,7 +40,7 @@ def tree_of(text: str) -> Any:
     """Parse a text; a blank one is an empty object.
 
     Raises:
-        EditRefusedError: it is no JSON.
+        EditRefusedError: it is not JSON.
     """
     bare = text.removeprefix(_BOM)
     if not bare.strip():

@@ -16,7 +16,7 @@ def standing(text: str, keys: Keys, value: object) -> Standing:
     """Tell whether a block is in a text.
 
     Raises:
-        EditRefusedError: there are several, or half a one.
+        EditRefusedError: there are several, or one is incomplete.
     """
     del keys
     found = _only_block(text)
@@ -26,13 +26,13 @@ def standing(text: str, keys: Keys, value: object) -> Standing:
 
 
 def made_for(text: str, keys: Keys) -> int:
-    """Say that nothing is around it."""
+    """Say that there is nothing around it."""
     del text, keys
     return 0
 
 
 def is_empty(text: str) -> bool:
-    """Tell whether nothing stands in a text."""
+    """Tell whether a text is blank."""
     return not text.strip()
 
 
@@ -53,7 +53,7 @@ def without_entry(text: str, keys: Keys, value: object, *, made: int) -> str:
     """Take the block out of a text that has one, and a blank line that is left at the end.
 
     Raises:
-        EditRefusedError: there are several, or half a one.
+        EditRefusedError: there are several, or one is incomplete.
     """
     del keys, value, made
     found = _only_block(text)
@@ -71,5 +71,5 @@ def _only_block(text: str) -> re.Match[str] | None:
         return None
     found = _BLOCK.search(text)
     if n_marks != (1, 1) or found is None:
-        raise EditRefusedError(f"'{BEGIN}' and '{END}' do not stand there once each, in this order")
+        raise EditRefusedError(f"'{BEGIN}' and '{END}' are not there exactly once each, in this order")
     return found

@@ -101,7 +101,7 @@ def read_record(data_dir: Path) -> Record:
         return Record(edits, {str(path): list(map(str, made)) for path, made in tree["made_files"].items()})
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StoreError(
-            f"'{file.path}' is damaged", hint="move it away; what it recorded has to be taken out by hand"
+            f"'{file.path}' is damaged", hint="move it away, and take out by hand what install had added"
         ) from error
 
 

@@ -24,7 +24,7 @@ def tree_of(text: str) -> Any:
     """Parse a text.
 
     Raises:
-        EditRefusedError: it is no TOML.
+        EditRefusedError: it is not TOML.
     """
     try:
         return tomllib.loads(text)

@@ -14,13 +14,13 @@ def standing(text: str, keys: Keys, value: object) -> Standing:
 
 
 def made_for(text: str, keys: Keys) -> int:
-    """Say that nothing is around it."""
+    """Say that there is nothing around it."""
     del text, keys
     return 0
 
 
 def is_empty(text: str) -> bool:
-    """Tell whether nothing stands in a text."""
+    """Tell whether a text is blank."""
     return not text.strip()
 
 
@@ -33,11 +33,11 @@ def with_entry(text: str, keys: Keys, value: object) -> str:
     """Give what the file is to hold.
 
     Raises:
-        EditRefusedError: it holds something.
+        EditRefusedError: it is not empty.
     """
     del keys
     if text:
-        raise EditRefusedError("there is something in it already")
+        raise EditRefusedError("the file is not empty")
     return str(value)
 
 
@@ -49,5 +49,5 @@ def without_entry(text: str, keys: Keys, value: object, *, made: int) -> str:
     """
     del keys, made
     if text != value:
-        raise EditRefusedError("it was changed since it was written")
+        raise EditRefusedError("it has been changed since it was written")
     return ""

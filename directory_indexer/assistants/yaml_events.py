@@ -40,7 +40,7 @@ def events_of(text: str) -> list[Event]:
     """Parse the only document of a text; without one, there are no events.
 
     Raises:
-        EditRefusedError: it is no YAML, has several documents, or is too large or too deep.
+        EditRefusedError: it is not YAML, has several documents, or is too large or too deep.
     """
     if len(text) > _MOST_CHARACTERS:
         raise EditRefusedError(f"it has more than {_MOST_CHARACTERS:,} characters")
@@ -60,7 +60,7 @@ def events_of(text: str) -> list[Event]:
     except yaml.error.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise EditRefusedError(f"{place}{getattr(error, 'problem', None) or 'it is no YAML'}") from None
+        raise EditRefusedError(f"{place}{getattr(error, 'problem', None) or 'it is not YAML'}") from None
     return events
 
 
@@ -68,7 +68,7 @@ def tree_of_events(events: Sequence[Event]) -> Any:
     """Give what events say as mappings and lists of texts; nothing is an empty mapping.
 
     Raises:
-        EditRefusedError: a key is no text, or stands twice.
+        EditRefusedError: a key is not text, or is there more than once.
     """
     return _tree(events, 0)[0] if events else {}
 
@@ -132,7 +132,7 @@ def _mapping(events: Sequence[Event], index: int) -> tuple[dict[str, Any], int]:
         key, value = events[index], index + 1
         if key.kind != "Scalar" or (key.value in members and key.value != "<<"):
             raise EditRefusedError(
-                f"the key '{key.value}' stands twice" if key.kind == "Scalar" else "a key is no text"
+                f"the key '{key.value}' is there more than once" if key.kind == "Scalar" else "a key is not text"
             )
         members[key.value], index = _tree(events, value)
     return members, index + 1

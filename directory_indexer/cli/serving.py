@@ -1,4 +1,4 @@
-"""The arguments of a server that somebody else will start: without the environment of this shell."""
+"""The arguments of a server that an assistant starts, without the environment of this shell."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _CONFIG, _DATA_DIR = "DIRINDEX_CONFIG", "DIRINDEX_DATA_DIR"
 def server_arguments(
     directories: Iterable[Path], *, watch: bool, config: Path | None, data_dir: Path | None
 ) -> list[str]:
-    """Write the arguments of `dirindex` by which an assistant starts the server, with absolute paths.
+    """Give the arguments with which an assistant starts the server, with absolute paths.
 
     Raises:
         UsageError: a directory is not there.
     """
     allowed = [resolved_path(one) for one in directories]
     if missing := [display(one) for one in allowed if not os.path.isdir(os_path(one))]:
-        raise UsageError(f"no directory: {', '.join(missing)}", hint="check the path")
+        raise UsageError(f"no such directory: {', '.join(missing)}", hint="check the path")
     arguments = ["serve", *map(exact_text, allowed), *(["--watch"] if watch else [])]
     for option, path, variable in (("--config", config, _CONFIG), ("--data-dir", data_dir, _DATA_DIR)):
         named = path or os.environ.get(variable)
@@ -35,7 +35,9 @@ def server_arguments(
 
 
 def unset_variables_note() -> list[str]:
-    """Name the variables that change how a server behaves, and that nobody else will set."""
+    """Name the variables of this shell that change a server, and that an assistant will not set."""
     handed_on = {_CONFIG, _DATA_DIR, TOKEN_VARIABLE}
     variables = sorted(name for name in os.environ if name.startswith("DIRINDEX_") and name not in handed_on)
-    return [f"put into the configuration file what {', '.join(variables)} says"] if variables else []
+    return (
+        [f"the assistant does not see {', '.join(variables)}: use the configuration file instead"] if variables else []
+    )

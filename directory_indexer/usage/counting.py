@@ -67,7 +67,7 @@ class Usage(NamedTuple):
     """Files of directories that are no transcripts."""
 
     n_passed_over: int = 0
-    """Lines of transcripts that are no records."""
+    """Lines of transcripts that are not records."""
 
     @property
     def n_sessions(self) -> dict[str, int]:
@@ -108,7 +108,7 @@ class _Tally:
             self.sessions |= set(found)
             self.n_passed_over += file.n_passed_over
         elif is_named:
-            self.unreadable[path] = "it is no transcript"
+            self.unreadable[path] = "it is not a transcript"
         else:
             self.n_other += 1
 

@@ -22,7 +22,7 @@ class TranscriptFile(io.BufferedReader):
         self._is_within_line = False
         if not stat.S_ISREG(os.fstat(self.fileno()).st_mode):
             self.close()
-            raise OSError(0, "it is no regular file")
+            raise OSError(0, "it is not a regular file")
 
     def readline(self, size: int | None = -1) -> bytes:
         """Read a line; one that is no object from its first to its last character is counted."""

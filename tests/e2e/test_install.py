@@ -65,7 +65,7 @@ def test_usage_is_counted(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "no.txt").write_text("no")
     counted = shell.run("usage", tmp_path / "session.jsonl", tmp_path / "no.txt", "-v")
     assert "1 session: 1 claude-code" in counted.stdout
-    assert "no.txt: it is no transcript" in counted.stdout
+    assert "no.txt: it is not a transcript" in counted.stdout
     answer = shell.json("usage", tmp_path / "session.jsonl")
     assert answer["tools"] == [
         {

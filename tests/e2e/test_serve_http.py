@@ -173,7 +173,7 @@ def test_clients_of_a_server_on_every_address_are_told_a_name_that_it_answers_to
     [
         (("--http", "127.0.0.1:0"), "another port at each start"),
         (("--http", "0.0.0.0:8765", "--no-token"), "there is no token"),
-        (("/nowhere/at/all",), "no directory: /nowhere/at/all"),
+        (("/nowhere/at/all",), "no such directory: /nowhere/at/all"),
     ],
 )
 def test_no_configuration_is_printed_that_cannot_work(data_dir: Path, words: tuple[str, ...], reason: str) -> None:

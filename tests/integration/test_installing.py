@@ -224,13 +224,13 @@ def _has_two_names(path: Path) -> None:
 
 
 _HOSTILE = {
-    "a link out of the home": (_leads_out, "outside of your home"),
-    "a pipe": (os.mkfifo if hasattr(os, "mkfifo") else Path.mkdir, "no regular file"),
-    "a directory": (Path.mkdir, "no regular file"),
+    "a link out of the home": (_leads_out, "outside your home"),
+    "a pipe": (os.mkfifo if hasattr(os, "mkfifo") else Path.mkdir, "not a regular file"),
+    "a directory": (Path.mkdir, "not a regular file"),
     "no JSON": (lambda path: path.write_text('{"mcpServers": '), "line 1, column"),
     "half a string": (lambda path: path.write_text('{"mcpServers": {"a'), "line 1, column"),
-    "a list": (lambda path: path.write_text("[]"), "the file holds no object"),
-    "a text for a mapping": (lambda path: path.write_text('{"mcpServers": "none"}'), "'mcpServers' holds no object"),
+    "a list": (lambda path: path.write_text("[]"), "the file is not an object"),
+    "a text for a mapping": (lambda path: path.write_text('{"mcpServers": "none"}'), "'mcpServers' is not an object"),
     "no text": (lambda path: path.write_bytes(b'{"a": "\xff"}'), "byte 7 is not UTF-8"),
     "too deep": (lambda path: path.write_text('{"a":' * 5_000), "nested too deep"),
     "too large": (lambda path: os.truncate(os.open(path, os.O_CREAT | os.O_WRONLY), 33 << 20), "larger than 32 MB"),
@@ -261,13 +261,13 @@ def test_a_file_that_is_not_what_it_should_be_is_left_as_it_is(home: Home, kind:
     [
         ("goose", "a: 1\n---\nb: 2\n", "several documents"),
         ("goose", "extensions: [a\n", "line 2"),
-        ("goose", "extensions: text\n", "'extensions' holds no object"),
-        ("goose", "a: 1\na: 2\n", "stands twice"),
+        ("goose", "extensions: text\n", "'extensions' is not an object"),
+        ("goose", "a: 1\na: 2\n", "more than once"),
         ("goose", "[" * 200, "too deep"),
-        ("goose", "- a\n", "the file holds no object"),
+        ("goose", "- a\n", "the file is not an object"),
         ("codex", "[mcp_servers\n", "line 1"),
         ("codex", "mcp_servers = { a = { command = 'x' } }\n", "cannot be edited safely"),
-        ("codex", "mcp_servers = 3\n", "'mcp_servers' holds no object"),
+        ("codex", "mcp_servers = 3\n", "'mcp_servers' is not an object"),
     ],
 )
 def test_other_formats_are_refused_with_a_reason(home: Home, name: str, text: str, reason: str) -> None:

@@ -102,7 +102,7 @@ def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
     missing = tmp_path / "missing.jsonl"
     usage = usage_in([str(tmp_path / "notes.txt"), str(missing)])
     assert usage.unreadable == {
-        str(tmp_path / "notes.txt"): "it is no transcript",
+        str(tmp_path / "notes.txt"): "it is not a transcript",
         str(missing): "No such file or directory",
     }
 
@@ -110,7 +110,7 @@ def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "session.jsonl")
-    assert list(usage_in([str(tmp_path)]).unreadable.values()) == ["it is no regular file"]
+    assert list(usage_in([str(tmp_path)]).unreadable.values()) == ["it is not a regular file"]
 
 
 def test_lines_that_are_cut_off_are_counted(tmp_path: Path) -> None:

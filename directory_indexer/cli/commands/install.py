@@ -48,21 +48,21 @@ def install(
     clients: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[CLIENT]...", help="Assistants; none: those that are found.", autocompletion=client_names
+            metavar="[CLIENT]...", help="Assistants; without any, all that are found.", autocompletion=client_names
         ),
     ] = None,
     mcp: Annotated[bool, typer.Option("--mcp", help="The MCP server.")] = False,
     skill: Annotated[bool, typer.Option("--skill", help="The skill: when to search, grep or read.")] = False,
-    hooks: Annotated[bool, typer.Option("--hooks", help="The hook that reminds of it when a session starts.")] = False,
-    rules: Annotated[bool, typer.Option("--rules", help="The same sentences among the rules of the user.")] = False,
+    hooks: Annotated[bool, typer.Option("--hooks", help="The hook: a reminder when a session starts.")] = False,
+    rules: Annotated[bool, typer.Option("--rules", help="The rules: the same reminder, always there.")] = False,
     directories: Annotated[
         list[Path] | None,
         typer.Option(
-            "--directory", metavar="DIR", parser=given_path, help="A directory that assistants may have indexed."
+            "--directory", metavar="DIR", parser=given_path, help="A directory that assistants may add to the index."
         ),
     ] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Let the server keep tracked directories fresh.")] = False,
-    uninstall: Annotated[bool, typer.Option("--uninstall", help="Take out what was put in.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Let the server keep tracked directories up to date.")] = False,
+    uninstall: Annotated[bool, typer.Option("--uninstall", help="Take out what this command put in.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written, and write nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     config: ConfigFile = None,
@@ -71,7 +71,7 @@ def install(
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Put dirindex into assistants: MCP server, skill, hook or rules, each as far as they have a place for it."""
+    """Add dirindex to your assistants: MCP server, skill, hook or rules, whichever they support."""
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     loaded = load_config(file=config, data_dir=data_dir, environ=os.environ)
     output.notes(loaded.warnings)
@@ -108,7 +108,7 @@ def _installation(
     system = this_system()
     chosen = named or found_clients(CLIENTS.values(), system)
     if not chosen:
-        raise UsageError("no assistant is found here", hint=f"name one: {', '.join(CLIENTS)}")
+        raise UsageError("no assistant was found on this machine", hint=f"name one: {', '.join(CLIENTS)}")
     wanted = [(one, [part for part in parts or default_parts(one) if part in one.parts]) for one in chosen]
     if placeless := [one.name for one, of_one in wanted if named and not of_one]:
         raise UsageError(
@@ -120,7 +120,7 @@ def _installation(
 
 def _plugin_note(plan: "Plan") -> list[str]:
     is_double = any(step.client == "claude-code" for step in plan.steps) and has_plugin(this_system())
-    return ["Claude Code has dirindex as a plugin, too: use one of them"] if is_double else []
+    return ["Claude Code also has the dirindex plugin: keep only one of the two"] if is_double else []
 
 
 def _require_consent(plan: "Plan", *, is_named: bool, yes: bool, as_json: bool) -> None:
@@ -132,13 +132,13 @@ def _require_consent(plan: "Plan", *, is_named: bool, yes: bool, as_json: bool) 
         return
     if can_answer or not is_named:
         raise ConsentNeededError(
-            "nothing is written", hint="" if can_answer else "name the assistants, or add --yes for all that are found"
+            "nothing was written", hint="" if can_answer else "name the assistants, or add --yes for all that are found"
         )
 
 
 def _what_now(plan: "Plan", *, uninstall: bool, dry_run: bool) -> list[str]:
     if not plan.steps:
-        return ["nothing was put in by this command"]
+        return ["this command has put nothing in"]
     if dry_run or not plan.drafts:
-        return ["nothing is written"]
-    return [] if uninstall else ["restart the assistants, for they read this when they start"]
+        return ["nothing was written"]
+    return [] if uninstall else ["restart the assistants: they read this when they start"]

@@ -29,7 +29,7 @@ def usage(
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Count how often assistants searched, grepped and read, and what that gave them; nothing leaves this machine."""
+    """Count how often assistants searched, grepped and read, and how much text they got; nothing is sent anywhere."""
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     found = usage_answer(usage_in(os.path.expanduser(path) for path in paths))
     if as_json:
@@ -39,6 +39,6 @@ def usage(
         output.lines(unreadable_lines(found, paths=output.paths) if verbose else ())
         n_unreadable = len(found.unreadable)
         output.notes([f"{count(n_unreadable, 'file')} could not be counted; -v names them"] if n_unreadable else [])
-        output.notes([f"{count(found.passed_over, 'line')} are no records"] if found.passed_over else [])
+        output.notes([f"{count(found.passed_over, 'line')} could not be read as records"] if found.passed_over else [])
     if not found.sessions:
         raise typer.Exit(ExitCode.INCOMPLETE)
