@@ -37,7 +37,7 @@ _PAGED: Final[Mapping[str, str]] = {
 }
 """Viewers that open a page, with the option for it."""
 
-SET_EDITOR: Final = "set EDITOR to what shall open files"
+SET_EDITOR: Final = "set EDITOR to the program that should open files"
 
 
 def viewer_command(path: str, page: int | None) -> list[str] | None:
@@ -79,7 +79,7 @@ def system_command(path: str) -> list[str]:
     opener = {"darwin": "open", "win32": "explorer"}.get(sys.platform, "xdg-open")
     if not shutil.which(opener):
         shown = path.encode("utf-8", "backslashreplace").decode()
-        raise UnavailableError(f"nothing here opens '{shown}'", hint=SET_EDITOR)
+        raise UnavailableError(f"no program was found that opens '{shown}'", hint=SET_EDITOR)
     return [opener, path]
 
 

@@ -44,7 +44,7 @@ def open_git_file(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noq
     Raises:
         ExtractionError: always.
     """
-    raise ExtractionError("it only tells where a git directory is; the history is that of the repository there")
+    raise ExtractionError("it only points to a git directory; the history belongs to the repository there")
 
 
 def _moment(seconds: int) -> str:

@@ -78,7 +78,7 @@ def _ask(root: FilePath, count: _Count, *, embeds: bool) -> NoReturn:
     raise ConsentNeededError(
         f"{display(root)} holds {more}{count.n_files:,} files to index, {more}{count.n_bytes / 1e9:.1f} GB: "
         f"about {more}{times}",
-        hint="add --yes to index all of it; or name directories in it, or leave some out by a .dirindexignore file "
+        hint="add --yes to index all of it; or name directories in it, or leave some out with a .dirindexignore file "
         "(dirindex index --dry-run shows what would be read)",
     )
 

@@ -47,7 +47,7 @@ def parse_history(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | 
     except OSError as error:
         return FileFailure(path, Stage.READ, (error.strerror or type(error).__name__).lower())
     if source is None:
-        return FileFailure(path, Stage.READ, "no git directory any more")
+        return FileFailure(path, Stage.READ, "it is no longer a git directory")
     seen_ns = time.time_ns()
     of_content = content_hash("\n".join([policy.git_history, *tips]).encode())
     if of_content == request.known_hash:
@@ -119,10 +119,10 @@ class _Git:
     def __init__(self, directory: Path, repository: Path, tips: Sequence[str]) -> None:
         objects = repository / "objects"
         if _borrows(objects):
-            raise ExtractionError("it borrows objects of another repository, which are not read")
+            raise ExtractionError("it borrows objects from another repository, which are not read")
         self._program = program_of("git")
         if not self._program:
-            raise ReaderError("git is not installed, which reads histories")
+            raise ReaderError("git is not installed, and reading histories needs it")
         self._directory = directory
         self._environment = {
             "GIT_DIR": str(directory / "empty"),

@@ -38,7 +38,7 @@ class WarmWorker:
             UnavailableError: no process can be started.
         """
         if not self._turn.acquire(timeout=_TURN_SECONDS):
-            raise BusyError("previews take long at the moment")
+            raise BusyError("the preview workers are busy", hint="try again in a moment")
         try:
             return self._answer(self._running(), request)
         finally:

@@ -15,14 +15,14 @@ with lazily:
     from directory_indexer.searching.spread import Place
     from directory_indexer.walker.listing import IgnoredPath
 
-_Confirmation = Annotated[str, "What confirms it: good once, and for ten minutes."]
+_Confirmation = Annotated[str, "What confirms it, once and within ten minutes."]
 
 
 class DirectoryPart(NamedTuple):
     """A directory with all that lies in it."""
 
     path: Annotated[str, "Absolute path; empty for all tracked directories together."]
-    name: Annotated[str, "What it is called in the directory around it."]
+    name: Annotated[str, "Its name in its parent directory."]
     files: Files
     bytes: Annotated[int, "Size of these files."]
     chunks: Chunks
@@ -39,22 +39,22 @@ class LeftOutOne(NamedTuple):
 
     path: Annotated[str, "Absolute path."]
     reason: Annotated[str, "failed, refused, waiting or unreadable, why it was skipped, or ignored."]
-    detail: Annotated[str | None, "What went wrong, or the rule that leaves it out, with where that stands."]
+    detail: Annotated[str | None, "What went wrong, or the rule that leaves it out and where the rule is written."]
 
 
 class LeftOutList(NamedTuple):
     """What is not in the index, and why."""
 
-    reasons: Annotated[Mapping[str, int], "How much there is of each reason, but for what rules leave out."]
+    reasons: Annotated[Mapping[str, int], "How many for each reason, except those that rules leave out."]
     files: Annotated[tuple[LeftOutOne, ...], "Those of this page."]
-    next_offset: Annotated[int | None, "Where the next page begins; null where there is none."]
+    next_offset: Annotated[int | None, "Where the next page begins; null if there is none."]
     truncated: Annotated[bool, "Whether the look for what rules leave out ended early."]
 
 
 class RuleCount(NamedTuple):
-    """How much a rule leaves out."""
+    """How many paths a rule leaves out."""
 
-    rule: Annotated[str, "The rule, with where it stands."]
+    rule: Annotated[str, "The rule, and where it is written."]
     paths: Annotated[int, "How many files and directories it leaves out."]
 
 
@@ -64,16 +64,16 @@ class AddingAnswer(NamedTuple):
     path: Annotated[str, "The directory, with links resolved."]
     files: Annotated[int, "Files to read."]
     bytes: Annotated[int, "Their size."]
-    skipped: Annotated[int, "Files that hold nothing to index, as far as their names and sizes tell."]
+    skipped: Annotated[int, "Files with nothing to index, judging by their names and sizes."]
     failed: Annotated[int, "Files and directories that cannot be read."]
     ignored: Annotated[int, "Files and directories that rules leave out."]
     rules: Annotated[tuple[RuleCount, ...], "The rules that leave out most."]
     kinds: Annotated[Mapping[str, int], "Files to read by the ending of their names, the most frequent first."]
-    whole: Annotated[bool, "Whether all of it was looked at; else there is more than these numbers say."]
-    seconds: Annotated[float | None, "About how long it takes to embed them; null where only the provider knows."]
-    index_bytes: Annotated[int, "About how much more room the index takes, at most."]
-    free_bytes: Annotated[int, "How much room there is."]
-    redone: Annotated[tuple[str, ...], "What would be done again, since the index was built in another way."]
+    whole: Annotated[bool, "Whether all of it was looked at; if not, the real numbers are higher."]
+    seconds: Annotated[float | None, "About how long it takes to embed them; null if only the provider knows."]
+    index_bytes: Annotated[int, "About how much the index grows, at most."]
+    free_bytes: Annotated[int, "Free space on its disk."]
+    redone: Annotated[tuple[str, ...], "What would be redone, because the index was built with other settings."]
     confirmation: _Confirmation
 
 

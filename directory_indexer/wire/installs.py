@@ -20,7 +20,7 @@ class PartEntry(NamedTuple):
     part: Annotated[str, "mcp, skill, hooks or rules."]
     path: Annotated[str, "The file that it is in."]
     action: Annotated[str, "add, update, already there, taken, refused, failed, remove, gone already or kept."]
-    reason: Annotated[str | None, "Why, if that is not plain."]
+    reason: Annotated[str | None, "Why, where that is not obvious."]
 
 
 class InstallAnswer(NamedTuple):

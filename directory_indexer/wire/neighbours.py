@@ -1,4 +1,4 @@
-"""What lies around a document in meaning."""
+"""The neighbours of a document: passages that are near to it in meaning."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ class NeighbourEntry(NamedTuple):
     doc_id: Annotated[str, "Id of the file or document that it is in."]
     filename: Annotated[str, "Name of that file."]
     path: Annotated[str, "Absolute path of that file."]
-    directory: Annotated[str, "The directory that it lies in."]
-    heading: Annotated[str | None, "The heading or symbol that it stands under."]
+    directory: Annotated[str, "The directory of that file."]
+    heading: Annotated[str | None, "The heading or symbol above it."]
     line: Annotated[int, "Its first line."]
     page: Annotated[int | None, "Its page, in a document that has pages."]
-    excerpt: Annotated[str, "How it begins."]
+    excerpt: Annotated[str, "Its beginning."]
     nearness: Annotated[float, "How near it is in meaning, 0 to 1."]
     x: Annotated[float, "Where it is drawn, -1 to 1; the document is at 0."]
     y: Annotated[float, "Where it is drawn, -1 to 1; the document is at 0."]
@@ -30,4 +30,4 @@ class NeighboursAnswer(NamedTuple):
     path: Annotated[str, "Its path."]
     passages: Annotated[int, "How many passages it has."]
     neighbours: Annotated[tuple[NeighbourEntry, ...], "The passages around it, nearest first."]
-    topics: Annotated[tuple[str, ...], "Words that name each topic; empty where there is one topic."]
+    topics: Annotated[tuple[str, ...], "Words that name each topic; empty if there is only one."]

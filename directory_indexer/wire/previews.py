@@ -1,4 +1,4 @@
-"""Documents as people look at them: what a page in a browser shows, as data that is no markup."""
+"""Documents as a page in a browser shows them, as data and never as markup."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Annotated, NamedTuple
 
 Marks = Annotated[
-    tuple[tuple[int, int], ...], "First and following character of each matching word, in Unicode code points from 0."
+    tuple[tuple[int, int], ...],
+    "Start and end of each matching word, in Unicode code points from 0; the end is exclusive.",
 ]
 
 
@@ -21,10 +22,10 @@ class Colour(NamedTuple):
 class Element(NamedTuple):
     """A piece of a document: an element with children, or a text, whose tag is empty."""
 
-    tag: Annotated[str, "What it is: paragraph, h1, bullet_list, link … A page makes of it what it knows."]
+    tag: Annotated[str, "What it is: paragraph, h1, bullet_list, link …; pages ignore those that they do not know."]
     text: Annotated[str, "Of a text: what it says."]
-    children: Annotated[tuple[Element, ...], "What it consists of."]
-    href: Annotated[str, "Of a link to the web: where it leads; else empty."]
+    children: Annotated[tuple[Element, ...], "The elements in it."]
+    href: Annotated[str, "Of a link to the web: its address; otherwise empty."]
     line: Annotated[int, "Line in which it begins; 0 within blocks."]
     marks: Marks
 
@@ -32,14 +33,14 @@ class Element(NamedTuple):
 class Cell(NamedTuple):
     """A cell of a table."""
 
-    text: Annotated[str, "What stands in it."]
+    text: Annotated[str, "Its text."]
     marks: Marks
 
 
 class TableRow(NamedTuple):
     """A row of a table, or a heading between rows."""
 
-    line: Annotated[int, "Line of the text that it stands in."]
+    line: Annotated[int, "Its line in the text."]
     cells: Annotated[tuple[Cell, ...], "Its cells; none in a heading."]
     heading: Annotated[str, "Of a heading, such as the name of a sheet: its text."]
 
@@ -53,7 +54,7 @@ class RelatedFile(NamedTuple):
 
 
 class PreviewAnswer(NamedTuple):
-    """A document as people look at it, from the indexed text, with what a query matches."""
+    """A document to look at, made from its indexed text, with the words that a query matches."""
 
     doc_id: Annotated[str, "Its id."]
     path: Annotated[str, "Absolute path of the file."]
@@ -70,12 +71,12 @@ class PreviewAnswer(NamedTuple):
     colours: Annotated[tuple[Colour, ...], "What the stretches of source code are."]
     elements: Annotated[tuple[Element, ...], "Of Markdown: its blocks."]
     rows: Annotated[tuple[TableRow, ...], "Of a table: its rows."]
-    matching_lines: Annotated[tuple[int, ...], "Lines of the whole document with matching words, as many as are told."]
+    matching_lines: Annotated[tuple[int, ...], "Lines of the whole document that have matching words, up to a limit."]
     page_lines: Annotated[tuple[int, ...], "Of a document with pages or slides: the line in which each begins."]
     is_drawn: Annotated[bool, "Whether its pages can be drawn."]
     masked: Annotated[int, "Secrets that are masked in its text; its pages are not drawn then."]
-    members: Annotated[tuple[RelatedFile, ...], "What is attached to it, or lies in it."]
-    container: Annotated[RelatedFile | None, "What it lies in."]
+    members: Annotated[tuple[RelatedFile, ...], "Its attachments, or the files in it."]
+    container: Annotated[RelatedFile | None, "The archive or message that it is in."]
     on_disk: Annotated[str | None, "changed or gone since it was indexed."]
 
 
@@ -90,5 +91,5 @@ class PageAnswer(NamedTuple):
     picture: Annotated[str, "The picture in base64."]
     marked: Annotated[
         tuple[tuple[float, float, float, float], ...],
-        "Where matching words stand: left, top, right and bottom as shares of the page.",
+        "Where matching words are: left, top, right and bottom as fractions of the page.",
     ]

@@ -15,11 +15,11 @@ class ExplainedSetting(NamedTuple):
     """One setting, and what it is for."""
 
     key: Annotated[str, "Its key."]
-    value: Annotated[Any, "Its value; keys of services are asterisks."]
-    default: Annotated[Any, "What it is if nobody says anything; null where that depends on something else."]
+    value: Annotated[Any, "Its value; keys of services are masked."]
+    default: Annotated[Any, "Its default; null if that depends on something else."]
     source: Annotated[str, "option, environment, file or default."]
     origin: Annotated[str | None, "Name of the option, variable or file."]
-    words: Annotated[str, "What it does; empty for what is no key of the configuration file."]
+    words: Annotated[str, "What it does; empty if it is not a key of the configuration file."]
 
 
 class SettingsAnswer(NamedTuple):

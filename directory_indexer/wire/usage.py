@@ -17,9 +17,9 @@ class UseEntry(NamedTuple):
     kind: Annotated[str, "search (ranked), grep (exact), read, list, edit, shell, web, agent or other."]
     calls: Annotated[int, "How often tools of this kind were called."]
     dirindex: Annotated[int, "How many of the calls were of dirindex."]
-    tokens: Annotated[int, "What they gave, a token being three bytes."]
-    tokens_per_call: Annotated[int, "What a call gave on average, of those whose result is in the file."]
-    most_tokens: Annotated[int, "What the largest of them gave."]
+    tokens: Annotated[int, "How much text they got, at three bytes a token."]
+    tokens_per_call: Annotated[int, "The average of a call whose result is in the file."]
+    most_tokens: Annotated[int, "The largest result."]
     without_result: Annotated[int, "Calls whose result is not in the file."]
 
 
@@ -36,8 +36,8 @@ class UsageAnswer(NamedTuple):
     sessions: Annotated[Mapping[str, int], "How many sessions of which assistant."]
     tools: Annotated[tuple[UseEntry, ...], "Calls by kind, the most frequent first."]
     unreadable: Annotated[tuple[UnreadableFile, ...], "Files that were not counted."]
-    other_files: Annotated[int, "Files of the directories that are no transcripts."]
-    passed_over: Annotated[int, "Lines of transcripts that are cut off, too long or no records."]
+    other_files: Annotated[int, "Files in the directories that are not transcripts."]
+    passed_over: Annotated[int, "Lines of transcripts that are cut off, too long or not records."]
 
 
 def usage_answer(usage: Usage) -> UsageAnswer:

@@ -207,7 +207,7 @@ def test_objects_that_lie_elsewhere_are_not_read(index: Index, repository: Repos
     report = index.run()
     assert commits(index, "secret walrus") == []
     assert [failure.message for failure in report.failures] == [
-        "it borrows objects of another repository, which are not read"
+        "it borrows objects from another repository, which are not read"
     ]
 
 

@@ -1,4 +1,4 @@
-"""What a person at the page was shown and may confirm: nothing else is done, and each only once."""
+"""What the owner was shown at the page and may confirm: nothing else is done, and each only once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Confirmations:
         self._shown: OrderedDict[str, _Shown] = OrderedDict()
 
     def new(self, act: Act, path: FilePath) -> str:
-        """Note that somebody was shown what an act means, and give what confirms it."""
+        """Remember that the owner was shown what an act means, and give what confirms it."""
         confirmation = secrets.token_urlsafe(24)
         with self._lock:
             self._shown[confirmation] = _Shown(act, path, self._clock() + GOOD_SECONDS)
@@ -47,13 +47,13 @@ class Confirmations:
         return confirmation
 
     def use(self, act: Act, confirmation: str) -> FilePath:
-        """Use a confirmation up, and tell which directory it is about.
+        """Use up a confirmation, and give the directory that it is for.
 
         Raises:
-            ConflictError: it is none, is about another act, was used, or is too old.
+            ConflictError: it is unknown, for another act, used or expired.
         """
         with self._lock:
             shown = self._shown.pop(confirmation, None)
         if shown is None or shown.act is not act or self._clock() > shown.good_until:
-            raise ConflictError("this was not looked at, or too long ago", hint="look at the directory again")
+            raise ConflictError("the confirmation is unknown, used or expired", hint="look at the directory again")
         return shown.path

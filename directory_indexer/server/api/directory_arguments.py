@@ -1,4 +1,4 @@
-"""What the operations take that are about directories and about what lies around a document."""
+"""The arguments of operations on directories, and of the one that gives the neighbours of a document."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from directory_indexer.server.api.arguments import Collection, DocId
 from directory_indexer.server.arguments import Below, Number
 
 _PATH = Field(min_length=1, max_length=4096)
-_Confirmation = Annotated[str, "What the look before gave.", Field(min_length=1, max_length=100)]
-_Typed = Annotated[str, "The directory: its whole path, or one that begins with ~.", _PATH]
+_Confirmation = Annotated[str, "The confirmation that the look gave.", Field(min_length=1, max_length=100)]
+_Typed = Annotated[str, "The directory: an absolute path, or one that begins with ~.", _PATH]
 _Tracked = Annotated[str, "The tracked directory.", _PATH]
 
 
@@ -22,7 +22,7 @@ class DirectoriesCall(NamedTuple):
     path: Below = ""
     collection: Collection = DEFAULT
     depth: Annotated[Number, "How many levels of directories to list.", Field(ge=1, le=6)] = 2
-    most: Annotated[Number, "Most directories to list in each.", Field(ge=1, le=200)] = 40
+    most: Annotated[Number, "How many directories to list in each at most.", Field(ge=1, le=200)] = 40
 
 
 class NeighboursCall(NamedTuple):
@@ -30,16 +30,16 @@ class NeighboursCall(NamedTuple):
 
     doc_id: DocId
     collection: Collection = DEFAULT
-    limit: Annotated[Number, "Most passages to answer.", Field(ge=1, le=300)] = 120
+    limit: Annotated[Number, "How many passages to answer at most.", Field(ge=1, le=300)] = 120
 
 
 class LeftOutCall(NamedTuple):
     """What is not in the index."""
 
-    path: Annotated[str, "Only in this tracked directory, or in one that lies in it.", Field(max_length=4096)] = ""
+    path: Annotated[str, "Only in this tracked directory, or in a directory in it.", Field(max_length=4096)] = ""
     reason: Annotated[str, "Only for this reason; ignored: what rules leave out.", Field(max_length=40)] = ""
-    limit: Annotated[Number, "Most of them to answer.", Field(ge=1, le=500)] = 100
-    offset: Annotated[Number, "How many to leave out before.", Field(ge=0, le=1_000_000)] = 0
+    limit: Annotated[Number, "How many to answer at most.", Field(ge=1, le=500)] = 100
+    offset: Annotated[Number, "How many to skip.", Field(ge=0, le=1_000_000)] = 0
 
 
 class LookAtDirectoryCall(NamedTuple):
@@ -55,12 +55,12 @@ class AddDirectoryCall(NamedTuple):
 
 
 class LookAtForgettingCall(NamedTuple):
-    """A look at what would go."""
+    """A look at what forgetting would remove."""
 
     path: _Tracked
 
 
 class ForgetDirectoryCall(NamedTuple):
-    """A directory to be forgotten that was looked at."""
+    """A directory to forget that was looked at."""
 
     confirmation: _Confirmation

@@ -37,7 +37,7 @@ def page(services: Services, call: PageCall) -> PageAnswer:
     with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
         path = indexed_path(services, opened, snapshot, call.doc_id)
         if snapshot.files.masked(path):
-            raise UsageError("it holds secrets, which are masked in its text alone")
+            raise UsageError("it holds secrets, which can only be masked in its text")
         plan = plan_of(snapshot, call.query)
         on_disk = _on_disk(snapshot, path)
         read = _recognised(opened, snapshot, path, call.page)

@@ -1,6 +1,6 @@
-"""What only the page of `dirindex ui` may ask for: its person's own acts, and what names files that are not indexed.
+"""What only the page of `dirindex ui` may ask for: what its owner does, and the names of files that are not indexed.
 
-A directory is added or forgotten only after it was looked at, with what the look has given.
+A directory is added or forgotten only with the confirmation that a look at it gave.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ def left_out(services: Services, call: LeftOutCall) -> LeftOutList:
 
 
 def look_at_directory(services: Services, call: LookAtDirectoryCall) -> AddingAnswer:
-    """Tell what would be read if a directory were added, as far as a short look reaches."""
+    """Tell what would be read if a directory were added, as far as a short look can tell."""
     if not os.path.isabs(os.path.expanduser(call.path)):
-        raise UsageError(f"'{call.path}' is no whole path", hint="begin with / or ~")
+        raise UsageError(f"'{call.path}' is not an absolute path", hint="start it with / or ~")
     deadline = time.monotonic() + _LOOK_SECONDS
     with services.collections.using(DEFAULT) as opened:
         plan, is_whole = opened.app.indexer.addition(call.path, must_stop=lambda: time.monotonic() > deadline)

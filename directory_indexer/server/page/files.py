@@ -82,8 +82,8 @@ def command_of(wanted: Wanted, path: FilePath, kind: str, environ: Mapping[str, 
         return editor
     if not is_document(path, kind):
         raise UsageError(
-            f"{display(path)} is not opened by the desktop, which might run it",
-            hint="set EDITOR to an editor with windows",
+            f"{display(path)} is not handed to the desktop, which might run it",
+            hint="set EDITOR to an editor that opens its own window",
         )
     return viewer_command(exact, wanted.page or None) or system_command(exact)
 
@@ -121,7 +121,7 @@ def _folder_command(path: str) -> list[str]:
 
 
 def _require_there(path: FilePath) -> None:
-    """Look whether a file is there, behind no link.
+    """Make sure that a file is there, and not behind a link.
 
     Raises:
         UsageError: it is not.
@@ -129,7 +129,7 @@ def _require_there(path: FilePath) -> None:
     try:
         os.close(open_file(exact_text(path)))
     except OSError as error:
-        raise UsageError(f"{display(path)} is gone, lies in a container, or is a link now") from error
+        raise UsageError(f"{display(path)} is gone, inside a container, or now a link") from error
 
 
 _RUNNABLE: Final = frozenset({"html", "mhtml", "svg"})

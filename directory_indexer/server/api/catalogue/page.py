@@ -1,4 +1,4 @@
-"""What a server with a page answers that page alone: the acts of the person who runs it. No key is good for them."""
+"""What a server with a page answers that page alone: what its owner does. No key allows it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from directory_indexer.wire.settings import SettingsAnswer
 from directory_indexer.wire.status import StatusAnswer
 
 _NOT_TRACKED = {404: "It is not tracked."}
-_NOT_SHOWN = {409: "It was not looked at, or too long ago."}
+_NOT_CONFIRMED = {409: "The confirmation is unknown, used or expired."}
 
 PAGE = (
     Operation(
@@ -28,8 +28,8 @@ PAGE = (
         Method.GET,
         "/api/v1/status",
         Right.OWNER,
-        "Look at the index",
-        "Tell how the index stands: its directories, its model and its runs.",
+        "Get the status of the index",
+        "Give the status of the index: its directories, its model and its runs.",
         NoArguments,
         StatusAnswer,
         slowly(page_acts.status),
@@ -40,7 +40,7 @@ PAGE = (
         "/api/v1/left_out",
         Right.OWNER,
         "List what is not in the index",
-        "List what failed, was skipped, waits or is left out by a rule, and why.",
+        "List what failed, was skipped, is waiting or is left out by a rule, and why.",
         LeftOutCall,
         LeftOutList,
         slowly(page_acts.left_out),
@@ -51,7 +51,7 @@ PAGE = (
         Method.GET,
         "/api/v1/settings",
         Right.OWNER,
-        "Look at the settings",
+        "Get the settings",
         "Give every setting, where its value comes from and what it does.",
         NoArguments,
         SettingsAnswer,
@@ -80,7 +80,7 @@ PAGE = (
         OperationEntry,
         patiently(page_acts.add_directory),
         status=202,
-        failures=_NOT_SHOWN,
+        failures=_NOT_CONFIRMED,
         links=TO_OPERATION,
     ),
     Operation(
@@ -88,7 +88,7 @@ PAGE = (
         Method.POST,
         "/api/v1/directories/look_at_forgetting",
         Right.OWNER,
-        "Look at what would go",
+        "Look at what forgetting would remove",
         "Tell what would be removed if a directory were forgotten. Nothing is changed.",
         LookAtForgettingCall,
         ForgettingAnswer,
@@ -105,6 +105,6 @@ PAGE = (
         ForgetDirectoryCall,
         ForgottenAnswer,
         patiently(page_acts.forget_directory),
-        failures={409: "It was not looked at, or too long ago; or an index run goes on."},
+        failures={409: "The confirmation is unknown, used or expired; or an index run is going on."},
     ),
 )
