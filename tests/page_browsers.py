@@ -36,6 +36,7 @@ def admit(server: PageServer, browser: Browser, kept: Path) -> Path:
     page = browser.new_page()
     page.goto(server.address)
     page.locator("main").wait_for(timeout=30_000)
+    assert "code" not in page.url
     page.context.storage_state(path=kept)
     page.context.close()
     return kept

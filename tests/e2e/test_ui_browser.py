@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from typing import TYPE_CHECKING, Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from page_browsers import CHROMIUM, admit, chromium, watched_page
 from page_samples import write_samples
 from page_servers import PageServer
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 from serving import DIRINDEX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_CHROMIUM = shutil.which("chromium")
-_OPTIONS = (
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
 _HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
 _NAME = "<b onclick=alert(1)>&quot;.md"
 
-pytestmark = pytest.mark.skipif(_CHROMIUM is None, reason="there is no Chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 
 
 @pytest.fixture(scope="module")
@@ -63,43 +58,22 @@ def server(data_dir: Path, opened: Path) -> Iterator[PageServer]:
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=_OPTIONS, timeout=90_000)
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
-def admitted(server: PageServer, chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Keep what a browser has after it came by the address that the command gave out."""
-    kept = tmp_path_factory.mktemp("browser") / "state.json"
-    page = chromium.new_page()
-    page.goto(server.address)
-    expect(page.locator(".hits > li").first).to_be_visible(timeout=30_000)
-    assert "code" not in page.url
-    page.context.storage_state(path=kept)
-    page.context.close()
-    return kept
+def admitted(server: PageServer, browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return admit(server, browser, tmp_path_factory.mktemp("browser") / "state.json")
 
 
 @pytest.fixture
-def page(server: PageServer, chromium: Browser, admitted: Path) -> Iterator[Page]:
-    """Give a page of a browser that was admitted, and fail if it complained or asked for anything elsewhere."""
-    context = chromium.new_context(storage_state=admitted, viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(30_000)
-    page = context.new_page()
-    said: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(f"{server.root}/ui/")
-    expect(page.locator(".hits > li").first).to_be_visible()
-    yield page
-    context.close()
-    assert said == []
-    assert [url for url in asked if not url.startswith((server.root, f"blob:{server.root}"))] == []
+def page(server: PageServer, browser: Browser, admitted: Path) -> Iterator[Page]:
+    with watched_page(server, browser, admitted) as page:
+        page.goto(f"{server.root}/ui/")
+        expect(page.locator(".hits > li").first).to_be_visible()
+        yield page
 
 
 def test_hits_come_while_one_types_and_mark_what_matched(page: Page) -> None:
@@ -114,7 +88,7 @@ def test_hits_come_while_one_types_and_mark_what_matched(page: Page) -> None:
 
 def test_a_hit_is_looked_at_and_its_link_leads_there_again(page: Page) -> None:
     page.locator("#query").fill("parsnips")
-    page.locator(".hit").first.click()
+    page.locator(".hit", has_text="parsnips at the end").click()
     expect(page.locator(".preview .wanted")).to_contain_text("parsnips at the end")
     expect(page.locator(".preview .wanted")).to_be_in_viewport()
     kept = page.url
@@ -167,8 +141,8 @@ def test_names_and_texts_of_files_never_become_markup(page: Page) -> None:
     assert page.title() == "dirindex"
 
 
-def test_a_browser_that_was_not_admitted_is_told_what_to_do(server: PageServer, chromium: Browser) -> None:
-    page = chromium.new_page()
+def test_a_browser_that_was_not_admitted_is_told_what_to_do(server: PageServer, browser: Browser) -> None:
+    page = browser.new_page()
     page.goto(f"{server.root}/ui/?q=carrots#code=wrong")
     expect(page.locator(".state .problem")).to_contain_text("Run dirindex ui again")
     expect(page.locator(".hits > li")).to_have_count(0)
