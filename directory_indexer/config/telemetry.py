@@ -1,4 +1,4 @@
-"""Who is told what goes on here: the keys of `telemetry`."""
+"""Who receives telemetry: the keys of `telemetry`."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from directory_indexer.config.kinds import Secret, SecretText
 
 
 class TelemetryConfig(NamedTuple):
-    """Who is told of requests, runs and their phases: how many, how long, and never what about."""
+    """Who is told how many requests, runs and phases there are and how long they take, never what they are about."""
 
     otlp_endpoint: str | None = key(
         ENDPOINT, "URL of an OpenTelemetry collector that takes OTLP over HTTP, as http://collector:4318; null: none"

@@ -1,5 +1,5 @@
-"""What goes on here, told to a collector or to Azure Monitor, if one is configured.
+"""Telemetry: spans and lines of the log, sent to a collector or to Azure Monitor where one is configured.
 
-`spans` is what the rest of the program calls; all of it does nothing until `starting` has found that somebody is to be
-told. OpenTelemetry is imported by `recording` and `exporters` alone, and not before that.
+The rest of the program calls `spans`, which does nothing until `starting` has found a receiver. Only `recording` and
+the modules of the receivers (`otlp`, `azure`) import OpenTelemetry, and not before that.
 """

@@ -1,7 +1,7 @@
 """Application Insights, a part of Azure Monitor.
 
-Its exporter tells Microsoft of its own health and asks how it is to behave, each at an address that nobody has
-configured, and keeps on the disk what it could not send. None of that is wanted here, whatever else is.
+By itself, its exporter reports its own health to Microsoft and fetches its settings from there, at addresses that
+nobody has configured, and keeps what it could not send on the disk. All three are turned off here.
 """
 
 from __future__ import annotations

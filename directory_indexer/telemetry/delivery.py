@@ -1,4 +1,4 @@
-"""How what was noted is handed over: whoever takes it may be away, and nothing here waits or fails for that."""
+"""Hands batches over to a receiver, which may be away: nothing waits or fails for that."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _LIBRARIES: Final = ("opentelemetry", "azure", "urllib3", "requests")
 
 
 class Exporters(NamedTuple):
-    """What sends spans and lines of the log to one receiver; None where it takes none of them."""
+    """What sends spans and lines of the log to one receiver; None for those that it does not take."""
 
     spans: Delivery | None
     lines: Delivery | None
 
 
 class Delivery:
-    """An exporter that says once when its receiver is away, and once when it is there again."""
+    """An exporter that logs once that its receiver is away, and once that it is back."""
 
     def __init__(self, exporter: Any, *, receiver: str) -> None:
         self._exporter = exporter
@@ -38,7 +38,7 @@ class Delivery:
             self._note(len(batch), has_arrived=has_arrived)
 
     def shutdown(self) -> None:
-        """End."""
+        """Shut the exporter down."""
         self._exporter.shutdown()
 
     def force_flush(self, timeout_millis: int = 0) -> bool:
@@ -53,12 +53,12 @@ class Delivery:
             self._n_lost = 0
             return
         if not self._n_lost:
-            _log.warning("telemetry does not reach %s; all else goes on", self._receiver)
+            _log.warning("telemetry does not reach %s; everything else goes on", self._receiver)
         self._n_lost += n_records
 
 
 def quiet_libraries() -> None:
-    """Let the libraries log nothing: they tell of every attempt, with the address and what stands in it."""
+    """Silence the libraries: they log every attempt, with an address that may hold a password."""
     for name in _LIBRARIES:
         logger = logging.getLogger(name)
         logger.propagate = False
@@ -66,7 +66,7 @@ def quiet_libraries() -> None:
 
 
 def shut_down(parts: Sequence[Any], *, within: float) -> None:
-    """Have all parts hand over what waits, at the same time, and go on after so many seconds in any case."""
+    """Have all parts hand over what they hold, at the same time, and return after so many seconds in any case."""
     deadline = time.monotonic() + within
     threads = [threading.Thread(target=one.shutdown, name="telemetry", daemon=True) for one in parts]
     for thread in threads:

@@ -1,7 +1,7 @@
-"""Spans and lines of the log as OpenTelemetry has them, gathered by threads of its own and sent in batches.
+"""Records spans and lines of the log with OpenTelemetry, whose own threads send them in batches.
 
-Nothing of it is made known to other libraries, which would note what this program does not say: the SDK of MCP notes
-what a client asks for.
+Its providers are not registered globally, or other libraries would record what this program keeps to itself: the SDK of
+MCP records what a client asks for.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from directory_indexer.telemetry.delivery import Exporters, shut_down
 from directory_indexer.telemetry.spans import Fact, Kind, Span
 
 CLOSE_SECONDS: Final = 3.0
-"""So long the end of a process may take to hand over what waits."""
+"""How long a process may take at its end to hand over what is left."""
 
 _NAME: Final = "dirindex"
 _TRACEPARENT: Final = "traceparent"
@@ -39,7 +39,7 @@ _FIELD_NAMES: Final = {
     "bytes_out": "http.response.body.size",
     "error": "error.type",
 }
-"""What the field calls a fact; all others are called `dirindex.NAME`."""
+"""The names of facts that OpenTelemetry has a convention for; all others are called `dirindex.NAME`."""
 
 _SERVER_ERROR: Final = 500
 _SEVERITIES: Final = {
@@ -55,7 +55,7 @@ _Value: TypeAlias = bool | int | float | str
 
 
 class Recording:
-    """Takes note of spans and lines, for all receivers; threads may share it."""
+    """Records spans and lines for all receivers; threads may share it."""
 
     def __init__(self, exporters: Sequence[Exporters], *, parent: str = "") -> None:
         resource = _resource()
@@ -94,13 +94,13 @@ class Recording:
                 raise
 
     def traceparent(self) -> str:
-        """Name the current span as W3C has it; empty where there is none."""
+        """Give the W3C `traceparent` of the current span; empty if there is none."""
         carrier: dict[str, str] = {}
         _propagator.inject(carrier)
         return carrier.get(_TRACEPARENT, "")
 
     def line(self, level: int, event: str, facts: Mapping[str, object]) -> None:
-        """Take a line of the log; what it is about is a part of the current span."""
+        """Record a line of the log as part of the current span."""
         severity = _SEVERITIES.get(level, SeverityNumber.UNSPECIFIED)
         self._logger.emit(
             LogRecord(
@@ -113,7 +113,7 @@ class Recording:
         )
 
     def close(self) -> None:
-        """Hand over what is left, as far as `CLOSE_SECONDS` allow."""
+        """Hand over what is left, for `CLOSE_SECONDS` at most."""
         shut_down((self._spans, self._lines), within=CLOSE_SECONDS)
 
 
@@ -147,6 +147,6 @@ def _field_name(name: str) -> str:
 
 
 def _resource() -> Resource:
-    """Say who tells: no detector is asked, for one of them tells of the command line, with the paths in it."""
+    """Describe this program. No other detector is asked: one of them reports the command line, and the paths in it."""
     ours = Resource({"service.name": _NAME, "service.version": __version__, "telemetry.sdk.language": "python"})
     return ours.merge(OTELResourceDetector().detect())

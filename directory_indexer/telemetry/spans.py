@@ -1,7 +1,7 @@
-"""Spans of what is done, and nothing at all where nobody is to be told of them.
+"""Spans of what is done, which cost nothing where no receiver is configured.
 
-What is said of a span is a number, a truth value or a word that this program has chosen: never a query, a path, a name
-that somebody gave or a text. Of an error its type is told, for its message may hold any of them.
+A fact about a span is a number, a truth value or a word that this program has chosen: never a query, a path, a text or
+a name that somebody gave. Of an error only the type is recorded, for its message may hold any of them.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class Span(Protocol):
     """Something that is being done."""
 
     def note(self, **facts: Fact) -> None:
-        """Say something of it."""
+        """Add facts."""
 
     def end(self) -> None:
-        """Say that it is over."""
+        """End it."""
 
 
 class Recorder(Protocol):
-    """Who takes note of spans and of lines of the log."""
+    """Records spans and lines of the log."""
 
     def begun(self, name: str, facts: Mapping[str, Fact]) -> Span:
         """Begin a span that is a part of the current one."""
@@ -52,37 +52,37 @@ class Recorder(Protocol):
         """Begin a span that is the current one for a block, and ends with it."""
 
     def traceparent(self) -> str:
-        """Name the current span as W3C has it, for another process; empty where there is none."""
+        """Give the W3C `traceparent` of the current span, for another process; empty if there is none."""
 
     def line(self, level: int, event: str, facts: Mapping[str, object]) -> None:
-        """Take a line of the log."""
+        """Record a line of the log."""
 
     def close(self) -> None:
-        """Hand over what is left, as far as that takes little time."""
+        """Hand over what is left, if that takes little time."""
 
 
 def span(name: str, /, *, within: str = "", **facts: Fact) -> AbstractContextManager[Span]:
-    """Take note of a block of work: a part of the span that `within` names, or else of the current one."""
+    """Record a block of work as part of the span that `within` names, or else of the current one."""
     return _recorder.current(name, facts, kind=Kind.WORK, within=within) if _recorder else NOTHING
 
 
 def answer_span(name: str, /, *, within: str, **facts: Fact) -> AbstractContextManager[Span]:
-    """Take note of an answer, which is a part of what the client does if that says so."""
+    """Record an answer, as part of the client's own span if the client names one."""
     return _recorder.current(name, facts, kind=Kind.ANSWER, within=within) if _recorder else NOTHING
 
 
 def begun(name: str, /, **facts: Fact) -> Span:
-    """Take note of work that does not end with a block."""
+    """Record work that does not end with a block."""
     return _recorder.begun(name, facts) if _recorder else _SILENCE
 
 
 def traceparent() -> str:
-    """Name the current span, so that what is done elsewhere can be a part of it; empty where there is none."""
+    """Name the current span, so that work elsewhere can be part of it; empty if there is none."""
     return _recorder.traceparent() if _recorder else ""
 
 
 def trace_id() -> str:
-    """Give the id that all spans of one piece of work share, to find them by; empty where there is none."""
+    """Give the id that all spans of one piece of work share, to find them by; empty if there is none."""
     return traceparent()[_TRACE_ID]
 
 
@@ -93,12 +93,12 @@ def for_child() -> dict[str, str]:
 
 
 def recorder() -> Recorder | None:
-    """Give who takes note in this process, if somebody does."""
+    """Give the recorder of this process, if there is one."""
     return _recorder
 
 
 def record_with(recorder: Recorder | None) -> None:
-    """Have spans noted from now on, or no more."""
+    """Record spans from now on, or stop."""
     global _recorder  # noqa: PLW0603 - one of a process, like the root of its loggers
     _recorder = recorder
 

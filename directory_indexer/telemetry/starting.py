@@ -1,4 +1,4 @@
-"""Whether somebody is to be told what goes on, and who: what the configuration and the variables of the field say."""
+"""Finds the receivers of telemetry in the configuration and in the variables of OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _URL: Final = re.compile(r"https?://[^\s/?#]+(?:[/?#]\S*)?")
 
 
 class Destinations(NamedTuple):
-    """Who is told: URLs that take spans and lines of the log by OTLP, and Application Insights."""
+    """The receivers: URLs that take spans and lines of the log by OTLP, and Application Insights."""
 
     spans_url: str = ""
     lines_url: str = ""
@@ -36,10 +36,10 @@ class Destinations(NamedTuple):
 
 
 def start(config: TelemetryConfig, environ: Mapping[str, str]) -> None:
-    """Take note of what goes on from now on, if somebody is to be told.
+    """Record spans and lines from now on, if there is a receiver.
 
     Raises:
-        UsageError: the variables that say whom cannot be meant.
+        UsageError: a variable that names a receiver is wrong.
         UnavailableError: what it takes is not installed.
     """
     wanted = destinations(config, environ)
@@ -55,10 +55,10 @@ def start(config: TelemetryConfig, environ: Mapping[str, str]) -> None:
 
 
 def destinations(config: TelemetryConfig, environ: Mapping[str, str]) -> Destinations:
-    """Find out who is to be told; a variable is stronger than the configuration.
+    """Find out which receivers there are; a variable takes precedence over the configuration.
 
     Raises:
-        UsageError: an address is none, or a protocol is asked for that is not spoken here.
+        UsageError: an address is not a URL, or another protocol is asked for.
     """
     if environ.get(_OFF, "").strip().lower() == "true":
         return Destinations()
@@ -82,12 +82,12 @@ def _below(base: str, path: str) -> str:
 def _require_http(found: Destinations, environ: Mapping[str, str]) -> None:
     for url in filter(None, (found.spans_url, found.lines_url)):
         if not _URL.fullmatch(url):
-            raise UsageError("the address of the collector is no URL", hint=f"{_ENDPOINT}=http://collector:4318")
+            raise UsageError("the address of the collector is not a URL", hint=f"{_ENDPOINT}=http://collector:4318")
     for name in _PROTOCOLS:
         if environ.get(name, "http/protobuf") != "http/protobuf":
             raise UsageError(
-                f"{name} is '{environ[name]}', and dirindex speaks http/protobuf alone",
-                hint=f"unset it, and name the port of HTTP, usually 4318, in {_ENDPOINT}",
+                f"{name} is '{environ[name]}', but dirindex only speaks http/protobuf",
+                hint=f"unset it, and put the HTTP port, usually 4318, in {_ENDPOINT}",
             )
 
 
@@ -96,11 +96,11 @@ def _built(make: Callable[..., Exporters], *arguments: str, extra: str) -> Expor
         return make(*arguments)
     except ModuleNotFoundError as error:
         raise UnavailableError(
-            f"telemetry is configured, and '{error.name}' is not installed",
-            hint=f"pip install 'dirindex[{extra}]'; or {_OFF}=true, which does without",
+            f"telemetry is configured, but '{error.name}' is not installed",
+            hint=f"pip install 'dirindex[{extra}]'; or turn telemetry off with {_OFF}=true",
         ) from error
-    except ValueError as error:  # of its message nobody knows whether it shows a key
+    except ValueError as error:  # its message may show a key
         raise UsageError(
-            f"what telemetry is configured with cannot be used: {type(error).__name__}",
-            hint=f"look at {_AZURE} and at the variables that begin with OTEL_",
+            f"the configuration of telemetry is wrong: {type(error).__name__}",
+            hint=f"check {_AZURE} and the variables that begin with OTEL_",
         ) from error

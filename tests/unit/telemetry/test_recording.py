@@ -82,7 +82,7 @@ def test_a_receiver_that_is_away_is_told_of_once_and_once_that_it_is_there_again
     for _ in range(2):
         one.export(["c"])
     assert [record.getMessage() for record in caplog.records] == [
-        "telemetry does not reach a test; all else goes on",
+        "telemetry does not reach a test; everything else goes on",
         "telemetry reaches a test again; 6 records were lost",
     ]
 
