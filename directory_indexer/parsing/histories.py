@@ -178,10 +178,19 @@ class _Git:
 
 
 def _borrows(objects: Path) -> bool:
-    """Tell whether objects lie elsewhere: then a repository would show what lies outside of the tracked directory."""
-    return (
-        (objects / "pack").is_symlink() or (objects / "info").is_symlink() or is_there(objects / "info" / "alternates")
-    )
+    """Tell whether objects lie elsewhere: then a repository would show what lies outside of the tracked directory.
+
+    A link may stand for any directory or file of objects; a pipe would have git wait for it.
+    """
+    directories = [str(objects)]
+    while directories:
+        with os.scandir(directories.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    directories.append(entry.path)
+                elif not entry.is_file(follow_symlinks=False):
+                    return True
+    return is_there(objects / "info" / "alternates")
 
 
 def _make_empty(repository: Path, *, is_sha256: bool) -> None:

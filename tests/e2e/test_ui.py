@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import shutil
 import subprocess
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -31,7 +32,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "docs/note.md").write_text("# Garden\n\nCarrots grow in the garden.\n")
     (place / "docs/older.md").write_text("---\ndate: 2020-05-01\n---\n# Carrots\n\nCarrots and carrots and carrots.\n")
     told = f"Beetroot soup and carrots, and all else about the garden.\nThe door: password = {SECRET}"
-    for name, text in (("beets.pdf", "Beetroot soup"), ("secret.pdf", told)):
+    for name, text in (("beets.pdf", "Beetroot soup"), ("radish.pdf", "Radish"), ("secret.pdf", told)):
         document = pymupdf.open()
         document.new_page().insert_text((72, 90), text)
         (place / "docs" / name).write_bytes(document.tobytes())
@@ -106,6 +107,8 @@ def test_files_are_opened_for_the_page_alone_and_once_it_was_allowed(server: Pag
     assert (
         server.ask("POST", "/ui/open", wanted, headers={**browser.headers, "Sec-Fetch-Site": "same-site"}).status == 401
     )
+    nobody_vouches = {name: value for name, value in browser.headers.items() if name != "Sec-Fetch-Site"}
+    assert server.ask("POST", "/ui/open", wanted, headers=nobody_vouches).status == 401
     assert server.ask("POST", "/ui/open", wanted, headers=browser.headers).json == {"is_allowed": False}
     assert server.ask("GET", "/ui/open", headers=browser.headers).status == 405
     for wrong in ({"how": "shell"}, {"doc_id": 7}, {"line": "1"}, {"page": None}):
@@ -135,6 +138,18 @@ def test_pages_are_drawn_where_there_are_some_and_nothing_in_them_is_secret(
     assert (told["is_drawn"], told["masked"]) == (False, 1)
     assert SECRET not in told["text"]
     assert ask("secret.pdf", "page?page=1").status == 422
+
+
+def test_a_document_that_has_changed_is_not_drawn_before_secrets_were_looked_for(
+    server: PageServer, browser: Admitted, data_dir: Path
+) -> None:
+    body = {"query": "radish", "mode": "keyword"}
+    [hit] = server.ask("POST", "/api/v1/search", body, headers=browser.headers).json["hits"]
+    place = f"/api/v1/documents/{hit['doc_id']}"
+    assert server.ask("GET", f"{place}/page?page=1", headers=browser.headers).status == 200
+    shutil.copy(data_dir.parent / "docs/secret.pdf", data_dir.parent / "docs/radish.pdf")
+    assert server.ask("GET", f"{place}/page?page=1", headers=browser.headers).status == 422
+    assert not server.ask("GET", f"{place}/preview", headers=browser.headers).json["is_drawn"]
 
 
 def test_every_file_of_the_page_says_what_it_may_do(server: PageServer) -> None:

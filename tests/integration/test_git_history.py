@@ -211,6 +211,26 @@ def test_objects_that_lie_elsewhere_are_not_read(index: Index, repository: Repos
     ]
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_objects_that_links_lead_to_are_not_read(
+    index: Index, repository: Repository, tmp_path: Path, *, packed: bool
+) -> None:
+    outside = Repository(tmp_path / "outside")
+    outside.commit("A secret walrus", "a.md")
+    if packed:
+        outside.git("gc", "-q")
+    theirs, own = outside.top / ".git" / "objects", repository.top / ".git" / "objects"
+    for path in theirs.glob("pack/*" if packed else "??"):
+        if not (link := own / path.relative_to(theirs)).exists():
+            os.symlink(path, link)
+    (repository.top / ".git" / "refs" / "heads" / "stolen").write_text(f"{outside.git('rev-parse', 'HEAD')}\n")
+    report = index.run()
+    assert commits(index, "secret walrus") == []
+    assert [failure.message for failure in report.failures] == [
+        "it borrows objects of another repository, which are not read"
+    ]
+
+
 def test_a_git_directory_that_a_link_leads_to_has_no_history(index: Index, tmp_path: Path) -> None:
     outside = Repository(tmp_path / "outside")
     outside.commit("A secret walrus", "a.md")

@@ -18,6 +18,7 @@ from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.relevance.spelling import respelled
 from directory_indexer.scans import WHOLE, Recognition, Word
+from directory_indexer.searching.freshness import since_indexed
 from directory_indexer.server.api.arguments import PageCall
 from directory_indexer.server.api.documents import indexed_path
 from directory_indexer.server.api.operations import Services
@@ -38,6 +39,8 @@ def page(services: Services, call: PageCall) -> PageAnswer:
         path = indexed_path(services, opened, snapshot, call.doc_id)
         if snapshot.files.masked(path):
             raise UsageError("it holds secrets, which can only be masked in its text")
+        if since_indexed(snapshot, path):
+            raise UsageError(f"{display(path)} has changed since it was indexed", hint="index it again")
         plan = plan_of(snapshot, call.query)
         on_disk = _on_disk(snapshot, path)
         read = _recognised(opened, snapshot, path, call.page)

@@ -10,8 +10,8 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import lies_in
 from directory_indexer.registry.stored_documents import State
 from directory_indexer.server.api.directory_arguments import NeighboursCall
+from directory_indexer.server.api.documents import indexed_path
 from directory_indexer.server.api.operations import Services
-from directory_indexer.team.naming import DocId
 from directory_indexer.wire.neighbours import NeighbourEntry, NeighboursAnswer
 
 with lazily:
@@ -37,12 +37,10 @@ def neighbours(services: Services, call: NeighboursCall) -> NeighboursAnswer:
 
 
 def _document(services: Services, opened: OpenCollection, call: NeighboursCall) -> tuple[FilePath, str]:
-    stored = opened.documents.get(call.doc_id)
-    if stored is not None:
-        return opened.originals.path_of(DocId(stored.doc_id), stored.stored_name), stored.filename
     with opened.app.docstore.snapshot() as snapshot:
-        path = services.document_ids.path(call.collection, snapshot, call.doc_id)
-    return path, os.path.basename(path)
+        path = indexed_path(services, opened, snapshot, call.doc_id)
+    stored = opened.documents.get(call.doc_id)
+    return path, stored.filename if stored else os.path.basename(path)
 
 
 def _entries(services: Services, opened: OpenCollection, found: Sequence[Neighbour]) -> Iterator[NeighbourEntry]:

@@ -25,13 +25,15 @@ from directory_indexer.previewing.requests import (
 )
 from directory_indexer.relevance.excerpts import marks_in
 from directory_indexer.relevance.matchplan import MatchPlan
+from directory_indexer.searching.answers import Hit
 from directory_indexer.searching.texts import FileText, read_text
 from directory_indexer.server.api.arguments import PreviewCall, SimilarCall
 from directory_indexer.server.api.documents import DocumentIds, indexed_path
 from directory_indexer.server.api.drawn_pages import plan_of
 from directory_indexer.server.api.operations import Services
+from directory_indexer.server.questions import placed
 from directory_indexer.wire.documents import metadata_of
-from directory_indexer.wire.hits import SearchAnswer, passage_of, search_answer
+from directory_indexer.wire.hits import Passage, SearchAnswer, passage_of, search_answer
 from directory_indexer.wire.previews import (
     Cell,
     Colour,
@@ -84,12 +86,15 @@ def similar(services: Services, call: SimilarCall) -> SearchAnswer:
         with opened.app.docstore.snapshot() as snapshot:
             path = indexed_path(services, opened, snapshot, call.doc_id)
         found = opened.app.similar_files.find(path, within=(), limit=call.limit)
-        ids = services.document_ids
-        hits = tuple(
-            passage_of(hit)._replace(doc_id=ids.of(call.collection, hit.path), filename=os.path.basename(hit.path))
-            for hit in found.hits
-        )
+        hits = tuple(_passage(services, call.collection, hit) for hit in placed(opened, found.hits))
         return search_answer(found, index=opened.app.status.checked(found.summary), hits=hits, next_cursor=None)
+
+
+def _passage(services: Services, collection: str, hit: Hit) -> Passage:
+    passage = passage_of(hit)
+    if hit.sent:
+        return passage
+    return passage._replace(doc_id=services.document_ids.of(collection, hit.path), filename=os.path.basename(hit.path))
 
 
 def _looked(snapshot: Snapshot, path: FilePath, query: str) -> _Looked:
@@ -124,7 +129,7 @@ def _window(doc_id: str, looked: _Looked, line: int) -> PreviewAnswer:
         rows=(),
         matching_lines=tuple(matching)[:_MOST_LINES_TOLD],
         page_lines=tuple(bisect_right(starts, at) for at in looked.page_starts),
-        is_drawn=text.facts.kind in DRAWN and not looked.n_masked,
+        is_drawn=text.facts.kind in DRAWN and not looked.n_masked and not text.on_disk,
         masked=looked.n_masked,
         members=(),
         container=None,

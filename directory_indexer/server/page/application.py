@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from directory_indexer.errors import DirIndexError, UnavailableError, UsageError
 from directory_indexer.lazy import lazily
+from directory_indexer.registry.keys import Right
 from directory_indexer.server.api.bodies import body_of
 from directory_indexer.server.api.failures import problem_of
 from directory_indexer.server.api.responses import problem_response
@@ -105,7 +106,7 @@ class PageApplication:
         if request.method != "POST":
             return problem_response(no_such_method(["POST"]))
         key = self._browsers.key_of(request.scope["headers"])
-        if key is None:
+        if key is None or not key.may(Right.OWNER):
             return problem_response(STRANGER)
         given = body_of(await request.body(), media_type=request.headers.get("content-type", ""))
         wanted = _wanted(given)

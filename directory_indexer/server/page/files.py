@@ -132,8 +132,8 @@ def _require_there(path: FilePath) -> None:
         raise UsageError(f"{display(path)} is gone, inside a container, or now a link") from error
 
 
-_RUNNABLE: Final = frozenset({"html", "mhtml", "svg"})
-"""Documents that may hold scripts."""
+_RUNNABLE: Final = frozenset({"html", "mhtml", "svg", "xml"})
+"""Documents that may hold scripts: a browser takes XML for HTML or SVG if it says so."""
 
 _OPENED: Final = frozenset(
     kind for kind in GROUPS["docs"] | GROUPS["data"] | GROUPS["media"] if kind not in _RUNNABLE

@@ -32,6 +32,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("/d/a.py", "python", False),
         ("/d/a.html", "html", False),
         ("/d/a.svg", "svg", False),
+        ("/d/a.xml", "xml", False),
         ("/d/a.zip", "zip", False),
         ("/d/a.exe", "", False),
         ("/d/pdf", "pdf", False),
