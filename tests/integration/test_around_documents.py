@@ -1,4 +1,4 @@
-"""What lies around documents that were sent, as the API tells it: what is being deleted is gone for everybody."""
+"""Documents that were sent as the page shows them, and what lies around them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from teams import Team
 
 from directory_indexer.errors import NotIndexedError
 from directory_indexer.lock import write_lock
-from directory_indexer.server.api.arguments import SimilarCall
+from directory_indexer.server.api.arguments import PreviewCall, SimilarCall
 from directory_indexer.server.api.directory_arguments import NeighboursCall
 from directory_indexer.server.api.documents import DocumentIds
 from directory_indexer.server.api.neighbours import neighbours
-from directory_indexer.server.api.previews import similar
+from directory_indexer.server.api.previews import preview, similar
 from directory_indexer.team.sending import Wait
 
 if TYPE_CHECKING:
@@ -31,11 +31,30 @@ def team(tmp_path: Path) -> Iterator[Team]:
     team.close()
 
 
-def test_what_is_being_deleted_is_near_nothing_and_has_no_neighbours(team: Team) -> None:
-    services = cast(
+def services_of(team: Team) -> Services:
+    taking_apart = SimpleNamespace(ask=lambda _: None)
+    return cast(
         "Services",
-        SimpleNamespace(collections=team.collections, documents=team.verbs, document_ids=DocumentIds()),
+        SimpleNamespace(
+            collections=team.collections,
+            documents=team.verbs,
+            document_ids=DocumentIds(),
+            previews=SimpleNamespace(taking_apart=taking_apart),
+        ),
     )
+
+
+def test_a_preview_has_bounds_however_long_a_line_is(team: Team) -> None:
+    line = "heron " * 60_000
+    sent = team.add(f"first\n{line}\nlast", filename="one.txt")
+    found = preview(services_of(team), PreviewCall(sent.document.doc_id, query="heron", line=2))
+    assert (found.start_line, found.end_line, found.total_lines) == (2, 2, 3)
+    assert found.text == line[:300_000]
+    assert len(found.marks) == 50_000
+
+
+def test_what_is_being_deleted_is_near_nothing_and_has_no_neighbours(team: Team) -> None:
+    services = services_of(team)
     one, other = (
         team.add(f"The heron waits in shallow {water}.", filename=f"{water}.md", wait=Wait.COMPLETE).document.doc_id
         for water in ("water", "waters")

@@ -103,11 +103,12 @@ def _looked(snapshot: Snapshot, path: FilePath, query: str) -> _Looked:
 
 
 def _window(doc_id: str, looked: _Looked, line: int) -> PreviewAnswer:
-    """Give the lines around one; a short document as a whole."""
+    """Give the lines around one, of one that is very long its beginning; a short document as a whole."""
     text = looked.text
     starts = [0, *(at + 1 for at, sign in enumerate(text.text[:-1]) if sign == "\n")]
     first, last = _lines_around(line, len(starts), text.text, starts)
-    start, end = starts[first - 1], [*starts, len(text.text)][last]
+    start = starts[first - 1]
+    end = min([*starts, len(text.text)][last], start + _LONGEST_TEXT)  # a line may be as long as a file
     marks = marks_in(text.text, looked.plan)
     inside = tuple((one - start, other - start) for one, other in marks if start <= one and other <= end)
     matching = dict.fromkeys(bisect_right(starts, one) for one, _ in marks)
@@ -140,12 +141,13 @@ def _window(doc_id: str, looked: _Looked, line: int) -> PreviewAnswer:
 def _lines_around(line: int, n_lines: int, text: str, starts: Sequence[int]) -> tuple[int, int]:
     if n_lines <= _LINES and len(text) <= _LONGEST_TEXT:
         return 1, n_lines
-    line = min(max(line, 1), n_lines)
-    first = last = line
+    first = last = min(max(line, 1), n_lines)
     ends = [*starts, len(text)]
-    # Twice as far down as up, as far as there is room.
-    while last - first < _LINES and ends[last] - starts[first - 1] <= _LONGEST_TEXT and (first > 1 or last < n_lines):
-        first, last = max(first - 1, 1), min(last + 2, n_lines)
+    while last - first < _LINES and (first > 1 or last < n_lines):
+        wider = max(first - 1, 1), min(last + 2, n_lines)  # twice as far down as up
+        if ends[wider[1]] - starts[wider[0] - 1] > _LONGEST_TEXT:
+            break
+        first, last = wider
     return first, last
 
 
