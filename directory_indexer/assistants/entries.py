@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from typing import Any, Final, TypeAlias
 
@@ -18,9 +18,26 @@ Keys: TypeAlias = Sequence[str]
 IN_LIST: Final = "-"
 """The last key of an entry that is one of a list."""
 
+NOT_SAFE: Final = "it is written in a way that cannot be edited safely"
+
 
 class EditRefusedError(UsageError):
     """A file is not what it should be, so nothing in it is changed; the message does not name the file."""
+
+
+def checked(changed: str, expected: object, *, tree_of: Callable[[str], object]) -> str:
+    """Give an edited text if a parser reads from it what it should.
+
+    Raises:
+        EditRefusedError: it does not.
+    """
+    try:
+        is_right = tree_of(changed) == expected
+    except EditRefusedError:
+        is_right = False
+    if not is_right:
+        raise EditRefusedError(NOT_SAFE)
+    return changed
 
 
 class Standing(Enum):

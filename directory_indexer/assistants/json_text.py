@@ -15,12 +15,14 @@ from directory_indexer.assistants.entries import (
     EditRefusedError,
     Keys,
     Standing,
+    checked,
     missing_containers,
     standing_in,
     tree_with,
     tree_without,
 )
 from directory_indexer.assistants.json_tokens import Token, closing_of, members_of, tokens_of
+from directory_indexer.assistants.line_ends import line_end_of
 from directory_indexer.config.jsonc import parse_jsonc
 
 _BOM: Final = "\ufeff"
@@ -84,7 +86,7 @@ def with_entry(text: str, keys: Keys, value: object) -> str:
     bom = _BOM if text.startswith(_BOM) else ""
     bare = text.removeprefix(_BOM)
     changed = _inserted(bare, keys, value) if bare.strip() else _new(bare, keys, value)
-    return bom + _checked(changed, tree_with(tree, keys, value))
+    return bom + checked(changed, tree_with(tree, keys, value), tree_of=tree_of)
 
 
 def without_entry(text: str, keys: Keys, value: object, *, made: int) -> str:
@@ -99,13 +101,7 @@ def without_entry(text: str, keys: Keys, value: object, *, made: int) -> str:
     for n_inner in range(1, made + 1):
         if _is_empty_at(changed, keys[:-n_inner]):
             changed = _cut(changed, keys[:-n_inner], None)
-    return bom + _checked(changed, tree_without(tree, keys, value, made=made))
-
-
-def _checked(changed: str, expected: object) -> str:
-    if tree_of(changed) != expected:
-        raise EditRefusedError("it is written in a way that cannot be edited safely")
-    return changed
+    return bom + checked(changed, tree_without(tree, keys, value, made=made), tree_of=tree_of)
 
 
 def _nested(keys: Keys, value: object) -> object:
@@ -191,7 +187,7 @@ def _value_of(text: str, tokens: Sequence[Token], first: int, after: int) -> obj
 
 def _layout_of(text: str) -> _Layout:
     indented = re.search(r"\n([ \t]+)\"", text)
-    return _Layout(indented[1] if indented else "  ", "\r\n" if "\r\n" in text else "\n")
+    return _Layout(indented[1] if indented else "  ", line_end_of(text))
 
 
 def _indentation_at(text: str, offset: int) -> str:

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from directory_indexer.assistants.entries import EditRefusedError, Keys, Standing
+from directory_indexer.assistants.line_ends import gap_after, line_end_of
 
 BEGIN: Final = "<!-- dirindex: begin -->"
 END: Final = "<!-- dirindex: end -->"
@@ -44,9 +45,7 @@ def says_same(one: str, other: str) -> bool:
 def with_entry(text: str, keys: Keys, value: object) -> str:
     """Put a block at the end of a text."""
     del keys
-    line_end = "\r\n" if "\r\n" in text else "\n"
-    gap = "" if not text or text.endswith(line_end * 2) else line_end if text.endswith("\n") else line_end * 2
-    return text + gap + f"{BEGIN}\n{value}\n{END}\n".replace("\n", line_end)
+    return text + gap_after(text) + f"{BEGIN}\n{value}\n{END}\n".replace("\n", line_end_of(text))
 
 
 def without_entry(text: str, keys: Keys, value: object, *, made: int) -> str:

@@ -6,14 +6,17 @@ import tomllib
 from typing import Any
 
 from directory_indexer.assistants.entries import (
+    NOT_SAFE,
     EditRefusedError,
     Keys,
     Standing,
+    checked,
     missing_containers,
     standing_in,
     tree_with,
     tree_without,
 )
+from directory_indexer.assistants.line_ends import gap_after, line_end_of
 from directory_indexer.lazy import lazily
 
 with lazily:
@@ -62,9 +65,8 @@ def with_entry(text: str, keys: Keys, value: object) -> str:
     """
     tree = tree_of(text)
     standing_in(tree, keys, value)
-    line_end = "\r\n" if "\r\n" in text else "\n"
-    gap = "" if not text or text.endswith(line_end * 2) else line_end if text.endswith("\n") else line_end * 2
-    return _checked(text + gap + _table(keys, value).replace("\n", line_end), tree_with(tree, keys, value))
+    changed = text + gap_after(text) + _table(keys, value).replace("\n", line_end_of(text))
+    return checked(changed, tree_with(tree, keys, value), tree_of=tree_of)
 
 
 def without_entry(text: str, keys: Keys, value: object, *, made: int) -> str:
@@ -84,8 +86,8 @@ def without_entry(text: str, keys: Keys, value: object, *, made: int) -> str:
             del document[keys[0]]
         changed = str(tomlkit.dumps(document))
     except (KeyError, ValueError, TypeError, RecursionError):
-        raise EditRefusedError("it is written in a way that cannot be edited safely") from None
-    return _checked(changed, expected)
+        raise EditRefusedError(NOT_SAFE) from None
+    return checked(changed, expected, tree_of=tree_of)
 
 
 def _table(keys: Keys, value: object) -> str:
@@ -99,13 +101,3 @@ def _table(keys: Keys, value: object) -> str:
         else:
             table.add(name, member)
     return f"[{'.'.join(keys)}]\n{table.as_string()}"
-
-
-def _checked(changed: str, expected: object) -> str:
-    try:
-        is_right = tomllib.loads(changed) == expected
-    except tomllib.TOMLDecodeError:
-        is_right = False
-    if not is_right:
-        raise EditRefusedError("it is written in a way that cannot be edited safely")
-    return changed

@@ -13,11 +13,13 @@ from directory_indexer.assistants.entries import (
     EditRefusedError,
     Keys,
     Standing,
+    checked,
     missing_containers,
     standing_in,
     tree_with,
     tree_without,
 )
+from directory_indexer.assistants.line_ends import line_end_of
 from directory_indexer.assistants.yaml_events import (
     Event,
     Found,
@@ -67,7 +69,8 @@ def with_entry(text: str, keys: Keys, value: object) -> str:
     """
     tree = _open_tree(text, keys)
     standing_in(tree, keys, value)
-    return _checked(_inserted(text, keys, value), tree_with(tree, keys, tree_of_value(value)))
+    expected = tree_with(tree, keys, tree_of_value(value))
+    return checked(_inserted(text, keys, value), expected, tree_of=tree_of)
 
 
 def without_entry(text: str, keys: Keys, value: object, *, made: int) -> str:
@@ -77,7 +80,7 @@ def without_entry(text: str, keys: Keys, value: object, *, made: int) -> str:
         EditRefusedError: the text cannot be read.
     """
     expected = tree_without(tree_of(text), keys, tree_of_value(value), made=made)
-    return _checked(_cut(text, keys, expected), expected)
+    return checked(_cut(text, keys, expected), expected, tree_of=tree_of)
 
 
 def _open_tree(text: str, keys: Keys) -> Any:
@@ -88,16 +91,10 @@ def _open_tree(text: str, keys: Keys) -> Any:
     return tree
 
 
-def _checked(changed: str, expected: object) -> str:
-    if tree_of(changed) != expected:
-        raise EditRefusedError("it is written in a way that cannot be edited safely")
-    return changed
-
-
 def _inserted(text: str, keys: Keys, value: object) -> str:
     outer, name = keys
     events = events_of(text)
-    line_end = "\r\n" if "\r\n" in text else "\n"
+    line_end = line_end_of(text)
     found = member_of(events, 0, outer) if events else None
     if found is None:
         gap = "" if not text or text.endswith("\n") else line_end
