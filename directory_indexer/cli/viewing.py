@@ -13,6 +13,7 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import containers_around, display, exact_text
 
 with lazily:
+    from directory_indexer.extractors.openable import is_document
     from directory_indexer.searching.answers import Hit
 
 
@@ -20,7 +21,7 @@ def open_hit(hits: Sequence[Hit], number: int) -> None:
     """Open one of the hits, counted from 1.
 
     Raises:
-        UsageError: there are fewer hits, or it is a member of a container.
+        UsageError: there are fewer hits, it is a member of a container, or the desktop might run it.
         UnavailableError: nothing here opens such a file, or what should cannot be started.
     """
     if number > len(hits):
@@ -33,7 +34,7 @@ def open_hit(hits: Sequence[Hit], number: int) -> None:
             f"{display(hit.path)} {'lies in a container' if inside else 'is gone'}",
             hint=f"dirindex get {shlex.quote(display(hit.path))} shows its text",
         )
-    command = command_for(path, line=hit.excerpt.line, page=hit.page, environ=os.environ)
+    command = command_for(hit, os.environ)
     try:
         code = subprocess.run(command, check=False).returncode  # noqa: S603 - the editor of who calls, without a shell
     except OSError as error:
@@ -42,11 +43,15 @@ def open_hit(hits: Sequence[Hit], number: int) -> None:
         raise UnavailableError(f"'{command[0]}' ended with {code}")
 
 
-def command_for(path: str, *, line: int, page: int | None, environ: Mapping[str, str]) -> list[str]:
-    """Say how a file is opened: with pages in a viewer, else in `$VISUAL` or `$EDITOR`, else by the desktop.
+def command_for(hit: Hit, environ: Mapping[str, str]) -> list[str]:
+    """Say how a hit is opened: with pages in a viewer, else in `$VISUAL` or `$EDITOR`, else by the desktop.
 
     Raises:
+        UsageError: the desktop might run it.
         UnavailableError: there is neither.
     """
-    found = viewer_command(path, page) or (None if page else editor_command(path, line, environ))
+    path = exact_text(hit.path)
+    found = viewer_command(path, hit.page) or (None if hit.page else editor_command(path, hit.excerpt.line, environ))
+    if not found and not is_document(hit.path, hit.facts.kind):
+        raise UsageError(f"{display(hit.path)} is not handed to the desktop, which might run it", hint=SET_EDITOR)
     return found or system_command(path)

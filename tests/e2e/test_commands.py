@@ -389,6 +389,20 @@ def test_a_hit_is_opened_in_the_editor_and_its_name_reaches_no_shell(
     assert "there is no hit 9" in shell.run("search", "signing keys", "-o", "9", expect=2).stderr
 
 
+def test_the_desktop_is_handed_no_program_that_was_found(shell: Shell, tmp_path: Path) -> None:
+    program = tmp_path / "xdg-open"
+    program.write_text(f"#!/bin/sh\necho > {tmp_path}/opened\n")
+    program.chmod(0o755)
+    shell.write("rotate.command", "#!/bin/sh\necho rotate the signing keys\n")
+    shell.run("index", shell.docs, "--quiet")
+    for name in ("EDITOR", "VISUAL"):
+        shell.environ.pop(name, None)
+    shell.environ["PATH"] = f"{tmp_path}{os.pathsep}{shell.environ['PATH']}"
+    done = shell.run("search", "signing keys", "--mode", "keyword", "-o", "1", expect=2)
+    assert "which might run it" in done.stderr
+    assert not (tmp_path / "opened").exists()
+
+
 @pytest.mark.parametrize(
     ("form", "starts"),
     [

@@ -12,13 +12,12 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.editors import system_command, viewer_command, window_editor_command
 from directory_indexer.errors import UnavailableError, UsageError
-from directory_indexer.extractors.formats import FORMATS
-from directory_indexer.extractors.kinds import GROUPS
+from directory_indexer.extractors.openable import is_document
 from directory_indexer.isolation import NEUTRAL_DIRECTORY
 from directory_indexer.nofollow import open_file
 from directory_indexer.paths import FilePath, display, exact_text
@@ -88,14 +87,6 @@ def command_of(wanted: Wanted, path: FilePath, kind: str, environ: Mapping[str, 
     return viewer_command(exact, wanted.page or None) or system_command(exact)
 
 
-def is_document(path: FilePath, kind: str) -> bool:
-    """Tell whether a file is a document by its content and by its name."""
-    if kind not in _OPENED:
-        return False
-    suffix = path.rpartition(".")[2].lower()
-    return suffix in FORMATS[kind].suffixes.split()
-
-
 def start_program(command: Sequence[str]) -> None:
     """Start a program, and leave it alone.
 
@@ -130,12 +121,3 @@ def _require_there(path: FilePath) -> None:
         os.close(open_file(exact_text(path)))
     except OSError as error:
         raise UsageError(f"{display(path)} is gone, inside a container, or now a link") from error
-
-
-_RUNNABLE: Final = frozenset({"html", "mhtml", "svg", "xml"})
-"""Documents that may hold scripts: a browser takes XML for HTML or SVG if it says so."""
-
-_OPENED: Final = frozenset(
-    kind for kind in GROUPS["docs"] | GROUPS["data"] | GROUPS["media"] if kind not in _RUNNABLE
-) - {"ini", "dotenv"}
-"""What the desktop may open: no code, no archives, no entries of launchers (`ini`)."""

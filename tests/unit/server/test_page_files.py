@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from directory_indexer.errors import UsageError
+from directory_indexer.extractors.openable import is_document
 from directory_indexer.paths import FilePath
-from directory_indexer.server.page.files import How, Wanted, command_of, is_document
+from directory_indexer.server.page.files import How, Wanted, command_of
 
 
 @pytest.fixture
