@@ -56,7 +56,13 @@ def directory_mode() -> int:
 
 
 def confine(path: Path) -> None:
-    """Give a file or directory the mode that we would have made it with; that of a member of the group stays."""
+    """Give a file or directory the mode that we would have made it with; that of a member of the group stays.
+
+    So does that of whatever a link of theirs names: it may be a private file of ours.
+    """
+    link = path.lstat()
+    if stat.S_ISLNK(link.st_mode) and link.st_uid not in {os.geteuid(), 0}:
+        return
     status = path.stat()
     mode = directory_mode() if stat.S_ISDIR(status.st_mode) else file_mode()
     wanted = stat.S_IMODE(status.st_mode) & ~0o777 | mode  # a directory may hand its group on

@@ -171,11 +171,15 @@ def _data_dir(arguments: Sequence[str]) -> str:
     return data_dir
 
 
+_LOG_FLAGS = os.O_CREAT | os.O_APPEND | os.O_WRONLY | sum(getattr(os, one, 0) for one in ("O_NOFOLLOW", "O_NONBLOCK"))
+"""A group that shares the directory may put a link there, which leads to a file of ours, or a pipe."""
+
+
 def _report_bug(error: Exception) -> int:
     text = "".join(traceback.format_exception(error))
     log = os.path.expanduser(os.path.join(_data_dir(sys.argv[1:]), "dirindex.log"))
     try:
-        with open(os.open(log, os.O_CREAT | os.O_APPEND | os.O_WRONLY, file_mode()), "a", encoding="utf-8") as file:
+        with open(os.open(log, _LOG_FLAGS, file_mode()), "a", encoding="utf-8") as file:
             file.write(text)
         where = f"the traceback is in {log}"
     except OSError:

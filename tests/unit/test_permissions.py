@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer import permissions
+from directory_indexer import cli, permissions
+from directory_indexer.errors import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,3 +109,24 @@ def test_a_directory_that_is_confined_still_hands_its_group_on(tmp_path: Path, m
     permissions.keep_private()
     permissions.confine(tmp_path)
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o2700
+
+
+def test_what_a_link_of_another_names_keeps_its_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    permissions.share_with_group()
+    (tmp_path / "private").write_text("nobody else's")
+    (tmp_path / "private").chmod(0o600)
+    (tmp_path / "link").symlink_to(tmp_path / "private")
+    owner = (tmp_path / "private").stat().st_uid
+    as_seen = os.stat_result([*(tmp_path / "link").lstat()[:4], owner + 1, *(tmp_path / "link").lstat()[5:10]])
+    monkeypatch.setattr(os, "geteuid", lambda: owner)
+    monkeypatch.setattr(type(tmp_path), "lstat", lambda _: as_seen)
+    permissions.confine(tmp_path / "link")
+    assert stat.S_IMODE((tmp_path / "private").stat().st_mode) == 0o600
+
+
+def test_a_bug_is_not_reported_into_what_a_link_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "profile").write_text("")
+    (tmp_path / "dirindex.log").symlink_to(tmp_path / "profile")
+    monkeypatch.setattr(sys, "argv", ["dirindex", "--data-dir", str(tmp_path)])
+    assert cli._report_bug(ValueError("no")) == ExitCode.BUG  # noqa: SLF001 - what `main` ends with
+    assert (tmp_path / "profile").read_text() == ""
