@@ -298,4 +298,4 @@ def client_named(name: str) -> Client:
     try:
         return CLIENTS[name.lower().replace(" ", "-")]
     except KeyError as error:
-        raise UsageError(f"unknown client '{name}'", hint=f"known are {', '.join(CLIENTS)}") from error
+        raise UsageError(f"unknown assistant '{name}'", hint=f"known are {', '.join(CLIENTS)}") from error

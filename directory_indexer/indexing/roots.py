@@ -107,4 +107,4 @@ def _require_no_overlap(root: FilePath, others: Sequence[FilePath]) -> None:
 
 
 def _tracked_hint(tracked: Collection[FilePath]) -> str:
-    return f"tracked are: {', '.join(map(display, tracked))}" if tracked else "no directory is tracked"
+    return f"tracked directories: {', '.join(map(display, tracked))}" if tracked else "no directory is tracked"

@@ -91,8 +91,8 @@ def _require_pattern(pattern: str, options: PatternOptions) -> None:
         re2.compile(pattern, _engine_options(has_groups=False))
     except re2.error as error:
         raise UsageError(
-            f"'{pattern}' is no regular expression: {_told(error)}",
-            hint="-F takes it for plain text; there are no references back and no looking around",
+            f"'{pattern}' is not a regular expression: {_told(error)}",
+            hint="-F searches for it as plain text; backreferences and look-around are not supported",
         ) from error
 
 

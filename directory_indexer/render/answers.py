@@ -143,7 +143,7 @@ def _lines_of(text: str) -> str:
 def get_notes(file_text: FileText, *, paths: PathStyle) -> tuple[str, ...]:
     """Say what part of a file was given, and whether it is still the same; for the error output."""
     path = printable(paths.shown(file_text.path))
-    part = f"{path}: lines {file_text.start_line}-{file_text.end_line} of {file_text.n_lines}"
+    part = f"{path}: {_lines_between(file_text.start_line, file_text.end_line)} of {file_text.n_lines}"
     is_whole = file_text.start_line <= 1 and file_text.end_line >= file_text.n_lines
     became = "is gone" if file_text.on_disk is OnDisk.GONE else "has changed"
     changed = f"{path} {became} since it was indexed; this is the text as it was then"
@@ -153,6 +153,10 @@ def get_notes(file_text: FileText, *, paths: PathStyle) -> tuple[str, ...]:
         *((changed,) if file_text.on_disk else ()),
         *_missing(file_text.unread_pages, path),
     )
+
+
+def _lines_between(first: int, last: int) -> str:
+    return f"line {first}" if first == last else f"lines {first}-{last}"
 
 
 def _missing(pages: Sequence[int], path: str) -> Iterator[str]:

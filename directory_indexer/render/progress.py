@@ -88,6 +88,11 @@ def details(progress: RunProgress, pace: Pace) -> str:
     return ", ".join(_details(progress, pace))
 
 
+def phase_name(phase: Phase) -> str:
+    """Name a phase for people."""
+    return _NAMES.get(phase, phase)
+
+
 class ProgressLines:
     """Writes a line about a run now and then, and none about a short one."""
 
@@ -115,7 +120,7 @@ class ProgressLines:
         if begins_to_wait or silent >= _LINE_SECONDS or (has_advanced and silent >= _SETTLED_SECONDS):
             self._written_at, self._written_share = now, share
             parts = (headline(progress, pace), details(progress, pace))
-            self._write(f"{progress.phase}: {', '.join(part for part in parts if part)}")
+            self._write(f"{phase_name(progress.phase)}: {', '.join(part for part in parts if part)}")
 
 
 def _whole_seconds(seconds: float) -> str:
@@ -146,6 +151,8 @@ def _files(progress: RunProgress, pace: Pace) -> Iterator[str]:
         if pace.per_second:
             yield f"{size(pace.per_second)}/s"
 
+
+_NAMES = {Phase.COVERING: "first pass", Phase.RECOGNISING: "OCR"}
 
 _COUNTED = {Phase.COVERING: "chunk", Phase.EMBEDDING: "chunk", Phase.COPYING: "chunk", Phase.RECOGNISING: "page"}
 """What the phases count that do not count files."""

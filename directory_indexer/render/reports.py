@@ -13,6 +13,7 @@ from directory_indexer.findings import Finding, Verdict
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.render.printable import PathStyle
+from directory_indexer.render.progress import phase_name
 from directory_indexer.render.quantities import ago, count, duration, percent, size
 from directory_indexer.render.spans import Line, Span, Style, line
 from directory_indexer.status import StatusReport, WaitingVectors
@@ -147,7 +148,7 @@ def status_lines(report: StatusReport, *, now: float, paths: PathStyle, verbose:
     yield from _waiting(report.waiting)
     yield from _failures(report.failures, n_failed, paths=paths, verbose=verbose)
     yield _fact("model", _model(report))
-    yield _fact("on disk", f"{size(report.n_database_bytes)} in the database, {size(report.n_vector_bytes)} of vectors")
+    yield _fact("on disk", _on_disk(report))
     if report.running:
         yield _fact("running", _running(report.running, now=now))
     for paused in report.paused:
@@ -306,6 +307,12 @@ def _fact(name: str, *words: Span | str, style: Style = Style.NOTE) -> Line:
     return line(*words, indent=_FACT_WIDTH, head=Span(name, style))
 
 
+def _on_disk(report: StatusReport) -> str:
+    # The vectors of a small index stay in the database until enough of them are worth a file.
+    vectors = f", {size(report.n_vector_bytes)} of vectors" if report.n_vector_bytes else ""
+    return f"{size(report.n_database_bytes)} in the database{vectors}"
+
+
 def _model(report: StatusReport) -> str:
     return _with_advice(_answering(report), report.model_advice)
 
@@ -332,7 +339,7 @@ def _running(run: RunRecord, *, now: float) -> str:
     silence = f"; no sign of life for {duration(silent)}" if silent > _SILENT_SECONDS else ""
     notice = f", {run.message}" if run.message else ""
     process = f"process {run.pid} on {run.host}"
-    return f"{progress.phase}{far}{notice}, started {ago(run.started_at, now=now)} ({process}){silence}"
+    return f"{phase_name(progress.phase)}{far}{notice}, started {ago(run.started_at, now=now)} ({process}){silence}"
 
 
 def paused_lines(paused: Sequence[PausedRun], asked: Sequence[RunRecord], *, paths: PathStyle) -> Iterator[Line]:

@@ -7,7 +7,7 @@ the words do not.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -20,7 +20,7 @@ from rich.text import Text
 
 from directory_indexer.docstore.runs import Phase, RunProgress
 from directory_indexer.render.printable import printable
-from directory_indexer.render.progress import Pace, PaceMeter, details, headline, work_of
+from directory_indexer.render.progress import Pace, PaceMeter, details, headline, phase_name, work_of
 from directory_indexer.render.spans import Line, Span, Style
 
 _STYLES = {
@@ -39,6 +39,7 @@ _STYLES = {
 }
 _REFRESHES_A_SECOND = 5
 _LEAST_WIDTH = 20
+_LEAST_PLACE = 12
 _TAB_SIZE = 4
 
 
@@ -57,11 +58,11 @@ def styled(lines: Iterable[Line], *, width: int, environ: Mapping[str, str]) -> 
         emoji=False,
     )
     for line in lines:
-        head, body = _text(line.head), _text(*line.spans)
         if not line.indent:
             # The terminal wraps it, so that a path can be copied and clicked as a whole.
-            console.print(body, soft_wrap=True)
+            console.print(_text(*_fitted(line.spans, width)), soft_wrap=True)
             continue
+        head, body = _text(line.head), _text(*line.spans)
         for part in body.wrap(console, max(width - line.indent, _LEAST_WIDTH)) or [body]:
             head.pad_right(line.indent - head.cell_len)
             console.print(head.append_text(part), soft_wrap=True)
@@ -89,11 +90,11 @@ def progress_display(progress: RunProgress, pace: Pace, *, at: float) -> Group:
     """Draw a run: its phase with a bar that moves, and below it what was done."""
     work = work_of(progress)
     grid = Table.grid(padding=(0, 1), expand=True)
-    grid.add_column(width=max(len(phase) for phase in Phase))
+    grid.add_column(width=max(len(phase_name(phase)) for phase in Phase))
     grid.add_column(ratio=1)
     grid.add_column(justify="right", no_wrap=True, min_width=len("100 %, 59 min 59 s left"))
     bar = ProgressBar(total=work.total or None, completed=work.done, pulse=not work.total, animation_time=at)
-    grid.add_row(Text(progress.phase), bar, Text(headline(progress, pace)))
+    grid.add_row(Text(phase_name(progress.phase)), bar, Text(headline(progress, pace)))
     return Group(grid, Text(details(progress, pace), style=_STYLES[Style.NOTE], no_wrap=True, overflow="ellipsis"))
 
 
@@ -117,6 +118,18 @@ def _text(*spans: Span) -> Text:
     text = Text.assemble(*((printable(span.text), _style(span)) for span in spans), tab_size=_TAB_SIZE)
     text.rstrip()
     return text
+
+
+def _fitted(spans: Sequence[Span], width: int) -> Iterator[Span]:
+    """Shorten the heading by what a line is too long; a path stays whole, and so does what begins a line."""
+    excess = _text(*spans).cell_len - width
+    for number, span in enumerate(spans):
+        text = _text(span)
+        if number and excess > 0 and span.style is Style.PLACE:
+            text.truncate(max(text.cell_len - excess, _LEAST_PLACE), overflow="ellipsis")
+            yield span._replace(text=text.plain)
+        else:
+            yield span
 
 
 def _style(span: Span) -> RichStyle:

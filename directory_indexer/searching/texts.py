@@ -118,7 +118,7 @@ def _characters(
     if not 1 <= selection.first <= len(starts) or selection.last < selection.first:
         unit = str(selection.unit)
         size = f"{len(starts) or 'no'} {unit.removesuffix('s') if len(starts) == 1 else unit}"
-        raise UsageError(f"{display(path)} has {size}; asked for were {_asked(selection)}")
+        raise UsageError(f"{display(path)} has {size}; you asked for {_asked(selection)}")
     if selection.unit is Unit.CHUNKS:
         return starts[selection.first - 1], chunks[min(selection.last, len(chunks)) - 1].end_char
     return starts[selection.first - 1], [*starts, len(whole)][min(selection.last, len(starts))]

@@ -483,7 +483,7 @@ def test_status_of_a_place_counts_the_directory_that_it_lies_in_and_no_other(ind
 
 def test_lines_beyond_the_end_of_a_file_are_refused_with_its_length(indexed: Shell) -> None:
     said = indexed.run("get", indexed.docs / "ops/keys.md", "--lines", "900-", expect=2).stderr
-    assert said == f"dirindex: {indexed.docs}/ops/keys.md has 5 lines; asked for were lines from 900 on\n"
+    assert said == f"dirindex: {indexed.docs}/ops/keys.md has 5 lines; you asked for lines from 900 on\n"
 
 
 def test_forget_and_index_again(indexed: Shell) -> None:

@@ -51,6 +51,12 @@ def test_a_long_place_is_left_whole_and_a_long_text_goes_on_below_its_indentatio
     assert all(row.startswith("      steam") and len(row) <= 40 for row in others)
 
 
+def test_a_long_heading_gives_way_to_what_stands_behind_it() -> None:
+    heading = Span("  Accounting > Invoices > Numbers", Style.PLACE)
+    rows = bare(styled([line(Span("a" * 20, Style.PATH), heading, Span("  0.57"))], width=40, environ={}))
+    assert rows == [f"{'a' * 20}  Accounting …  0.57"]
+
+
 def test_wide_characters_fit_the_width() -> None:
     rows = bare(styled([line("面包" * 40, indent=6)], width=40, environ={}))
     assert len(rows) > 1
