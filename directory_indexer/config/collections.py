@@ -38,8 +38,8 @@ def collection_name(text: str) -> CollectionName:
     """
     if not _NAME.fullmatch(text) or _RESERVED.fullmatch(text):
         raise UsageError(
-            f"'{text[:_MOST_SHOWN]}' is no name for a collection",
-            hint="1 to 63 small letters, digits and hyphens, of which no hyphen stands first or last",
+            f"'{text[:_MOST_SHOWN]}' is not a name for a collection",
+            hint="use 1 to 63 lower-case letters, digits and hyphens, with no hyphen first or last",
         )
     return CollectionName(text)
 

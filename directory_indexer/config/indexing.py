@@ -26,7 +26,7 @@ DEFAULT_IGNORE_PATTERNS: Final = (
 """What tools fetch, build or remember, and nobody wrote; no name that a directory of documents may have."""
 
 
-_NAME = Text(r"[a-z0-9][a-z0-9-]{0,40}", otherwise="must be a word of small letters, digits and hyphens")
+_NAME = Text(r"[a-z0-9][a-z0-9-]{0,40}", otherwise="must be a word of lower-case letters, digits and hyphens")
 _EXTRACTOR = Record(
     ExtractorConfig,
     kind=_NAME,

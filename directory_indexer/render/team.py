@@ -18,10 +18,12 @@ _FAILED = "failed"
 
 def collection_lines(collections: Iterable[CollectionEntry]) -> Iterator[Line]:
     """List collections."""
+    collections = list(collections)
+    width = max((len(one.name) for one in collections), default=0)
     for one in collections:
         n_documents = sum(one.documents.values())
         holds = f"{count(n_documents, 'document')}, {count(one.files, 'file')}, {count(one.chunks, 'chunk')}"
-        yield line(Span(one.name, Style.PATH), f"  {holds}, {one.embedded:,} embedded")
+        yield line(Span(one.name.ljust(width), Style.PATH), f"  {holds}, {one.embedded:,} embedded")
         if one.description:
             yield line(Span(single_line(one.description), Style.NOTE), indent=2)
 

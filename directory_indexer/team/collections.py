@@ -113,7 +113,7 @@ class Collections:
         if checked == DEFAULT or not self._rows.add(checked, description=description):
             if if_missing:
                 return checked
-            raise ConflictError(f"there is a collection '{checked}' already", hint="choose another name")
+            raise ConflictError(f"the collection '{checked}' exists already", hint="choose another name")
         return checked
 
     def describe(self, name: str, description: str) -> None:

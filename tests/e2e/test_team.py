@@ -26,7 +26,9 @@ def test_a_walk_through_collections_and_documents(shell: Shell, tmp_path: Path) 
     content = "# Herons\r\n\r\nThe grey heron waits in the shallows.\r\n"
     path = shell.docs / "heron.md"
     path.write_bytes(content.encode())
-    assert "'birds' is there" in shell.run("collection", "create", "birds", "--description", "of birds").stderr
+    assert (
+        "made the collection 'birds'" in shell.run("collection", "create", "birds", "--description", "of birds").stderr
+    )
     assert "birds" in shell.run("collection", "create", "birds", expect=2).stderr
     (sent,) = shell.json("add", path, "--collection", "birds", "--tag", "wader", "--meta", "shelf=7")["documents"]
     assert (sent["effect"], sent["document"]["state"]) == ("created", "complete")

@@ -56,7 +56,7 @@ def create_collection(
     if as_json:
         output.data(json_pages.record_json(collection_entry(collections.look_at(made))))
     else:
-        output.notes([f"the collection '{made}' is there; dirindex add --collection {made} FILE puts documents in"])
+        output.notes([f"made the collection '{made}'; dirindex add --collection {made} FILE puts documents in"])
 
 
 @cli.command("describe")
@@ -101,4 +101,4 @@ def delete_collection(
     if as_json:
         output.data(json_pages.record_json(DeletedAnswer((name,))))
     else:
-        output.notes([f"the collection '{name}' is gone"])
+        output.notes([f"deleted the collection '{name}'"])

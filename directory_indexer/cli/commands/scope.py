@@ -60,7 +60,9 @@ def scope(
             raise UsageError(f"there is no scope '{name}'", hint="dirindex scope shows them; --remove takes one name")
     elif paths:
         if not re.fullmatch(_NAME, name):
-            raise UsageError(f"'{name}' is no name for a scope", hint="1 to 64 letters, digits, spaces and . _ -")
+            raise UsageError(
+                f"'{name}' is not a name for a scope", hint="use 1 to 64 letters, digits, spaces and . _ -"
+            )
         meant = tuple(map(resolved_path, paths))
         with team.app_of(collection or DEFAULT).docstore.snapshot() as snapshot:
             require_indexed(snapshot, meant)
@@ -74,3 +76,4 @@ def scope(
         output.data(json_pages.record_json(scopes_answer(found)))
     else:
         output.lines(scope_lines(found, paths=output.paths))
+        output.notes([] if found else ["there are no scopes; dirindex scope NAME PATH... makes one"])

@@ -32,7 +32,7 @@ _HEADER = Field(max_length=1000)
 _RANGE = Field(pattern=r"^([1-9][0-9]{0,8}(-([1-9][0-9]{0,8})?)?)?$")
 
 Collection = Annotated[str, "The collection that it is about.", COLLECTION]
-CollectionInPath = Annotated[str, "Its name: small letters, digits and hyphens.", Field(pattern=_COLLECTION_NAME)]
+CollectionInPath = Annotated[str, "Its name: lower-case letters, digits and hyphens.", Field(pattern=_COLLECTION_NAME)]
 DocId = Annotated[str, "Id of the file or document, as hits and lists give it.", Field(pattern="^[a-z2-7]{24}$")]
 ClientId = Annotated[str, "What you call it: the same again replaces it. Else its name or address does.", _NAME]
 Text = Annotated[

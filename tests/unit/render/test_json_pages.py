@@ -46,6 +46,7 @@ from directory_indexer.searching.texts import FileText
 from directory_indexer.team.documents import Page
 from directory_indexer.team.sending import Effect, Sent
 from directory_indexer.wire.cursors import position_of
+from directory_indexer.wire.installs import InstallAnswer, PartEntry
 from directory_indexer.wire.outlines import OutlineList, outline_answer
 from directory_indexer.wire.team import (
     BackupAnswer,
@@ -60,6 +61,7 @@ from directory_indexer.wire.team import (
     scopes_answer,
     sent_answer,
 )
+from directory_indexer.wire.usage import UnreadableFile, UsageAnswer, UseEntry
 
 if TYPE_CHECKING:
     from directory_indexer.config import LoadedConfig
@@ -132,6 +134,7 @@ def test_the_documentation_shows_what_is_written(  # noqa: PLR0913, PLR0917 - ea
         ),
         "forget": forget_json("/home/ann/notes", n_files=1200),
         "key": keys_json([Key("ann", b"", Right.READ, None, 1_772_366_400.0)]),
+        **_of_assistants(),
         **_of_a_team(),
         "doctor": doctor_json(findings),
         "config": config_json(loaded._replace(settings=loaded.settings[1:2])),
@@ -168,6 +171,17 @@ SENT = StoredDocument(
     added_at=1780315200.0,
     changed_at=1780315200.0,
 )
+
+
+def _of_assistants() -> dict[str, str]:
+    path = "/home/ann/.cursor/mcp.json"
+    use = UseEntry("grep", 310, 4, 201_000, 648, 9_100, 0)
+    unreadable = UnreadableFile("/home/ann/cut.jsonl", "it is not a transcript")
+    records: dict[str, tuple[Any, ...]] = {
+        "install": InstallAnswer(dry_run=False, parts=(PartEntry("cursor", "mcp", path, "add", None),), files=(path,)),
+        "usage": UsageAnswer({"claude-code": 12}, (use,), (unreadable,), 3, 1),
+    }
+    return {name: record_json(record) for name, record in records.items()}
 
 
 def _of_a_team() -> dict[str, str]:
