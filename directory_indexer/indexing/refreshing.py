@@ -48,13 +48,13 @@ class Freshness(NamedTuple):
     @property
     def _cut_off(self) -> Iterator[str]:
         if self.cut_off_after is not None:
-            yield f"not all was looked through in {self.cut_off_after * 1000:.0f} ms: {_OLDER} ({_SETTING})"
+            yield f"not every directory could be checked in {self.cut_off_after * 1000:.0f} ms: {_OLDER} ({_SETTING})"
 
     @property
     def _missing(self) -> Iterator[str]:
         if self.n_missing:
             files = "1 file" if self.n_missing == 1 else f"{self.n_missing:,} files"
-            yield f"{files} changed since the last run and not indexed yet; dirindex index brings in all"
+            yield f"{files} changed since the last run and not indexed yet; dirindex index brings the index up to date"
 
 
 class Refresher:
@@ -200,7 +200,7 @@ def _n_done(report: IndexReport) -> int:
     return report.n_added + report.n_changed + report.n_moved + report.n_removed
 
 
-_OLDER: Final = "what it has not reached may be older than the files"
+_OLDER: Final = "some files may have changed since they were indexed"
 _SETTING: Final = "searching.refresh_ms"
 _GLANCE_SECONDS: Final = 0.1
 _REST_SECONDS: Final = 10.0

@@ -16,7 +16,7 @@ from directory_indexer.render.windows import window
 
 with lazily:
     from directory_indexer.render.syntax import colours_of
-    from directory_indexer.searching.answers import Hit, OnDisk, SearchResult
+    from directory_indexer.searching.answers import Hit, OnDisk, SearchRequest, SearchResult
     from directory_indexer.searching.texts import FileText
     from directory_indexer.wire.documents import metadata_of
     from directory_indexer.wire.hits import page_range
@@ -100,9 +100,15 @@ def search_notes(result: SearchResult, *, is_near: bool = False) -> tuple[str, .
     """Say what a reader must know to trust an answer, which may have had near misses; for the error output."""
     notes = (*result.degraded, *(one.note for one in result.corrections))
     if not result.hits:
-        return (*notes, "nothing matches well" if is_near else "nothing found")
+        return (*notes, "nothing matches well" if is_near else _why_nothing(result.request))
     weak = ("nothing matches well; this is the nearest there is",) if result.is_weak else ()
     return (*notes, *weak, *_freshness_notes(result.hits))
+
+
+def _why_nothing(request: SearchRequest) -> str:
+    if not any(text.strip() for text in (request.query, *request.queries)) and not request.has_filters:
+        return "the query is empty: ask a question, name some words, or give a filter such as since:7d"
+    return "nothing found"
 
 
 def closing_notes(result: SearchResult) -> tuple[str, ...]:

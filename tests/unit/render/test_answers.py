@@ -173,6 +173,8 @@ def test_what_a_reader_must_know_is_said(result: SearchResult) -> None:
         "nothing found",
     )
     assert "nothing matches well" in search_notes(result._replace(is_weak=True))[0]
+    (empty,) = search_notes(result._replace(hits=(), request=result.request._replace(query=" ")))
+    assert empty.startswith("the query is empty")
 
 
 def test_the_text_of_a_file_is_exact_in_a_pipe_and_harmless_on_a_terminal(file_text: FileText) -> None:

@@ -2,7 +2,7 @@
 
 import { element, marked, newId } from "../dom.js";
 import { written, read } from "../address.js";
-import { count, dateOf, words } from "../words.js";
+import { count, dateOf, nameOfHit, words } from "../words.js";
 
 export class Hits {
   #onChoose;
@@ -91,7 +91,7 @@ export class Hits {
 
   #file(hits) {
     const [first] = hits;
-    const name = first.filename ?? first.path.split(/[\\/]/).pop();
+    const name = nameOfHit(first);
     const id = newId("file");
     const state = first.on_disk && element("span", { class: "warning" }, words.hits[first.on_disk] ?? first.on_disk);
     const more = hits.at(-1).more_in_file;

@@ -3,7 +3,7 @@
 import { get, post } from "../api.js";
 import { go, written } from "../address.js";
 import { choices, element } from "../dom.js";
-import { directoryOf, nameOf, plain, words } from "../words.js";
+import { directoryOf, nameOf, nameOfHit, plain, words } from "../words.js";
 import { Scatter, glyph } from "./scatter.js";
 
 const MOST_GROUPS = 6, OFFERED = 12;
@@ -73,7 +73,7 @@ async function offer() {
   try {
     const answer = await post("search", { query: " ", since: "1970", mode: "keyword", limit: OFFERED });
     if (shownDoc) return;
-    list.replaceChildren(...answer.hits.map((hit) => element("li", {}, around(hit.doc_id, hit.filename ?? nameOf(hit.path)), element("p", { class: "soft" }, directoryOf(hit.path)))));
+    list.replaceChildren(...answer.hits.map((hit) => element("li", {}, around(hit.doc_id, nameOfHit(hit)), element("p", { class: "soft" }, directoryOf(hit.path)))));
   } catch (problem) {
     told.replaceChildren(element("span", { class: "problem" }, problem.message));
   }
