@@ -69,13 +69,13 @@ def index(
     ] = None,
     no_ocr: Annotated[bool, typer.Option("--no-ocr", help="Read no scanned pages; they wait.")] = False,
     pause: Annotated[
-        bool, typer.Option("--pause", help="Stop the run that goes on until --resume; nothing starts by itself then.")
+        bool, typer.Option("--pause", help="Pause the current run until --resume; nothing starts by itself meanwhile.")
     ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what was paused.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     accept_mounts: Annotated[
         bool,
-        typer.Option("--accept-mounts", help="File systems mounted now replace others: what they lack is removed."),
+        typer.Option("--accept-mounts", help="Accept the file systems that are mounted now; files that they lack are removed."),
     ] = False,
     exact: Annotated[bool, typer.Option("--exact", hidden=True, help="The paths are resolved already.")] = False,
     tracked_only: Annotated[

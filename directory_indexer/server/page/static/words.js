@@ -292,7 +292,7 @@ export function sizeOf(bytes) {
 
 export const nameOf = (path) => path.split(/[\\/]/).filter(Boolean).pop() ?? path;
 // What a hit is called: a commit by its title, for its file name is a hash.
-export const nameOfHit = (hit) => hit.filename ?? (hit.kind === "commit" && hit.title ? hit.title : nameOf(hit.path));
+export const nameOfHit = (hit) => (hit.kind === "commit" && hit.title) || (hit.filename ?? nameOf(hit.path));
 export const directoryOf = (path) => path.slice(0, Math.max(path.length - nameOf(path).length, 0));
 
 const moment = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
