@@ -75,7 +75,9 @@ def index(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     accept_mounts: Annotated[
         bool,
-        typer.Option("--accept-mounts", help="Accept the file systems that are mounted now; files that they lack are removed."),
+        typer.Option(
+            "--accept-mounts", help="Accept the file systems that are mounted now; files that they lack are removed."
+        ),
     ] = False,
     exact: Annotated[bool, typer.Option("--exact", hidden=True, help="The paths are resolved already.")] = False,
     tracked_only: Annotated[
