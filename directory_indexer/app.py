@@ -177,7 +177,7 @@ class App:
     def refresh(self, scope: Sequence[FilePath]) -> tuple[str, ...]:
         """Bring in what changed in some places, as long as the configuration allows; say what is not in yet.
 
-        Where changes are watched for, a glance is enough.
+        Where changes are watched for, a quick look is enough.
         """
         seconds = self._config.searching.refresh_ms / 1000
         look = self.refresher.glance if self.is_watched() else self.refresher.look

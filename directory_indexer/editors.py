@@ -1,6 +1,6 @@
-"""Programs that files are opened with, and how each is told where in a file somebody wants to be.
+"""Programs that open files, and how each is told the line or page to show.
 
-No shell is asked: a name is one argument, whatever it holds, and absolute, so that none is taken for an option.
+There is no shell: a path is one argument, whatever it holds, and absolute, so that it is never taken for an option.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ SET_EDITOR: Final = "set EDITOR to the program that should open files"
 
 
 def viewer_command(path: str, page: int | None) -> list[str] | None:
-    """Say how a file is opened at a page, if one is wanted and a viewer is there that can."""
+    """Give the command that opens a file at a page, if a page is wanted and a viewer that can is installed."""
     viewer = next((name for name in _PAGED if shutil.which(name)), None) if page else None
     return [viewer, _PAGED[viewer].format(page), path] if viewer else None
 
 
 def editor_command(path: str, line: int, environ: Mapping[str, str]) -> list[str] | None:
-    """Say how a file is opened at a line in `$VISUAL` or `$EDITOR`, if one of them is set.
+    """Give the command that opens a file at a line in `$VISUAL` or `$EDITOR`, if one of them is set.
 
     Raises:
         UnavailableError: it cannot be read.
@@ -58,7 +58,7 @@ def editor_command(path: str, line: int, environ: Mapping[str, str]) -> list[str
 
 
 def window_editor_command(path: str, line: int, environ: Mapping[str, str]) -> list[str] | None:
-    """Say how a file is opened at a line in an editor that needs no terminal, if there is one.
+    """Give the command that opens a file at a line in an editor that needs no terminal, if there is one.
 
     Raises:
         UnavailableError: `$VISUAL` or `$EDITOR` cannot be read.
@@ -71,10 +71,10 @@ def window_editor_command(path: str, line: int, environ: Mapping[str, str]) -> l
 
 
 def system_command(path: str) -> list[str]:
-    """Say how a file is opened by the desktop.
+    """Give the command that has the desktop open a file.
 
     Raises:
-        UnavailableError: nothing here does that.
+        UnavailableError: there is none.
     """
     opener = {"darwin": "open", "win32": "explorer"}.get(sys.platform, "xdg-open")
     if not shutil.which(opener):

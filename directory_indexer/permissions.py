@@ -1,6 +1,6 @@
-"""Who may read and write what is kept: its owner alone, or also its group, where the operator says so.
+"""Who may read and write what is kept: its owner alone, or its group as well, where the operator allows that.
 
-That holds for the whole process, as its umask does, and is decided before anything is opened.
+Like the umask, this holds for the whole process, and it is decided before anything is opened.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def keep_private() -> None:
 def share_with_group() -> None:
     """Let the group of what is written read and write it, too, and trust what its members have written.
 
-    A container may run as another user each time, who has nothing in common with the one before but the group.
+    A container may run as a different user each time, and share only the group with the one before.
     """
     if os.name == "posix":
         _Keeping.modes = _SHARED
@@ -56,9 +56,9 @@ def directory_mode() -> int:
 
 
 def confine(path: Path) -> None:
-    """Give a file or directory the mode that we would have made it with; that of a member of the group stays.
+    """Give a file or directory the mode that a new one would have, unless another member of the group owns it.
 
-    So does that of whatever a link of theirs names: it may be a private file of ours.
+    What a link of theirs names keeps its mode as well: it may be a private file of ours.
     """
     link = path.lstat()
     if stat.S_ISLNK(link.st_mode) and link.st_uid not in {os.geteuid(), 0}:
@@ -71,12 +71,12 @@ def confine(path: Path) -> None:
 
 
 def is_open(status: os.stat_result) -> bool:
-    """Tell whether somebody may read or write what is kept who should not."""
+    """Tell whether somebody who should not can read or write what is kept."""
     return bool(status.st_mode & _closed_to(status, group_may=_is_shared()))
 
 
 def others_can_write(status: os.stat_result, *, group_may: bool) -> bool:
-    """Tell whether somebody may write to what is kept who should not; members of our groups may where `group_may`."""
+    """Tell whether somebody who should not can write to what is kept; with `group_may`, members of our groups may."""
     return bool(status.st_mode & 0o222 & _closed_to(status, group_may=group_may))
 
 
@@ -90,8 +90,8 @@ def is_trusted(status: os.stat_result) -> bool:
 def secret_is_open(status: os.stat_result) -> bool:
     """Tell whether others can read a file that holds a secret.
 
-    One that belongs to another user can be ours by its group alone, as secrets are that a container is given: then the
-    group may read it. Whoever owns a file can close it, but for one that is mounted for a container that runs as root.
+    A file of another user can be ours by its group, as the secrets that a container is given are: then the group may
+    read it. An owner can close a file, except one that is mounted for a container that runs as root.
     """
     is_mounted = os.geteuid() == 0 and not status.st_mode & 0o222
     is_given = _is_of_our_group(status) and (status.st_uid != os.geteuid() or is_mounted)

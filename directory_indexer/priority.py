@@ -1,4 +1,4 @@
-"""How a process steps back behind the others: it computes, reads and writes when they do not."""
+"""Lets a process step back behind the others: it computes, reads and writes when they do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How what is indexed, failed and was left out spreads over directories."""
+"""How many files are indexed, failed or were skipped in each directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the index holds nothing of, and why: files that failed, files that were left out."""
+"""What is not in the index, and why: files that failed, files that were left out."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How alike a question and passages are by the static table, for a search by words that is done before numpy is loaded.
+"""How alike a question and passages are by the static table, without numpy, which a search by words does not load.
 
-The sums are those of `static_table`, with what the vocabulary's order says of how rare a token is. A row is one large
-integer with a lane of 32 bits for each dimension, so that a token costs a multiplication and an addition.
+The sums are those of `static_table`, weighted by how rare a token is, judging by its place in the vocabulary. A row is
+one large integer with a lane of 32 bits for each dimension, so that a token costs one multiplication and one addition.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def likeness(question: str, passages: Sequence[str]) -> float | None:
     try:
         table = _table()
     except ProviderError:
-        return None  # whoever embeds says what is wrong with the package
+        return None  # embedding reports what is wrong with the package
     asked = table.vector(question)
     found = [vector for vector in map(table.vector, passages) if vector]
     if not asked or not found:

@@ -1,4 +1,4 @@
-"""What is asked before a directory is tracked that holds very much, and what it would take, by a quick count."""
+"""Asks before a very large directory is tracked, with an estimate from a quick count."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXT_BYTES_A_SECOND: Final = 1_300_000
 """What one core makes searchable by words; an average of source code and documents."""
 
 FILES_A_SECOND: Final = 400
-"""So many small files one core reads, whatever is in them."""
+"""How many small files one core reads, whatever is in them."""
 
 TEXT_BYTES_EMBEDDED_A_SECOND: Final = 36_000
 """What one core embeds: 9,000 tokens of four bytes."""
@@ -36,36 +36,47 @@ def asking_before_much(
     embeds: bool,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Listing | SameListing]:
-    """Hand listings on while they have no more than so many files; then count for some seconds, and ask.
+    """Pass listings on; beyond `MANY_FILES`, count for some seconds more, and ask.
 
     Raises:
-        ConsentNeededError: there are more.
+        ConsentNeededError: there are more files than that.
     """
     count = _Count()
     for listing in listings:
         count.add(listing)
         if count.n_files > MANY_FILES:
-            until = clock() + _COUNTING_SECONDS
-            count.is_whole = all(count.add(further) and clock() < until for further in listings)
+            count.add_all(listings, must_stop=_timer(clock))
             _ask(root, count, embeds=embeds)
         yield listing
 
 
 class _Count:
-    """How many files there are, and how many bytes they have in which text may be."""
+    """How many files there are, their bytes, and how many of these may be text."""
 
     def __init__(self) -> None:
         self.n_files = self.n_bytes = self.n_text_bytes = 0
         self.is_whole = False
 
-    def add(self, listing: Listing | SameListing) -> bool:
-        """Add what lies in a directory."""
+    def add_all(self, listings: Iterator[Listing | SameListing], *, must_stop: Callable[[], bool]) -> None:
+        """Add the files of further directories until it must stop."""
+        for listing in listings:
+            self.add(listing)
+            if must_stop():
+                return
+        self.is_whole = True
+
+    def add(self, listing: Listing | SameListing) -> None:
+        """Add the files of a directory."""
         if isinstance(listing, Listing):
             self.n_files += len(listing.files)
             for file in listing.files:
                 self.n_bytes += file.size
                 self.n_text_bytes += 0 if is_media(file.path) else file.size
-        return True
+
+
+def _timer(clock: Callable[[], float]) -> Callable[[], bool]:
+    until = clock() + _COUNTING_SECONDS
+    return lambda: clock() >= until
 
 
 def _ask(root: FilePath, count: _Count, *, embeds: bool) -> NoReturn:

@@ -1,1 +1,1 @@
-"""Looks at documents for people: pages as pictures, colours of code, Markdown as a tree, tables as cells."""
+"""Prepares documents for display: pages as pictures, code in colours, Markdown as a tree, tables as cells."""

@@ -1,4 +1,4 @@
-"""Markdown as a tree of a few elements, none of which can do anything: no HTML, no pictures, no other links."""
+"""Markdown as a tree of a few harmless elements: no HTML, no pictures, and only links to the web."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _ELEMENTS: Final = frozenset(
 _SPACES: Final = {"softbreak": Node("", " "), "hardbreak": Node("br")}
 _TEXTS: Final = frozenset({"text", "html_inline", "html_block"})
 _LITERAL: Final = {"code_inline": "code", "fence": "pre", "code_block": "pre", "image": "image"}
-"""What has a text of its own, and of a picture what stands in its place."""
+"""Nodes with a text of their own; that of a picture is its description."""
 
 _SCHEMES: Final = frozenset({"http", "https"})
 
 
 def tree_of(text: str, *, start_line: int = 1) -> Tree:
-    """Take Markdown apart; what stands before it about the document, between lines of dashes, is left out."""
+    """Take Markdown apart, without its front matter."""
     n_lines = _front_matter(text) if start_line == 1 else 0
     body = "\n" * n_lines + "".join(text.splitlines(keepends=True)[n_lines:])
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 20}).enable(["table", "strikethrough"])
@@ -78,7 +78,7 @@ class _Reader:
 
 
 def _address(href: str) -> str:
-    """Give an address on the web; every other link is text."""
+    """Give the address of a link to the web; all other links are text."""
     try:
         parts = urlsplit(href)
     except ValueError:

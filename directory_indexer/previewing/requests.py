@@ -1,4 +1,4 @@
-"""What a worker is asked to make ready for the eye, and what it answers: records alone, of bounded size."""
+"""What a preview worker is asked, and what it answers: only records, of bounded size."""
 
 from __future__ import annotations
 

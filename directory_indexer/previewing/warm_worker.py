@@ -1,4 +1,4 @@
-"""A worker process that stays for the next request, for starting one and importing what draws takes a second."""
+"""A worker process that stays for the next request: starting one and importing what draws takes a second."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LOOK_SECONDS: Final = 0.5
 
 
 class WarmWorker:
-    """One process for one request at a time; it ends when nobody has asked for long, and with this process."""
+    """One process for one request at a time; it ends after a while without requests, and with this process."""
 
     def __init__(self, function: Callable[[Any], object]) -> None:
         self._function = pickle.dumps(function)
@@ -34,7 +34,7 @@ class WarmWorker:
         """Have a request answered; what breaks the process comes back as a failure.
 
         Raises:
-            BusyError: others ask for too much.
+            BusyError: other requests take too long.
             UnavailableError: no process can be started.
         """
         if not self._turn.acquire(timeout=_TURN_SECONDS):

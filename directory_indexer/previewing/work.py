@@ -1,4 +1,4 @@
-"""What the worker processes do that previews are made in: all that is untrusted is parsed here."""
+"""What the preview workers do: everything untrusted is parsed in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worker processes that previews are made in: one that draws, and one that takes texts apart meanwhile."""
+"""The two preview workers: one draws pages while the other takes texts apart."""
 
 from __future__ import annotations
 

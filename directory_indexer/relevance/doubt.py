@@ -1,7 +1,7 @@
-"""Whether what words have found is good, where the words leave it in doubt: then it is asked what the texts are about.
+"""Judges what was found by words alone, where that leaves its quality in doubt, by what the texts are about.
 
-A question to another collection shares common words with passages, and hardly what they are about. A question of few
-words says too little of that, and what has all of the words is in no doubt.
+A question that the collection cannot answer shares common words with passages, but hardly their subject. A question of
+few words says too little about its subject, and a passage with all of the words is beyond doubt.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from directory_indexer.relevance.languages import NAMES_OF_ALL
 from directory_indexer.relevance.matchplan import MatchPlan
 
 Likeness = Callable[[str, Sequence[str]], float | None]
-"""Tells how alike a question and passages are, from -1 to 1; None where it cannot be told."""
+"""Tells how alike a question and passages are, from -1 to 1; None if that is unknown."""
 
 
 def beyond_doubt(quality: float, plan: MatchPlan, best: Sequence[Judged], likeness: Likeness | None) -> float:
-    """Judge anew how well the best passages answer, which the quality says by words alone."""
+    """Correct the quality of the best passages, which so far rests on words alone."""
     if likeness is None or not _is_doubtful(quality, plan, best):
         return quality
     passages = [f"{one.heading}\n{one.text}" for one in (judged.candidate for judged in best) if _reads(one)]

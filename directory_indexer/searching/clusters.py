@@ -1,4 +1,4 @@
-"""Groups of vectors that are alike, and the words that tell one group from the others. Pure, and without chance."""
+"""Groups of vectors that are alike, and the words that set each group apart; pure and deterministic."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WORD = re.compile(r"[^\W\d_]{4,24}")
 
 
 def clustered(vectors: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Give each vector the number of its group, the largest first; there are as many groups as have room."""
+    """Give each vector the number of its group, the largest group first; few vectors make few groups."""
     n_clusters = max(1, min(_MOST_CLUSTERS, len(vectors) // _VECTORS_A_CLUSTER))
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     units = vectors / np.maximum(norms, 1e-9)
@@ -38,7 +38,7 @@ def clustered(vectors: NDArray[np.float32]) -> NDArray[np.int64]:
 
 
 def topics(texts: Sequence[str], clusters: Sequence[int] | NDArray[np.int64]) -> tuple[str, ...]:
-    """Name each group by words that its texts have and those of other groups do not; empty where there are none."""
+    """Name each group by words that its texts have and those of other groups lack; empty if there are none."""
     n_clusters = int(max(clusters)) + 1
     having = [Counter[str]() for _ in range(n_clusters)]
     for text, cluster in zip(texts, clusters, strict=True):
@@ -55,7 +55,7 @@ def topics(texts: Sequence[str], clusters: Sequence[int] | NDArray[np.int64]) ->
 
 
 def _far_apart(units: NDArray[np.float32], number: int) -> NDArray[np.float32]:
-    """Choose vectors to begin with: the first, and then each time the one that is farthest from those before."""
+    """Choose vectors to start from: the first, then each time the one farthest from those chosen."""
     chosen = [0]
     nearest = units @ units[0]
     while len(chosen) < number:

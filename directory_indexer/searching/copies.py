@@ -1,4 +1,4 @@
-"""Where else the very passage stands that a hit shows: in other work trees, in clones, in copies of a file."""
+"""Finds the other files that have the passage of a hit: in work trees, clones and copies."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from directory_indexer.searching.scope import Scope
 
 
 def also_in(snapshot: Snapshot, ranked: Ranked, path: FilePath, scope: Scope) -> tuple[FilePath, ...]:
-    """Name the other files of a scope that have a passage of a file, in order.
+    """Name the other files of a scope that have a passage of a file, sorted.
 
-    The index knows all that are called alike, and the ranking those that it came upon under other names.
+    The index knows those with the same name, and the ranking those with other names that it came across.
     """
     found = snapshot.chunks.copies(ranked.chunk_id, limit=_MOST)
     named = {other for file_id, other in found if scope.file_ids is None or file_id in scope.file_ids}

@@ -1,7 +1,7 @@
-"""The passages around a document, as a map: how far they are from it in meaning, and which of them are alike.
+"""The neighbours of a document as a map: how far they are from it in meaning, and which of them are alike.
 
-The distance from the middle is that of the vectors. The direction comes from their two principal components, so that
-passages of one kind lie on one side. Nothing of it is kept: all is drawn from the vectors at hand.
+The distance from the middle is that of the vectors; the direction comes from their two principal components, so that
+passages of one kind are on one side. Nothing is stored: the map is drawn from the vectors of the index.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ with lazily:
     from directory_indexer.searching.scope import Scope
 
 _NEAREST = 60
-"""So many are looked for around each passage of the document."""
+"""How many are looked for around each passage of the document."""
 
 _LABEL_CHARS = 1500
 
@@ -49,7 +49,7 @@ class Neighbour(NamedTuple):
 
 
 class Neighbourhood(NamedTuple):
-    """What lies around a document, nearest first, and what the topics of it are called."""
+    """The neighbours of a document, nearest first, and the names of their topics."""
 
     path: FilePath
     n_passages: int
@@ -58,7 +58,7 @@ class Neighbourhood(NamedTuple):
 
 
 class Neighbourhoods:
-    """Draw maps of what lies around a document."""
+    """Draws maps of the neighbours of documents."""
 
     def __init__(
         self, *, docstore: DocStore, nearest: Nearest, embedder: Callable[[EmbeddingSpace | None], Embedder]
@@ -72,7 +72,7 @@ class Neighbourhoods:
 
         Raises:
             NotIndexedError: the file is not indexed, or has no text.
-            IndexMismatchError: the vectors of the index stem from another model.
+            IndexMismatchError: the vectors of the index come from another model.
         """
         return self._docstore.read(lambda snapshot: self._around(snapshot, path, limit))
 
@@ -98,7 +98,7 @@ class Neighbourhoods:
         )
 
     def _vectors_of(self, snapshot: Snapshot, path: FilePath, own: Sequence[IndexedChunk]) -> NDArray[np.float32]:
-        """Give vectors of the document: those of the index, or made now while it has none."""
+        """Give vectors of the document: those of the index, or new ones while it has none."""
         known = self._nearest.vectors(snapshot, [one.chunk_id for one in own])
         if known:
             return np.array(spread_evenly([known[one.chunk_id] for one in own if one.chunk_id in known]))
@@ -121,7 +121,7 @@ class Neighbourhoods:
 def _mapped(
     around: Neighbourhood, stored: Sequence[IndexedChunk], nearness: NDArray[np.float64], apart: NDArray[np.float32]
 ) -> Neighbourhood:
-    """Lay passages out, given how near each is and where its vector lies as seen from the document."""
+    """Lay passages out, given how near each is and its vector relative to the document."""
     clusters = clustered(apart)
     xs, ys = laid_out(apart, nearness)
     neighbours = tuple(

@@ -1,6 +1,6 @@
-"""How an index spreads over directories, as a tree that is small enough to look at.
+"""How an index is spread over directories, as a tree that is small enough to look at.
 
-Where nothing is indexed, no directory is named: what failed or was skipped there counts for the one around it.
+A directory with nothing indexed in it is not named: what failed or was skipped there counts for its parent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from directory_indexer.paths import FilePath, display, lies_in, prefix_of
 
 
 class Place(NamedTuple):
-    """A directory with all that lies in it; of `n_hidden` directories in it nothing is told here but their sum."""
+    """A directory and all that is in it; `n_hidden` directories in it only count towards its sums."""
 
     path: FilePath
     name: str
@@ -29,10 +29,10 @@ class Place(NamedTuple):
 def spread(
     snapshot: Snapshot, within: FilePath | None, *, depth: int, most: int, without: FilePath | None = None
 ) -> Place:
-    """Tell what lies in a directory, or in all tracked ones but one, and in those below it.
+    """Tell what is in a directory, or in all tracked ones except `without`, and in the directories below.
 
     Raises:
-        NotIndexedError: the directory is neither tracked nor lies in one that is.
+        NotIndexedError: the directory is not tracked, nor in one that is.
     """
     by_root = {root: counts for root, counts in snapshot.directory_counts.by_root().items() if root != without}
     if within is None:
@@ -50,7 +50,7 @@ def spread(
 
 @dataclass(slots=True)
 class _Branch:
-    """A directory, what lies right in it, and the directories in it; `total` is all of that."""
+    """A directory, what is directly in it, and the directories in it; `total` sums all of that up."""
 
     path: FilePath
     own: list[DirectoryCount] = field(default_factory=list)
@@ -58,7 +58,7 @@ class _Branch:
     total: DirectoryCount = DirectoryCount(FilePath(""), 0, 0, 0, 0, 0, 0, None)  # noqa: RUF009 - it is immutable
 
     def sum_up(self) -> None:
-        """Add up what lies in it, from the deepest directory to this one; nested calls would end at some depth."""
+        """Sum up from the deepest directory to this one, without recursion, which deep trees would exceed."""
         order, at = [self], 0
         while at < len(order):
             order += order[at].inner.values()
@@ -99,7 +99,7 @@ def _place(branch: _Branch, name: str, *, depth: int, most: int) -> Place:
 
 
 def _collapsed(name: str, branch: _Branch) -> tuple[str, _Branch]:
-    """Go down to where there is more than one directory alone."""
+    """Go down past directories that hold nothing but one directory."""
     while not branch.own and len(branch.inner) == 1:
         [(only, branch)] = branch.inner.items()
         name = f"{name}{os.sep}{only}"

@@ -1,1 +1,1 @@
-"""What assistants do to find things, counted in the transcripts that they leave; nothing is sent anywhere."""
+"""Counts what assistants do to find things, from their transcripts; nothing is sent anywhere."""

@@ -1,6 +1,6 @@
-"""Counts calls of tools in transcripts, and how much text each kind of them gave.
+"""Counts tool calls in transcripts, and how much text each kind returned.
 
-A transcript is hostile input: a file that is none, cannot be read or breaks its reader is named and passed over.
+A transcript is hostile input: a file that is not one, cannot be read or breaks its reader is reported and passed over.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How far the history of a repository has come, read from its references without running git.
+"""The state of a repository's history, read from its references without running git.
 
-A history stands in a listing as a file at the path of the git directory, whose stamp changes whenever a reference does.
+In a listing, a history is a file at the path of the git directory, whose stamp changes whenever a reference does.
 Only a git directory that lies in its work tree has one: another work tree of the repository shares its commits.
 """
 

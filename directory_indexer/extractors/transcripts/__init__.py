@@ -1,1 +1,1 @@
-"""What was said in sessions with coding assistants and which tools they called, read from the files that they leave."""
+"""Reads what was said in sessions with coding assistants and which tools were called, from the files they write."""

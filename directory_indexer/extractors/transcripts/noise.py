@@ -1,4 +1,4 @@
-"""What stands in the text of a turn and nobody said: context that programs add, pictures in Base64, dumps of files."""
+"""Removes from a turn what nobody said: context that programs add, pictures in Base64, dumps of files."""
 
 from __future__ import annotations
 

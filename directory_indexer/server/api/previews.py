@@ -1,6 +1,6 @@
-"""Documents as people look at them: what stands around a line, and files like one.
+"""Documents for display: the lines around a place, and files like one.
 
-What is parsed for that is parsed in worker processes; here, stretches are found in texts that the index holds.
+Parsing happens in worker processes; here, stretches are found in texts that the index holds.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Looked(NamedTuple):
 
 
 def preview(services: Services, call: PreviewCall) -> PreviewAnswer:
-    """Give a document around a line as people look at it.
+    """Give the lines of a document around one, for display.
 
     Raises:
         NotIndexedError: there is no such file or document.

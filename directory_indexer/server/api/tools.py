@@ -1,4 +1,4 @@
-"""Operations of the API as tools of MCP, from the same rows: what assistants of a team send, list and have back."""
+"""Operations of the API as MCP tools, from the same rows, for assistants that send, list and get back documents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ with lazily:
     from collections.abc import Mapping
 
 LONGEST_ORIGINAL: Final = 1_048_576
-"""What is larger is not given to a model: it is asked for over HTTP."""
+"""A larger original is not given to a model; it is there over HTTP."""
 
 _log = logging.getLogger("dirindex.serve")
 
@@ -81,7 +81,7 @@ class OperationTools:
             return failed(failure_text(error))
         except Exception:  # noqa: BLE001 - a bug in one tool must not end the session; it is logged
             _log.exception("%s failed", name)
-            return failed(f"{name} failed because of a bug; its log tells more. Next: call server_info.")
+            return failed(f"{name} failed because of a bug; the server's log has the details. Next: call server_info.")
 
 
 def _tool(operation: Operation) -> _OperationTool | None:
@@ -109,7 +109,7 @@ def _original(stored: Stored, call: Any) -> CallToolResult:
     media_type, size = stored.headers["Content-Type"], int(stored.headers["Content-Length"])
     place = f"/api/v1/documents/{call.doc_id}/original?collection={call.collection}"
     if len(content) > LONGEST_ORIGINAL:
-        return failed(f"the document has {size:,} bytes, more than a tool gives. Next: GET {place} gives it.")
+        return failed(f"the document has {size:,} bytes, more than a tool returns. Next: GET {place} returns it.")
     blob = BlobResourceContents(
         uri=f"dirindex://original/{quote(call.collection)}/{call.doc_id}",
         mime_type=media_type,

@@ -1,7 +1,7 @@
-"""Opens indexed files on this machine for the person who looks at the page, once that was allowed.
+"""Opens indexed files on this machine for the owner at the page, who has to allow that first.
 
-A program is handed the path of a file that the index knows, and never one that a request names. The desktop is asked to
-open documents alone, never what it might run: their format and their name must both be those of a document.
+A program is only given paths of files that the index knows, never one that a request names. The desktop only opens
+documents, never what it might run: both the format and the name of a file must be those of a document.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class FileOpener:
 
 
 def command_of(wanted: Wanted, path: FilePath, kind: str, environ: Mapping[str, str]) -> list[str]:
-    """Say how a file is opened.
+    """Give the command that opens a file.
 
     Raises:
         UsageError: the desktop might run it.
