@@ -186,15 +186,16 @@ class Indexer:
         n_possible = sum(may_be_scanned(request.source.path) for plan in plans for request in plan.requests)
         return EmbeddingEstimate(now.embedding, n_tokens, now.differences(built), n_pages, cost, n_possible)
 
-    def forget(self, path: str, *, listener: Callable[[RunProgress], None] = lambda _: None) -> int:
+    def forget(self, path: str, *, listener: Callable[[RunProgress], None] = lambda _: None, wait: bool = True) -> int:
         """Stop tracking a directory and remove what was indexed for it; tell how many files that were.
 
         What lies in a tracked directory can be forgotten when the last run could not reach it, as it cannot be deleted.
 
         Raises:
             NotIndexedError: the directory is not tracked.
+            LockedError: another process writes, and is not to be waited for.
         """
-        with writing(self._docstore, self._lock_path, listener=listener):
+        with writing(self._docstore, self._lock_path, listener=listener, wait=wait):
             with self._docstore.snapshot() as snapshot:
                 tracked = snapshot.directories.all()
                 root = forgettable(path, snapshot)

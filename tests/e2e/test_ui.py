@@ -31,7 +31,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "docs").mkdir()
     (place / "docs/note.md").write_text("# Garden\n\nCarrots grow in the garden.\n")
     (place / "docs/older.md").write_text("---\ndate: 2020-05-01\n---\n# Carrots\n\nCarrots and carrots and carrots.\n")
-    told = f"Beetroot soup and carrots, and all else about the garden.\nThe door: password = {SECRET}"
+    told = f"Beetroot soup and turnips, and all else about the kitchen.\nThe door: password = {SECRET}"
     for name, text in (("beets.pdf", "Beetroot soup"), ("radish.pdf", "Radish"), ("secret.pdf", told)):
         document = pymupdf.open()
         document.new_page().insert_text((72, 90), text)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from directory_indexer.config.collections import DEFAULT
-from directory_indexer.errors import ConflictError, NotIndexedError, UsageError
+from directory_indexer.errors import ConflictError, LockedError, NotIndexedError, UsageError
 from directory_indexer.indexing.indexer import BYTES_PER_TEXT_BYTE, BYTES_PER_TOKEN, n_text_bytes
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display, exact_text, file_path, lies_in
@@ -138,10 +138,11 @@ def forget_directory(services: Services, call: ForgetDirectoryCall) -> Forgotten
         ConflictError: an index run goes on.
     """
     with services.collections.using(DEFAULT) as opened:
-        if opened.app.status.is_locked():
-            raise ConflictError("an index run goes on", hint="pause or stop it first")
         root = services.confirmations.use(Act.FORGET, call.confirmation)
-        n_files = opened.app.indexer.forget(exact_text(root))
+        try:
+            n_files = opened.app.indexer.forget(exact_text(root), wait=False)
+        except LockedError as error:
+            raise ConflictError("an index run goes on", hint="pause or stop it, then forget the directory") from error
         notes = opened.app.docstore.upkeep.left_behind()
     with contextlib.suppress(OSError):  # it may name files of the directory
         (services.collections.data_dir / "dirindex.log").unlink(missing_ok=True)
