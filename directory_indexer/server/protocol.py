@@ -37,7 +37,6 @@ from directory_indexer.config.collections import DEFAULT
 from directory_indexer.docstore.runs import Origin
 from directory_indexer.errors import DirIndexError
 from directory_indexer.lazy import lazily
-from directory_indexer.registry.keys import Key
 from directory_indexer.server import client_roots, shown
 from directory_indexer.server.answer import Answer
 from directory_indexer.server.arguments import (
@@ -70,6 +69,7 @@ from directory_indexer.wire.hits import SearchAnswer
 from directory_indexer.wire.objects import JsonObject
 
 with lazily:
+    from directory_indexer.registry.keys import Key
     from directory_indexer.server.gate import visits
 
 _WARM_UP_SECONDS = 0.05

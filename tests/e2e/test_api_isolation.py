@@ -34,6 +34,7 @@ GIVEN = {
     "filename": "a.md",
     "pattern": "amber",
     "path": "a",
+    "page": 1,
 }
 NAMED = [one for one in OPERATIONS if {"collection", "collections"} & set(one.arguments._fields)]  # type: ignore[attr-defined]
 
