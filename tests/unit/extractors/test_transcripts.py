@@ -284,8 +284,15 @@ def test_no_bytes_make_a_reader_fail(noise: bytes, name: str, at: int) -> None:
         list(opened.events)
 
 
+ANY_VALUE = st.recursive(
+    st.none() | st.integers() | st.text(max_size=20),
+    lambda values: st.lists(values, max_size=4) | st.dictionaries(st.text(max_size=10), values, max_size=4),
+    max_leaves=8,
+)
+
+
 @settings(max_examples=30)
-@given(st.recursive(st.none() | st.integers() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.text(), v)))
+@given(ANY_VALUE)
 def test_no_value_in_the_place_of_a_message_makes_a_reader_fail(value: object) -> None:
     for record in (
         {"parentUuid": None, "isSidechain": False, "sessionId": "a", "type": "user", "message": {"content": value}},
