@@ -227,7 +227,7 @@ def test_objects_that_links_lead_to_are_not_read(
     report = index.run()
     assert commits(index, "secret walrus") == []
     assert [failure.message for failure in report.failures] == [
-        "it borrows objects of another repository, which are not read"
+        "it borrows objects from another repository, which are not read"
     ]
 
 
