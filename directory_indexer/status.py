@@ -91,7 +91,7 @@ class Status:
         """
         docstore = self._docstore()
         with docstore.snapshot() as snapshot:
-            directories = _directories(snapshot, within)
+            directories = tuple(map(self._with_cost, _directories(snapshot, within)))
             root = directories[0].path if within else None
             runs = snapshot.runs.latest(_MOST_AT_ONCE)
             answering = snapshot.vector_sets.answering().space
@@ -153,6 +153,9 @@ class Status:
         n_tokens = snapshot.embedding_queue.count_tokens(waiting_only=True)
         is_covered = snapshot.static_vectors.model() is not None
         return WaitingVectors(n_chunks, n_tokens, is_covered, self.seconds_to_embed(n_tokens))
+
+    def _with_cost(self, directory: DirectoryStatus) -> DirectoryStatus:
+        return directory._replace(seconds_to_embed=self.seconds_to_embed(directory.n_tokens_to_embed))
 
     def seconds_to_embed(self, n_tokens: int) -> float | None:
         """Tell about how long so many tokens take; None where only the provider knows."""

@@ -46,8 +46,9 @@ class Directories(Reading):
                FROM files WHERE directory_id = ? AND state = 'indexed'""",
             (directory_id,),
         ).fetchone()
-        n_chunks, n_embedded = self._connection.execute(
-            """SELECT count(*), coalesce(sum(c.is_embedded), 0)
+        n_chunks, n_embedded, n_tokens_to_embed = self._connection.execute(
+            """SELECT count(*), coalesce(sum(c.is_embedded), 0),
+                   coalesce(sum(c.n_tokens) FILTER (WHERE c.is_embedded = 0), 0)
                FROM files f JOIN chunks c ON c.file_id = f.id WHERE f.directory_id = ?""",
             (directory_id,),
         ).fetchone()
@@ -64,6 +65,7 @@ class Directories(Reading):
             n_bytes=n_bytes,
             n_chunks=n_chunks,
             n_embedded=n_embedded,
+            n_tokens_to_embed=n_tokens_to_embed,
             skipped=tuple((SkipReason(reason), count) for reason, count in skipped),
             n_failed=self._count(
                 "SELECT count(*) FROM files WHERE directory_id = ? AND state = 'failed'", (directory_id,)

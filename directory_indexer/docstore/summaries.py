@@ -10,6 +10,7 @@ class DirectoryStatus(NamedTuple):
     """One tracked directory: what of it is searchable by words (`n_chunks`) and by meaning (`n_embedded`).
 
     `n_refused` chunks are not, because the provider refuses their texts; `n_masked` secrets are masked in them.
+    `seconds_to_embed` is about what the `n_tokens_to_embed` that wait would take, None where only the provider knows.
     """
 
     path: FilePath
@@ -23,6 +24,8 @@ class DirectoryStatus(NamedTuple):
     n_failed: int
     n_refused: int = 0
     n_masked: int = 0
+    n_tokens_to_embed: int = 0
+    seconds_to_embed: float | None = None
 
 
 class IndexSummary(NamedTuple):

@@ -207,7 +207,12 @@ def _directory_table(directories: Sequence[DirectoryStatus], *, now: float, path
     if not directories:
         yield line("no directory is indexed; add one: dirindex index PATH")
         return
-    rows = [("words", "meaning", "files", "size", "indexed"), *(_cells(one, now=now) for one in directories)]
+    rows = [
+        ("words", "meaning", "to embed", "files", "size", "indexed"),
+        *(_cells(one, now=now) for one in directories),
+    ]
+    if not any(one.n_tokens_to_embed for one in directories):
+        rows = [(words, meaning, *rest) for words, meaning, _, *rest in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     places = [Span("directory", Style.NOTE), *(Span(paths.shown(one.path), Style.PATH) for one in directories)]
     missing = [False, *(not one.is_available for one in directories)]
@@ -217,14 +222,23 @@ def _directory_table(directories: Sequence[DirectoryStatus], *, now: float, path
         yield line(Span(f"{cells}  ", style), place, Span("  not available" if is_missing else "", Style.PROBLEM))
 
 
-def _cells(directory: DirectoryStatus, *, now: float) -> tuple[str, str, str, str, str]:
+def _cells(directory: DirectoryStatus, *, now: float) -> tuple[str, ...]:
     return (
         percent(directory.n_files, directory.n_files + directory.n_failed),
         percent(directory.n_embedded, directory.n_chunks),
+        _cost(directory),
         f"{directory.n_files:,}",
         size(directory.n_bytes),
         "never" if directory.completed_at is None else ago(directory.completed_at, now=now),
     )
+
+
+def _cost(directory: DirectoryStatus) -> str:
+    if not directory.n_tokens_to_embed:
+        return "-"
+    if directory.seconds_to_embed is None:
+        return count(directory.n_tokens_to_embed, "token")
+    return duration(directory.seconds_to_embed)
 
 
 def _skips(skipped: Iterable[tuple[SkipReason, int]]) -> Iterator[Line]:

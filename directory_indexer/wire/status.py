@@ -47,6 +47,10 @@ class Directory(NamedTuple):
     failed: Failed
     masked: Masked
     skip_reasons: SkipReasons
+    tokens_to_embed: Annotated[int, "Tokens of the passages that wait for their vectors.", Only.PROGRAMS]
+    seconds_to_embed: Annotated[
+        float | None, "About how long it takes to embed them; null where only the provider knows.", Only.PROGRAMS
+    ]
 
 
 class Model(NamedTuple):
@@ -175,6 +179,8 @@ def directory_of(directory: DirectoryStatus) -> Directory:
         failed=directory.n_failed,
         masked=directory.n_masked,
         skip_reasons=dict(directory.skipped),
+        tokens_to_embed=directory.n_tokens_to_embed,
+        seconds_to_embed=directory.seconds_to_embed,
     )
 
 

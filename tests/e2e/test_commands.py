@@ -481,6 +481,21 @@ def test_status_of_a_place_counts_the_directory_that_it_lies_in_and_no_other(ind
     assert len(indexed.json("status")["failures"]) == 2
 
 
+def test_status_tells_of_each_directory_what_embedding_the_rest_costs(indexed: Shell, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "tide.txt").write_text("High tide is at noon, and low tide in the evening.\n", "utf-8")
+    indexed.run("index", other, "--quiet", "--effort", "none")
+    report = indexed.json("status")
+    costs = {one["path"]: (one["tokens_to_embed"], one["seconds_to_embed"]) for one in report["directories"]}
+    waiting = (report["waiting"]["tokens"], report["waiting"]["seconds"])
+    assert costs == {str(indexed.docs): (0, 0), str(other): waiting}
+    assert waiting > (0, 0)
+    header, done, waits = indexed.run("status").stdout.splitlines()[:3]
+    assert "to embed" in header
+    assert ("   - " in done, "0.0 s" in waits) == (True, True)
+
+
 def test_lines_beyond_the_end_of_a_file_are_refused_with_its_length(indexed: Shell) -> None:
     said = indexed.run("get", indexed.docs / "ops/keys.md", "--lines", "900-", expect=2).stderr
     assert said == f"dirindex: {indexed.docs}/ops/keys.md has 5 lines; you asked for lines from 900 on\n"

@@ -102,6 +102,8 @@ def status_report() -> StatusReport:
                 n_embedded=1200,
                 skipped=((SkipReason.BINARY, 3), (SkipReason.TOO_LARGE, 2)),
                 n_failed=1,
+                n_tokens_to_embed=882_000,
+                seconds_to_embed=49.0,
             ),
             DirectoryStatus(file_path("/mnt/usb"), False, None, 0, 0, 0, 0, (), 0),
         ),

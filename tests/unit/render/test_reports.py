@@ -90,9 +90,9 @@ def test_of_many_failures_a_few_are_named_and_the_rest_counted(index_report: Ind
 
 def test_the_status_shows_coverage_skips_failures_sizes_and_runs(status_report: StatusReport, now: float) -> None:
     assert plain(status_lines(status_report, now=now, paths=AT_HOME)).splitlines() == [
-        "words  meaning  files     size        indexed  directory",
-        " 99 %     21 %  1,200  8.6 MiB  5 minutes ago  ~/notes",
-        "    -        -      0      0 B          never  /mnt/usb  not available",
+        "words  meaning  to embed  files     size        indexed  directory",
+        " 99 %     21 %      49 s  1,200  8.6 MiB  5 minutes ago  ~/notes",
+        "    -        -         -      0      0 B          never  /mnt/usb  not available",
         "",
         "skipped    3 binary, 2 too large",
         "waiting    4,400 chunks for vectors, found by the first pass: 882,000 tokens, about 49 s to embed",
