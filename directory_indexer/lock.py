@@ -22,7 +22,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-_POLL_SECONDS = 0.1
+_POLL_SECONDS = 0.03
 
 _BRIEF_ATTEMPTS = 4
 _BRIEF_SECONDS = 0.01
@@ -99,7 +99,7 @@ class WriteLock:
 def write_lock(path: Path, *, wait: bool, on_wait: Callable[[], None] | None = None) -> Iterator[WriteLock]:
     """Be the only one, among all processes and threads, that holds the lock of a file; the file is made if need be.
 
-    While it waits, it calls `on_wait` about ten times a second, which may raise to give up.
+    While it waits, it calls `on_wait` some thirty times a second, which may raise to give up.
 
     Raises:
         LockedError: another holds the lock, and `wait` is false.

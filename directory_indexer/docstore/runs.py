@@ -124,12 +124,16 @@ class Runs(Reading):
     """The runs of one moment."""
 
     def latest(self, limit: int) -> tuple[RunRecord, ...]:
-        """List the newest runs, newest first."""
+        """List the newest runs, newest first, and further down those that have not ended.
+
+        One that embeds for hours gives way to hundreds that are newer.
+        """
         rows = self._connection.execute(
             """SELECT id, pid, host, verb, directories, started_at, heartbeat_at, phase, files_done, files_total,
                       bytes_done, bytes_total, chunks_done, chunks_total, n_failed, pages_done, pages_total,
                       outcome, message, origin, id IN (SELECT run_id FROM paused_runs), options
-               FROM runs ORDER BY id DESC LIMIT ?""",
+               FROM runs WHERE id IN (SELECT id FROM runs ORDER BY id DESC LIMIT ?) OR outcome IS NULL
+               ORDER BY id DESC""",
             (limit,),
         )
         return tuple(_run_record(row) for row in rows)
@@ -162,7 +166,7 @@ class RunWrites:
             ),
         )
         run_id = int(cursor.lastrowid or 0)
-        self._connection.execute("DELETE FROM runs WHERE id <= ?", (run_id - _RUNS_KEPT,))
+        self._connection.execute("DELETE FROM runs WHERE id <= ? AND outcome IS NOT NULL", (run_id - _RUNS_KEPT,))
         return run_id
 
     def update(self, run_id: int, progress: RunProgress) -> None:

@@ -22,7 +22,7 @@ _SHORT_PATIENCE_SECONDS = 1.0
 """The same where somebody sent what is embedded, and waits for it beside those who ask: a fifth of the time at most."""
 
 _BATTERY_SECONDS = 20.0
-_REST_SECONDS, _LONG_REST_SECONDS = 0.1, 1.0
+_REST_SECONDS, _LONG_REST_SECONDS = 0.03, 1.0
 
 _TEXTS_A_CORE = 8
 """A fifth of a second of embedding: so long waits who wants to write, or a question for the core that it needs."""
@@ -111,7 +111,7 @@ class BackgroundPace:
         return bool(reason)
 
     def rest(self) -> None:
-        """Wait for a tenth of a second, and longer where the battery is to be spared."""
+        """Wait for a moment, for others may want to write, and longer where the battery is to be spared."""
         time.sleep(_REST_SECONDS if self._asked_since is not None else _LONG_REST_SECONDS)
 
     def batch_size(self, usual: int) -> int:

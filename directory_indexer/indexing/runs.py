@@ -24,9 +24,6 @@ _ASKED = "another process asked it to stop"
 _LONGEST_BATCH_SECONDS = 60.0
 """After so long a run that should have given way is taken for one that does not."""
 
-_MOST_AT_ONCE = 8
-"""A run that gave way is older than those that came after it."""
-
 _LATER = "run the same command again later, or with --wait; dirindex status shows how far it is"
 
 
@@ -121,7 +118,7 @@ class Run:
         if not self.is_guest:
             return False
         with self._docstore.snapshot() as snapshot:
-            latest = snapshot.runs.latest(_MOST_AT_ONCE)
+            latest = snapshot.runs.latest(1)
         hosts = [run for run in latest if run.outcome is None and run.progress.phase is Phase.WAITING]
         return any(options_of([run.options]).most_pages is None for run in hosts)
 
@@ -142,6 +139,8 @@ class Run:
             transaction.runs.update(self._run_id, progress._replace(phase=Phase.WAITING))
         self._enter(Phase.WAITING)
         self._lock.give_way(while_waiting)
+        self._written_at = 0.0  # others see at once that it gives way again
+        self.report(progress)
 
     def end(self, outcome: Outcome, message: str) -> None:
         """Record how it ended."""
@@ -211,16 +210,18 @@ def writing(
 
 
 def _gives_way(docstore: DocStore) -> bool:
+    """Tell whether who writes lets others write; runs that it gave way to before are newer, and have ended."""
     with docstore.snapshot() as snapshot:
         runs = snapshot.runs.latest(1)
-    return bool(runs) and runs[0].outcome is None and runs[0].progress.phase.gives_way
+    return any(run.outcome is None and run.progress.phase.gives_way for run in runs)
 
 
 def who_writes(docstore: DocStore, *, but: int | None = None) -> str:
     """Say which process holds the write lock, as far as the index knows, and how far it is; it is not the run `but`."""
     with docstore.snapshot() as snapshot:
-        runs = [run for run in snapshot.runs.latest(2) if run.id != but]
-    if not runs or runs[0].outcome is not None:
+        latest = snapshot.runs.latest(1)
+    runs = [run for run in latest if run.id != but and run.outcome is None]
+    if not runs:
         return "another process is writing to the index"
     run, progress = runs[0], runs[0].progress
     done, total = progress.files_done, progress.files_total

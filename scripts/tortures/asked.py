@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _DIRINDEX = Path(sys.executable).with_name("dirindex")
 _N_FILES = 40
 _N_MANY = 400
-_SAID = re.compile(r"changed since|not all was looked|could not be looked")
+_SAID = re.compile(r"changed since|every directory could be checked|could not be looked|may not be in the index yet")
 _SAID_OF_SIMILAR = re.compile(rf"{_SAID.pattern}|not embedded yet|\"error\"")
 """Similar files are those with similar vectors; how many wait for theirs is said."""
 _WATCHED_SHARE: Final = 0.3
@@ -230,8 +230,9 @@ def _paths_in(answer: str) -> set[str]:
 def _paths_with(answer: str, word: str) -> set[str]:
     """Name the files that are said to have a word; a search may have more in its list."""
     found = json.loads(answer)
-    hits = {hit["path"] for hit in found.get("hits", ()) if word in hit.get("excerpt", "")}
-    return hits | {file["path"] for file in found.get("files", ())}
+    hits = [hit for hit in found.get("hits", ()) if word in hit.get("excerpt", "")]
+    copies = {path for hit in hits for path in (hit.get("also_in") or {}).get("paths", ())}
+    return copies | {hit["path"] for hit in hits} | {file["path"] for file in found.get("files", ())}
 
 
 def asked(torture: Torture) -> str:

@@ -11,7 +11,7 @@ from indexes import Index
 from page_engines import FakeEngine, FakeReading
 from scanned_pages import scan
 
-from directory_indexer.docstore.runs import Outcome, Phase, RunProgress
+from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRequest, Verb
 from directory_indexer.errors import LockedError
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.lock import write_lock
@@ -104,6 +104,10 @@ def test_a_question_brings_in_what_changed_between_two_batches_of_a_run(embeddin
     gate.may_go_on.set()
     assert other.app.refresher.look((), seconds=50).notes == ()
     assert other.names("carrots", mode=SearchMode.KEYWORD)[0].endswith("soup.md")
+    # The run that embeds is older now than the one that brought in the first change.
+    embedding.write("soup.md", "Boil the leeks.\n")
+    assert other.app.refresher.look((), seconds=50).notes == ()
+    assert other.names("leeks", mode=SearchMode.KEYWORD)[0].endswith("soup.md")
     first.join(30)
     other.close()
     embedding.close()
@@ -238,4 +242,18 @@ def test_pages_that_came_while_a_run_embedded_are_read_by_it(embedding: Index) -
     [report, other] = [*of_first, *of_second]
     assert (other.n_pages, report.n_pages, report.n_pending) == (0, 1, 0)  # type: ignore[attr-defined]
     assert engine.read == ["Ginger on Friday"]
+    embedding.close()
+
+
+def test_a_run_that_goes_on_is_known_however_many_have_come_since(embedding: Index) -> None:
+    store = embedding.docstore
+    with store.transaction() as transaction:
+        long = transaction.runs.start(RunRequest(Verb.INDEX), pid=1, host="here")
+        transaction.runs.update(long, RunProgress(Phase.WAITING))
+    for _ in range(200):
+        with store.transaction() as transaction:
+            short = transaction.runs.start(RunRequest(Verb.INDEX), pid=2, host="here", others_gave_way=True)
+            transaction.runs.finish(short, Outcome.COMPLETED, "")
+    with store.snapshot() as snapshot:
+        assert [run.id for run in snapshot.runs.latest(1)] == [short, long]
     embedding.close()
