@@ -169,7 +169,8 @@ class App:
         return Refresher(
             docstore=self.docstore,
             vectorizer=lambda: self.vectorizer,
-            policy=self.policies.index,
+            walk=self.policies.walk,
+            policy=lambda: self.policies.index,
             lock_path=self.lock_path,
             origin=self.origin,
         )

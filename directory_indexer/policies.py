@@ -14,8 +14,6 @@ from directory_indexer.config.fetching import allowance_of
 from directory_indexer.config.indexing import EmbeddingMode, IndexingConfig
 from directory_indexer.config.ocr import READING_SERVICES, OcrConfig
 from directory_indexer.config.settings import Config
-from directory_indexer.embedders.building import Access, planned_space
-from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.errors import ConfigError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, file_path
@@ -25,6 +23,8 @@ with lazily:
     from directory_indexer import chunker, credentials, extractors
     from directory_indexer.converting.destinations import Destinations
     from directory_indexer.embedders import chunk_tokens
+    from directory_indexer.embedders.building import Access, planned_space
+    from directory_indexer.embedders.space import EmbeddingSpace
     from directory_indexer.extractors import external, formats
     from directory_indexer.extractors.external.commands import Command
     from directory_indexer.extractors.external.extensions import Extension, version_of

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import platform
 import sys
 
 from directory_indexer.lazy import lazily
 
 with lazily:
     import ctypes
+    import platform
 
 _NICENESS = 10
 """It gets a tenth of a core that another process wants, too. With the least of all, who waits for its batch to end

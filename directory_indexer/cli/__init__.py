@@ -26,7 +26,9 @@ with lazily:
     import traceback
 
     from directory_indexer.cli.command_line import cli, is_command
+    from directory_indexer.cli.grepping import run_grep
     from directory_indexer.cli.output import Output
+    from directory_indexer.cli.short_way import grep_call
 
 
 __all__ = ["main"]
@@ -68,8 +70,7 @@ def _exit_code() -> int:
         # The vector engine writes small files anew when it opens and closes a generation.
         keep_private()
         _require_command_first(sys.argv[1:])
-        # Typer itself tells of a mistake in the command line, unless it shall be an object.
-        code = cli(prog_name="dirindex", windows_expand_args=False, standalone_mode=not _as_json())
+        code = _run()
     except DirIndexError as error:
         return _tell(error)
     except BrokenPipeError:
@@ -84,6 +85,14 @@ def _exit_code() -> int:
         refusal = _mistake(error) or _refusal(error)
         return _tell(refusal) if refusal else _report_bug(error)
     return int(code or 0)
+
+
+def _run() -> int | None:
+    if (call := grep_call(sys.argv[1:])) is not None:
+        return run_grep(call)
+    # Typer itself tells of a mistake in the command line, unless it shall be an object.
+    code: int | None = cli(prog_name="dirindex", windows_expand_args=False, standalone_mode=not _as_json())
+    return code
 
 
 def _require_command_first(arguments: Sequence[str]) -> None:

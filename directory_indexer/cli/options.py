@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from directory_indexer.cli.given import given_path
 from directory_indexer.errors import UsageError
-from directory_indexer.paths import FilePath, exact_text
 
 
 def new_command_line() -> typer.Typer:
     """Give what one command, or one group of them, is declared with."""
     return typer.Typer(rich_markup_mode=None, add_completion=False)
-
-
-def given_path(text: str) -> Path:
-    """Take a path as a person types it, or as `--json` writes it.
-
-    A variable that a script did not set would mean the working directory.
-
-    Raises:
-        UsageError: the text is empty or blank.
-    """
-    if not text.strip():
-        raise UsageError("a path is empty", hint="for the working directory write .")
-    return Path(text if text.isascii() or os.path.lexists(os.path.expanduser(text)) else exact_text(FilePath(text)))
 
 
 ConfigFile = Annotated[

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +17,8 @@ from directory_indexer.errors import DirIndexError
 from directory_indexer.lazy import lazily
 
 with lazily:
+    import shutil
+
     from directory_indexer.docstore.runs import RunProgress
     from directory_indexer.render.json_pages import error_json
     from directory_indexer.render.printable import PathStyle, printable

@@ -6,7 +6,6 @@ service.
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import re
@@ -29,7 +28,11 @@ from directory_indexer.config.sources import (
     variable_of,
 )
 from directory_indexer.errors import ConfigError
+from directory_indexer.lazy import lazily
 from directory_indexer.permissions import others_can_write, secret_is_open
+
+with lazily:
+    import difflib
 
 _LONGEST_SHOWN = 60
 _ONLY_FOR_A_SERVER = ("api_key", "ca_file", "grpc_port", "shard_number", "replication_factor", "read_consistency")

@@ -9,9 +9,12 @@ from typing import NamedTuple
 from directory_indexer.docstore.filters import FileFilter, condition_of, within_condition
 from directory_indexer.docstore.known import KNOWN_COLUMNS, KnownFile, KnownFiles, known_by_path
 from directory_indexer.docstore.reading import Reading, batches, marks
-from directory_indexer.extractors.document import FileFacts
 from directory_indexer.ids import ContentHash
+from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
+
+with lazily:
+    from directory_indexer.extractors.document import FileFacts
 
 
 class IndexedFile(NamedTuple):

@@ -52,8 +52,8 @@ class LeftOut(Reading):
             f"""SELECT iif(state = 'failed', 'failed', reason), count(*) FROM files f
                 WHERE state IN ('failed', 'skipped') AND {condition} GROUP BY 1
                 UNION ALL
-                SELECT 'refused', count(*) FROM refused_chunks r JOIN chunks c ON c.id = r.id
-                JOIN files f ON f.id = c.file_id WHERE {condition} HAVING count(*)
+                SELECT 'refused', count(*) FROM refused_chunks r CROSS JOIN chunks c ON c.id = r.id
+                CROSS JOIN files f ON f.id = c.file_id WHERE {condition} HAVING count(*)
                 UNION ALL
                 SELECT iif(s.problem = '', 'waiting', 'unreadable'), count(*)
                 FROM scans s JOIN files f ON f.id = s.file_id
@@ -84,18 +84,19 @@ class LeftOut(Reading):
         return tuple(LeftOutFile(FilePath(path), reason, detail) for path, reason, detail in rows)
 
     def _gaps(self, reasons: tuple[str, ...]) -> tuple[Gap, ...]:
-        # One directory after the other, for which there is an index by state.
+        # CROSS JOIN keeps the order: directories first, for there is an index by directory and state, and the passages
+        # that are refused first, for else all chunks are read.
         rows = self._connection.execute(
             f"""SELECT f.path, CASE f.state WHEN 'failed' THEN 'failed' ELSE f.reason END, 1
-               FROM directories d JOIN files f ON f.directory_id = d.id AND f.state IN ('failed', 'skipped')
+               FROM directories d CROSS JOIN files f ON f.directory_id = d.id AND f.state IN ('failed', 'skipped')
                WHERE (f.state = 'failed' OR f.reason IN ({marks(reasons)}))
                AND NOT EXISTS (SELECT 1 FROM scans s WHERE s.file_id = f.id AND s.engine = '' AND s.problem = '')
                UNION ALL
                SELECT f.path, iif(s.problem = '', 'waiting', 'unreadable'), count(*)
                FROM scans s JOIN files f ON f.id = s.file_id WHERE s.engine = '' GROUP BY f.id, s.problem = ''
                UNION ALL
-               SELECT f.path, 'refused', count(*) FROM refused_chunks r JOIN chunks c ON c.id = r.id
-               JOIN files f ON f.id = c.file_id GROUP BY f.id""",  # noqa: S608 - made of marks
+               SELECT f.path, 'refused', count(*) FROM refused_chunks r CROSS JOIN chunks c ON c.id = r.id
+               CROSS JOIN files f ON f.id = c.file_id GROUP BY f.id""",  # noqa: S608 - made of marks
             reasons,
         )
         return tuple(Gap(FilePath(path), reason, number) for path, reason, number in rows)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-import uuid
 
 from directory_indexer.docstore.reading import Reading
+from directory_indexer.lazy import lazily
 from directory_indexer.vectorstore import VectorPlace
+
+with lazily:
+    import uuid
 
 GENERATION_KEYS = {VectorPlace.EMBEDDED: "generation", VectorPlace.SERVER: "generation_on_server"}
 """Under which key each vector store's generation is remembered; both hold the same vectors where both are named."""

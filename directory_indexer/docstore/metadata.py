@@ -5,12 +5,16 @@ from __future__ import annotations
 import sqlite3
 import unicodedata
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from typing import Final
 
 from directory_indexer.docstore.reading import Reading, batches, marks
-from directory_indexer.extractors.document import Metadata
+from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, well_formed
+
+with lazily:
+    import datetime as dt
+
+    from directory_indexer.extractors.document import Metadata
 
 NAMES: Final = {
     "authors": "author",
@@ -67,7 +71,7 @@ class MetadataWrites:
     def put(self, file_id: int, metadata: Metadata) -> None:
         """Note the metadata of a file, in the place of what was noted before."""
         self._connection.execute("DELETE FROM metadata WHERE file_id = ?", (file_id,))
-        if metadata != _NOTHING:
+        if metadata != Metadata():
             self._connection.executemany(
                 "INSERT OR IGNORE INTO metadata (file_id, name, value, folded) VALUES (?, ?, ?, ?)",
                 [(file_id, name, value, folded(value)) for name, value in _rows(metadata)],
@@ -83,10 +87,10 @@ def dated_at(metadata: Metadata) -> float | None:
 def _seconds(value: str) -> float | None:
     for missing in ("", "-01", "-01-01"):
         try:
-            moment = datetime.fromisoformat(value + missing)
+            moment = dt.datetime.fromisoformat(value + missing)
         except ValueError:
             continue
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
     return None
 
 
@@ -100,11 +104,9 @@ def _rows(metadata: Metadata) -> Iterator[tuple[str, str]]:
 
 def _metadata(values: dict[str, list[str]]) -> Metadata:
     fields: dict[str, object] = {}
+    nothing = Metadata()
     for field, found in values.items():
-        default = getattr(_NOTHING, field)
+        default = getattr(nothing, field)
         fields[field] = tuple(found) if isinstance(default, tuple) else found[0]
     n_pages = fields.pop("n_pages", None)
     return Metadata(**fields)._replace(n_pages=int(str(n_pages)) if n_pages else None)  # type: ignore[arg-type]
-
-
-_NOTHING: Final = Metadata()

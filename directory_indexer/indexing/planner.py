@@ -14,9 +14,12 @@ from directory_indexer.docstore.known import FileState, KnownFile
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, Stamp
 from directory_indexer.ids import ContentHash
 from directory_indexer.indexing.evidence import Evidence
-from directory_indexer.parsing.outcomes import ParseRequest
+from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.walker.listing import IgnoredPath, Listing, SameListing, Settled, SettledDirectory
+
+with lazily:
+    from directory_indexer.parsing.outcomes import ParseRequest
 
 
 class KnownFiles(Protocol):

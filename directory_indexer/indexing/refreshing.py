@@ -10,6 +10,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -22,6 +23,7 @@ from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.planning import Plans, WalkStoppedError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display, lies_in
+from directory_indexer.walker.policy import WalkPolicy
 
 with lazily:
     from directory_indexer.indexing.report import IndexReport
@@ -33,12 +35,14 @@ with lazily:
 class Freshness(NamedTuple):
     """What a look came to: how many files are not in the index as they are now, and what could not be looked at.
 
-    `cut_off_after` is the time in which it could not look through everything.
+    `cut_off_after` is the time in which it could not look through everything. Where changes are watched for, they come
+    in by themselves soon after, and `is_watched` is true.
     """
 
     n_missing: int = 0
     troubles: tuple[str, ...] = ()
     cut_off_after: float | None = None
+    is_watched: bool = False
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -47,7 +51,9 @@ class Freshness(NamedTuple):
 
     @property
     def _cut_off(self) -> Iterator[str]:
-        if self.cut_off_after is not None:
+        if self.cut_off_after is not None and self.is_watched:
+            yield _NOT_YET
+        elif self.cut_off_after is not None:
             yield f"not every directory could be checked in {self.cut_off_after * 1000:.0f} ms: {_OLDER} ({_SETTING})"
 
     @property
@@ -65,18 +71,24 @@ class Refresher:
         *,
         docstore: DocStore,
         vectorizer: Callable[[], Vectorizer],
-        policy: IndexPolicy,
+        walk: WalkPolicy,
+        policy: Callable[[], IndexPolicy],
         lock_path: Path,
         origin: Origin = Origin.TERMINAL,
     ) -> None:
         self._docstore = docstore
         self._vectorizer = vectorizer
-        self._policy = policy
+        self._walk = walk
+        self._make_policy = policy
         self._lock_path = lock_path
         self._origin = origin
         self._turn = threading.Lock()
         self._last: tuple[float, tuple[FilePath, ...], Freshness] = (0.0, (), Freshness())
         self._rests_until = 0.0
+
+    @cached_property
+    def _policy(self) -> IndexPolicy:
+        return self._make_policy()
 
     def look(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
         """Bring in what changed in or around some places, or everywhere, as far as the time reaches."""
@@ -85,14 +97,16 @@ class Refresher:
     def glance(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
         """Do the same where changes are watched for, which takes a second or two to bring them in.
 
-        Where there is too much to look through in a moment, the watch has to do, and the next glance comes later.
+        Where there is too much to look through in a moment, the watch has to do, and the next glance comes later. Until
+        then every answer says so.
         """
+        moment = min(seconds, _GLANCE_SECONDS)
         if time.monotonic() < self._rests_until:
-            return Freshness()
-        found = self._look(scope, seconds, min(seconds, _GLANCE_SECONDS))
+            return Freshness(cut_off_after=moment, is_watched=True)
+        found = self._look(scope, seconds, moment)
         if found.cut_off_after is not None:
             self._rests_until = time.monotonic() + _REST_SECONDS
-        return found._replace(cut_off_after=None)
+        return found._replace(is_watched=True)
 
     def _look(self, scope: Sequence[FilePath], seconds: float, walk_seconds: float) -> Freshness:
         asked_at = time.monotonic()
@@ -113,7 +127,7 @@ class Refresher:
         plans: list[Plan] = []
         troubles: list[str] = []
         cut_off_after = None
-        looking = Plans(self._docstore, self._policy.walk, recipe=built.recipe)
+        looking = Plans(self._docstore, self._walk, recipe=built.recipe)
         for root in roots:
             try:
                 plan = looking.of(root, IndexOptions(), must_stop=lambda: time.monotonic() - began > walk_seconds)
@@ -124,9 +138,9 @@ class Refresher:
             except RootUnavailableError as error:
                 troubles.append(f"{display(root)} could not be looked through: {error.message}")
         changed = [plan for plan in plans if _n_changes(plan)]
-        is_current = built.to_json() == self._policy.fingerprint.to_json()
         n_missing = sum(map(_n_changes, changed))
-        if changed and is_current:
+        # Nearly always nothing has changed, and half of what a policy takes need not be loaded.
+        if changed and built.to_json() == self._policy.fingerprint.to_json():
             n_missing = self._bring_in(changed, began + seconds)
         return Freshness(n_missing, tuple(troubles), cut_off_after)
 
@@ -134,7 +148,7 @@ class Refresher:
         with self._docstore.snapshot() as snapshot:
             tracked, stored = snapshot.directories.all(), snapshot.meta.get("fingerprint")
         near = [root for root in tracked if not scope or any(lies_in(root, one) or lies_in(one, root) for one in scope)]
-        own = [root for root in near if not any(lies_in(root, one) for one in self._policy.walk.own)]
+        own = [root for root in near if not any(lies_in(root, one) for one in self._walk.own)]
         return own, Fingerprint.from_json(stored) if stored else None
 
     def _bring_in(self, plans: Sequence[Plan], deadline: float) -> int:
@@ -202,6 +216,7 @@ def _n_done(report: IndexReport) -> int:
 
 _OLDER: Final = "some files may have changed since they were indexed"
 _SETTING: Final = "searching.refresh_ms"
+_NOT_YET: Final = "changes of the last seconds may not be in the index yet; they come in by themselves"
 _GLANCE_SECONDS: Final = 0.1
 _REST_SECONDS: Final = 10.0
 _MOST_BYTES: Final = 20_000_000

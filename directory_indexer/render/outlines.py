@@ -118,5 +118,6 @@ def _size(entry: Entry) -> str:
 
 def _kinds(kinds: Iterable[tuple[str, int]]) -> str:
     shown = list(kinds)
-    more = [f"{len(shown) - _MOST_KINDS} more kinds"] if len(shown) > _MOST_KINDS else []
+    n_more = len(shown) - _MOST_KINDS
+    more = [f"{n_more} more {'kind' if n_more == 1 else 'kinds'}"] if n_more > 0 else []
     return ", ".join([*(f"{kind or 'text'} {n:,}" for kind, n in shown[:_MOST_KINDS]), *more])

@@ -9,14 +9,14 @@ from typing import Final
 
 from directory_indexer.docstore.left_out import Gap
 from directory_indexer.docstore.store import Snapshot
-from directory_indexer.extractors.kinds import GROUPS, kind_for_alias
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display, lies_in
-from directory_indexer.relevance.query import Query
-from directory_indexer.searching.scope import path_tests
 
 with lazily:
+    from directory_indexer.extractors.kinds import GROUPS, kind_for_alias
+    from directory_indexer.relevance.query import Query
     from directory_indexer.searching.answers import SearchMode, SearchRequest
+    from directory_indexer.searching.scope import path_tests
 
 
 _ALWAYS: Final = {
@@ -41,19 +41,36 @@ _WHERE_NOTHING_WAS_FOUND: Final = {
 
 def gaps_in(snapshot: Snapshot, request: SearchRequest, query: Query, *, is_weak: bool) -> Iterator[str]:
     """Say how much of what a request looks into no search can find; more of it where nothing good was found."""
-    names = {**_ALWAYS, **(_WHERE_NOTHING_WAS_FOUND if is_weak else {})}
-    if request.mode is SearchMode.KEYWORD:
-        del names["refused"]
-    found = [gap for gap in snapshot.left_out.gaps(tuple(names)) if gap.reason in names]
+    names = _names(is_weak=is_weak, by_words=request.mode is SearchMode.KEYWORD)
+    found = _gaps(snapshot, names)
     if found:
         is_meant = path_tests(snapshot, request, query)
         found = [gap for gap in found if is_meant(gap.path) and _may_be_of_kind(gap.path, request, query)]
-    if found:
-        yield f"missing here: {', '.join(_counted(found, names))}; dirindex status -v names them"
-    unfinished = [root for root in snapshot.left_out.unfinished() if _is_in_scope(root, request)]
-    if unfinished:
-        named = ", ".join(map(display, unfinished))
-        yield f"the first run over {named} has not ended; dirindex status tells how far it is"
+    yield from _told(found, names, [root for root in snapshot.left_out.unfinished() if _is_in_scope(root, request)])
+
+
+def all_gaps(snapshot: Snapshot, *, is_weak: bool) -> Iterator[str]:
+    """Say the same of all that is indexed, and of what is found by words."""
+    names = _names(is_weak=is_weak, by_words=True)
+    yield from _told(_gaps(snapshot, names), names, snapshot.left_out.unfinished())
+
+
+def _names(*, is_weak: bool, by_words: bool) -> dict[str, tuple[str, str]]:
+    names = {**_ALWAYS, **(_WHERE_NOTHING_WAS_FOUND if is_weak else {})}
+    if by_words:
+        del names["refused"]
+    return names
+
+
+def _gaps(snapshot: Snapshot, names: dict[str, tuple[str, str]]) -> list[Gap]:
+    return [gap for gap in snapshot.left_out.gaps(tuple(names)) if gap.reason in names]
+
+
+def _told(found: Iterable[Gap], names: dict[str, tuple[str, str]], unfinished: Iterable[FilePath]) -> Iterator[str]:
+    if counted := list(_counted(found, names)):
+        yield f"missing here: {', '.join(counted)}; dirindex status -v names them"
+    if roots := ", ".join(map(display, unfinished)):
+        yield f"the first run over {roots} has not ended; dirindex status tells how far it is"
 
 
 def _counted(found: Iterable[Gap], names: dict[str, tuple[str, str]]) -> Iterator[str]:

@@ -11,16 +11,19 @@ from typing import Final, NamedTuple
 from directory_indexer.docstore.files import TextFile
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.docstore.stretches import Stretch, WordLookup
+from directory_indexer.lazy import lazily
 from directory_indexer.matching.lines import LineSpan, all_lines, matching_lines, other_lines
 from directory_indexer.matching.patterns import LinePattern, PatternOptions
 from directory_indexer.paths import FilePath
-from directory_indexer.relevance.query import Query
-from directory_indexer.searching.answers import SearchMode, SearchRequest
-from directory_indexer.searching.gaps import gaps_in
+from directory_indexer.searching.gaps import all_gaps, gaps_in
 from directory_indexer.searching.line_lookup import plan_lookup
-from directory_indexer.searching.notes import require_types
 from directory_indexer.searching.readiness import require_indexed
-from directory_indexer.searching.scope import Scope, resolve_scope
+
+with lazily:
+    from directory_indexer.relevance.query import Query
+    from directory_indexer.searching.answers import SearchMode, SearchRequest
+    from directory_indexer.searching.notes import require_types
+    from directory_indexer.searching.scope import resolve_scope
 
 
 class GrepRequest(NamedTuple):
@@ -38,6 +41,11 @@ class GrepRequest(NamedTuple):
     max_count: int | None = None
     before: int = 0
     after: int = 0
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Tell whether it looks into all that is indexed."""
+        return not (self.scope or self.kinds or self.globs)
 
 
 class GrepLine(NamedTuple):
@@ -77,7 +85,7 @@ def grep(snapshot: Snapshot, request: GrepRequest) -> Grep:
         UsageError: there is no such type, or the pattern cannot be meant.
     """
     pattern = LinePattern(request.pattern)
-    scope = grep_scope(snapshot, request)
+    scope = _files_meant(snapshot, request)
     lookup = None if request.invert else plan_lookup(pattern.clauses, snapshot.words)
     texts = _all_texts(snapshot, scope) if lookup is None else _texts_found(snapshot, scope, lookup, request)
     read = (_FileReader(file, pattern, request).read(stretches) for file, stretches in texts)
@@ -87,7 +95,7 @@ def grep(snapshot: Snapshot, request: GrepRequest) -> Grep:
 def files_without(snapshot: Snapshot, request: GrepRequest, found: Grep) -> Iterator[GrepMatches]:
     """Give the files in which nothing is found, each without a line."""
     found_in = {one.path for one in found.files}
-    for file in snapshot.files.texts(grep_scope(snapshot, request).file_ids_json):
+    for file in snapshot.files.texts(_files_meant(snapshot, request).as_json):
         if file.path not in found_in:
             yield GrepMatches(file.path, file.kind, (), 0)
 
@@ -97,38 +105,46 @@ def grep_notes(
 ) -> tuple[str, ...]:
     """Say what could not be looked into, more of it where nothing was found, and why it took long if it did."""
     is_slow = seconds > _SLOW and not found.is_looked_up and not request.invert
-    gaps = gaps_in(snapshot, _asked(request), _ANYTHING, is_weak=not has_any)
+    if request.is_everywhere:
+        gaps = all_gaps(snapshot, is_weak=not has_any)
+    else:
+        gaps = gaps_in(snapshot, *_asked(request), is_weak=not has_any)
     return (*((_ALL_READ,) if is_slow else ()), *gaps)
 
 
-def grep_scope(snapshot: Snapshot, request: GrepRequest) -> Scope:
-    """Find the files that a request is about.
+class _Files(NamedTuple):
+    """The rows of the files that are looked into, once more as a JSON array; None means all."""
 
-    Raises:
-        NotIndexedError: nothing is indexed, or nothing where the request looks.
-        UsageError: there is no such type.
-    """
+    ids: frozenset[int] | None = None
+    as_json: str | None = None
+
+
+def _files_meant(snapshot: Snapshot, request: GrepRequest) -> _Files:
     require_indexed(snapshot, request.scope)
+    if request.is_everywhere:
+        return _Files()  # and what resolves a scope need not be loaded
     require_types(request.kinds)
-    return resolve_scope(snapshot, _asked(request), _ANYTHING)
+    scope = resolve_scope(snapshot, *_asked(request))
+    return _Files(scope.file_ids, scope.file_ids_json)
 
 
-def _asked(request: GrepRequest) -> SearchRequest:
+def _asked(request: GrepRequest) -> tuple[SearchRequest, Query]:
     """Give the search that looks into the same files."""
-    return SearchRequest("", mode=SearchMode.KEYWORD, scope=request.scope, kinds=request.kinds, globs=request.globs)
+    places = SearchRequest("", mode=SearchMode.KEYWORD, scope=request.scope, kinds=request.kinds, globs=request.globs)
+    return places, Query("", "")
 
 
-def _all_texts(snapshot: Snapshot, scope: Scope) -> Iterator[tuple[TextFile, Iterable[Stretch]]]:
-    for file in snapshot.files.texts(scope.file_ids_json):
+def _all_texts(snapshot: Snapshot, scope: _Files) -> Iterator[tuple[TextFile, Iterable[Stretch]]]:
+    for file in snapshot.files.texts(scope.as_json):
         yield file, snapshot.stretches.of_file(file.id)
 
 
 def _texts_found(
-    snapshot: Snapshot, scope: Scope, lookup: WordLookup, request: GrepRequest
+    snapshot: Snapshot, scope: _Files, lookup: WordLookup, request: GrepRequest
 ) -> Iterator[tuple[TextFile, Iterable[Stretch]]]:
     found: dict[int, list[Stretch]] = {}
     for stretch in snapshot.stretches.holding(lookup):
-        if scope.file_ids is None or stretch.file_id in scope.file_ids:
+        if scope.ids is None or stretch.file_id in scope.ids:
             found.setdefault(stretch.file_id, []).append(stretch)
     shows_context = bool(request.before or request.after)
     for file in snapshot.files.texts(json.dumps(list(found))):
@@ -186,6 +202,5 @@ class _FileReader:
         return bisect_right(self._page_starts, stretch.start_char + len(stretch.text[:at].decode())) or 1
 
 
-_ANYTHING: Final = Query("", "")
 _ALL_READ: Final = "all texts were read: the pattern has no rare word in it that the index could look up"
 _SLOW: Final = 1.0

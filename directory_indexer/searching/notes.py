@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 
 from directory_indexer.docstore.filters import ALL_FILES
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import UsageError
 from directory_indexer.extractors.kinds import GROUPS, kind_for_alias, kind_names
+from directory_indexer.lazy import lazily
 from directory_indexer.relevance.query import Query
 from directory_indexer.searching.scope import Scope, contains
+
+with lazily:
+    import difflib
 
 _ONLY_EXCLUDES = (
     "the query only says what to leave out: add what to look for; a word that begins with a hyphen is found in quotes"

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import IndexMismatchError, NotIndexedError
+from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display
-from directory_indexer.searching.vector_making import VectorMaking
+
+with lazily:
+    from directory_indexer.searching.vector_making import VectorMaking
 
 
 def require_indexed(snapshot: Snapshot, scope: tuple[FilePath, ...]) -> None:

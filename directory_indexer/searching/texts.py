@@ -6,7 +6,7 @@ import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from directory_indexer.chunker.chunks import Chunk
 from directory_indexer.errors import NotIndexedError, UsageError
@@ -139,7 +139,9 @@ def _pages(page_starts: Sequence[int], selection: Selection | None, start: int, 
 
 
 def _asked(selection: Selection) -> str:
-    if selection.last < selection.first:
+    if selection.first == selection.last:
+        return f"{str(selection.unit).removesuffix('s')} {selection.first}"
+    if selection.last < _MOST_PARTS:
         return f"{selection.unit} {selection.first} to {selection.last}"
     return f"{selection.unit} from {selection.first} on"
 
@@ -169,3 +171,7 @@ def _reason(snapshot: Snapshot, path: FilePath) -> str:
     if members := snapshot.files.members(path):
         return f"it is a container of {len(members)} files: name one of them, such as {display(members[0])}"
     return f"it was {known.state}: {known.reason}{f', {known.detail}' if known.detail else ''}"
+
+
+_MOST_PARTS: Final = 10**9
+"""No file has so many; a selection that goes on to the end ends beyond."""

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from directory_indexer.cli.given import given_path
 from directory_indexer.cli.opening import open_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -14,7 +15,6 @@ from directory_indexer.cli.options import (
     DataDir,
     Quiet,
     Verbose,
-    given_path,
     new_command_line,
 )
 from directory_indexer.cli.output import Output

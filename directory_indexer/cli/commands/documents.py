@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from directory_indexer.cli.given import given_path
 from directory_indexer.cli.opening import open_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -18,7 +19,6 @@ from directory_indexer.cli.options import (
     InCollection,
     Quiet,
     first_and_last,
-    given_path,
     new_command_line,
 )
 from directory_indexer.cli.output import Output

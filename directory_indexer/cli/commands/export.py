@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from directory_indexer.cli.given import given_path
 from directory_indexer.cli.opening import open_existing_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -16,7 +17,6 @@ from directory_indexer.cli.options import (
     InCollection,
     Quiet,
     Verbose,
-    given_path,
     new_command_line,
 )
 from directory_indexer.cli.output import Output

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from directory_indexer.cli.given import given_path
 from directory_indexer.cli.opening import open_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -20,7 +21,6 @@ from directory_indexer.cli.options import (
     InCollection,
     Quiet,
     Verbose,
-    given_path,
     new_command_line,
 )
 from directory_indexer.cli.output import Output

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, given_path, new_command_line
+from directory_indexer.cli.given import given_path
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, new_command_line
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.serving import server_arguments, unset_variables_note
 from directory_indexer.errors import ConsentNeededError, ExitCode, UsageError

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from directory_indexer.cli.given import given_path
 from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, given_path, new_command_line
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, new_command_line
 from directory_indexer.cli.output import Output
 from directory_indexer.errors import ConsentNeededError
 from directory_indexer.lazy import lazily

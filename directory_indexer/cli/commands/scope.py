@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from directory_indexer.cli.given import given_path
 from directory_indexer.cli.opening import open_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -15,7 +16,6 @@ from directory_indexer.cli.options import (
     DataDir,
     InCollection,
     Quiet,
-    given_path,
     new_command_line,
 )
 from directory_indexer.cli.output import Output

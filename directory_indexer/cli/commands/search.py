@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from directory_indexer.cli.given import given_path
 from directory_indexer.cli.opening import open_app, open_existing_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -19,7 +20,6 @@ from directory_indexer.cli.options import (
     Quiet,
     ResultFormat,
     Verbose,
-    given_path,
     new_command_line,
 )
 from directory_indexer.cli.output import Output

@@ -11,8 +11,9 @@ from typing import Annotated, Literal
 
 import typer
 
+from directory_indexer.cli.given import given_path
 from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import ConfigFile, DataDir, Verbose, given_path, new_command_line
+from directory_indexer.cli.options import ConfigFile, DataDir, Verbose, new_command_line
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.serving import server_arguments, unset_variables_note
 from directory_indexer.errors import UsageError

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from directory_indexer.cli.given import given_path
 from directory_indexer.cli.opening import open_existing_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -17,7 +18,6 @@ from directory_indexer.cli.options import (
     Quiet,
     ResultFormat,
     Verbose,
-    given_path,
     new_command_line,
 )
 from directory_indexer.cli.output import Output

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from directory_indexer.cli.options import AsJson, Quiet, Verbose, given_path, new_command_line
+from directory_indexer.cli.given import given_path
+from directory_indexer.cli.options import AsJson, Quiet, Verbose, new_command_line
 from directory_indexer.cli.output import Output
 from directory_indexer.errors import ExitCode
 from directory_indexer.lazy import lazily

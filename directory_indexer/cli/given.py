@@ -1,0 +1,22 @@
+"""How what a person types becomes a value, whichever way the command line is read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from directory_indexer.errors import UsageError
+from directory_indexer.paths import FilePath, exact_text
+
+
+def given_path(text: str) -> Path:
+    """Take a path as a person types it, or as `--json` writes it.
+
+    A variable that a script did not set would mean the working directory.
+
+    Raises:
+        UsageError: the text is empty or blank.
+    """
+    if not text.strip():
+        raise UsageError("a path is empty", hint="for the working directory write .")
+    return Path(text if text.isascii() or os.path.lexists(os.path.expanduser(text)) else exact_text(FilePath(text)))

@@ -1,0 +1,162 @@
+"""What `grep` does, however its command line was read: it finds lines, and shows them file by file."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from directory_indexer.cli.given import given_path
+from directory_indexer.cli.opening import open_existing_app
+from directory_indexer.cli.output import Output
+from directory_indexer.errors import ExitCode, UsageError
+from directory_indexer.lazy import lazily
+from directory_indexer.matching.patterns import PatternOptions
+from directory_indexer.paths import exact_text, resolved_path
+
+with lazily:
+    from directory_indexer.docstore.store import Snapshot
+    from directory_indexer.render import json_pages
+    from directory_indexer.render.matches import MatchView, PathWriter, match_lines, match_rows
+    from directory_indexer.searching.grep import GrepMatches, GrepRequest, grep_notes
+    from directory_indexer.searching.grep import files_without as without
+    from directory_indexer.searching.grep import grep as find_lines
+
+
+class GrepCall(NamedTuple):
+    """The command line of `grep`, as `dirindex grep --help` describes it."""
+
+    pattern: str | None = None
+    paths: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    are_texts: bool = False
+    ignore_case: bool = False
+    case_sensitive: bool = False
+    smart_case: bool = False
+    are_words: bool = False
+    are_lines: bool = False
+    invert: bool = False
+    counts: bool = False
+    files: bool = False
+    files_without: bool = False
+    only_matching: bool = False
+    max_count: int | None = None
+    after: int | None = None
+    before: int | None = None
+    context: int = 0
+    kinds: tuple[str, ...] = ()
+    globs: tuple[str, ...] = ()
+    collection: str = ""
+    config: Path | None = None
+    data_dir: Path | None = None
+    quiet: bool = False
+    as_json: bool = False
+
+
+def run_grep(call: GrepCall) -> ExitCode:
+    """Find lines and show them; tell how the process ends.
+
+    Raises:
+        DirIndexError: the pattern cannot be meant, or there is no such index.
+    """
+    output = Output(quiet=call.quiet, verbose=False, as_json=call.as_json)
+    given, places = _patterns_and_places(call)
+    request = _request(call, given, places)
+    view = _view(call)
+    if view is MatchView.MATCHES_ALONE:
+        request = request._replace(before=0, after=0)
+    app = open_existing_app(call.config, call.data_dir, output, call.collection)
+    changes = app.refresh(request.scope)
+    with app.docstore.snapshot() as snapshot:
+        showing = _Showing(output, view, places, changes)
+        is_found = showing.show(snapshot, request, is_without=call.files_without)
+    return ExitCode.DONE if is_found else ExitCode.INCOMPLETE
+
+
+def _request(call: GrepCall, patterns: tuple[str, ...], places: Sequence[Path]) -> GrepRequest:
+    return GrepRequest(
+        PatternOptions(
+            patterns,
+            are_texts=call.are_texts,
+            ignore_case=call.ignore_case and not call.case_sensitive,
+            smart_case=call.smart_case and not call.case_sensitive,
+            are_words=call.are_words,
+            are_lines=call.are_lines,
+        ),
+        scope=tuple(map(resolved_path, places)),
+        kinds=call.kinds,
+        globs=call.globs,
+        invert=call.invert,
+        max_count=1 if call.files or call.files_without else call.max_count,
+        before=call.context if call.before is None else call.before,
+        after=call.context if call.after is None else call.after,
+    )
+
+
+def _view(call: GrepCall) -> MatchView:
+    if call.files or call.files_without:
+        return MatchView.PATHS
+    if call.counts:
+        return MatchView.COUNTS
+    return MatchView.MATCHES_ALONE if call.only_matching else MatchView.LINES
+
+
+class _Showing:
+    """Shows what is found file by file, as it is read."""
+
+    def __init__(self, output: Output, view: MatchView, places: Sequence[Path], changes: Sequence[str]) -> None:
+        self._output = output
+        self._view = view
+        self._path = _path_writer(places)
+        self._changes = changes
+
+    def show(self, snapshot: Snapshot, request: GrepRequest, *, is_without: bool) -> bool:
+        """Show all that is found, and say what is missing; tell whether there is anything."""
+        began = time.monotonic()
+        found = find_lines(snapshot, request)
+        files = without(snapshot, request, found) if is_without else found.files
+        if self._output.as_json:
+            listed = list(files)
+            seconds = time.monotonic() - began
+            notes = (*self._changes, *grep_notes(snapshot, request, found, has_any=bool(listed), seconds=seconds))
+            with_lines = self._view in (MatchView.LINES, MatchView.MATCHES_ALONE)
+            self._output.data(json_pages.grep_json(request, listed, notes=notes, with_lines=with_lines))
+            return bool(listed)
+        n_shown = self._print(files)
+        seconds = time.monotonic() - began
+        self._output.notes(
+            (*self._changes, *grep_notes(snapshot, request, found, has_any=n_shown > 0, seconds=seconds))
+        )
+        return n_shown > 0
+
+    def _print(self, files: Iterable[GrepMatches]) -> int:
+        n_shown = 0
+        for number, file in enumerate(files):
+            if self._output.is_terminal:
+                self._output.lines(match_lines(file, view=self._view, paths=self._output.paths))
+            else:
+                rows = match_rows(file, view=self._view, path=self._path, is_first=not number)
+                self._output.data("".join(f"{row}\n" for row in rows))
+            n_shown += 1
+        return n_shown
+
+
+def _patterns_and_places(call: GrepCall) -> tuple[tuple[str, ...], tuple[Path, ...]]:
+    """With -e, what stands first is a path, as in grep."""
+    first = () if call.pattern is None else (call.pattern,)
+    if not call.patterns and not first:
+        raise UsageError("no pattern is given", hint="dirindex grep PATTERN [PATH]...")
+    places = (*first, *call.paths) if call.patterns else call.paths
+    return call.patterns or first, tuple(map(given_path, places))
+
+
+def _path_writer(places: Sequence[Path]) -> PathWriter:
+    """Write paths as ripgrep does: below the working directory without it, unless a place was given from the root."""
+    try:
+        here = os.path.join(os.getcwd(), "")
+    except OSError:
+        here = ""
+    is_relative = here and not any(place.is_absolute() for place in places)
+    return lambda path: exact_text(path).removeprefix(here if is_relative else "")
