@@ -35,7 +35,7 @@ with lazily:
     from directory_indexer.app import App
     from directory_indexer.indexing.options import Effort, IndexOptions
     from directory_indexer.indexing.report import IndexReport
-    from directory_indexer.render import json_pages, reports
+    from directory_indexer.render import index_reports, json_pages, status_report
     from directory_indexer.render.printable import printable
     from directory_indexer.render.spans import plain
     from directory_indexer.signals import StopSwitch
@@ -154,14 +154,14 @@ def _show_plans(app: App, wanted: list[str], output: Output) -> None:
     if output.as_json:
         output.data(json_pages.plan_json(plans, estimate))
     else:
-        output.lines(reports.plan_lines(plans, estimate, paths=output.paths, verbose=output.verbose))
+        output.lines(index_reports.plan_lines(plans, estimate, paths=output.paths, verbose=output.verbose))
 
 
 def _show(report: IndexReport, output: Output) -> None:
     if output.as_json:
         output.data(json_pages.index_json(report))
     elif not output.quiet:
-        output.lines(reports.index_lines(report, paths=output.paths, verbose=output.verbose))
+        output.lines(index_reports.index_lines(report, paths=output.paths, verbose=output.verbose))
     else:
         _tell_failures(report)
 
@@ -185,7 +185,7 @@ def _pause(app: App, output: Output, *, wait: bool) -> None:
     if output.as_json:
         output.data(json_pages.paused_json(paused))
     else:
-        output.lines(reports.paused_lines(paused, runs, paths=output.paths))
+        output.lines(status_report.paused_lines(paused, runs, paths=output.paths))
 
 
 def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, output: Output) -> IndexReport:
@@ -220,7 +220,7 @@ def _watch(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch
             output.error(error)
             return
         if report.n_removed or report.n_seen > report.n_unchanged + report.n_skipped:
-            output.notes([plain(reports.index_lines(report, paths=output.paths)).rstrip()])
+            output.notes([plain(index_reports.index_lines(report, paths=output.paths)).rstrip()])
 
     step_back()  # what was asked for is done; nobody waits for what follows
     roots = app.indexer.tracked(paths)

@@ -24,7 +24,7 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import resolved_path
 
 with lazily:
-    from directory_indexer.render import json_pages, reports
+    from directory_indexer.render import json_pages, status_report
 
 cli = new_command_line()
 
@@ -49,4 +49,4 @@ def status(
     if as_json:
         output.data(json_pages.status_json(report, verbose=verbose))
     else:
-        output.lines(reports.status_lines(report, now=time.time(), paths=output.paths, verbose=verbose))
+        output.lines(status_report.status_lines(report, now=time.time(), paths=output.paths, verbose=verbose))

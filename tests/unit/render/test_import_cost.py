@@ -5,7 +5,8 @@ import sys
 
 _PROGRAM = """
 import sys
-import directory_indexer.render.answers, directory_indexer.render.reports
+import directory_indexer.render.answers, directory_indexer.render.index_reports, directory_indexer.render.reports
+import directory_indexer.render.status_report
 import directory_indexer.render.json_pages, directory_indexer.render.progress
 print(sorted({"rich", "pydantic", "numpy", "asyncio"} & set(sys.modules)))
 """

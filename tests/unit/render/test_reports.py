@@ -12,15 +12,11 @@ from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
 from directory_indexer.ids import ContentHash, content_hash
 from directory_indexer.indexing.report import IndexReport
 from directory_indexer.paths import file_path
+from directory_indexer.render.index_reports import index_lines, plan_lines
 from directory_indexer.render.printable import PathStyle
-from directory_indexer.render.reports import (
-    config_lines,
-    doctor_lines,
-    index_lines,
-    plan_lines,
-    status_lines,
-)
+from directory_indexer.render.reports import config_lines, doctor_lines
 from directory_indexer.render.spans import plain
+from directory_indexer.render.status_report import status_lines
 from directory_indexer.status import StatusReport
 
 if TYPE_CHECKING:

@@ -1,0 +1,120 @@
+"""What an index run did, and what one would do, as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from directory_indexer.docstore.runs import Outcome
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath
+from directory_indexer.render.facts import (
+    ENDINGS,
+    FEW,
+    counted_pages,
+    fact,
+    failure_lines,
+    left_out,
+    listed,
+    reason_of,
+    skip_lines,
+    with_advice,
+)
+from directory_indexer.render.printable import PathStyle
+from directory_indexer.render.quantities import count, duration, size
+from directory_indexer.render.spans import Line, Span, Style, line
+
+with lazily:
+    from directory_indexer.indexing.planner import Plan
+    from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
+
+
+def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False) -> Iterator[Line]:
+    """Sum up a run, so that every file that was seen is accounted for."""
+    ending = Style.GOOD if report.outcome is Outcome.COMPLETED else Style.WARNING
+    yield line(Span(ENDINGS[report.outcome], ending), f" in {duration(report.seconds)}, {size(report.n_bytes)} read")
+    kinds = {
+        "added": report.n_added,
+        "changed": report.n_changed,
+        "moved": report.n_moved,
+        "unchanged": report.n_unchanged,
+        "skipped": report.n_skipped,
+        "failed": report.n_failed,
+    }
+    yield fact("files", f"{report.n_seen:,} seen = {listed(kinds, ' + ')}")
+    yield fact("removed", count(report.n_removed, "file"))
+    yield fact("ignored", f"{report.n_ignored:,} by rules")
+    if report.n_masked:
+        yield fact("masked", count(report.n_masked, "secret"))
+    yield from _pages(report)
+    yield fact("chunks", f"{report.n_chunks:,} written")
+    vectors = {"computed": report.n_embedded, "reused": report.n_reused, "waiting": report.n_pending}
+    yield fact("vectors", listed(vectors, ", "))
+    if report.n_tokens:
+        yield fact("sent", f"{report.n_tokens:,} tokens, as the provider counts them")
+    if report.n_truncated:
+        yield fact("cut", f"{count(report.n_truncated, 'passage')} longer than the model reads: lower chunk_size")
+    if report.unavailable:
+        yield fact("provider", report.unavailable, style=Style.PROBLEM)
+    yield from skip_lines(report.skipped)
+    for root in report.unavailable_roots:
+        yield fact("missing", Span(paths.shown(root), Style.PATH), style=Style.PROBLEM)
+    failures = (*report.failures, *report.refused)
+    yield from failure_lines(failures, len(failures), paths=paths, verbose=verbose)
+
+
+def plan_lines(
+    plans: Sequence[Plan], estimate: EmbeddingEstimate, *, paths: PathStyle, verbose: bool = False
+) -> Iterator[Line]:
+    """Show what a run would do; `verbose` names every file and the rule that leaves one out."""
+    for plan in plans:
+        yield line(Span(paths.shown(plan.directory), Style.PATH))
+        kinds = {
+            "new": len(plan.requests) - len(plan.changed),
+            "changed": len(plan.changed),
+            "unchanged": plan.n_unchanged,
+            "skipped": plan.skip_counts.total(),
+            "failed": len(plan.failures) + len(plan.broken),
+        }
+        yield fact("files", f"{sum(kinds.values()):,} seen = {listed(kinds, ' + ')}")
+        yield fact("to read", f"{count(len(plan.requests), 'file')}, {size(plan.n_bytes)}")
+        yield fact("to remove", count(len(plan.removed), "file"))
+        yield fact("ignored", f"{len(plan.ignored):,} by rules")
+        yield from _planned(plan, paths=paths, verbose=verbose)
+    if estimate.n_pages:
+        yield fact("OCR", with_advice(f"{count(estimate.n_pages, 'page')} waiting", estimate.pages_cost))
+    if estimate.n_possible_scans:
+        files = count(estimate.n_possible_scans, "PDF or picture", "PDFs and pictures")
+        yield fact("OCR", f"scanned pages of {files} to read are not known yet")
+    yield fact("to embed", f"about {count(estimate.n_tokens, 'token')} with {estimate.space_name}")
+    for work in estimate.redone:
+        yield fact("to redo", work)
+    yield line(Span("nothing was written", Style.NOTE))
+
+
+def _planned(plan: Plan, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
+    changes = [
+        *((_verb(plan, request.source.path), request.source.path, "") for request in plan.requests),
+        *(("remove", path, "") for path in plan.removed),
+        *(("fail", failure.path, failure.message) for failure in (*plan.failures, *plan.broken)),
+    ]
+    if verbose:
+        changes += [("skip", skipped.path, reason_of(skipped)) for skipped in plan.skipped]
+        changes += [("ignore", ignored.path, ignored.rule) for ignored in plan.ignored]
+    shown = changes if verbose else changes[:FEW]
+    for verb, path, reason in shown:
+        yield fact(verb, Span(paths.shown(path), Style.PATH), Span(f"  {reason}", Style.NOTE))
+    yield from left_out(len(changes) - len(shown))
+
+
+def _verb(plan: Plan, path: FilePath) -> str:
+    return "update" if path in plan.changed else "add"
+
+
+def _pages(report: IndexReport) -> Iterator[Line]:
+    pages = {"read": report.n_pages, "waiting": report.n_pages_waiting, "unreadable": report.n_pages_unreadable}
+    if any(pages.values()):
+        yield fact("OCR", with_advice(counted_pages(pages), report.ocr_advice))
+    if report.ocr_usage:
+        yield fact("sent", report.ocr_usage)
+    for reason, n_pages in report.ocr_refusals:
+        yield fact("refused", f"{count(n_pages, 'page')} by {reason}", style=Style.WARNING)
