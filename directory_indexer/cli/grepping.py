@@ -63,8 +63,8 @@ def run_grep(call: GrepCall) -> ExitCode:
     """
     output = Output(quiet=call.quiet, verbose=False, as_json=call.as_json)
     given, places = _patterns_and_places(call)
-    request = _request(call, given, places)
     view = _view(call)
+    request = _request(call, given, places)._replace(most_spans=_most_spans(view, output))
     if view is MatchView.MATCHES_ALONE:
         request = request._replace(before=0, after=0)
     app = open_existing_app(call.config, call.data_dir, output, call.collection)
@@ -93,6 +93,12 @@ def _request(call: GrepCall, patterns: tuple[str, ...], places: Sequence[Path]) 
         before=call.context if call.before is None else call.before,
         after=call.context if call.after is None else call.after,
     )
+
+
+def _most_spans(view: MatchView, output: Output) -> int | None:
+    """Tell how many matches of a line must be known: to look for them takes longer than to find the line."""
+    is_marked = view is MatchView.LINES and (output.is_terminal or output.as_json)
+    return None if is_marked or view is MatchView.MATCHES_ALONE else 0
 
 
 def _view(call: GrepCall) -> MatchView:

@@ -7,11 +7,13 @@ as letters and digits, so that the classes are written out for it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from directory_indexer.errors import UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.matching.literals import Clause, clauses_of_texts, required_clauses
+from directory_indexer.paths import well_formed
 
 with lazily:
     import re2
@@ -55,15 +57,13 @@ class LinePattern:
         found = self._compiled.search(text, start)
         return found.span(self._group) if found else None
 
-    def spans(self, line: bytes) -> list[tuple[int, int]]:
+    def spans(self, line: bytes) -> Iterator[tuple[int, int]]:
         """Find all matches in a line, from left to right; empty ones tell nothing and are left out."""
-        spans: list[tuple[int, int]] = []
         at = 0
         while at <= len(line) and (span := self.first(line, at)) is not None:
             if span[0] < span[1]:
-                spans.append(span)
+                yield span
             at = span[1] if span[0] < span[1] else _next_character(line, span[1])
-        return spans
 
 
 def _compiled(options: PatternOptions) -> re2._Regexp:
@@ -85,8 +85,14 @@ def _compiled(options: PatternOptions) -> re2._Regexp:
 def _require_pattern(pattern: str, options: PatternOptions) -> None:
     if "\n" in pattern:
         raise UsageError("a pattern has a line end in it, and lines are matched one by one", hint="give each with -e")
+    if _NO_TEXT.search(pattern):
+        raise UsageError(f"'{well_formed(pattern)}' holds what is no text, and only text is indexed")
     if options.are_texts:
         return
+    if any(sign[0] == _ONE_BYTE for sign in re.finditer(_SIGN, pattern)):
+        raise UsageError(
+            f"'{pattern}' asks for a single byte, and texts are made of characters", hint="write . for any"
+        )
     try:
         re2.compile(pattern, _engine_options(has_groups=False))
     except re2.error as error:
@@ -144,6 +150,8 @@ def _next_character(line: bytes, at: int) -> int:
 _WORD: Final = r"\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}"
 _CLASSES: Final = {r"\w": _WORD, r"\d": r"\p{Nd}", r"\s": r"\t\x0b\f\r\x85\p{Z}"}
 _NO_CLASSES: Final = frozenset((r"\W", r"\D", r"\S"))
+_NO_TEXT: Final = re.compile("[\ud800-\udfff]")
+_ONE_BYTE: Final = r"\C"
 _ESCAPE: Final = r"\\[pP]\{[^}]*\}|\\[pP]?."
 # A closing bracket that stands first in a class belongs to it.
 _SIGN: Final = r"\\[pP]\{[^}]*\}|\\.|\[:\^?\w+:\]|\[\^?\]?|\]"

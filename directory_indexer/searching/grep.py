@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
@@ -30,7 +30,7 @@ class GrepRequest(NamedTuple):
     """Which lines are looked for, and where.
 
     With `invert` the lines are those that do not match, with `max_count` at most so many of each file. So many lines
-    are shown `before` and `after` each one.
+    are shown `before` and `after` each one. Of each line at most so many matches are told, without `most_spans` all.
     """
 
     pattern: PatternOptions
@@ -41,6 +41,7 @@ class GrepRequest(NamedTuple):
     max_count: int | None = None
     before: int = 0
     after: int = 0
+    most_spans: int | None = None
 
     @property
     def is_everywhere(self) -> bool:
@@ -177,24 +178,32 @@ class _FileReader:
         return list(islice(lines, None if most is None else most - n_before))
 
     def _shown(self, stretch: Stretch, found: Sequence[LineSpan]) -> Iterator[GrepLine]:
-        before, after = self._request.before, self._request.after
-        if not found or not (before or after):
+        if not found or not (self._request.before or self._request.after):
             return (self._line(stretch, line, is_found=True) for line in found)
-        numbers = {line.number for line in found}
-        shown = {near for number in numbers for near in range(number - before, number + after + 1)}
-        return (
-            self._line(stretch, line, is_found=line.number in numbers)
-            for line in all_lines(stretch.text, first_line=stretch.start_line)
-            if line.number in shown
-        )
+        return self._with_lines_around(stretch, [line.number for line in found])
+
+    def _with_lines_around(self, stretch: Stretch, numbers: Sequence[int]) -> Iterator[GrepLine]:
+        found = set(numbers)
+        for line in all_lines(stretch.text, first_line=stretch.start_line):
+            # The first of the lines that this one may stand beside; as many as are asked for are never counted out.
+            at = bisect_left(numbers, line.number - self._request.after)
+            if at < len(numbers) and numbers[at] <= line.number + self._request.before:
+                yield self._line(stretch, line, is_found=line.number in found)
 
     def _line(self, stretch: Stretch, line: LineSpan, *, is_found: bool) -> GrepLine:
         raw = stretch.text[line.start : line.end]
-        spans = self._pattern.spans(raw) if is_found and not self._request.invert else []
+        spans = self._spans(raw) if is_found and not self._request.invert else []
         page = self._page(stretch, line.start + (spans[0][0] if spans else 0))
+        spans = spans[: self._request.most_spans]
         if not raw.isascii():
             spans = [(len(raw[:start].decode()), len(raw[:end].decode())) for start, end in spans]
         return GrepLine(line.number, raw.decode(), is_found, tuple(spans), page)
+
+    def _spans(self, raw: bytes) -> list[tuple[int, int]]:
+        """Find the matches that are told, and the first one where it tells the page."""
+        most = self._request.most_spans
+        least = int(bool(self._page_starts))
+        return list(islice(self._pattern.spans(raw), None if most is None else max(most, least)))
 
     def _page(self, stretch: Stretch, at: int) -> int | None:
         if not self._page_starts:

@@ -23,7 +23,9 @@ def narrowed_scope(snapshot: Snapshot, scope: Scope, request: SearchRequest) -> 
     """
     if not request.grep:
         return scope
-    wanted = GrepRequest(PatternOptions((request.grep,)), request.scope, request.kinds, request.globs, max_count=1)
+    wanted = GrepRequest(
+        PatternOptions((request.grep,)), request.scope, request.kinds, request.globs, max_count=1, most_spans=0
+    )
     paths = [one.path for one in grep(snapshot, wanted).files]
     ids = frozenset(snapshot.files.ids_of(paths))
     if scope.file_ids is not None:

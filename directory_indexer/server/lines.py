@@ -16,6 +16,9 @@ from directory_indexer.server.passages import one_line
 from directory_indexer.server.schemas import object_for_models
 from directory_indexer.wire.grep import FoundFile, FoundLine, GrepAnswer, found_file, grep_answer
 
+MOST_MARKS = 100
+"""Of one line: in one of ten megabytes a stranger would have as many looked for as it has letters."""
+
 _MOST_SECONDS = 20
 _LONGEST_FOR_MODELS = 240
 _LONGEST_LINE = 2000
@@ -31,6 +34,7 @@ def grep_request(call: GrepArguments, scope: tuple[FilePath, ...]) -> GrepReques
         globs=call.globs,
         before=call.context,
         after=call.context,
+        most_spans=MOST_MARKS,
     )
 
 

@@ -12,7 +12,7 @@ from indexes import Index
 
 from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.errors import NotIndexedError, UsageError
-from directory_indexer.matching.patterns import PatternOptions
+from directory_indexer.matching.patterns import LinePattern, PatternOptions
 from directory_indexer.paths import FilePath
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.searching.grep import GrepRequest, files_without, grep, grep_notes
@@ -234,3 +234,34 @@ def test_few_hits_are_given_with_their_whole_function(index: Index) -> None:
     assert "def boil(step_0):" in whole.text
     assert "return step_39" in whole.text
     assert text.split("\n")[whole.start_line - 1 : whole.end_line] == whole.text.removesuffix("\n").split("\n")
+
+
+def test_more_lines_around_than_there_are_cost_nothing(texts: Index) -> None:
+    texts.write("around.txt", "one\nneedle\nthree\nneedle\nfive\n")
+    texts.run()
+    most = 10**12
+    assert [line for _, line in found(texts, "needle", before=most, after=most)] == [1, 2, 3, 4, 5]
+    assert [line for _, line in found(texts, "needle", before=1)] == [1, 2, 3, 4]
+    assert [line for _, line in found(texts, "needle", after=1)] == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("pattern", ["\udcff", "a\ud800"])
+@pytest.mark.parametrize("are_texts", [True, False])
+def test_a_pattern_that_is_no_text_is_refused(pattern: str, *, are_texts: bool) -> None:
+    with pytest.raises(UsageError, match="is no text"):
+        LinePattern(PatternOptions((pattern,), are_texts=are_texts))
+
+
+def test_a_pattern_that_cuts_characters_apart_is_refused() -> None:
+    with pytest.raises(UsageError, match="single byte"):
+        LinePattern(PatternOptions((r"a\C",)))
+    assert LinePattern(PatternOptions((r"a\\C",))).first(rb"xa\C") == (1, 4)
+
+
+def test_no_more_matches_of_a_line_are_looked_for_than_are_told(texts: Index) -> None:
+    texts.write("marks.txt", "mark mark mark\n")
+    texts.run()
+    with texts.docstore.snapshot() as snapshot:
+        for most, expected in ((None, 3), (2, 2), (0, 0)):
+            [file] = grep(snapshot, GrepRequest(PatternOptions(("mark",)), most_spans=most)).files
+            assert [len(line.spans) for line in file.lines] == [expected]

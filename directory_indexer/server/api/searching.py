@@ -16,7 +16,7 @@ from directory_indexer.searching.grep import GrepRequest
 from directory_indexer.server.api.operations import Services
 from directory_indexer.server.api.search_arguments import DEFAULT_HITS, GrepCall, OutlineCall, SearchCall
 from directory_indexer.server.arguments import SearchArguments
-from directory_indexer.server.lines import first_lines
+from directory_indexer.server.lines import MOST_MARKS, first_lines
 from directory_indexer.server.outlines import outline_named
 from directory_indexer.server.questions import collections_named, look_at
 from directory_indexer.wire.grep import GrepAnswer
@@ -46,7 +46,15 @@ def grep(services: Services, call: GrepCall) -> GrepAnswer:
     pattern = PatternOptions((call.pattern,), are_texts=call.fixed, ignore_case=call.ignore_case)
     with services.collections.using(call.collection) as opened:
         scope, notes = look_at(opened, call.path)
-        request = GrepRequest(pattern, scope, call.types, call.globs, before=call.context, after=call.context)
+        request = GrepRequest(
+            pattern,
+            scope,
+            call.types,
+            call.globs,
+            before=call.context,
+            after=call.context,
+            most_spans=MOST_MARKS,
+        )
         with opened.app.docstore.snapshot() as snapshot:
             return first_lines(snapshot, request, notes, limit=call.limit)
 
