@@ -20,7 +20,7 @@ class FoundLine(NamedTuple):
     page: Annotated[int | None, "Page, in a document that has pages."] = None
     marks: Annotated[
         tuple[tuple[int, int], ...],
-        "First and following character of each match, in Unicode code points from 0.",
+        "First and following character of each match, in Unicode code points from 0; a server tells 100 at most.",
         Only.PROGRAMS,
     ] = ()
     context: Annotated[bool, "True of a line that only stands beside one that matches."] = False

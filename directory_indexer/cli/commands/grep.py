@@ -50,12 +50,12 @@ def grep(
     ] = None,
     globs: Annotated[
         list[str] | None,
-        typer.Option("--glob", "-g", help="Only files that match, as in a .gitignore; without with !."),
+        typer.Option("--glob", "-g", "--include", help="Only files that match, as in a .gitignore; without with !."),
     ] = None,
     _as_always: Annotated[
         bool,
         typer.Option(
-            *("--line-number", "-n", "--with-filename", "-H", "--recursive", "-r"),
+            *("--line-number", "-n", "--with-filename", "-H", "--recursive", "-r", "--extended-regexp", "-E"),
             help="It always does, however it is asked.",
         ),
     ] = False,
