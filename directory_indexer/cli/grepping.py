@@ -11,7 +11,7 @@ from typing import NamedTuple
 from directory_indexer.cli.given import given_path
 from directory_indexer.cli.opening import open_existing_app
 from directory_indexer.cli.output import Output
-from directory_indexer.errors import ExitCode, UsageError
+from directory_indexer.errors import ExitCode, NotIndexedError, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.matching.patterns import PatternOptions
 from directory_indexer.paths import exact_text, resolved_path
@@ -67,11 +67,15 @@ def run_grep(call: GrepCall) -> ExitCode:
     request = _request(call, given, places)._replace(most_spans=_most_spans(view, output))
     if view is MatchView.MATCHES_ALONE:
         request = request._replace(before=0, after=0)
-    app = open_existing_app(call.config, call.data_dir, output, call.collection)
-    changes = app.refresh(request.scope)
-    with app.docstore.snapshot() as snapshot:
-        showing = _Showing(output, view, places, changes)
-        is_found = showing.show(snapshot, request, is_without=call.files_without)
+    try:
+        app = open_existing_app(call.config, call.data_dir, output, call.collection)
+        changes = app.refresh(request.scope)
+        with app.docstore.snapshot() as snapshot:
+            showing = _Showing(output, view, places, changes)
+            is_found = showing.show(snapshot, request, is_without=call.files_without)
+    except NotIndexedError as error:
+        # 1 is that no line matches; of a place that is not there, grep tells scripts by 2.
+        raise UsageError(error.message, hint=error.hint) from error
     return ExitCode.DONE if is_found else ExitCode.INCOMPLETE
 
 

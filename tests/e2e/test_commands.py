@@ -903,6 +903,20 @@ def test_search_and_help_load_no_library_that_they_do_not_need(indexed: Shell) -
     assert not loaded("status") & {"onnxruntime", "pymupdf", "mcp", "tree_sitter"}
 
 
+def test_grep_loads_no_library_for_command_lines_and_nothing_that_ranks_or_indexes(indexed: Shell) -> None:
+    script = (
+        "import os, sys; sys.argv[:] = sys.argv[1:]; end = os._exit\n"
+        "heavy = {'typer', 'rich', 'numpy', 'platform', 'directory_indexer.indexing.updater'}\n"
+        "heavy |= {'directory_indexer.relevance.query', 'directory_indexer.embedders.building'}\n"
+        "def tell(code): print('loaded:', *heavy & set(sys.modules), flush=True); end(code)\n"
+        "os._exit = tell\n"
+        "from directory_indexer.cli import main; main()"
+    )
+    words = [sys.executable, "-c", script, "dirindex", "grep", "-i", "keys"]
+    done = subprocess.run(words, capture_output=True, check=True, encoding="utf-8", env=indexed.environ)
+    assert done.stdout.rpartition("loaded:")[2].split() == []
+
+
 def test_the_index_its_log_and_its_settings_lie_in_no_index(shell: Shell) -> None:
     data_dir = shell.docs / "index"
     shell.write("notes.md", "About penguins.\n")
