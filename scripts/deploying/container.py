@@ -100,10 +100,11 @@ class Container:
         """Send a document."""
         self._asked("/api/v1/ingest", {"text": text})
 
-    def seconds_until_found(self, query: str) -> float:
-        """Search; tell how long after the start the answer was there."""
-        if not self._asked("/api/v1/search", {"query": query})["hits"]:
-            sys.exit("nothing was found")
+    def seconds_until_found(self, query: str, text: str) -> float:
+        """Search for a text; tell how long after the start the answer was there."""
+        hits = self._asked("/api/v1/search", {"query": query})["hits"]
+        if not hits or text not in json.dumps(hits[0]):
+            sys.exit(f"'{text}' was not found first: {hits}")
         return time.monotonic() - self._began
 
     def require_nothing_writable(self) -> None:
