@@ -4,7 +4,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from directory_indexer.config.keys import key
-from directory_indexer.config.kinds import Flag, Location, Several, WholeNumber
+from directory_indexer.config.kinds import Flag, Kind, Location, Several, WholeNumber
+from directory_indexer.lazy import lazily
+
+with lazily:
+    import ipaddress
 
 
 class MonitoringConfig(NamedTuple):
@@ -38,6 +42,17 @@ class SearchingConfig(NamedTuple):
     )
 
 
+class Network(Kind):
+    """An address or a network of the internet protocol."""
+
+    def _mistake(self, value: object) -> str:
+        try:
+            ipaddress.ip_network(value if isinstance(value, str) else "")
+        except ValueError:
+            return "must be an address or a network such as 10.128.0.0/14"
+        return ""
+
+
 class ServingConfig(NamedTuple):
     """What clients of dirindex serve may do."""
 
@@ -56,6 +71,11 @@ class ServingConfig(NamedTuple):
         WholeNumber(at_least=1, at_most=100_000),
         "so often each key may ask over HTTP, and twice as often at once",
         default=100,
+    )
+    proxies: tuple[str, ...] = key(
+        Several(Network(), of="addresses and networks"),
+        "addresses and networks of proxies that are believed in X-Forwarded-For, by which wrong keys are counted",
+        default=(),
     )
     embedding_ms: int = key(
         _MILLISECONDS, "so long one search may embed passages that wait for it, in milliseconds; 0: never", default=150

@@ -7,7 +7,7 @@ import logging
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
@@ -205,7 +205,7 @@ async def _serve(
     port = listening.getsockname()[1]
     key_uses = KeyUses(Keys(parts.app.registry).note_uses)
     gate, drain = make_http_app(make_server, parts, access, port=port, on_use=key_uses.note)
-    web = _web_server(gate)
+    web = _web_server(gate, parts.app.loaded.config.serving.proxies)
     code: int | None = None
 
     async def stop() -> None:
@@ -239,7 +239,7 @@ async def _serve(
     return code or 0
 
 
-def _web_server(gate: Gate) -> _WebServer:
+def _web_server(gate: Gate, proxies: Sequence[str]) -> _WebServer:
     for name in ("mcp.server.streamable_http", "uvicorn.error"):
         logging.getLogger(name).addFilter(_NoDisconnects())
     config = uvicorn.Config(
@@ -250,6 +250,9 @@ def _web_server(gate: Gate) -> _WebServer:
         log_config=None,
         access_log=False,
         server_header=False,
+        # By itself it believes all of this machine, and each guess of a key could have an address of its own.
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=list(proxies),
         limit_concurrency=_MOST_CONNECTIONS,
         timeout_graceful_shutdown=0,
     )

@@ -16,7 +16,7 @@ from directory_indexer.server.gate.rates import Rate
 
 FAILURES: Final = Rate(a_second=1.0, at_once=30)
 _MOST_ADDRESSES: Final = 10_000
-_MOST_FRIENDS: Final = 16
+_MOST_FRIENDS: Final = 256
 _PREFIX_BITS: Final = 64
 
 
