@@ -1,19 +1,28 @@
-"""Stand-ins for a collector that takes OTLP over HTTP, and for Application Insights: they keep what they are told."""
+"""Stand-ins for a collector that takes OTLP over HTTP, for Application Insights, and for an exporter in the process.
+
+They keep what they are told.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import threading
 from dataclasses import dataclass, field
+from enum import Enum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
 
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from directory_indexer.telemetry import spans
+from directory_indexer.telemetry.delivery import Delivery, Exporters
+from directory_indexer.telemetry.recording import Recording
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 
@@ -30,6 +39,8 @@ class Told:
     id: str
     parent: str
     resource: dict[str, Any] = field(default_factory=dict)
+    links: tuple[str, ...] = ()
+    """The traces that it is linked to."""
 
 
 class Receiver:
@@ -97,7 +108,8 @@ class Receiver:
                     for of_scope in of_resource.scope_spans:
                         for one in of_scope.spans:
                             ids = one.trace_id.hex(), one.span_id.hex(), one.parent_span_id.hex()
-                            yield Told(one.name, _facts(one.attributes), *ids, resource)
+                            links = tuple(link.trace_id.hex() for link in one.links)
+                            yield Told(one.name, _facts(one.attributes), *ids, resource, links)
 
     def _lines(self) -> Iterator[Told]:
         for path, body in self.bodies:
@@ -107,6 +119,43 @@ class Receiver:
                         for one in of_scope.log_records:
                             trace, span = one.trace_id.hex(), one.span_id.hex()
                             yield Told(one.body.string_value, _facts(one.attributes), trace, span, "")
+
+
+class Result(Enum):
+    """What becomes of a batch, by the names that the SDK has."""
+
+    SUCCESS = 0
+    FAILURE = 1
+
+
+class Kept:
+    """An exporter that keeps everything, unless it is told to fail."""
+
+    def __init__(self) -> None:
+        self.records: list[Any] = []
+        self.result = Result.SUCCESS
+
+    def export(self, batch: Sequence[Any]) -> Result:
+        self.records += batch if self.result is Result.SUCCESS else []
+        return self.result
+
+    def shutdown(self) -> None:
+        """Keep what is there."""
+
+    def named(self, name: str) -> list[Any]:
+        """Give the spans of this name, when all are there."""
+        spans.close()
+        return [one for one in self.records if one.name == name]
+
+
+@contextlib.contextmanager
+def keeping(*, joins_traces: bool = False) -> Iterator[Kept]:
+    """Record what is done in this process."""
+    kept = Kept()
+    exporters = Exporters(Delivery(kept, receiver="a test"), None)
+    spans.record_with(Recording([exporters], joins_traces=joins_traces))
+    yield kept
+    spans.close()
 
 
 def _facts(attributes: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from directory_indexer.config.keys import ENDPOINT, key
-from directory_indexer.config.kinds import Secret, SecretText
+from directory_indexer.config.kinds import Flag, Secret, SecretText
 
 
 class TelemetryConfig(NamedTuple):
@@ -14,4 +14,9 @@ class TelemetryConfig(NamedTuple):
     )
     application_insights: SecretText | None = key(
         Secret(or_null=True), "connection string of Application Insights in Azure Monitor; null: none"
+    )
+    join_traces: bool = key(
+        Flag(),
+        "make a request part of the trace that its client names in traceparent, instead of only linking to it",
+        default=False,
     )

@@ -21,6 +21,7 @@ from directory_indexer.embedders.service import Answer, EmbeddingService, Servic
 from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.errors import ProviderError, TextsRefusedError
 from directory_indexer.lazy import lazily
+from directory_indexer.telemetry import spans
 
 with lazily:
     from numpy.typing import NDArray
@@ -180,12 +181,14 @@ class RemoteEmbedder:
         while True:
             n_tries += 1
             try:
-                return self._accepted(self._service.embed(texts, seconds=_patience_seconds(texts)), len(texts))
+                with spans.span("ask embedder", n_texts=len(texts)):
+                    return self._accepted(self._service.embed(texts, seconds=_patience_seconds(texts)), len(texts))
             except ServiceError as error:
                 wait = error.retry_after if error.retry_after is not None else _backoff_seconds(n_tries)
                 if n_tries >= patience[error.trouble] or wait > _LONGEST_WAIT_SECONDS:
                     raise _final(error) from error
-            self._sleep(wait)
+                with spans.span("wait for embedder", trouble=error.trouble, n_tries=n_tries):
+                    self._sleep(wait)
 
     def _accepted(self, answer: Answer, n_texts: int) -> NDArray[np.float32]:
         """Check an answer and make its vectors one long."""

@@ -5,6 +5,7 @@ Apart from what sends them off, for a run that has nothing to embed need not loa
 
 from __future__ import annotations
 
+import contextvars
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -70,7 +71,9 @@ class InFlightBatches:
                 under_way[chunk.text_hash].chunks.append(chunk)
         if fresh:
             batch_in_flight = InFlightBatch({chunk.text_hash: chunk.embedding_text for chunk in fresh}, fresh)
-            future = self._pool.submit(self._embedder.embed_documents, list(batch_in_flight.texts.values()))
+            texts = list(batch_in_flight.texts.values())
+            # What is told of a request belongs to the run, whichever thread makes it.
+            future = self._pool.submit(contextvars.copy_context().run, self._embedder.embed_documents, texts)
             self._flying[future] = batch_in_flight
 
     def landed(self, must_stop: Callable[[], bool]) -> Iterator[tuple[InFlightBatch, Vectors, dict[ContentHash, str]]]:

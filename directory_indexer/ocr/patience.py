@@ -18,6 +18,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from directory_indexer.errors import ProviderError
 from directory_indexer.ocr.values import items_in, text_in
+from directory_indexer.telemetry import spans
 
 Answer = TypeVar("Answer")
 
@@ -110,7 +111,8 @@ class Patience:
                 self.pause(left, until=until)
             n_tries += 1
             try:
-                return ask()
+                with spans.span("ask reader"):
+                    return ask()
             except RequestError as error:
                 wait = self._wait_after(error, n_tries)
                 if n_tries >= MOST_TRIES[error.trouble] or wait > LONGEST_WAIT_SECONDS:
@@ -130,9 +132,10 @@ class Patience:
         end = self._waiting.clock() + seconds
         if end > until:
             raise RequestError(Trouble.SLOW, f"did not read a page within {MAX_SECONDS:.0f} s")
-        while (left := end - self._waiting.clock()) > 0:
-            self._stop.check()
-            self._waiting.sleep(min(left, _STEP_SECONDS))
+        with spans.span("wait for reader") if seconds else spans.NOTHING:
+            while (left := end - self._waiting.clock()) > 0:
+                self._stop.check()
+                self._waiting.sleep(min(left, _STEP_SECONDS))
         self._stop.check()
 
     def seconds_asked_for(self, headers: Mapping[str, str], error: object) -> float | None:

@@ -17,6 +17,7 @@ from directory_indexer.ocr.engine import PageEstimate, ReadingUsage
 from directory_indexer.ocr.patience import RequestError, Trouble
 from directory_indexer.ocr.service import ReadingService, Transcript
 from directory_indexer.scans import Recognition
+from directory_indexer.telemetry import spans
 
 
 class RemoteReader:
@@ -56,7 +57,8 @@ class RemoteReader:
         """
         n_before = self._usage.n_pages
         try:
-            found = self._service.read(image, until=self._service.calls.patience.deadline())
+            with spans.span("read page", bytes_in=len(image.content)):
+                found = self._service.read(image, until=self._service.calls.patience.deadline())
         except RequestError as error:
             raise self._judged(error, n_before) from error
         self._count(found)

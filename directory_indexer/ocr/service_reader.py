@@ -5,6 +5,7 @@ What the service refuses is read by the engine on this machine, if there is one.
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
@@ -93,7 +94,9 @@ class ServiceReader:
                     if request is None:
                         is_more = False
                     elif isinstance(page, EncodedPage):
-                        in_hand[threads.submit(self._engine.recognise, page)] = request
+                        # What is told of a page belongs to the run, whichever thread reads it.
+                        context = contextvars.copy_context()
+                        in_hand[threads.submit(context.run, self._engine.recognise, page)] = request
                     else:
                         yield PageOutcome(request.key, page)
                 done, _ = wait(in_hand, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)

@@ -18,6 +18,7 @@ from directory_indexer.converting.destinations import Destinations
 from directory_indexer.converting.network import Lookup, Network, addresses_of
 from directory_indexer.errors import UnavailableError
 from directory_indexer.remote.address import RemoteAddress, is_loopback_address
+from directory_indexer.telemetry import spans
 
 LONGEST_ANSWER: Final = 32_000_000
 _MOST_SECONDS: Final = 90.0
@@ -104,6 +105,7 @@ class Exchange:
             "User-Agent": f"dirindex/{__version__}",
             **({"Authorization": f"Bearer {self._token}"} if self._token else {}),
             **({"Content-Length": str(len(request.body))} if request.body else {}),
+            **({"traceparent": around} if (around := spans.traceparent()) else {}),
             **request.headers,
         }
         return [(name.encode("ascii"), value.encode("ascii")) for name, value in given.items()]

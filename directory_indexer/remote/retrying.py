@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from directory_indexer.errors import UnavailableError
 from directory_indexer.remote.exchange import NoAnswerError, Request, Response
+from directory_indexer.telemetry import spans
 
 _AWAY: Final = frozenset({408, 425, 429, 502, 503, 504})
 _CONFLICT: Final = 409
@@ -78,11 +79,14 @@ class Retrying:
                 raise UnavailableError(
                     f"{reason}; asked {n_failures} times, and gave up", hint="nothing is known to be done; try again"
                 )
-            pause(Waiting(n_failures, seconds, reason))
+            with spans.span("wait for server", n_failures=n_failures):
+                pause(Waiting(n_failures, seconds, reason))
 
     def _tried(self, request: Request) -> tuple[Response | None, str]:
         try:
-            response = self._send(request)
+            with spans.span("ask server", bytes_in=len(request.body)) as span:
+                response = self._send(request)
+                span.note(status=response.status, bytes_out=len(response.body))
         except NoAnswerError as error:
             return None, error.message
         return response, f"the server answers {response.status}"

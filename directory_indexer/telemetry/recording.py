@@ -57,7 +57,8 @@ _Value: TypeAlias = bool | int | float | str
 class Recording:
     """Records spans and lines for all receivers; threads may share it."""
 
-    def __init__(self, exporters: Sequence[Exporters], *, parent: str = "") -> None:
+    def __init__(self, exporters: Sequence[Exporters], *, parent: str = "", joins_traces: bool = False) -> None:
+        self._joins_traces = joins_traces
         resource = _resource()
         self._spans = TracerProvider(resource=resource, shutdown_on_exit=False)
         self._lines = LoggerProvider(resource=resource, shutdown_on_exit=False)
@@ -78,9 +79,13 @@ class Recording:
     @contextlib.contextmanager
     def current(self, name: str, facts: Mapping[str, Fact], *, kind: Kind, within: str) -> Iterator[Span]:
         """Begin a span that is the current one for a block, and ends with it."""
+        around = _context_of(within) if within else None
+        # Whoever chooses the trace chooses whether it is recorded, so a stranger could keep requests out of sight.
+        is_linked = around is not None and kind is Kind.ANSWER and not self._joins_traces
         with self._tracer.start_as_current_span(
             name,
-            context=_context_of(within) if within else None,
+            context=None if is_linked else around,
+            links=_links_to(around) if is_linked else (),
             kind=_KINDS[kind],
             attributes=_attributes(facts),
             record_exception=False,  # its message and its lines may hold paths and texts
@@ -136,6 +141,11 @@ class _Noted:
 
 def _context_of(traceparent: str) -> context.Context:
     return _propagator.extract({_TRACEPARENT: traceparent})
+
+
+def _links_to(around: context.Context | None) -> list[trace.Link]:
+    named = trace.get_current_span(around).get_span_context()
+    return [trace.Link(named)] if named.is_valid else []
 
 
 def _attributes(facts: Mapping[str, Fact]) -> dict[str, _Value]:

@@ -67,7 +67,7 @@ def span(name: str, /, *, within: str = "", **facts: Fact) -> AbstractContextMan
 
 
 def answer_span(name: str, /, *, within: str, **facts: Fact) -> AbstractContextManager[Span]:
-    """Record an answer, as part of the client's own span if the client names one."""
+    """Record an answer; if its client names a span it is part of that where clients are trusted, else linked to it."""
     return _recorder.current(name, facts, kind=Kind.ANSWER, within=within) if _recorder else NOTHING
 
 

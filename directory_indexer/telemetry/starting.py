@@ -51,7 +51,8 @@ def start(config: TelemetryConfig, environ: Mapping[str, str]) -> None:
     if wanted.application_insights:
         exporters.append(_built(azure_exporters, wanted.application_insights.get_secret_value(), extra="azure"))
     quiet_libraries()
-    spans.record_with(Recording(exporters, parent=environ.get(spans.TRACEPARENT, "")))
+    parent = environ.get(spans.TRACEPARENT, "")
+    spans.record_with(Recording(exporters, parent=parent, joins_traces=config.join_traces))
 
 
 def destinations(config: TelemetryConfig, environ: Mapping[str, str]) -> Destinations:

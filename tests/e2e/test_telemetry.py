@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from page_servers import PageServer
 from serving import DIRINDEX, RawClient
 from telemetry_receivers import Receiver, Told
 from web_servers import WebServer, new_key
@@ -129,9 +130,12 @@ def test_a_run_in_a_terminal_is_told_and_one_for_a_client_is_a_part_of_its_reque
     assert [one for one in runs if one.trace == request.trace]
 
 
-def test_what_a_client_does_is_gone_on_with_and_probes_are_left_out(day: Day) -> None:
+def test_the_trace_of_a_client_is_linked_to_and_probes_are_left_out(day: Day) -> None:
     spans = [one for one in day.spans if one.name == "GET /docs"]
-    assert sorted((one.trace == TRACE, one.parent) for one in spans) == [(False, ""), (True, SPAN)]
+    assert sorted((one.trace == TRACE, one.parent, one.links) for one in spans) == [
+        (False, "", ()),
+        (False, "", (TRACE,)),
+    ]
     assert not [one for one in day.spans if "readyz" in one.name]
 
 
@@ -145,6 +149,41 @@ def test_calls_of_tools_are_told_and_a_receiver_of_spans_gets_no_lines(tmp_path:
         call = named(receiver.spans(), "call search")
         assert (call.facts["dirindex.tool"], call.facts["dirindex.is_error"]) == ("search", True)
         assert not receiver.lines()
+
+
+def test_a_call_for_a_remote_index_is_told_together_with_what_the_server_does_for_it(tmp_path: Path) -> None:
+    key = new_key(tmp_path / "there", KEY_NAME)
+    (tmp_path / "token").write_text(key)
+    (tmp_path / "token").chmod(0o600)
+    with Receiver() as receiver:
+        joining = {OTLP: receiver.url, "DIRINDEX_TELEMETRY__JOIN_TRACES": "true"}
+        with WebServer(tmp_path / "there", **joining) as server:
+            words = ("--remote", server.root, "--token-file", tmp_path / "token", "--data-dir", tmp_path / "here")
+            with RawClient(*words, environ={**os.environ, OTLP: receiver.url}) as client:
+                client.shake_hands()
+                client.call("list_collections")
+                client.end_input()
+        call = named(receiver.spans(), "call list_collections")
+        parts = parts_of(receiver.spans(), call)
+        assert parts["ask server"].parent == call.id
+        assert parts["GET /api/v1/collections"].parent == parts["ask server"].id
+        assert str(tmp_path).encode() not in receiver.everything()
+
+
+def test_what_the_page_asks_for_is_told(tmp_path: Path) -> None:
+    (tmp_path / "kestrel.md").write_text("The kestrel hovers.\n")
+    data_dir = tmp_path.with_name("data")
+    command: list[str | Path] = [DIRINDEX, "index", tmp_path, "-q", "--data-dir", data_dir]
+    subprocess.run(command, check=True, timeout=100, capture_output=True)
+    with Receiver() as receiver:
+        with PageServer(data_dir, **{OTLP: receiver.url}) as server:
+            admitted = server.admit()
+            assert server.search_as(admitted, "kestrel").json["hits"]
+        search = named(receiver.spans(), "POST /api/v1/search")
+        assert parts_of(receiver.spans(), search)["search"].facts["dirindex.n_hits"] == 1
+        told = receiver.everything()
+        hidden = (b"kestrel", server.code.encode(), admitted.token.encode(), str(tmp_path).encode())
+        assert not [one for one in hidden if one in told]
 
 
 _LOADED = """

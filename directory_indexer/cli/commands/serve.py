@@ -90,6 +90,7 @@ def serve(
         token = read_token(token_file, os.environ)
         private = (resolved_path(token_file),) if token_file else ()
         app = open_app(config, data_dir, output)
+        start_telemetry(app.loaded.config.telemetry, os.environ)
         serve_remote(app, address, token, allowed=allowed, private=private, verbose=verbose)
     access = None if http is None else _access(http, allow_host or (), token_file, needs_token=not no_token)
     if print_config is not None:

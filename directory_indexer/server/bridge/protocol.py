@@ -33,6 +33,8 @@ from directory_indexer.server.identity import NAME
 from directory_indexer.server.passages import one_line
 from directory_indexer.server.schemas import object_for_models
 from directory_indexer.server.tool_lists import arguments_schema, failed, listed_tools
+from directory_indexer.telemetry import spans
+from directory_indexer.telemetry.spans import Word
 
 _TITLE: Final = "dirindex: search an index server"
 _INSTRUCTIONS: Final = """\
@@ -80,6 +82,14 @@ class _BridgeSession:
         entry = _ENTRIES.get(params.name)
         if entry is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool '{params.name}'; tools are {', '.join(_ENTRIES)}")
+        with spans.span(f"call {entry.name}", tool=Word(entry.name)) as span:
+            result = await self._called(entry, params, ctx)
+            span.note(is_error=bool(result.is_error))
+            return result
+
+    async def _called(
+        self, entry: RemoteTool, params: CallToolRequestParams, ctx: ServerRequestContext[Any, Any]
+    ) -> CallToolResult:
         try:
             arguments = arguments_of(entry.arguments, params.arguments or {})
             answer = await self._answer(entry, arguments, ctx)

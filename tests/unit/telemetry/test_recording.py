@@ -4,47 +4,26 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
-from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from telemetry_receivers import Kept, Result, keeping
 
 from directory_indexer.searching.background import BackgroundTask
 from directory_indexer.telemetry import delivery, spans
-from directory_indexer.telemetry.delivery import Delivery, Exporters
-from directory_indexer.telemetry.recording import Recording
+from directory_indexer.telemetry.delivery import Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class Result(Enum):
-    SUCCESS = 0
-    FAILURE = 1
-
-
-class Kept:
-    """An exporter that keeps everything, unless it is told to fail."""
-
-    def __init__(self) -> None:
-        self.records: list[Any] = []
-        self.result = Result.SUCCESS
-
-    def export(self, batch: Sequence[Any]) -> Result:
-        self.records += batch if self.result is Result.SUCCESS else []
-        return self.result
-
-    def shutdown(self) -> None:
-        """Keep what is there."""
+TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
 
 @pytest.fixture
 def kept() -> Iterator[Kept]:
-    kept = Kept()
-    spans.record_with(Recording([Exporters(Delivery(kept, receiver="a test"), None)]))
-    yield kept
-    spans.close()
+    with keeping() as kept:
+        yield kept
 
 
 def test_of_an_error_its_type_is_told_and_not_its_message(kept: Kept) -> None:
@@ -68,6 +47,34 @@ def test_what_another_thread_does_for_a_search_is_a_part_of_it(kept: Kept) -> No
     spans.close()
     part, whole = kept.records
     assert part.parent.span_id == whole.context.span_id
+
+
+@pytest.mark.parametrize("flags", ["01", "00"])
+def test_a_client_neither_chooses_the_trace_of_its_request_nor_keeps_it_out_of_sight(kept: Kept, flags: str) -> None:
+    with spans.answer_span("GET /docs", within=f"00-{TRACE}-{SPAN}-{flags}"):
+        pass
+    (span,) = kept.named("GET /docs")
+    assert f"{span.context.trace_id:032x}" != TRACE
+    assert span.parent is None
+    assert [f"{link.context.trace_id:032x}" for link in span.links] == [TRACE]
+
+
+def test_where_clients_are_trusted_a_request_is_a_part_of_what_they_do() -> None:
+    with keeping(joins_traces=True) as kept:
+        with spans.answer_span("GET /docs", within=f"00-{TRACE}-{SPAN}-01"):
+            pass
+        (span,) = kept.named("GET /docs")
+    assert (f"{span.context.trace_id:032x}", f"{span.parent.span_id:016x}") == (TRACE, SPAN)
+    assert not span.links
+
+
+@pytest.mark.parametrize("joins_traces", [True, False])
+def test_a_trace_that_is_none_is_ignored(*, joins_traces: bool) -> None:
+    with keeping(joins_traces=joins_traces) as kept:
+        with spans.answer_span("GET /docs", within="heron"):
+            pass
+        (span,) = kept.named("GET /docs")
+    assert (span.parent, list(span.links)) == (None, [])
 
 
 def test_a_receiver_that_is_away_is_told_of_once_and_once_that_it_is_there_again(
