@@ -71,13 +71,22 @@ _BINDINGS: Final = "const|let|var|val|static|local|my|our|define|constexpr"
 _BASES: Final = r":[ \t]|\b(?:extends|implements)\b"
 """What stands before the names that a definition builds on."""
 
+_TYPE_OF_SOMETHING: Final = r"[ \t]*(?:[*&)]|[ \t]\w+[ \t]*[;=,)\[])"
+"""What stands behind the name of a structure in C where it is only used: a pointer, a variable, the end of a cast."""
+
 _NO_TYPES: Final = (
     "return|throw|await|yield|new|else|delete|goto|case|in|not|and|or|if|while|for|raise|assert|import|from|with|use"
 )
 _MODIFIERS: Final = "async|static|get|set|public|private|protected|override|export|default"
 _FORMS: Final = (
-    _form(rf"(?:^|[^\w.])(?:{_KEYWORDS})[ \t*]+(?:\([^()]*\)[ \t]*)?(?:(?!{_BASES})[\w:<>,*&. \t#])*"),
-    _form(rf"^[ \t]*(?:#[ \t]*)?(?:\w+[ \t]+)*?(?:{_BINDINGS})[ \t]+[\w:<>,*&.\[\] \t]*"),
+    _form(
+        rf"(?:^|[^\w.])(?:{_KEYWORDS})[ \t*]+(?:\([^()]*\)[ \t]*)?(?:(?!{_BASES})[\w:<>,*&. \t#])*",
+        rf"(?!{_TYPE_OF_SOMETHING}|[ \t]*,)",
+    ),
+    _form(
+        rf"^[ \t]*(?:#[ \t]*)?(?:\w+[ \t]+)*?(?:{_BINDINGS})[ \t]+[\w:<>,*&.\[\] \t]*",
+        rf"(?!{_TYPE_OF_SOMETHING})",
+    ),
     _form(
         rf"^[ \t]*(?!(?:{_NO_TYPES})\b)[\w~@][\w:<>,*&.\[\]?~@ \t]*[ \t*&:]",
         r"[ \t]*(?:<[^<>]*>)?\((?:[^;]*\Z|[^;]*\{)",

@@ -22,7 +22,7 @@ TORTURE = Path(__file__).parent.parent.parent / "scripts" / "torture"
         ("damage", 4),
         ("copies", 1),
         ("changes", 1),
-        ("asked", 12),
+        ("asked", 6),
         ("scans", 3),
         ("swaps", 5),
         ("fuzz", 3),

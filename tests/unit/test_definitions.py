@@ -13,12 +13,15 @@ DEFINITIONS = (
     "static int handle(struct list *head)", "void Server::handle(int a) {", "#define handle(x) ((x) + 1)",
     "handle = 3", "handle: int = 3", "type handle struct {", "defmodule App.handle do", "  def handle do",
     "public static void handle(String[] args) {", "handle() {", "## How handle works", "  handle: 30",
-    "#  define handle 1", "res.handle = function (a) {", "impl handle {",
+    "#  define handle 1", "res.handle = function (a) {", "impl handle {", "struct handle {", "struct handle",
+    "typedef struct node handle;", "enum handle { ONE };", "class handle final : public Base {",
 )  # fmt: skip
 USES = (
     "x = handle(1)", "return handle(a)", "    handle(1);", "if handle(a) {", "from a import handle", "self.handle(a)",
     "handled = 1", "# def handle is elsewhere", "// handle = 3", "print(handle)", "new handle(a) {", "handle == 3",
-    "class A extends handle {", "struct A : handle {", "fn f<T: handle>(a: T) {",
+    "class A extends handle {", "struct A : handle {", "fn f<T: handle>(a: T) {", "int f(struct handle *a)",
+    "struct handle a;", "    struct handle *a = b;", "size_t n = sizeof(struct handle);", "int f(struct node *handle)",
+    "bool f(struct node *handle, int n)", "static struct handle *last;", "static struct handle empty = {0};",
 )  # fmt: skip
 
 
