@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import pytest
 
 Said = tuple[str, str]
 """Who speaks and what: `user`, `assistant`, `tool` (a call: its name, a tab, and what it is called with), `result`."""
@@ -144,6 +147,13 @@ def codex(
     }
     records.insert(4, _rollout(day, 1, "response_item", reasoning))
     return _lines(records)
+
+
+def compressed(content: bytes) -> bytes:
+    """Compress a session as Codex does with old ones."""
+    zstd = pytest.importorskip("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+    packed: bytes = zstd.compress(content)
+    return packed
 
 
 def _rollout(day: str, number: int, kind: str, payload: dict[str, Any]) -> dict[str, Any]:

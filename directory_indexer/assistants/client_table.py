@@ -83,7 +83,7 @@ _CLIENTS: Final = (
         "Cursor",
         (at_home(".cursor"),),
         {
-            Part.MCP: servers("mcpServers", server_entries.typed, at_home(".cursor/mcp.json")),
+            Part.MCP: servers("mcpServers", server_entries.cursor, at_home(".cursor/mcp.json")),
             Part.SKILL: _SHARED_SKILL,
             Part.HOOKS: Target(
                 (at_home(".cursor/hooks.json"),),
@@ -94,7 +94,7 @@ _CLIENTS: Final = (
             ),
         },
         "~/.cursor/mcp.json, or .cursor/mcp.json in a project",
-        "https://cursor.com/docs/context/mcp",
+        "https://cursor.com/docs/mcp",
     ),
     Client(
         "vscode",

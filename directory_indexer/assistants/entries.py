@@ -97,9 +97,9 @@ def tree_without(tree: object, keys: Keys, value: object, *, made: int) -> Any:
     return changed
 
 
-def missing_containers(tree: object, keys: Keys) -> int:
+def missing_containers(tree: Any, keys: Keys) -> int:
     """Count the containers around an entry that have to be made for it."""
-    reached: Any = tree
+    reached = tree
     for n_found, key in enumerate(keys[:-1]):
         if key not in reached:
             return len(keys) - 1 - n_found

@@ -6,24 +6,21 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, Protocol
 
+from directory_indexer.assistants import marked_text, whole_text
 from directory_indexer.assistants.entries import Keys, Standing
-from directory_indexer.lazy import lazily
-
-with lazily:
-    from directory_indexer.assistants import json_text, marked_text, toml_text, whole_text, yaml_text
+from directory_indexer.assistants.json_text import JSON
+from directory_indexer.assistants.toml_text import TOML
+from directory_indexer.assistants.yaml_text import YAML
 
 
 class Format(Protocol):
     """What is done with the text of a file; what is refused raises `EditRefusedError`."""
 
-    def made_for(self, text: str, keys: Keys) -> int:
-        """Count the containers around an entry that would have to be made for it."""
+    def reads_as(self, text: str) -> object:
+        """Give what a text says, however it is laid out."""
 
     def is_empty(self, text: str) -> bool:
         """Tell whether a text holds nothing that anybody would miss."""
-
-    def says_same(self, one: str, other: str) -> bool:
-        """Tell whether two texts say the same, however they are laid out."""
 
     def standing(self, text: str, keys: Keys, value: object) -> Standing:
         """Tell whether an entry is in a text."""
@@ -46,9 +43,9 @@ class FormatName(StrEnum):
 
 
 FORMATS: Final[Mapping[FormatName, Format]] = {
-    FormatName.JSON: json_text,
-    FormatName.TOML: toml_text,
-    FormatName.YAML: yaml_text,
+    FormatName.JSON: JSON,
+    FormatName.TOML: TOML,
+    FormatName.YAML: YAML,
     FormatName.MARKED: marked_text,
     FormatName.WHOLE: whole_text,
 }

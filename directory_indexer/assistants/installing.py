@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 
-from directory_indexer.assistants import json_text
 from directory_indexer.assistants.client_table import CLIENTS
 from directory_indexer.assistants.clients import Client, Part, Target
 from directory_indexer.assistants.config_files import missing_directories, read_file
 from directory_indexer.assistants.drafts import Draft, Drafts, splice, undone
-from directory_indexer.assistants.entries import EditRefusedError, Standing
+from directory_indexer.assistants.entries import EditRefusedError, Standing, missing_containers
 from directory_indexer.assistants.formats import FORMATS
+from directory_indexer.assistants.json_text import JSON
 from directory_indexer.assistants.launching import SERVER_NAME, Launch
 from directory_indexer.assistants.places import System, allowed_directories, located
 from directory_indexer.assistants.record import Edit, Record, digest
@@ -27,7 +27,7 @@ def has_plugin(system: System) -> bool:
     """Tell whether Claude Code has dirindex as a plugin, which brings the same server, skill and hook."""
     settings = CLIENTS["claude-code"].parts[Part.HOOKS].places[0]
     try:
-        tree = json_text.tree_of(read_file(located(settings, system), allowed_directories(system)).text)
+        tree = JSON.reads_as(read_file(located(settings, system), allowed_directories(system)).text)
         enabled = tree.get("enabledPlugins")
     except (EditRefusedError, AttributeError):
         return False
@@ -97,7 +97,7 @@ class Installation:
         form = FORMATS[target.format]
         after = form.with_entry(text or target.seed, target.keys, edit.value)
         offset, removed, inserted = splice(text, after)
-        made = form.made_for(text or target.seed, target.keys)
+        made = missing_containers(form.reads_as(text or target.seed), target.keys)
         edit = edit._replace(made=made, offset=offset, removed=removed, inserted=inserted, after=digest(after))
         self._record = self._record.with_edit(edit)
         if not draft.file.exists and edit.path not in self._record.made_files:

@@ -1,7 +1,4 @@
-"""Entries in JSON with comments: put in at the head of their object or list, so that nothing else is touched.
-
-What is put in is one stretch of text; a parser reads from the text afterwards what it read before, and the entry.
-"""
+"""Entries in JSON with comments: put in at the head of their object or list, so that nothing else is touched."""
 
 from __future__ import annotations
 
@@ -10,23 +7,13 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from directory_indexer.assistants.entries import (
-    IN_LIST,
-    EditRefusedError,
-    Keys,
-    Standing,
-    checked,
-    missing_containers,
-    standing_in,
-    tree_with,
-    tree_without,
-)
+from directory_indexer.assistants.entries import IN_LIST, EditRefusedError, Keys
 from directory_indexer.assistants.json_tokens import Token, closing_of, members_of, tokens_of
 from directory_indexer.assistants.line_ends import line_end_of
+from directory_indexer.assistants.structured import Cut, Structured
 from directory_indexer.config.jsonc import parse_jsonc
 
 _BOM: Final = "\ufeff"
-_OF_NEW_FILES: Final = frozenset({"version"})
 _REST_OF_LINE = re.compile(r"[ \t]*(?://[^\r\n]*)?(?=\r?\n)")
 _COMMENT_BEFORE = re.compile(r"//[^\n]*$")
 
@@ -55,53 +42,19 @@ def tree_of(text: str) -> Any:
         raise EditRefusedError("it is nested too deep") from None
 
 
-def standing(text: str, keys: Keys, value: object) -> Standing:
-    """Tell whether an entry is in a text."""
-    return standing_in(tree_of(text), keys, value)
-
-
-def made_for(text: str, keys: Keys) -> int:
-    """Count the containers around an entry that would have to be made for it."""
-    return missing_containers(tree_of(text), keys)
-
-
-def is_empty(text: str) -> bool:
-    """Tell whether a text holds nothing, or no more than what a new file begins with."""
-    return set(tree_of(text)) <= _OF_NEW_FILES
-
-
-def says_same(one: str, other: str) -> bool:
-    """Tell whether two texts say the same, however they are laid out."""
-    return bool(tree_of(one) == tree_of(other))
-
-
-def with_entry(text: str, keys: Keys, value: object) -> str:
-    """Put an entry into a text that does not have it.
-
-    Raises:
-        EditRefusedError: the text cannot be read, or has no place for it.
-    """
-    tree = tree_of(text)
-    standing_in(tree, keys, value)
+def _with(text: str, keys: Keys, value: object) -> str:
     bom = _BOM if text.startswith(_BOM) else ""
     bare = text.removeprefix(_BOM)
-    changed = _inserted(bare, keys, value) if bare.strip() else _new(bare, keys, value)
-    return bom + checked(changed, tree_with(tree, keys, value), tree_of=tree_of)
+    return bom + (_inserted(bare, keys, value) if bare.strip() else _new(bare, keys, value))
 
 
-def without_entry(text: str, keys: Keys, value: object, *, made: int) -> str:
-    """Take an entry out of a text that has it, and with it up to `made` of the containers around it if they are empty.
-
-    Raises:
-        EditRefusedError: the text cannot be read.
-    """
-    tree = tree_of(text)
+def _without(text: str, cut: Cut) -> str:
     bom = _BOM if text.startswith(_BOM) else ""
-    changed = _cut(text.removeprefix(_BOM), keys, value)
-    for n_inner in range(1, made + 1):
-        if _is_empty_at(changed, keys[:-n_inner]):
-            changed = _cut(changed, keys[:-n_inner], None)
-    return bom + checked(changed, tree_without(tree, keys, value, made=made), tree_of=tree_of)
+    changed = _cut(text.removeprefix(_BOM), cut.keys, cut.value)
+    for n_inner in range(1, cut.made + 1):
+        if _is_empty_at(changed, cut.keys[:-n_inner]):
+            changed = _cut(changed, cut.keys[:-n_inner], None)
+    return bom + changed
 
 
 def _nested(keys: Keys, value: object) -> object:
@@ -193,3 +146,7 @@ def _layout_of(text: str) -> _Layout:
 def _indentation_at(text: str, offset: int) -> str:
     line = text[text.rfind("\n", 0, offset) + 1 : offset]
     return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+JSON: Final = Structured(tree_of, insert=_with, cut=_without, of_new_files=frozenset({"version"}))
+"""JSON, in which a new file begins with no more than its `version`."""

@@ -14,10 +14,15 @@ _GOOSE_SECONDS: Final = 300
 
 
 def typed(launch: Launch) -> Entry:
-    """Describe it with `type` and `env`: Claude Code, Cursor, Continue."""
+    """Describe it with `type` and `env`: Claude Code, Continue."""
     if launch.url:
         return {"type": "http", "url": launch.url, **_headers(launch)}
     return {"type": "stdio", **_command(launch), "env": {}}
+
+
+def cursor(launch: Launch) -> Entry:
+    """Describe it for Cursor, which wants a `type` of commands alone."""
+    return untyped(launch) if launch.url else typed(launch)
 
 
 def untyped(launch: Launch) -> Entry:

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from typing import Any
+from typing import Any, Final
 
-from directory_indexer.assistants.entries import (
-    NOT_SAFE,
-    EditRefusedError,
-    Keys,
-    Standing,
-    checked,
-    missing_containers,
-    standing_in,
-    tree_with,
-    tree_without,
-)
+from directory_indexer.assistants.entries import NOT_SAFE, EditRefusedError, Keys
 from directory_indexer.assistants.line_ends import gap_after, line_end_of
+from directory_indexer.assistants.structured import Cut, Structured
 from directory_indexer.lazy import lazily
 
 with lazily:
@@ -37,57 +28,22 @@ def tree_of(text: str) -> Any:
         raise EditRefusedError("it is nested too deep") from None
 
 
-def standing(text: str, keys: Keys, value: object) -> Standing:
-    """Tell whether an entry is in a text."""
-    return standing_in(tree_of(text), keys, value)
+def _with(text: str, keys: Keys, value: object) -> str:
+    return text + gap_after(text) + _table(keys, value).replace("\n", line_end_of(text))
 
 
-def made_for(text: str, keys: Keys) -> int:
-    """Count the containers around an entry that would have to be made for it."""
-    return missing_containers(tree_of(text), keys)
-
-
-def is_empty(text: str) -> bool:
-    """Tell whether a text holds nothing, or blanks alone."""
-    return not text.strip()
-
-
-def says_same(one: str, other: str) -> bool:
-    """Tell whether two texts say the same, however they are laid out."""
-    return bool(tree_of(one) == tree_of(other))
-
-
-def with_entry(text: str, keys: Keys, value: object) -> str:
-    """Put a table into a text that does not have it.
-
-    Raises:
-        EditRefusedError: the text cannot be read, or has no place for it.
-    """
-    tree = tree_of(text)
-    standing_in(tree, keys, value)
-    changed = text + gap_after(text) + _table(keys, value).replace("\n", line_end_of(text))
-    return checked(changed, tree_with(tree, keys, value), tree_of=tree_of)
-
-
-def without_entry(text: str, keys: Keys, value: object, *, made: int) -> str:
-    """Take a table out of a text that has it, and with it up to `made` of the tables around it if they are empty.
-
-    Raises:
-        EditRefusedError: the text cannot be read.
-    """
-    expected = tree_without(tree_of(text), keys, value, made=made)
+def _without(text: str, cut: Cut) -> str:
     try:
         document: Any = tomlkit.parse(text)
         container = document
-        for key in keys[:-1]:
+        for key in cut.keys[:-1]:
             container = container[key]
-        del container[keys[-1]]
-        if len(keys) > 1 and keys[0] not in expected and keys[0] in document:
-            del document[keys[0]]
-        changed = str(tomlkit.dumps(document))
+        del container[cut.keys[-1]]
+        if len(cut.keys) > 1 and cut.keys[0] not in cut.left and cut.keys[0] in document:
+            del document[cut.keys[0]]
+        return str(tomlkit.dumps(document))
     except (KeyError, ValueError, TypeError, RecursionError):
         raise EditRefusedError(NOT_SAFE) from None
-    return checked(changed, expected, tree_of=tree_of)
 
 
 def _table(keys: Keys, value: object) -> str:
@@ -101,3 +57,6 @@ def _table(keys: Keys, value: object) -> str:
         else:
             table.add(name, member)
     return f"[{'.'.join(keys)}]\n{table.as_string()}"
+
+
+TOML: Final = Structured(tree_of, insert=_with, cut=_without)

@@ -13,20 +13,14 @@ def standing(text: str, keys: Keys, value: object) -> Standing:
     return Standing.SAME if text == value else Standing.OTHER
 
 
-def made_for(text: str, keys: Keys) -> int:
-    """Say that there is nothing around it."""
-    del text, keys
-    return 0
+def reads_as(text: str) -> object:
+    """Give a text as it is."""
+    return text
 
 
 def is_empty(text: str) -> bool:
     """Tell whether a text is blank."""
     return not text.strip()
-
-
-def says_same(one: str, other: str) -> bool:
-    """Tell whether two texts are the same."""
-    return one == other
 
 
 def with_entry(text: str, keys: Keys, value: object) -> str:

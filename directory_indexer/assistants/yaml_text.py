@@ -9,17 +9,9 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from directory_indexer.assistants.entries import (
-    EditRefusedError,
-    Keys,
-    Standing,
-    checked,
-    missing_containers,
-    standing_in,
-    tree_with,
-    tree_without,
-)
+from directory_indexer.assistants.entries import EditRefusedError, Keys
 from directory_indexer.assistants.line_ends import line_end_of
+from directory_indexer.assistants.structured import Cut, Structured
 from directory_indexer.assistants.yaml_events import (
     Event,
     Found,
@@ -41,51 +33,8 @@ def tree_of(text: str) -> Any:
     return tree_of_events(events_of(text))
 
 
-def standing(text: str, keys: Keys, value: object) -> Standing:
-    """Tell whether an entry is in a text."""
-    return standing_in(_open_tree(text, keys), keys, tree_of_value(value))
-
-
-def made_for(text: str, keys: Keys) -> int:
-    """Count the containers around an entry that would have to be made for it."""
-    return missing_containers(_open_tree(text, keys), keys)
-
-
-def is_empty(text: str) -> bool:
-    """Tell whether a text holds nothing, or blanks alone."""
-    return not text.strip()
-
-
-def says_same(one: str, other: str) -> bool:
-    """Tell whether two texts say the same, however they are laid out."""
-    return bool(tree_of(one) == tree_of(other))
-
-
-def with_entry(text: str, keys: Keys, value: object) -> str:
-    """Put an entry into a text that does not have it.
-
-    Raises:
-        EditRefusedError: the text cannot be read, or has no place for it.
-    """
-    tree = _open_tree(text, keys)
-    standing_in(tree, keys, value)
-    expected = tree_with(tree, keys, tree_of_value(value))
-    return checked(_inserted(text, keys, value), expected, tree_of=tree_of)
-
-
-def without_entry(text: str, keys: Keys, value: object, *, made: int) -> str:
-    """Take an entry out of a text that has it, and its mapping if that was made for it and holds nothing else.
-
-    Raises:
-        EditRefusedError: the text cannot be read.
-    """
-    expected = tree_without(tree_of(text), keys, tree_of_value(value), made=made)
-    return checked(_cut(text, keys, expected), expected, tree_of=tree_of)
-
-
-def _open_tree(text: str, keys: Keys) -> Any:
-    """Read a text in which a key without a value stands for an empty mapping."""
-    tree = tree_of(text)
+def _opened(tree: Any, keys: Keys) -> Any:
+    """Take a key without a value for one of an empty mapping."""
     if isinstance(tree, dict) and tree.get(keys[0]) == "":
         return {**tree, keys[0]: {}}
     return tree
@@ -118,19 +67,20 @@ def _lines(name: str, value: object, indentation: str) -> list[str]:
     return [f"{indentation}{name}:", *members]
 
 
-def _cut(text: str, keys: Keys, expected: Any) -> str:
+def _cut(text: str, cut: Cut) -> str:
+    outer_name, name = cut.keys
     events = events_of(text)
-    outer = member_of(events, 0, keys[0])
-    entry = member_of(events, outer.value, keys[1]) if outer else None
+    outer = member_of(events, 0, outer_name)
+    entry = member_of(events, outer.value, name) if outer else None
     if outer is None or entry is None:
-        raise EditRefusedError(f"'{keys[1]}' is not in it")
+        raise EditRefusedError(f"'{name}' is not in it")
     if events[outer.value].is_flow:
         return _cut_flow(text, events, entry)
     stop = _stop_of(text, events, entry)
-    if keys[0] not in expected:
+    if outer_name not in cut.left:
         return text[: _line_start(text, events[outer.key].start)] + text[stop:]
     start = _line_start(text, events[entry.key].start)
-    if not expected[keys[0]]:
+    if not cut.left[outer_name]:
         colon = text.index(":", events[outer.key].end) + 1
         return text[:colon] + " {}" + text[colon:start] + text[stop:]
     return text[:start] + text[stop:]
@@ -163,3 +113,6 @@ def _line_stop(text: str, offset: int) -> int:
     stop = text.find("\n", offset)
     stop = len(text) if stop < 0 else stop
     return stop - (text[stop - 1 : stop] == "\r" and stop > offset)
+
+
+YAML: Final = Structured(tree_of, insert=_inserted, cut=_cut, opened=_opened, written=tree_of_value)

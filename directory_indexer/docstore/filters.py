@@ -8,7 +8,11 @@ from typing import NamedTuple
 
 from directory_indexer.docstore.metadata import NAMES, folded
 from directory_indexer.docstore.reading import marks
+from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, members_directory, prefix_of
+
+with lazily:
+    import datetime as dt
 
 
 class MetadataCondition(NamedTuple):
@@ -24,7 +28,7 @@ class FileFilter(NamedTuple):
 
     `within` are directories, in which a file lies at any depth, or files. `kinds` is None where any kind will do.
     `since` and `until` are in seconds since the epoch; the time of a file is the one that its document gives itself,
-    else its last change on disk.
+    else its last change on disk. A session lasts from its first to its last turn, and is meant if any of it is.
     """
 
     within: tuple[FilePath, ...] = ()
@@ -49,10 +53,12 @@ def condition_of(wanted: FileFilter) -> tuple[str, list[object]]:
         if kinds is not None:
             clauses.append(f"f.kind {negation} IN ({', '.join('?' * len(kinds))})")
             arguments += sorted(kinds)
-    for moment, comparison in ((wanted.since, ">="), (wanted.until, "<")):
-        if moment is not None:
-            clauses.append(f"coalesce(f.dated_at, f.mtime_ns / 1e9) {comparison} ?")
-            arguments.append(moment)
+    if wanted.since is not None:
+        clauses.append(f"{_DATED} >= ?")
+        arguments.append(wanted.since)
+    if wanted.until is not None:
+        clauses.append(f"{_DATED} < ? OR {_BEGAN_BEFORE}")
+        arguments += [wanted.until, _written(wanted.until)]
     for one in wanted.metadata:
         clause, values = _metadata_condition(one)
         clauses.append(clause)
@@ -92,4 +98,15 @@ def _below(directory: FilePath) -> tuple[str, str]:
     return first, first[:-1] + chr(ord(os.sep) + 1)
 
 
+def _written(moment: float) -> str:
+    """Write a moment as sessions write theirs; one that no calendar has is after all of them."""
+    try:
+        return folded(dt.datetime.fromtimestamp(moment, dt.UTC).isoformat(timespec="seconds"))
+    except (ValueError, OverflowError, OSError):
+        return "9" if moment > 0 else ""
+
+
+_DATED = "coalesce(f.dated_at, f.mtime_ns / 1e9)"
+_BEGAN_BEFORE = """(f.kind = 'transcript' AND EXISTS (
+    SELECT 1 FROM metadata m WHERE m.file_id = f.id AND m.name = 'created' AND m.folded < ?))"""
 _BETWEEN = "(f.path >= ? AND f.path < ?)"

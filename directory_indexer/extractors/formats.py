@@ -29,6 +29,7 @@ with lazily:
         open_xz,
     )
     from directory_indexer.extractors.archives.zips import is_zip, open_zip
+    from directory_indexer.extractors.archives.zstandard import is_zstandard, open_zstandard
     from directory_indexer.extractors.books.epub import is_epub, open_epub
     from directory_indexer.extractors.books.fiction_book import extract_fiction_book
     from directory_indexer.extractors.calendars import extract_calendar, extract_contacts
@@ -229,6 +230,9 @@ FORMATS: Final[dict[str, Format]] = {
     "gzip": Format("archives", "gz tgz taz", open=open_gzip, sniff=is_gzip, header=b"\x1f\x8b"),
     "bzip2": Format("archives", "bz2 tbz tbz2", open=open_bzip2, sniff=is_bzip2, header=b"BZh"),
     "xz": Format("archives", "xz txz", open=open_xz, sniff=is_xz, header=b"\xfd7zXZ"),
+    "zstandard": Format(
+        "archives", "zst tzst", open=open_zstandard, sniff=is_zstandard, header=b"\x28\xb5\x2f\xfd", aliases="zstd"
+    ),
     "git": Format("archives", "", open=open_git_file, names=".git"),
     "opencode": Format(
         "archives",

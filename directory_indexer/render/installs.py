@@ -6,6 +6,7 @@ Secrets that stand near a change are masked.
 from __future__ import annotations
 
 import difflib
+import itertools
 import os
 from collections.abc import Iterable, Iterator
 
@@ -31,14 +32,16 @@ _STYLES = {"+": Style.GOOD, "-": Style.WARNING, "…": Style.NOTE}
 
 
 def step_lines(plan: Plan, *, paths: PathStyle) -> Iterator[Line]:
-    """Say what is done about each part of each assistant."""
-    clients = max((len(step.client) for step in plan.steps), default=0)
-    actions = max((len(step.action) for step in plan.steps), default=0)
-    for step in plan.steps:
+    """Say what is done about each part of each assistant; those that share a file share a line."""
+    grouped = itertools.groupby(plan.steps, lambda step: step._replace(client=""))
+    steps = [(", ".join(step.client for step in sharing), one) for one, sharing in grouped]
+    clients = max((len(names) for names, _ in steps), default=0)
+    actions = max((len(step.action) for _, step in steps), default=0)
+    for names, step in steps:
         style = Style.PLAIN if step.action.is_done else Style.PROBLEM
         action = Span(f"{step.action:{actions}}  ", style)
         path = Span(paths.shown(file_path(step.path)), Style.PATH)
-        yield line(f"{step.client:{clients}}  {step.part:5}  ", action, path, f": {step.reason}" if step.reason else "")
+        yield line(f"{names:{clients}}  {step.part:5}  ", action, path, f": {step.reason}" if step.reason else "")
 
 
 def change_lines(plan: Plan, *, paths: PathStyle) -> Iterator[Line]:

@@ -21,7 +21,7 @@ from directory_indexer.searching.scope import Scope
 
 with lazily:
     from directory_indexer.embedders.likeness import likeness
-    from directory_indexer.searching.matching_passages import with_matches
+    from directory_indexer.searching.matching_passages import wanted_passages
 
 
 class Found(NamedTuple):
@@ -39,7 +39,7 @@ def found_by(snapshot: Snapshot, inquiry: Inquiry, plan: MatchPlan, request: Sea
     while True:
         lists = inquiry.lists(depth)
         bands = bands_of(lists)
-        chunks = with_matches(snapshot.chunks.by_id(_permitted(snapshot, plan, bands.keys())), request)
+        chunks = wanted_passages(snapshot.chunks.by_id(_permitted(snapshot, plan, bands.keys())), request)
         candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
         ranking = rank(plan, candidates, limit=limit, model=lists.model, likeness=likeness)
         # Copies of a passage, which are shown once, and what the query excludes may take up all the places.
@@ -58,7 +58,7 @@ def headed(snapshot: Snapshot, plan: MatchPlan, scope: Scope, request: SearchReq
     )
     (name,) = names_in(plan.query)
     headed = snapshot.chunks.headed((chunk_id for chunk_id, _ in found), name)
-    return with_matches(snapshot.chunks.by_id(headed[:_MOST_HEADED]), request)
+    return wanted_passages(snapshot.chunks.by_id(headed[:_MOST_HEADED]), request)
 
 
 def _depth(limit: int) -> int:

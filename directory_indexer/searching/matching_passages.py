@@ -1,4 +1,7 @@
-"""Passages of which a line matches a pattern: the files that have any decide the scope, the texts the passages."""
+"""What is asked of each passage by itself: a line that matches a pattern, and of a turn of a session when it was said.
+
+The files that have any such passage decide the scope, their texts the passages.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Mapping
 
 from directory_indexer.docstore.chunks import IndexedChunk
 from directory_indexer.docstore.store import Snapshot
+from directory_indexer.extractors.transcripts.turn_headings import SHOWN_SECONDS, said_at
 from directory_indexer.ids import ChunkId
 from directory_indexer.matching.patterns import LinePattern, PatternOptions
 from directory_indexer.searching.answers import SearchRequest
@@ -34,9 +38,20 @@ def narrowed_scope(snapshot: Snapshot, scope: Scope, request: SearchRequest) -> 
     return Scope(ids, vectors, json.dumps(sorted(ids)))
 
 
-def with_matches(chunks: Mapping[ChunkId, IndexedChunk], request: SearchRequest) -> dict[ChunkId, IndexedChunk]:
-    """Leave out the passages that have no line that matches."""
+def wanted_passages(chunks: Mapping[ChunkId, IndexedChunk], request: SearchRequest) -> dict[ChunkId, IndexedChunk]:
+    """Leave out passages without a line that matches, and turns of sessions from outside of the time that is meant."""
+    if request.since is not None or request.until is not None:
+        chunks = {id_: one for id_, one in chunks.items() if _is_of_the_time(one, request)}
     if not request.grep:
         return dict(chunks)
     pattern = LinePattern(PatternOptions((request.grep,)))
     return {id_: one for id_, one in chunks.items() if pattern.first(one.chunk.text.encode()) is not None}
+
+
+def _is_of_the_time(stored: IndexedChunk, request: SearchRequest) -> bool:
+    """Tell whether a turn was said in the time that a request means; of what is no turn, its file has been asked."""
+    moment = said_at(stored.chunk.heading) if stored.facts.kind == "transcript" else None
+    if moment is None:
+        return True
+    is_late_enough = request.since is None or moment + SHOWN_SECONDS > request.since
+    return is_late_enough and (request.until is None or moment < request.until)

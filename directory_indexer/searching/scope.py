@@ -72,6 +72,18 @@ def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> S
     return Scope(file_ids, vectors, file_ids_json, snapshot.chunks.rows_of_files(file_ids_json) if is_small else None)
 
 
+def dated_request(request: SearchRequest, query: Query) -> SearchRequest:
+    """Let a request want what was since and until when both it and its query say."""
+    required, forbidden = query.required, query.forbidden
+    # What a document must not be dated after or before is what it must be dated before or after.
+    since = [request.since, *_starts(required.since), *_ends(forbidden.until)]
+    until = [request.until, *_ends(required.until), *_starts(forbidden.since)]
+    return request._replace(
+        since=max((moment for moment in since if moment is not None), default=None),
+        until=min((moment for moment in until if moment is not None), default=None),
+    )
+
+
 def _groups_of_files(query: Query) -> list[tuple[Query, ...]]:
     """Give the alternatives that say nothing but which files are meant."""
     return [group for group in query.alternatives if all(one.has_only_filters for one in group)]
@@ -102,15 +114,13 @@ def _filter(request: SearchRequest | None, query: Query) -> FileFilter:
     request = request or SearchRequest("")
     kinds = [_kinds_named(names) for names in (request.kinds, query.required.kinds) if names]
     required, forbidden = query.required, query.forbidden
-    # What a document must not be dated after or before is what it must be dated before or after.
-    since = [request.since, *_starts(required.since), *_ends(forbidden.until)]
-    until = [request.until, *_ends(required.until), *_starts(forbidden.since)]
+    dated = dated_request(request, query)
     return FileFilter(
         within=request.scope,
         kinds=frozenset.intersection(*kinds) if kinds else None,
         not_kinds=_kinds_named(forbidden.kinds),
-        since=max((moment for moment in since if moment is not None), default=None),
-        until=min((moment for moment in until if moment is not None), default=None),
+        since=dated.since,
+        until=dated.until,
         metadata=(
             *(MetadataCondition(*one) for one in (*request.metadata, *required.metadata)),
             *(MetadataCondition(*one, is_wanted=False) for one in forbidden.metadata),

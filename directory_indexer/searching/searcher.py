@@ -36,7 +36,7 @@ from directory_indexer.searching.inquiry import Inquiry, Meaning
 from directory_indexer.searching.notes import notes_on, require_types
 from directory_indexer.searching.phrases import continued, note_on, relaxed
 from directory_indexer.searching.readiness import coverage, require_indexed
-from directory_indexer.searching.scope import resolve_scope
+from directory_indexer.searching.scope import dated_request, resolve_scope
 from directory_indexer.searching.vector_making import Allowance, VectorMaking
 from directory_indexer.telemetry import spans
 
@@ -171,6 +171,7 @@ class Searcher:
         if query.has_only_filters or (not query.text.strip() and request.has_filters):
             return self._newest(snapshot, request, query)
         scope = narrowed_scope(snapshot, resolve_scope(snapshot, request, query), request)
+        request = dated_request(request, query)
 
         def found(asked: Query) -> Found:
             plan = plan_match(asked, snapshot.words)

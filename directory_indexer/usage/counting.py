@@ -23,7 +23,7 @@ _BYTES_PER_TOKEN: Final = 3
 """As the budgets of the MCP server count them."""
 
 _OWN = re.compile(r"(?i)\bdirindex\b")
-_ENDINGS: Final = (".jsonl", ".json")
+_ENDINGS: Final = (".jsonl", ".json", ".jsonl.zst")
 _OPENCODE_STORE: Final = "opencode.db"
 _SQLITE_STORE: Final = b"SQLite format 3\0"
 
@@ -113,12 +113,13 @@ class _Tally:
             self.n_other += 1
 
     def _add_session(self, session: Session, path: str) -> tuple[str, str]:
-        name = ""
+        name, uses = "", dict(self.uses)
         for event in session.events:
             if isinstance(event, ToolCall):
-                self.uses[event.kind] = self.uses.get(event.kind, Use(event.kind)).plus(event)
+                uses[event.kind] = uses.get(event.kind, Use(event.kind)).plus(event)
             elif isinstance(event, About):
                 name = name or event.session_id
+        self.uses = uses  # of a session that cannot be read to its end, nothing counts
         return session.assistant, name or path
 
 

@@ -41,7 +41,8 @@ def test_what_is_found_is_shown_put_in_and_taken_out(shell: Shell) -> None:
     settings = json.loads((Path(shell.environ["HOME"]) / ".gemini/settings.json").read_text())
     assert settings["mcpServers"]["dirindex"]["args"][0] == "serve"
     assert shell.json("install", "--yes")["files"] == []
-    shell.run("install", "--uninstall", "--yes", "--quiet")
+    taken_out = shell.run("install", "--uninstall", "--yes", "--quiet").stdout
+    assert [line.split("  skill")[0] for line in taken_out.splitlines() if "  skill" in line] == ["codex, gemini"]
     assert below(shell) == before
 
 
@@ -79,3 +80,4 @@ def test_usage_is_counted(shell: Shell, tmp_path: Path) -> None:
         }
     ]
     shell.json("usage", tmp_path / "no.txt", expect=1)
+    assert "~/.claude/projects" in shell.run("usage", tmp_path / "no.txt", expect=1).stderr

@@ -79,6 +79,24 @@ def test_sessions_are_narrowed_by_their_time_and_their_assistant(asked: Shell) -
     assert hits(asked, "tag:gemini font")[0]["metadata"]["thread"] == ["5e55"]  # type: ignore[index]
 
 
+def test_since_and_until_mean_the_turn_and_not_its_session(tmp_path: Path, home_directory: Path) -> None:
+    shell = Shell(tmp_path, home_directory)
+    shell.docs.mkdir(exist_ok=True)
+    early = (("user", "Where does the importer read holidays from?"), ("assistant", "From the almanac in March."))
+    late = (("user", "And where does the importer read them now?"), ("assistant", "From the calendar service in May."))
+    both = claude_code(early, session="s1", day="2026-03-02") + claude_code(late, session="s1-later", day="2026-05-06")
+    (shell.docs / "long.jsonl").write_bytes(both.replace(b'"s1-later"', b'"s1"'))
+    shell.run("index", shell.docs, "--quiet")
+
+    def said(narrowing: str) -> list[str]:
+        found = hits(shell, f"importer {narrowing}", "--mode", "keyword")
+        return [str(hit["excerpt"]).strip() for hit in found]
+
+    assert said("until:2026-04") == ["Where does the importer read holidays from?"]
+    assert said("since:2026-04") == ["And where does the importer read them now?"]
+    assert "nothing found" in shell.run("search", "importer since:2026-04 until:2026-04", expect=1).stderr
+
+
 def test_the_database_of_opencode_is_a_file_of_sessions(shell_of_store: Shell) -> None:
     hit = hits(shell_of_store, "type:transcript blank tiles in Norway")[0]
     assert str(hit["path"]).endswith("opencode.db!/ses_46aa.json")

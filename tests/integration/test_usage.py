@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from transcripts import (
     claude_code,
     codex,
+    compressed,
     gemini,
     gemini_journal,
     opencode,
@@ -52,6 +53,19 @@ def test_calls_are_counted_by_what_they_are_for(tmp_path: Path, name: str) -> No
     assert usage.uses[ToolKind.READ].most_bytes >= 3000
     assert usage.uses[ToolKind.GREP].n_calls == 1
     assert not usage.unreadable
+
+
+def test_sessions_that_codex_has_compressed_are_counted(tmp_path: Path) -> None:
+    content = codex(SAID, session="ses_1", day="2026-03-01")
+    (tmp_path / "plain.jsonl").write_bytes(content)
+    (tmp_path / "rollout-1.jsonl.zst").write_bytes(compressed(content))
+    (tmp_path / "rollout-2.jsonl.zst").write_bytes(compressed(content)[:-40])
+    one = usage_in([str(tmp_path / "plain.jsonl")])
+    assert usage_in([str(tmp_path / "rollout-1.jsonl.zst")]) == one
+    cut = usage_in([str(tmp_path / "plain.jsonl"), str(tmp_path / "rollout-2.jsonl.zst")])
+    assert cut.uses == one.uses
+    assert [os.path.basename(path) for path in cut.unreadable] == ["rollout-2.jsonl.zst"]
+    assert usage_in([str(tmp_path)]).uses[ToolKind.READ].n_calls == 2
 
 
 def test_commands_in_a_shell_are_told_by_their_program(tmp_path: Path) -> None:

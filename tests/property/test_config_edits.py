@@ -11,9 +11,12 @@ import tomlkit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from directory_indexer.assistants import json_text, marked_text, toml_text, yaml_text
+from directory_indexer.assistants import marked_text
 from directory_indexer.assistants.drafts import splice
 from directory_indexer.assistants.entries import EditRefusedError, Standing, missing_containers
+from directory_indexer.assistants.json_text import JSON
+from directory_indexer.assistants.toml_text import TOML
+from directory_indexer.assistants.yaml_text import YAML
 from directory_indexer.config.jsonc import parse_jsonc
 
 VALUE = {"command": "/opt/dirindex", "args": ["serve", 'a "b"\\'], "enabled": True}
@@ -53,10 +56,10 @@ def jsonc(draw: st.DrawFn) -> str:
 def test_json_gains_the_entry_and_nothing_else(text: str, keys: tuple[str, ...]) -> None:
     before: Any = parse_jsonc(text)
     made = missing_containers(before, keys)
-    after = json_text.with_entry(text, keys, VALUE)
-    assert json_text.standing(after, keys, VALUE) is Standing.SAME
+    after = JSON.with_entry(text, keys, VALUE)
+    assert JSON.standing(after, keys, VALUE) is Standing.SAME
     assert splice(text, after)[1] == ""
-    without = json_text.without_entry(after, keys, VALUE, made=made)
+    without = JSON.without_entry(after, keys, VALUE, made=made)
     assert parse_jsonc(without) == before
     assert _comments(without) == _comments(text)
 
@@ -65,19 +68,17 @@ def test_json_gains_the_entry_and_nothing_else(text: str, keys: tuple[str, ...])
 @settings(max_examples=40)
 def test_json_that_was_reformatted_loses_the_entry_alone(text: str, keys: tuple[str, ...], data: st.DataObject) -> None:
     made = missing_containers(parse_jsonc(text), keys)
-    after = json.dumps(
-        parse_jsonc(json_text.with_entry(text, keys, VALUE)), indent=data.draw(st.sampled_from([None, 2]))
-    )
-    assert parse_jsonc(json_text.without_entry(after, keys, VALUE, made=made)) == parse_jsonc(text)
+    after = json.dumps(parse_jsonc(JSON.with_entry(text, keys, VALUE)), indent=data.draw(st.sampled_from([None, 2])))
+    assert parse_jsonc(JSON.without_entry(after, keys, VALUE, made=made)) == parse_jsonc(text)
 
 
 @given(st.text(st.sampled_from('{}[]",:/* \n\\a1'), max_size=30))
 def test_any_text_is_edited_as_json_or_refused(text: str) -> None:
     try:
-        after = json_text.with_entry(text, ("a", "dirindex"), VALUE)
+        after = JSON.with_entry(text, ("a", "dirindex"), VALUE)
     except EditRefusedError:
         return
-    assert json_text.standing(after, ("a", "dirindex"), VALUE) is Standing.SAME
+    assert JSON.standing(after, ("a", "dirindex"), VALUE) is Standing.SAME
 
 
 TOML_LEAVES = st.booleans() | st.integers(-9, 9) | st.text(st.sampled_from("ab\"'# \n[]="), max_size=5)
@@ -93,10 +94,10 @@ def test_toml_gains_the_entry_and_nothing_else(root: dict[str, Any], servers: di
     tree = root if servers is None else {**root, "mcp_servers": servers}
     text = "# mine\n" + tomlkit.dumps(tree)
     keys = ("mcp_servers", "dirindex")
-    after = toml_text.with_entry(text, keys, VALUE)
+    after = TOML.with_entry(text, keys, VALUE)
     assert splice(text, after)[1] == ""
     assert tomllib.loads(after)["mcp_servers"]["dirindex"] == VALUE
-    without = toml_text.without_entry(after, keys, VALUE, made=missing_containers(tree, keys))
+    without = TOML.without_entry(after, keys, VALUE, made=missing_containers(tree, keys))
     assert tomllib.loads(without) == tree
     assert without.rstrip("\n") == text.rstrip("\n")
 
@@ -130,23 +131,23 @@ def yaml(draw: st.DrawFn) -> str:
 @settings(max_examples=40)
 def test_yaml_gains_the_entry_and_nothing_else(text: str) -> None:
     keys = ("extensions", "dirindex")
-    before = yaml_text.tree_of(text)
-    made = yaml_text.made_for(text, keys)
-    after = yaml_text.with_entry(text, keys, VALUE)
-    assert yaml_text.standing(after, keys, VALUE) is Standing.SAME
+    before = YAML.reads_as(text)
+    made = missing_containers(before, keys)
+    after = YAML.with_entry(text, keys, VALUE)
+    assert YAML.standing(after, keys, VALUE) is Standing.SAME
     assert splice(text, after)[1] == ""
-    without = yaml_text.without_entry(after, keys, VALUE, made=made)
-    now = yaml_text.tree_of(without)
+    without = YAML.without_entry(after, keys, VALUE, made=made)
+    now = YAML.reads_as(without)
     assert now == before or (before["extensions"] == "" and now == {**before, "extensions": {}})
 
 
 @given(st.text(st.sampled_from("ab:-{}[]#'\"&*|> \n"), max_size=25))
 def test_any_text_is_edited_as_yaml_or_refused(text: str) -> None:
     try:
-        after = yaml_text.with_entry(text, ("a", "dirindex"), VALUE)
+        after = YAML.with_entry(text, ("a", "dirindex"), VALUE)
     except EditRefusedError:
         return
-    assert yaml_text.standing(after, ("a", "dirindex"), VALUE) is Standing.SAME
+    assert YAML.standing(after, ("a", "dirindex"), VALUE) is Standing.SAME
 
 
 @given(st.text(st.sampled_from("a#\n\r- "), max_size=20), st.text(st.sampled_from("b\n"), max_size=5))

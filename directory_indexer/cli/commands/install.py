@@ -4,7 +4,6 @@
 
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,27 +12,23 @@ import typer
 from directory_indexer.cli.given import given_path
 from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, new_command_line
 from directory_indexer.cli.output import Output
-from directory_indexer.cli.serving import server_arguments, unset_variables_note
-from directory_indexer.errors import ConsentNeededError, ExitCode, UsageError
+from directory_indexer.cli.serving import server_arguments
+from directory_indexer.errors import ConsentNeededError, ExitCode
 from directory_indexer.lazy import lazily
 
 with lazily:
-    from directory_indexer.assistants.applying import apply_installation, apply_removal, recording
+    from directory_indexer.assistants.applying import recording
     from directory_indexer.assistants.client_table import CLIENTS, client_named
-    from directory_indexer.assistants.clients import Part, default_parts
-    from directory_indexer.assistants.installing import Installation, found_clients, has_plugin
-    from directory_indexer.assistants.launching import launch_of
-    from directory_indexer.assistants.places import this_system
-    from directory_indexer.assistants.record import read_record
-    from directory_indexer.assistants.removing import Removal
+    from directory_indexer.assistants.clients import Part
+    from directory_indexer.cli.installing import installation, removal
     from directory_indexer.config import load_config
     from directory_indexer.render.installs import change_lines, failure_lines, step_lines
     from directory_indexer.render.json_pages import record_json
     from directory_indexer.wire.installs import install_answer
 
 if TYPE_CHECKING:
-    from directory_indexer.assistants.clients import Client
     from directory_indexer.assistants.steps import Plan
+    from directory_indexer.cli.installing import Change
 
 cli = new_command_line()
 
@@ -80,12 +75,12 @@ def install(
     options = {"mcp": mcp, "skill": skill, "hooks": hooks, "rules": rules}
     parts = [Part(name) for name, is_wanted in options.items() if is_wanted]
     if uninstall:
-        record = read_record(loaded.data_dir)
-        plan = Removal(this_system(), record).plan([client.name for client in named], parts)
+        change = removal(named, parts, loaded.data_dir)
     else:
         arguments = server_arguments(directories or (), watch=watch, config=config, data_dir=data_dir)
-        plan = _installation(named, parts, arguments, loaded.data_dir)
-        output.notes([*unset_variables_note(), *_plugin_note(plan)])
+        change = installation(named, parts, arguments, loaded.data_dir)
+    plan = change.plan
+    output.notes(change.notes)
     if not as_json:
         output.lines(step_lines(plan, paths=output.paths))
         output.lines([] if quiet else change_lines(plan, paths=output.paths))
@@ -93,35 +88,14 @@ def install(
     if not dry_run and plan.after != plan.before:
         _require_consent(plan, is_named=bool(named), yes=yes, as_json=as_json)
         with recording(loaded.data_dir, plan):
-            failures = (apply_removal if uninstall else apply_installation)(plan, loaded.data_dir)
+            failures = change.apply(plan, loaded.data_dir)
     if as_json:
         output.data(record_json(install_answer(plan, failures, is_dry_run=dry_run)))
     else:
         output.lines(failure_lines(failures))
-        output.notes(_what_now(plan, uninstall=uninstall, dry_run=dry_run))
+        output.notes(_what_now(change, dry_run=dry_run))
     if failures or not all(step.action.is_done for step in plan.steps):
         raise typer.Exit(ExitCode.INCOMPLETE)
-
-
-def _installation(
-    named: "Sequence[Client]", parts: "Sequence[Part]", arguments: Sequence[str], data_dir: Path
-) -> "Plan":
-    system = this_system()
-    chosen = named or found_clients(CLIENTS.values(), system)
-    if not chosen:
-        raise UsageError("no assistant was found on this machine", hint=f"name one: {', '.join(CLIENTS)}")
-    wanted = [(one, [part for part in parts or default_parts(one) if part in one.parts]) for one in chosen]
-    if placeless := [one.name for one, of_one in wanted if named and not of_one]:
-        raise UsageError(
-            f"no place is known for {' or '.join(parts)} in {', '.join(placeless)}",
-            hint="docs/assistants.md says what each assistant takes",
-        )
-    return Installation(system, launch_of(arguments), read_record(data_dir)).plan(wanted)
-
-
-def _plugin_note(plan: "Plan") -> list[str]:
-    is_double = any(step.client == "claude-code" for step in plan.steps) and has_plugin(this_system())
-    return ["Claude Code also has the dirindex plugin: keep only one of the two"] if is_double else []
 
 
 def _require_consent(plan: "Plan", *, is_named: bool, yes: bool, as_json: bool) -> None:
@@ -137,9 +111,7 @@ def _require_consent(plan: "Plan", *, is_named: bool, yes: bool, as_json: bool) 
         )
 
 
-def _what_now(plan: "Plan", *, uninstall: bool, dry_run: bool) -> list[str]:
-    if not plan.steps:
-        return ["this command has put nothing in"]
-    if dry_run or not plan.drafts:
-        return ["nothing was written"]
-    return [] if uninstall else ["restart the assistants: they read this when they start"]
+def _what_now(change: "Change", *, dry_run: bool) -> tuple[str, ...]:
+    if not change.plan.steps:
+        return ("this command has put nothing in",)
+    return ("nothing was written",) if dry_run or not change.plan.drafts else change.advice

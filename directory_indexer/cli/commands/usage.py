@@ -21,6 +21,11 @@ with lazily:
 
 cli = new_command_line()
 
+_WHERE = (
+    "no session was found there; assistants keep theirs in ~/.claude/projects, ~/.codex/sessions, ~/.gemini/tmp and "
+    "~/.local/share/opencode"
+)
+
 
 @cli.command()
 def usage(
@@ -41,5 +46,6 @@ def usage(
         n_unreadable = len(found.unreadable)
         output.notes([f"{count(n_unreadable, 'file')} could not be counted; -v names them"] if n_unreadable else [])
         output.notes([f"{count(found.passed_over, 'line')} could not be read as records"] if found.passed_over else [])
+        output.notes([] if found.sessions else [_WHERE])
     if not found.sessions:
         raise typer.Exit(ExitCode.INCOMPLETE)

@@ -1,4 +1,4 @@
-"""Tar archives, and whatever is compressed as a whole by gzip, bzip2 or xz: mostly a tar archive, else one file."""
+"""Tar archives, and whatever is compressed as a whole, by gzip for one: mostly a tar archive, else one file."""
 
 from __future__ import annotations
 
@@ -52,20 +52,21 @@ def open_tar(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: AR
 
 def open_gzip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
     """Open what gzip compressed."""
-    return _open_compressed(file, lambda: io.BufferedReader(gzip.GzipFile(fileobj=file)), budget)
+    return open_compressed(file, lambda: io.BufferedReader(gzip.GzipFile(fileobj=file)), budget)
 
 
 def open_bzip2(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
     """Open what bzip2 compressed."""
-    return _open_compressed(file, lambda: bz2.open(file), budget)
+    return open_compressed(file, lambda: bz2.open(file), budget)
 
 
 def open_xz(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
     """Open what xz compressed."""
-    return _open_compressed(file, lambda: lzma.open(file), budget)
+    return open_compressed(file, lambda: lzma.open(file), budget)
 
 
-def _open_compressed(file: BinaryIO, unpack: Callable[[], IO[bytes]], budget: Budget) -> Contents:
+def open_compressed(file: BinaryIO, unpack: Callable[[], IO[bytes]], budget: Budget) -> Contents:
+    """Open what was compressed as a whole, and is unpacked anew whenever `unpack` is called."""
     packed_bytes = file.seek(0, io.SEEK_END)
     file.seek(0)
     try:

@@ -16,6 +16,7 @@ from directory_indexer.extractors.outline import one_line
 from directory_indexer.extractors.transcripts.events import About, Assistant, Event, Role, ToolCall, Turn
 from directory_indexer.extractors.transcripts.noise import plain, shortened
 from directory_indexer.extractors.transcripts.sessions import open_session
+from directory_indexer.extractors.transcripts.turn_headings import turn_heading
 from directory_indexer.files import SkipReason
 
 
@@ -118,9 +119,7 @@ class _Writing:
         return one_line(f"{shortened(topic, _MAX_TOPIC)} ({session}{where})".lstrip())
 
     def _begin(self, turn: Turn) -> None:
-        time = _moment(turn.time)
-        who = f"{'sub-agent, ' if turn.is_aside else ''}{turn.role}"
-        headings = [f"{who}, {time[:10]} {time[11:16]} UTC" if time else who]
+        headings = [turn_heading(turn.role, _moment(turn.time), is_aside=turn.is_aside)]
         if turn.role is Role.ASSISTANT and self._question:
             headings.append(self._question)
         self._sections.append(Section(self._length, tuple(headings), is_apart=True))

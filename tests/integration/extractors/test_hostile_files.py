@@ -15,6 +15,7 @@ from office_files import cells, docx, pptx, run, shape, xlsx
 from office_files import paragraph as words
 from ole_files import ole, slides_streams, workbook_stream
 from outcomes import Outcomes, outcomes_of
+from transcripts import codex, compressed
 
 from directory_indexer.files import SkipReason
 from directory_indexer.parsing.tasks import Limits
@@ -181,3 +182,20 @@ def test_an_archive_whose_list_of_members_is_encrypted_is_encrypted(outcome: Cal
     with py7zr.SevenZipFile(target, "w", password="walrus", header_encryption=True) as archive:  # noqa: S106 - no secret
         archive.writestr("The walrus sleeps.", "a.md")
     assert outcome("a.7z", target.getvalue()).skipped == {"": SkipReason.ENCRYPTED}
+
+
+def test_what_zstandard_compressed_is_one_file_or_an_archive(outcome: Callable[[str, bytes], Outcomes]) -> None:
+    said = codex(
+        (("user", "Where does the walrus sleep?"), ("assistant", "On the ice.")), session="s", day="2026-03-01"
+    )
+    session = outcome("rollout.jsonl.zst", compressed(said))
+    assert "On the ice." in session.texts["!/rollout.jsonl"]
+    archive = outcome("notes.tar.zst", compressed(tarred({"a.md": "The walrus sleeps.\n"})))
+    assert archive.texts["!/a.md"] == "The walrus sleeps.\n"
+
+
+def test_what_zstandard_compressed_may_be_damaged_or_a_bomb(outcome: Callable[[str, bytes], Outcomes]) -> None:
+    packed = compressed(b"The walrus sleeps.\n" * 1000)
+    assert "damaged" in outcome("cut.txt.zst", packed[:-8]).failures[""]
+    assert "damaged" in outcome("odd.txt.zst", packed[:6] + bytes(40)).failures[""]
+    assert outcome("bomb.txt.zst", compressed(bytes(300_000_000))).skipped

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
@@ -29,10 +30,11 @@ from directory_indexer.extractors.budget import Budget
 from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.recognition import kind_of
 from directory_indexer.extractors.transcripts.document import open_transcript
-from directory_indexer.extractors.transcripts.events import Assistant, ToolCall, ToolKind, Turn
+from directory_indexer.extractors.transcripts.events import Assistant, Role, ToolCall, ToolKind, Turn
 from directory_indexer.extractors.transcripts.noise import plain
 from directory_indexer.extractors.transcripts.sessions import open_session
 from directory_indexer.extractors.transcripts.tool_kinds import kind_of_call, kind_of_command
+from directory_indexer.extractors.transcripts.turn_headings import said_at, turn_heading
 from directory_indexer.paths import file_path
 
 SESSIONS: dict[str, tuple[bytes, tuple[Said, ...], Assistant]] = {
@@ -112,6 +114,17 @@ def test_a_turn_is_a_section_that_tells_who_speaks_and_when(
     assert found.sections[0].headings[0].startswith("user, 2026-")
     assert found.sections[1].headings[0].startswith("assistant, 2026-")
     assert found.sections[1].headings[1] == session[1][0][1]
+
+
+def test_a_heading_tells_again_when_a_turn_was_said() -> None:
+    moment = datetime(2026, 3, 2, 9, 14, 30, tzinfo=UTC)
+    for role in Role:
+        for is_aside in (False, True):
+            heading = turn_heading(role, moment.isoformat(timespec="seconds"), is_aside=is_aside)
+            assert said_at(f"{heading} > Why?") == moment.timestamp() - 30
+    assert said_at(turn_heading(Role.USER, "", is_aside=False)) is None
+    assert said_at("user, 2026-13-45 09:14 UTC") is None
+    assert said_at("The user, 2026-03-02 09:14 UTC") is None
 
 
 def test_a_session_says_when_it_was_and_which_it_is() -> None:

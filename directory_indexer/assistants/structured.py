@@ -1,0 +1,83 @@
+"""Entries in texts that a parser makes a tree of: what is the same for JSON, TOML and YAML.
+
+An edit counts only if the parser reads from the text afterwards what it read before, with or without the entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+from directory_indexer.assistants.entries import Keys, Standing, checked, standing_in, tree_with, tree_without
+
+
+class Cut(NamedTuple):
+    """An entry that is to be cut out of a text, with up to `made` empty containers around it, and what then is left."""
+
+    keys: Keys
+    value: object
+    made: int
+    left: Any
+
+
+Insert: TypeAlias = Callable[[str, Keys, object], str]
+"""Puts an entry into a text that does not have it."""
+
+
+class Structured:
+    """A format, made of what is peculiar to it: a parser, and how an entry is put into a text and cut out of it.
+
+    `opened` gives a tree as it is once there is room for an entry, `written` a value as the parser would read it.
+    Nobody misses what is in `of_new_files`.
+    """
+
+    def __init__(
+        self,
+        tree_of: Callable[[str], Any],
+        *,
+        insert: Insert,
+        cut: Callable[[str, Cut], str],
+        opened: Callable[[Any, Keys], Any] = lambda tree, _: tree,
+        written: Callable[[object], object] = lambda value: value,
+        of_new_files: frozenset[str] | None = None,
+    ) -> None:
+        self._tree_of = tree_of
+        self._insert = insert
+        self._cut = cut
+        self._opened = opened
+        self._written = written
+        self._of_new_files = of_new_files
+
+    def reads_as(self, text: str) -> Any:
+        """Give what a text says, however it is laid out."""
+        return self._tree_of(text)
+
+    def is_empty(self, text: str) -> bool:
+        """Tell whether a text holds nothing that anybody would miss."""
+        if self._of_new_files is None:
+            return not text.strip()
+        return set(self._tree_of(text)) <= self._of_new_files
+
+    def standing(self, text: str, keys: Keys, value: object) -> Standing:
+        """Tell whether an entry is in a text."""
+        return standing_in(self._opened(self._tree_of(text), keys), keys, self._written(value))
+
+    def with_entry(self, text: str, keys: Keys, value: object) -> str:
+        """Put an entry into a text that does not have it.
+
+        Raises:
+            EditRefusedError: the text cannot be read, or has no place for it.
+        """
+        tree = self._opened(self._tree_of(text), keys)
+        standing_in(tree, keys, self._written(value))
+        expected = tree_with(tree, keys, self._written(value))
+        return checked(self._insert(text, keys, value), expected, tree_of=self._tree_of)
+
+    def without_entry(self, text: str, keys: Keys, value: object, *, made: int) -> str:
+        """Take an entry out of a text that has it, and up to `made` of the containers around it if they are empty.
+
+        Raises:
+            EditRefusedError: the text cannot be read.
+        """
+        left = tree_without(self._tree_of(text), keys, self._written(value), made=made)
+        return checked(self._cut(text, Cut(keys, value, made, left)), left, tree_of=self._tree_of)

@@ -1,0 +1,77 @@
+"""What Zstandard compressed, unpacked by the standard library since Python 3.14, before that by `dirindex[7z]`."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final
+
+from directory_indexer.errors import SkipFileError
+from directory_indexer.extractors.archives.tars import open_compressed
+from directory_indexer.extractors.budget import Budget
+from directory_indexer.extractors.members import Contents
+from directory_indexer.files import SkipReason
+
+if TYPE_CHECKING:
+    zstd: Any = None
+elif sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    try:
+        from backports import zstd
+    except ImportError:
+        zstd = None
+
+HEADER: Final = b"\x28\xb5\x2f\xfd"
+
+
+def is_zstandard(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+    """Tell whether a file is compressed by Zstandard."""
+    return head.startswith(HEADER)
+
+
+def open_zstandard(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
+    """Open what Zstandard compressed.
+
+    Raises:
+        SkipFileError: nothing that unpacks it is installed.
+    """
+    return open_compressed(file, lambda: unpacked_by_zstandard(file), budget)
+
+
+def unpacked_by_zstandard(file: IO[bytes]) -> io.BufferedReader:
+    """Read what a file unpacks to; reading raises `OSError` where it is damaged.
+
+    Raises:
+        SkipFileError: nothing that unpacks it is installed.
+    """
+    if zstd is None:
+        reason = "Zstandard archive: Python 3.14, or pip install 'dirindex[7z]', has it read"
+        raise SkipFileError(SkipReason.BINARY, reason)
+    return io.BufferedReader(_Unpacked(zstd.ZstdFile(file)))
+
+
+class _Unpacked(io.RawIOBase):
+    """A stream of which damage is an `OSError`, as it is with the other methods."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def seekable(self) -> bool:
+        """Say that it can begin again."""
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go somewhere, if need be by unpacking again."""
+        return int(self._stream.seek(offset, whence))
+
+    def readinto(self, buffer: Any) -> int:
+        """Unpack the next bytes."""
+        try:
+            return int(self._stream.readinto(buffer))
+        except (zstd.ZstdError, EOFError) as error:
+            raise OSError(0, "it is damaged") from error

@@ -1,0 +1,33 @@
+"""What a turn is called, and from that again when it was said: the one thing that is kept of it for each passage."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+from directory_indexer.extractors.transcripts.events import Role
+
+SHOWN_SECONDS: Final = 60
+"""How far the time that is shown may lie before the one that is meant."""
+
+
+def turn_heading(role: Role, time: str, *, is_aside: bool) -> str:
+    """Say who speaks and when; `time` is in UTC, to the second, in ISO 8601, or empty."""
+    who = f"{_ASIDE if is_aside else ''}{role}"
+    return f"{who}, {time[:10]} {time[11:16]} UTC" if time else who
+
+
+def said_at(heading: str) -> float | None:
+    """Tell from the heading of a passage when it was said, in seconds since the epoch; None where it does not say."""
+    found = _HEADING.match(heading)
+    if found is None:
+        return None
+    try:
+        return datetime.fromisoformat(found[1]).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
+
+
+_ASIDE: Final = "sub-agent, "
+_HEADING: Final = re.compile(rf"(?:{_ASIDE})?(?:{'|'.join(Role)}), (\d{{4}}-\d\d-\d\d \d\d:\d\d) UTC\b")
