@@ -87,11 +87,15 @@ def _ask(root: FilePath, count: _Count, *, embeds: bool) -> NoReturn:
     if embeds:
         times += f", {_duration(to_words + count.n_text_bytes / TEXT_BYTES_EMBEDDED_A_SECOND / n_cores)} until complete"
     raise ConsentNeededError(
-        f"{display(root)} holds {more}{count.n_files:,} files to index, {more}{count.n_bytes / 1e9:.1f} GB: "
+        f"{display(root)} holds {more}{count.n_files:,} files to index, {more}{_size(count.n_bytes)}: "
         f"about {more}{times}",
         hint="add --yes to index all of it; or name directories in it, or leave some out with a .dirindexignore file "
         "(dirindex index --dry-run shows what would be read)",
     )
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= _TENTH_OF_A_GB else f"{n_bytes / 1e6:,.1f} MB"
 
 
 def _duration(seconds: float) -> str:
@@ -99,3 +103,6 @@ def _duration(seconds: float) -> str:
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {name}s"
     return f"{max(seconds / 60, 1):.0f} minutes"
+
+
+_TENTH_OF_A_GB: Final = 100_000_000

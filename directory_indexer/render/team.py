@@ -29,12 +29,17 @@ def collection_lines(collections: Iterable[CollectionEntry]) -> Iterator[Line]:
 
 
 def document_lines(documents: Iterable[DocumentEntry]) -> Iterator[Line]:
-    """List documents, a line each."""
+    """List documents, a line each: what is long comes last."""
+    documents = list(documents)
+    ids = max((len(one.doc_id) for one in documents), default=0)
+    states = max((len(one.state) for one in documents), default=0)
+    chunks = max((len(f"{one.chunks:,}") for one in documents), default=0)
     for one in documents:
         yield line(
-            Span(one.doc_id, Style.PATH),
-            Span(f"  {one.state}", Style.PROBLEM if one.state == _FAILED else Style.NOTE),
-            f"  {printable(single_line(one.title or one.filename))}  {size(one.bytes)}, {count(one.chunks, 'chunk')}",
+            Span(one.doc_id.ljust(ids), Style.PATH),
+            Span(f"  {one.state:{states}}", Style.PROBLEM if one.state == _FAILED else Style.NOTE),
+            f"  {size(one.bytes):>8}  {one.chunks:{chunks},} {'chunk ' if one.chunks == 1 else 'chunks'}",
+            f"  {printable(single_line(one.title or one.filename))}",
         )
         if one.message:
             yield line(Span(printable(single_line(one.message)), Style.WARNING), indent=2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -21,6 +23,7 @@ from directory_indexer.searching.freshness import since_indexed
 from directory_indexer.walker.git_history import is_history
 
 with lazily:
+    from directory_indexer.docstore.filters import FileFilter
     from directory_indexer.docstore.store import Snapshot
 
 
@@ -166,6 +169,9 @@ def _reason(snapshot: Snapshot, path: FilePath) -> str:
     known = snapshot.files.get(path)
     if known is None and snapshot.files.holds(path):
         return "it is a directory: name a file in it"
+    if known is None and (commits := _commits_named(snapshot, path)):
+        others = f", or one of {len(commits) - 1} others" if commits[1:] else ""
+        return f"a commit is named in full: {display(commits[0])}{others}"
     if known is None:
         return "dirindex status lists the indexed directories"
     if members := snapshot.files.members(path):
@@ -173,5 +179,15 @@ def _reason(snapshot: Snapshot, path: FilePath) -> str:
     return f"it was {known.state}: {known.reason}{f', {known.detail}' if known.detail else ''}"
 
 
+def _commits_named(snapshot: Snapshot, path: FilePath) -> list[FilePath]:
+    """Give the commits whose hash begins as a name does that is no path."""
+    name = os.path.basename(exact_text(path)).lower()
+    if not re.fullmatch(_HASH_BEGINS, name):
+        return []
+    commits = (file.path for file in snapshot.files.matching(FileFilter(kinds=frozenset({"commit"}))))
+    return [one for one in commits if exact_text(one).rpartition("/")[2].startswith(name)]
+
+
+_HASH_BEGINS: Final = r"[0-9a-f]{4,40}"
 _MOST_PARTS: Final = 10**9
 """No file has so many; a selection that goes on to the end ends beyond."""

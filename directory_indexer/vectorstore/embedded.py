@@ -113,8 +113,9 @@ class EmbeddedVectorStore:
 
     def health(self) -> Finding:
         """Tell how large the files are."""
-        message = f"the embedded engine keeps {self._generations.size_bytes() / 1e6:,.1f} MB of vectors"
-        return Finding("vector store", Verdict.OK, message)
+        n_bytes = self._generations.size_bytes()
+        kept = f"{n_bytes / 1e6:,.1f} MB of vectors" if n_bytes else "no vectors"
+        return Finding("vector store", Verdict.OK, f"the embedded engine keeps {kept}")
 
     def clear(self) -> None:
         """Remove every generation that nobody reads."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from directory_indexer.errors import NotIndexedError
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.parsing.histories import parse_history
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParseRequest
@@ -95,6 +96,16 @@ def test_a_commit_is_found_by_its_message_its_files_its_author_and_its_date(
         text = read_text(snapshot, hit.path, None)
     assert text.text.endswith("held for too long.\n\ndocs/keys.md\nsrc/cache.py\n")
     assert text.on_disk is None
+
+
+def test_a_commit_that_is_named_by_its_hash_alone_is_named_in_the_hint(index: Index, repository: Repository) -> None:
+    index.run()
+    commit = repository.git("rev-parse", "HEAD")
+    for name in (commit[:8], commit):
+        with index.docstore.snapshot() as snapshot, pytest.raises(NotIndexedError) as refusal:
+            read_text(snapshot, file_path(repository.top / name), None)
+        assert str(refusal.value.hint).startswith("a commit is named in full: ")
+        assert str(refusal.value.hint).endswith(f"/commits/{commit}")
 
 
 def test_histories_are_read_only_when_that_is_asked_for(index: Index, repository: Repository) -> None:

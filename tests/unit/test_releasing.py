@@ -15,6 +15,7 @@ from releasing.bundle import bundled_files, write_bundle
 from releasing.channels import Published, write_channels
 from releasing.completions import write_completions
 from releasing.manual import write_manual
+from releasing.materials import finished_materials, licences_in
 
 from directory_indexer import __version__
 from directory_indexer.cli.command_line import cli
@@ -96,3 +97,24 @@ def test_a_bundle_holds_what_the_server_needs() -> None:
     assert {"pyproject.toml", "directory_indexer/__main__.py"} <= set(files)
     assert "directory_indexer/assistants/plugin/skills/dirindex/SKILL.md" in files
     assert not [name for name in files if name.startswith(("tests/", ".claude-plugin/"))]
+
+
+def test_a_bill_of_materials_says_what_it_is_of_and_nothing_of_the_machine_that_made_it() -> None:
+    wheel = {"url": "file:///home/ann/dist/dirindex.whl", "type": "distribution"}
+    components = [
+        {
+            "name": "dirindex",
+            "version": "1",
+            "type": "library",
+            "bom-ref": "dirindex==1",
+            "externalReferences": [wheel],
+        },
+        {"name": "ahocorasick_rs", "version": "2", "type": "library"},
+        {"name": "anyio", "version": "3", "type": "library", "licenses": [{"license": {"id": "MIT"}}]},
+    ]
+    licences = licences_in((ROOT / "THIRD_PARTY.md").read_text(encoding="utf-8"))
+    bill = finished_materials({"metadata": {"tools": {}}, "components": components, "dependencies": []}, licences)
+    assert (bill["metadata"]["component"]["name"], bill["metadata"]["component"]["type"]) == ("dirindex", "application")
+    assert [one["name"] for one in bill["components"]] == ["ahocorasick_rs", "anyio"]
+    assert [one["licenses"][0]["license"] for one in bill["components"]] == [{"name": "Apache 2.0"}, {"id": "MIT"}]
+    assert "ann" not in json.dumps(bill)
