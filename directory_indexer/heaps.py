@@ -44,8 +44,16 @@ def loading(what: str, kind: type[ProviderError | VectorStoreError]) -> Iterator
         _require_room()
         yield
     except (ImportError, MemoryError) as error:
-        reason = "not enough memory" if isinstance(error, MemoryError) else str(error).partition("\n")[0]
+        reason = "not enough memory" if isinstance(error, MemoryError) else _said_first(error)
         raise kind(f"{what} cannot be loaded: {reason}", hint="free some memory, or install dirindex again") from error
+
+
+def _said_first(error: ImportError) -> str:
+    """Give what was wrong at the bottom: numpy puts a page of advice around the library that is missing."""
+    cause: BaseException = error
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+    return str(cause).partition("\n")[0]
 
 
 def _require_room() -> None:

@@ -97,14 +97,14 @@ class Container:
         return time.monotonic() - self._began
 
     def ingest(self, text: str) -> None:
-        """Send a document."""
-        self._asked("/api/v1/ingest", {"text": text})
+        """Send a document, and wait until it has its vectors."""
+        self._asked("/api/v1/ingest", {"text": text, "wait": "complete", "wait_seconds": 20})
 
     def seconds_until_found(self, query: str, text: str) -> float:
         """Search for a text; tell how long after the start the answer was there."""
-        hits = self._asked("/api/v1/search", {"query": query})["hits"]
-        if not hits or text not in json.dumps(hits[0]):
-            sys.exit(f"'{text}' was not found first: {hits}")
+        answer = self._asked("/api/v1/search", {"query": query, "mode": "semantic"})
+        if not answer["hits"] or text not in json.dumps(answer["hits"][0]):
+            sys.exit(f"'{text}' was not found first: {answer}")
         return time.monotonic() - self._began
 
     def require_nothing_writable(self) -> None:

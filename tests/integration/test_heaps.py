@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from trees import plant
 
+from directory_indexer.errors import ProviderError
+from directory_indexer.heaps import loading
+
 _TESTS = Path(__file__).parent.parent
 
 _RUN = """
@@ -53,3 +56,13 @@ def test_threads_share_two_heaps_when_a_run_embeds(tmp_path: Path, files: dict[s
 
     n_heaps = done.stdout.count("<heap nr=")
     assert n_heaps == 2 if shares else n_heaps > 2
+
+
+def test_a_library_of_the_system_that_is_missing_is_named_whatever_advice_is_put_around_it() -> None:
+    missing = "libstdc++.so.6: cannot open shared object file"
+
+    error = ImportError("\n\nPlease read this page.")
+    error.__cause__ = ImportError(missing)
+    with pytest.raises(ProviderError) as caught, loading("the model", ProviderError):
+        raise error
+    assert caught.value.message == f"the model cannot be loaded: {missing}"
