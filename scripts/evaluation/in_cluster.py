@@ -1,17 +1,19 @@
 """A prototype of searching a Qdrant collection alone, by servers that have no database: text, words and vectors there.
 
 Each point has the text of its chunk, its vector, and a sparse vector of its words: the part of BM25 that depends on the
-passage, for which Qdrant multiplies by the inverse document frequency (`Modifier.IDF`). A question takes two requests:
-one for both lists of candidates and for how rare its words are, and one for the cosines of what only the words found.
-The candidates are judged by the product's own ranking. It runs in the client's local mode, which compares exactly.
+passage, for which Qdrant multiplies by the inverse document frequency (`Modifier.IDF`). A second collection has a point
+for each word, with the number of chunks that it is in; a server reads all of them when it starts. A question takes two
+requests: one for both lists of candidates, and one for the cosines of what only the words found. The candidates are
+judged by the product's own ranking. It runs in the client's local mode, which compares exactly.
 """
 
 from __future__ import annotations
 
-import math
 import uuid
 import zlib
+from bisect import bisect_left
 from collections import Counter
+from itertools import takewhile
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -57,13 +59,13 @@ def measured_in_cluster(one: RetrievalSet, data_dir: Path) -> Iterator[str]:
         yield f"{root.name:24} {len(questions):5} questions   {figures}"
 
 
-_COLLECTION = "passages"
+_COLLECTION, _WORDS = "passages", "words"
 _SATURATION, _LENGTH = 1.2, 0.75
 """k1 and b of BM25, as FTS5 has them."""
 _OTHER_FORM = 0.6
 """What a word in another form than the typed one counts, as in the product."""
-_MOST_SINGLE = 100
 _BATCH = 500
+_PAGE = 10_000
 
 
 class Cluster:
@@ -80,10 +82,11 @@ class Cluster:
             },
             sparse_vectors_config={"words": models.SparseVectorParams(modifier=models.Modifier.IDF)},
         )
+        self._client.create_collection(_WORDS, vectors_config={})
         with app.docstore.snapshot() as snapshot:
             chunks = [chunk for path in snapshot.files.paths() for chunk in snapshot.chunks.of_file(path)]
-            self._languages = snapshot.words.languages
             self._fill(app, snapshot, chunks)
+            self._vocabulary = self._read_words(len(chunks), snapshot.words.languages)
 
     def close(self) -> None:
         """Forget the collection."""
@@ -94,9 +97,7 @@ class Cluster:
         query = parse_query(text)
         vector = self._embedder.embed_query(query.meaning).tolist()
         tokens = list(dict.fromkeys(token for word in query.words for token in word.tokens))
-        languages = (query.language, *(NAMES[code] for code in self._languages if code in NAMES))
-        frequencies = self._frequencies([*tokens, *(_stem_of(token, languages[0]) for token in tokens)])
-        asked = _as_query(tokens, languages[0])
+        asked = _as_query(tokens, query.language)
         by_words, by_meaning = (
             {point.id: point for point in one.points}
             for one in self._client.query_batch_points(
@@ -107,7 +108,6 @@ class Cluster:
             vector, by_words.keys() - by_meaning.keys()
         )
         payloads = {key: point.payload or {} for key, point in (by_words | by_meaning).items()}
-        vocabulary = _Vocabulary.of(payloads.values(), frequencies, self._n_chunks, self._languages, languages[0])
         candidates = [
             Candidate(
                 **payload,
@@ -118,11 +118,10 @@ class Cluster:
             )
             for key, payload in payloads.items()
         ]
-        ranking = rank(plan_match(query, vocabulary), candidates, limit=limit, model=self._model)
+        ranking = rank(plan_match(query, self._vocabulary), candidates, limit=limit, model=self._model)
         return [payloads[str(uuid.UUID(bytes=bytes(hit.chunk_id)))]["path"] for hit in ranking.hits]
 
     def _fill(self, app: App, snapshot: Snapshot, chunks: Sequence[IndexedChunk]) -> None:
-        self._n_chunks = len(chunks)
         fields = [_words_of(chunk) for chunk in chunks]
         usual = sum(one.length for one in fields) / max(len(fields), 1)
         pairs = list(zip(chunks, fields, strict=True))
@@ -133,20 +132,22 @@ class Cluster:
                 _COLLECTION, [_point(chunk, found, vectors[chunk.chunk_id], usual) for chunk, found in some]
             )
 
-    def _frequencies(self, keys: Sequence[str]) -> dict[str, int]:
-        """Tell in how many chunks each word is: the score of the best passage with it alone tells how rare it is.
+        found = Counter(word for one in fields for word in one.counts if not word.startswith(_STEM))
+        points = [
+            models.PointStruct(id=number, vector={}, payload={"word": word, "n_chunks": n})
+            for number, (word, n) in enumerate(found.items())
+        ]
+        for start in range(0, len(points), _BATCH):
+            self._client.upsert(_WORDS, points[start : start + _BATCH])
 
-        A server is asked this in the same request as the candidates.
-        """
-        requests = [_request("words", _sparse({key: 1.0}), limit=1, with_vectors=True) for key in keys[:_MOST_SINGLE]]
-        found = {}
-        for key, one in zip(keys, self._client.query_batch_points(_COLLECTION, requests), strict=False):
-            for point in one.points:
-                sparse = point.vector["words"]  # type: ignore[index,call-overload]  # it was asked for by name
-                value = dict(zip(sparse.indices, sparse.values, strict=True))[_index(key)]
-                odds = math.exp(point.score / value) - 1
-                found[key] = max(round((self._n_chunks + 0.5 - 0.5 * odds) / (odds + 1)), 1)
-        return found
+    def _read_words(self, n_chunks: int, languages: tuple[str, ...]) -> _Vocabulary:
+        n_with: dict[str, int] = {}
+        offset: Any = None
+        while True:
+            points, offset = self._client.scroll(_WORDS, limit=_PAGE, offset=offset)
+            n_with |= {point.payload["word"]: point.payload["n_chunks"] for point in points if point.payload}
+            if offset is None:
+                return _Vocabulary(n_chunks, languages, tuple(sorted(n_with)), n_with)
 
     def _cosines(self, vector: Sequence[float], keys: Iterable[Any]) -> dict[Any, float]:
         wanted = list(keys)
@@ -171,36 +172,23 @@ class _Words(NamedTuple):
 
 
 class _Vocabulary(NamedTuple):
-    """What a plan asks of an index, told from the candidates: forms that none of them has change no order."""
+    """The words of the cluster, sorted, and in how many chunks each is."""
 
     n_chunks: int
     languages: tuple[str, ...]
-    forms: tuple[tuple[str, int], ...]
-    frequencies: Mapping[str, int]
-
-    @classmethod
-    def of(
-        cls,
-        payloads: Iterable[Mapping[str, Any]],
-        frequencies: Mapping[str, int],
-        n_chunks: int,
-        languages: tuple[str, ...],
-        language: str,
-    ) -> _Vocabulary:
-        seen = {word for one in payloads for word in words(f"{one['text']}\n{one['heading']}\n{one['title']}")}
-        known = {word: frequencies.get(word, frequencies.get(_stem_of(word, language), 0)) for word in seen}
-        forms = {word: n for word, n in known.items() if n} | {w: n for w, n in frequencies.items() if "\0" not in w}
-        return cls(n_chunks, languages, tuple(sorted(forms.items())), frequencies)
+    words: tuple[str, ...]
+    n_with: Mapping[str, int]
 
     def counts(self, terms: Sequence[str]) -> dict[str, int]:
-        known = dict(self.forms)
-        return {term: known[term] for term in terms if term in known}
+        return {term: self.n_with[term] for term in terms if term in self.n_with}
 
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
-        return [one for one in self.forms if one[0].startswith(prefix)][:limit]
+        first = bisect_left(self.words, prefix)
+        found = takewhile(lambda word: word.startswith(prefix), self.words[first : first + limit])
+        return [(word, self.n_with[word]) for word in found]
 
     def ending_with(self, suffix: str, *, limit: int) -> list[tuple[str, int]]:
-        return [one for one in self.forms if one[0].endswith(suffix)][:limit]
+        return [(word, self.n_with[word]) for word in self.words if word.endswith(suffix)][:limit]
 
 
 def _words_of(chunk: IndexedChunk) -> _Words:
@@ -255,13 +243,12 @@ def _index(word: str) -> int:
 def _stem_of(word: str, language: str) -> str:
     """Give the key of all forms of a word; a zero byte keeps it apart from words."""
     stemmer = _STEMMERS.get(language)
-    return f"\0{stemmer.stemWord(word) if stemmer else word}"
+    return f"{_STEM}{stemmer.stemWord(word) if stemmer else word}"
 
 
+_STEM = "\0"
 _STEMMERS = {name: Stemmer.Stemmer(name) for name in Stemmer.algorithms()}
 
 
-def _request(using: str, query: Any, *, limit: int = DEPTH, with_vectors: bool = False) -> models.QueryRequest:
-    return models.QueryRequest(
-        query=query, using=using, limit=limit, with_payload=not with_vectors, with_vector=with_vectors
-    )
+def _request(using: str, query: Any) -> models.QueryRequest:
+    return models.QueryRequest(query=query, using=using, limit=DEPTH, with_payload=True)
