@@ -14,6 +14,7 @@ from directory_indexer.config.fetching import allowance_of
 from directory_indexer.config.indexing import EmbeddingMode, IndexingConfig
 from directory_indexer.config.ocr import READING_SERVICES, OcrConfig
 from directory_indexer.config.settings import Config
+from directory_indexer.docstore.kept_words import NAME as WORDS_NAME
 from directory_indexer.errors import ConfigError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, file_path
@@ -44,8 +45,16 @@ with lazily:
 PAGES_NAME = "pages.db"
 """What OCR has read lies beside the database of the index under this name."""
 
-_LOCKS_AND_MARKS = ("write.lock", "write.lock-wanted", "write.lock-owed", "watch.lock", "embed.lock", QUESTIONS_NAME)
-"""What processes tell each other by, beside the database."""
+_LOCKS_AND_MARKS = (
+    "write.lock",
+    "write.lock-wanted",
+    "write.lock-owed",
+    "watch.lock",
+    "embed.lock",
+    QUESTIONS_NAME,
+    WORDS_NAME,
+)
+"""What processes tell each other by, or keep, beside the database."""
 
 _MAILBOXES = ("inbox", "sent", "drafts", "trash", "junk", "archives", "all mail", "mbox")
 """What mail programs call mailboxes, which then have no suffix."""

@@ -31,16 +31,20 @@ def note_removal(connection: sqlite3.Connection, *, now: float) -> None:
 
 def drop_removed(
     connection: sqlite3.Connection, *, now: float, kept_seconds: float, must_stop: Callable[[], bool]
-) -> None:
-    """Merge the parts of the full-text index if words were removed so long ago; the next call goes on from a stop."""
+) -> bool:
+    """Merge the parts of the full-text index if words were removed so long ago; the next call goes on from a stop.
+
+    Tells whether all that was removed is gone by that.
+    """
     removed_at = _removed_at(connection)
     # A clock that was put back must not keep them for years.
     if removed_at is None or 0 <= now - removed_at < kept_seconds:
-        return
+        return False
     while not must_stop():
         if not _merge_step(connection):
             _forget_removal(connection)
-            return
+            return True
+    return False
 
 
 def drop_all(connection: sqlite3.Connection) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from directory_indexer.chunker.chunks import LineCut
 from directory_indexer.docstore.reading import Reading
+
+_NO_ROW: Final = 1 << 62
 
 
 class Stretch(NamedTuple):
@@ -24,11 +26,12 @@ class WordLookup(NamedTuple):
     """What chunks must hold that a line can lie in, as FTS5 expressions.
 
     `whole` is asked of each chunk by itself, `part` of chunks that share a line: it finds one of those that such a line
-    lies in.
+    lies in. Chunks behind `last_row` may hold anything.
     """
 
     whole: str
     part: str
+    last_row: int = _NO_ROW
 
 
 class Stretches(Reading):
@@ -44,7 +47,7 @@ class Stretches(Reading):
         """Give what may hold a line that is looked for."""
         rows = self._connection.execute(
             f"{_COLUMNS} JOIN ({_FOUND}) s ON c.id >= s.first AND c.id < s.beyond ORDER BY c.id",
-            {"whole": lookup.whole, "part": lookup.part},
+            lookup._asdict(),
         )
         return [_joined(list(group)) for _, group in groupby(map(_Row._make, rows), key=_numbering())]
 
@@ -98,9 +101,12 @@ _CANDIDATES = f"""
     UNION SELECT rowid FROM chunks_fts f WHERE chunks_fts MATCH :part AND {_SHARES_A_LINE}
     UNION SELECT id FROM chunks WHERE line_cut = 2
     UNION SELECT id - 1 FROM chunks WHERE line_cut = 2
+    UNION SELECT id FROM chunks WHERE id > :last_row
 """  # noqa: S608 - made of constants
 _FOUND = f"""SELECT DISTINCT
     (SELECT b.id FROM chunks b WHERE b.id <= k.id AND b.line_cut = 0 ORDER BY b.id DESC LIMIT 1) AS first,
-    coalesce((SELECT a.id FROM chunks a WHERE a.id > k.id AND a.line_cut = 0 ORDER BY a.id LIMIT 1), 1 << 62) AS beyond
+    coalesce(
+        (SELECT a.id FROM chunks a WHERE a.id > k.id AND a.line_cut = 0 ORDER BY a.id LIMIT 1), {_NO_ROW}
+    ) AS beyond
     FROM ({_CANDIDATES}) k"""  # noqa: S608 - made of constants
 """The chunks of a file have rows that follow each other, and its first one begins with a line."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from directory_indexer.databases.connections import Connections
 from directory_indexer.docstore import removed_words
 from directory_indexer.docstore.failures import REBUILD, translated_errors
+from directory_indexer.docstore.kept_words import forget_words
 from directory_indexer.docstore.leftovers import damage_in, left_behind, remove_damaged
 from directory_indexer.errors import CorruptIndexError
 
@@ -36,9 +37,10 @@ class Upkeep:
         The log only as far as readers allow. What is stopped meanwhile goes on the next time.
         """
         with translated_errors(self._path), contextlib.closing(self._connections.open()) as connection:
-            removed_words.drop_removed(
+            if removed_words.drop_removed(
                 connection, now=time.time(), kept_seconds=words_kept_seconds, must_stop=must_stop
-            )
+            ):
+                forget_words(self._path)
             connection.executescript("PRAGMA incremental_vacuum")  # `execute` stops after the first page
             _empty_log(connection)
 
@@ -49,6 +51,7 @@ class Upkeep:
         """
         with translated_errors(self._path), contextlib.closing(self._connections.open()) as connection:
             removed_words.drop_all(connection)
+            forget_words(self._path)
             connection.execute("VACUUM")
             _empty_log(connection)
         remove_damaged(self._path)

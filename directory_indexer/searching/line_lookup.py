@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from directory_indexer.docstore.stretches import WordLookup
+from directory_indexer.docstore.words import HeldWords
 from directory_indexer.matching.literals import Clause
 from directory_indexer.matching.pieces import Piece, piece_rows
 
@@ -28,8 +29,8 @@ class Vocabulary(Protocol):
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         """Give words of the index that begin so, with the number of chunks they occur in."""
 
-    def holding(self, parts: Sequence[str]) -> list[tuple[str, int]]:
-        """Give words that have any of these parts, with the number of chunks they occur in."""
+    def holding(self, part: str, *, ends: bool, limit: int) -> HeldWords:
+        """Give words that have a part, or end with it, with the number of chunks they occur in."""
 
 
 def plan_lookup(clauses: Iterable[Clause], vocabulary: Vocabulary) -> WordLookup | None:
@@ -41,7 +42,8 @@ def plan_lookup(clauses: Iterable[Clause], vocabulary: Vocabulary) -> WordLookup
     if not useful:
         return None
     whole = " AND ".join(f"({one.whole})" for one in useful)
-    return WordLookup(f"{{text}} : ({whole})", f"{{text}} : ({useful[0].part})")
+    lookup = WordLookup(f"{{text}} : ({whole})", f"{{text}} : ({useful[0].part})")
+    return lookup if ends.last_row is None else lookup._replace(last_row=ends.last_row)
 
 
 class _Demand(NamedTuple):
@@ -58,6 +60,8 @@ class _Ends:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._known: dict[Piece, list[tuple[str, int]]] = {}
+        self.last_row: int | None = None
+        """Up to which chunk the words are known, if not of all."""
 
     def words_of(self, piece: Piece) -> list[tuple[str, int]]:
         """Give the words that a piece may be, with the number of chunks that have each."""
@@ -71,8 +75,10 @@ class _Ends:
             return list(self._vocabulary.counts((text,)).items())
         if piece.begins:
             return self._vocabulary.starting_with(text, limit=_MOST_WORDS + 1)
-        found = self._vocabulary.holding((text,))
-        return [one for one in found if one[0].endswith(text)] if piece.ends else found
+        found = self._vocabulary.holding(text, ends=piece.ends, limit=_MOST_WORDS + 1)
+        if found.last_row is not None:
+            self.last_row = min(found.last_row, self.last_row or found.last_row)
+        return found.words
 
 
 def _demand_of(clause: Clause, vocabulary: Vocabulary, ends: _Ends) -> _Demand | None:

@@ -1,0 +1,127 @@
+"""The words of the full-text index once more, in a file beside the database, where parts of words are looked for.
+
+FTS5 has no way to its words but through all places at which they stand: a second of processor time for half a million
+chunks. The file has the words of the chunks up to a row. Those that came later may have any word, and words of chunks
+that are gone do no harm. Who looks for a part of a word makes the file where there is none, or one that too many chunks
+came after; nobody has to be able to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from directory_indexer.lazy import lazily
+from directory_indexer.permissions import file_mode
+
+with lazily:
+    import sqlite3
+
+NAME: Final = "words"
+"""What the file is called beside the database."""
+
+
+class Anchor(NamedTuple):
+    """A chunk, by its row and its id, and how many there were up to it.
+
+    Rows are given out upwards, and again only from the end down: while this one is there, no row before it was given to
+    another chunk.
+    """
+
+    row: int
+    chunk_id: str
+    n_chunks: int
+
+
+class KeptWords(NamedTuple):
+    """The words of all chunks up to a row, each in a line with the number of chunks that have it."""
+
+    last_row: int
+    lines: bytes
+
+    def holding(self, part: str, *, ends: bool, limit: int) -> list[tuple[str, int]]:
+        """Give words that have a part, or end with it, with the number of chunks they occur in."""
+        found: list[tuple[str, int]] = []
+        wanted, at = part.encode(), 0
+        while len(found) < limit and (at := self.lines.find(wanted, at)) >= 0:
+            start, end = self.lines.rfind(b"\n", 0, at) + 1, self.lines.find(b"\n", at)
+            if end < 0:
+                break
+            word, sign, count = self.lines[start:end].decode().rpartition("\t")
+            if sign and (word.endswith(part) if ends else part in word):
+                found.append((word, int(count)))
+            at = end + 1
+        return found
+
+
+def kept_words(connection: sqlite3.Connection, *, fingerprint: str, n_chunks: int, most_new: int) -> KeptWords:
+    """Read the file, or make it where it does not know the words of all but so many of the chunks.
+
+    `fingerprint` says what cut texts into words.
+    """
+    file = Path(connection.execute("PRAGMA database_list").fetchone()[2]).with_name(NAME)
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        written, _, lines = _read(file).partition(b"\n")
+        made_by, *anchors = json.loads(written)
+        found = _last_there(connection, [Anchor(*one) for one in anchors])
+        n_new = _n_after(connection, found.row) if found else n_chunks
+        if made_by == fingerprint and found and n_new <= most_new and n_chunks - n_new <= found.n_chunks:
+            return KeptWords(found.row, lines)
+    return _made(connection, file, fingerprint, list(_anchors(connection, n_chunks, most_new)))
+
+
+def forget_words(database: Path) -> None:
+    """Remove the file: words that were removed from the index may stand in it."""
+    database.with_name(NAME).unlink(missing_ok=True)
+
+
+def _read(file: Path) -> bytes:
+    with open(os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as opened:
+        return opened.read()
+
+
+def _last_there(connection: sqlite3.Connection, anchors: Sequence[Anchor]) -> Anchor | None:
+    """Find the last chunk that is still the one that was there."""
+    for one in anchors:
+        row = connection.execute("SELECT hex(chunk_id) FROM chunks WHERE id = ?", (one.row,)).fetchone()
+        if row == (one.chunk_id,):
+            return one
+    return None
+
+
+def _n_after(connection: sqlite3.Connection, row: int) -> int:
+    (n_chunks,) = connection.execute("SELECT count(*) FROM chunks WHERE id > ?", (row,)).fetchone()
+    return int(n_chunks)
+
+
+def _made(connection: sqlite3.Connection, file: Path, fingerprint: str, anchors: Sequence[Anchor]) -> KeptWords:
+    rows = connection.execute("SELECT term, doc FROM chunks_vocab WHERE term IS NOT NULL")
+    lines = "".join(f"{term}\t{n_chunks}\n" for term, n_chunks in rows).encode()
+    with contextlib.suppress(OSError):
+        _write(file, json.dumps([fingerprint, *anchors]).encode() + b"\n" + lines)
+    return KeptWords(anchors[0].row if anchors else 0, lines)
+
+
+def _anchors(connection: sqlite3.Connection, n_chunks: int, most_new: int) -> Iterator[Anchor]:
+    """Give the last chunk, and further ones at distances that double: what came last is what changes next."""
+    step, n_after = 1, 0
+    while n_after <= min(most_new, n_chunks - 1):
+        row, chunk_id = connection.execute(
+            "SELECT id, hex(chunk_id) FROM chunks ORDER BY id DESC LIMIT 1 OFFSET ?", (n_after,)
+        ).fetchone()
+        yield Anchor(row, chunk_id, n_chunks - n_after)
+        n_after, step = n_after + step, 2 * step
+
+
+def _write(file: Path, content: bytes) -> None:
+    draft = file.with_name(f"{NAME}.{os.getpid()}")
+    try:
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, file_mode()), "wb") as opened:
+            opened.write(content)
+        draft.replace(file)
+    finally:
+        draft.unlink(missing_ok=True)
