@@ -37,9 +37,11 @@ _ADD = f"""INSERT INTO chunks (id, file_id, chunk_id, text_hash, ordinal, {", ".
 _ADD_TEXT = "INSERT INTO chunk_texts (id, text) VALUES (?, ?)"
 _PLAIN_TEXTS = "plain_texts_until"
 
-_NEXT_ROW = """SELECT 1 + coalesce(max(last), 0) FROM (
-    SELECT max(id) AS last FROM chunks UNION ALL SELECT max(id) FROM static_vectors)"""
-"""No row is used again while its static vector may be there."""
+_ROWS_GIVEN = "rows_given"
+_NEXT_ROW = f"""SELECT 1 + coalesce(max(last), 0) FROM (
+    SELECT max(id) AS last FROM chunks UNION ALL SELECT max(id) FROM static_vectors
+    UNION ALL SELECT CAST(value AS INTEGER) FROM meta WHERE key = '{_ROWS_GIVEN}')"""  # noqa: S608 - made of constants
+"""No row is given twice: a static vector may be there, and which words the chunks up to a row have is kept."""
 
 
 class IndexedChunk(NamedTuple):
@@ -185,6 +187,7 @@ class ChunkWrites:
         sources = self._words.sources_of(path)
         if not sources:
             return
+        self._note_rows_given()
         ids = [(source.id,) for source in sources]
         self._connection.executemany(
             """INSERT OR IGNORE INTO stale_points (chunk_id, text_hash)
@@ -195,6 +198,14 @@ class ChunkWrites:
         self._connection.executemany("DELETE FROM chunk_texts WHERE id = ?", ids)
         self._connection.executemany("DELETE FROM chunks WHERE id = ?", ids)
         self._words.remove(sources)
+
+    def _note_rows_given(self) -> None:
+        last = int(self._connection.execute(_NEXT_ROW).fetchone()[0]) - 1
+        known = self._meta.get(_ROWS_GIVEN)
+        if known is None:
+            self._connection.execute("INSERT INTO meta VALUES (?, ?)", (_ROWS_GIVEN, str(last)))
+        elif int(known) < last:
+            self._connection.execute("UPDATE meta SET value = ? WHERE key = ?", (str(last), _ROWS_GIVEN))
 
     def pack_texts(self, limit: int) -> bool:
         """Pack so many of the texts that an older version wrote; tell whether there may be more."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -26,15 +26,10 @@ NAME: Final = "words"
 
 
 class Anchor(NamedTuple):
-    """A chunk, by its row and its id, and how many there were up to it.
-
-    Rows are given out upwards, and again only from the end down: while this one is there, no row before it was given to
-    another chunk.
-    """
+    """One of the last chunks, by its row and its id, by which the index is known from one that took its place."""
 
     row: int
     chunk_id: str
-    n_chunks: int
 
 
 class KeptWords(NamedTuple):
@@ -66,12 +61,13 @@ def kept_words(connection: sqlite3.Connection, *, fingerprint: str, n_chunks: in
     file = Path(connection.execute("PRAGMA database_list").fetchone()[2]).with_name(NAME)
     with contextlib.suppress(OSError, ValueError, TypeError):
         written, _, lines = _read(file).partition(b"\n")
-        made_by, *anchors = json.loads(written)
-        found = _last_there(connection, [Anchor(*one) for one in anchors])
-        n_new = _n_after(connection, found.row) if found else n_chunks
-        if made_by == fingerprint and found and n_new <= most_new and n_chunks - n_new <= found.n_chunks:
-            return KeptWords(found.row, lines)
-    return _made(connection, file, fingerprint, list(_anchors(connection, n_chunks, most_new)))
+        made_by, last_row, n_known, *anchors = json.loads(written)
+        n_new = _n_after(connection, last_row)
+        # No row is given twice, so that the chunks up to one can only become fewer.
+        is_whole = made_by == fingerprint and n_new <= most_new and n_chunks - n_new <= n_known
+        if is_whole and any(_is_there(connection, Anchor(*one)) for one in anchors):
+            return KeptWords(last_row, lines)
+    return _made(connection, file, fingerprint, n_chunks)
 
 
 def forget_words(database: Path) -> None:
@@ -84,13 +80,9 @@ def _read(file: Path) -> bytes:
         return opened.read()
 
 
-def _last_there(connection: sqlite3.Connection, anchors: Sequence[Anchor]) -> Anchor | None:
-    """Find the last chunk that is still the one that was there."""
-    for one in anchors:
-        row = connection.execute("SELECT hex(chunk_id) FROM chunks WHERE id = ?", (one.row,)).fetchone()
-        if row == (one.chunk_id,):
-            return one
-    return None
+def _is_there(connection: sqlite3.Connection, anchor: Anchor) -> bool:
+    row = connection.execute("SELECT hex(chunk_id) FROM chunks WHERE id = ?", (anchor.row,)).fetchone()
+    return bool(row == (anchor.chunk_id,))
 
 
 def _n_after(connection: sqlite3.Connection, row: int) -> int:
@@ -98,23 +90,25 @@ def _n_after(connection: sqlite3.Connection, row: int) -> int:
     return int(n_chunks)
 
 
-def _made(connection: sqlite3.Connection, file: Path, fingerprint: str, anchors: Sequence[Anchor]) -> KeptWords:
+def _made(connection: sqlite3.Connection, file: Path, fingerprint: str, n_chunks: int) -> KeptWords:
+    anchors = list(_anchors(connection, n_chunks))
+    last_row = anchors[0].row if anchors else 0
     rows = connection.execute("SELECT term, doc FROM chunks_vocab WHERE term IS NOT NULL")
     lines = "".join(f"{term}\t{n_chunks}\n" for term, n_chunks in rows).encode()
     with contextlib.suppress(OSError):
-        _write(file, json.dumps([fingerprint, *anchors]).encode() + b"\n" + lines)
-    return KeptWords(anchors[0].row if anchors else 0, lines)
+        _write(file, json.dumps([fingerprint, last_row, n_chunks, *anchors]).encode() + b"\n" + lines)
+    return KeptWords(last_row, lines)
 
 
-def _anchors(connection: sqlite3.Connection, n_chunks: int, most_new: int) -> Iterator[Anchor]:
+def _anchors(connection: sqlite3.Connection, n_chunks: int) -> Iterator[Anchor]:
     """Give the last chunk, and further ones at distances that double: what came last is what changes next."""
-    step, n_after = 1, 0
-    while n_after <= min(most_new, n_chunks - 1):
-        row, chunk_id = connection.execute(
+    n_after = 0
+    while n_after < min(n_chunks, _FARTHEST):
+        found = connection.execute(
             "SELECT id, hex(chunk_id) FROM chunks ORDER BY id DESC LIMIT 1 OFFSET ?", (n_after,)
         ).fetchone()
-        yield Anchor(row, chunk_id, n_chunks - n_after)
-        n_after, step = n_after + step, 2 * step
+        yield Anchor(*found)
+        n_after = 2 * n_after + 1
 
 
 def _write(file: Path, content: bytes) -> None:
@@ -125,3 +119,6 @@ def _write(file: Path, content: bytes) -> None:
         draft.replace(file)
     finally:
         draft.unlink(missing_ok=True)
+
+
+_FARTHEST: Final = 10_000

@@ -86,7 +86,7 @@ def test_words_are_found_by_their_parts_and_ends(filled: Index) -> None:
     assert len(words.holding("word", ends=True, limit=4)) == 4
 
 
-@pytest.mark.parametrize("spoilt", [b"", b"nonsense", b"[]\n", b'["one"]\nabc', b'["one", [1, "00", 1]]\nabc\t1\n'])
+@pytest.mark.parametrize("spoilt", [b"", b"nonsense", b"[]\n", b'["one"]\nabc', b'["one", 1, 99, [1, "00"]]\nabc\t1\n'])
 def test_a_file_that_is_not_of_this_index_is_made_again(filled: Index, spoilt: bytes) -> None:
     file_of(filled).write_bytes(spoilt)
     with opened(filled) as connection:
@@ -132,3 +132,14 @@ def test_the_file_is_private_and_behind_no_link(filled: Index, tmp_path: Path) -
     assert elsewhere.read_bytes() == b"mine"
     assert stat.S_IMODE(file_of(filled).lstat().st_mode) == 0o600
     assert not list(file_of(filled).parent.glob(f"{NAME}.*"))
+
+
+def test_no_row_is_given_twice(filled: Index) -> None:
+    with opened(filled) as connection:
+        (last, path), *_ = connection.execute(
+            "SELECT c.id, f.path FROM chunks c JOIN files f ON f.id = c.file_id ORDER BY c.id DESC LIMIT 1"
+        ).fetchall()
+    filled.write(path.removeprefix(f"{filled.root}/"), "Something else.\n")
+    filled.run()
+    with opened(filled) as connection:
+        assert connection.execute("SELECT max(id) FROM chunks").fetchone()[0] > last
