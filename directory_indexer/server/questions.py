@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.lazy import lazily
@@ -70,9 +71,21 @@ def look_at(opened: OpenCollection, path: str) -> Looked:
     Raises:
         NotIndexedError: nothing is indexed there.
     """
+    looked = as_it_is(opened, path)
+    return looked._replace(notes=(*opened.app.refresh(looked.scope), *looked.notes))
+
+
+def as_it_is(opened: OpenCollection, path: str) -> Looked:
+    """Tell where a call looks that wants an answer from the index as it is.
+
+    Raises:
+        NotIndexedError: nothing is indexed there.
+    """
     scope = scope_at(opened, path)
-    roots = roots_note(scope) if _means_roots(opened, path) else ()
-    return Looked(scope, (*opened.app.refresh(scope), *roots))
+    return Looked(scope, roots_note(scope) if _means_roots(opened, path) else ())
+
+
+Look: TypeAlias = "Callable[[OpenCollection, str], Looked]"
 
 
 def scope_at(opened: OpenCollection, path: str) -> tuple[FilePath, ...]:
@@ -85,9 +98,9 @@ def scope_at(opened: OpenCollection, path: str) -> tuple[FilePath, ...]:
         return roots_indexed(snapshot) if _means_roots(opened, path) else scope_of(snapshot, path)
 
 
-def search_in(opened: OpenCollection, request: SearchRequest, path: str) -> SearchResult:
+def search_in(opened: OpenCollection, request: SearchRequest, path: str, *, look: Look = look_at) -> SearchResult:
     """Answer a request from a collection, at a path in it, after a look for what changed there."""
-    scope, notes = look_at(opened, path)
+    scope, notes = look(opened, path)
     result = opened.app.searcher.search(request._replace(scope=scope))
     return result._replace(summary=opened.app.status.checked(result.summary), degraded=(*notes, *result.degraded))
 

@@ -35,7 +35,15 @@ from directory_indexer.server.model import BackgroundModel
 from directory_indexer.server.outlines import outline_named, outline_within_budget
 from directory_indexer.server.passages import search_text
 from directory_indexer.server.places import indexed_lines
-from directory_indexer.server.questions import collections_named, look_at, placed, question_of, scope_at, search_in
+from directory_indexer.server.questions import (
+    Look,
+    collections_named,
+    look_at,
+    placed,
+    question_of,
+    scope_at,
+    search_in,
+)
 from directory_indexer.server.schemas import object_for_models
 from directory_indexer.server.wording import info_text
 from directory_indexer.team.search import search_collections
@@ -97,7 +105,7 @@ class Tools:
             page = Page(position, call.max_tokens, opened.app.status.summary())
             return counting_answer(request, opened.app.searcher.facets(request), page)
 
-    def find(self, call: SearchArguments) -> tuple[SearchResult, Page]:
+    def find(self, call: SearchArguments, *, look: Look = look_at) -> tuple[SearchResult, Page]:
         """Find passages, those of the pages before left out."""
         request, position = question_of(call, embedding_ms=self._config.serving.embedding_ms)
         mode, notes = self._mode(call.mode)
@@ -105,7 +113,7 @@ class Tools:
             self.collections,
             collections_named(call),
             request._replace(mode=mode),
-            search=lambda opened, asked: search_in(opened, asked, call.path),
+            search=lambda opened, asked: search_in(opened, asked, call.path, look=look),
         )
         result = position.rest(found._replace(degraded=(*notes, *found.degraded)), limit=call.limit)
         return result, Page(position, call.max_tokens, result.summary)

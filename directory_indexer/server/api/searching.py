@@ -18,7 +18,7 @@ from directory_indexer.server.api.search_arguments import DEFAULT_HITS, GrepCall
 from directory_indexer.server.arguments import SearchArguments
 from directory_indexer.server.lines import MOST_MARKS, first_lines
 from directory_indexer.server.outlines import outline_named
-from directory_indexer.server.questions import collections_named, look_at
+from directory_indexer.server.questions import as_it_is, collections_named, look_at
 from directory_indexer.wire.grep import GrepAnswer
 from directory_indexer.wire.hits import Passage, PlainHit, SearchAnswer, page_range, passage_of, search_answer
 from directory_indexer.wire.outlines import OutlineAnswer, outline_answer
@@ -34,7 +34,7 @@ def search(services: Services, call: SearchCall) -> SearchAnswer:
     asked = _asked(call)
     if call.facets:
         return tools.facets(asked)
-    result, page = tools.find(asked)
+    result, page = tools.find(asked, look=look_at if call.refresh else as_it_is)
     cursor = page.position.cursor_after(result.hits, state=result.state) if result.is_truncated else None
     passages = tuple(_passage(services, hit, call) for hit in sorted_by(call.sort, result).hits)
     answer = search_answer(result, index=page.index, hits=passages, next_cursor=cursor)

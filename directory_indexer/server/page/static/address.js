@@ -1,9 +1,15 @@
 // What is looked at stands in the address, so that it can be kept, sent, and gone back to.
 
 export const SINGLE = ["path", "year", "language", "author", "tag"];
-const PLACE = ["doc", "line", "page"];
+const PLACE = ["doc", "line", "page", "heading"];
 
-export function read() {
+const NOTE_MS = 200; // Browsers allow so many changes of the address in half a minute, and no more.
+let noted = null; // what is not in the address yet
+let timer = 0;
+
+export const read = () => noted ?? inAddress();
+
+function inAddress() {
   const given = new URLSearchParams(location.search);
   const filters = { type: given.getAll("type") };
   for (const name of SINGLE) filters[name] = given.has(name) ? [given.get(name)] : [];
@@ -25,15 +31,32 @@ export function written({ view = "search", q = "", sort = "", filters = {}, plac
 const listeners = new Set();
 export const onChange = (listener) => listeners.add(listener);
 const tell = () => listeners.forEach((listener) => listener(read()));
-addEventListener("popstate", tell);
+addEventListener("popstate", () => {
+  forget();
+  tell();
+});
+addEventListener("pagehide", write);
 
 // A step that going back leads to.
 export function go(state) {
+  write();
   history.pushState(null, "", written(state));
   tell();
 }
 
 // What is typed is no step of its own.
 export function note(state) {
-  history.replaceState(null, "", written(state));
+  forget();
+  noted = state;
+  timer = setTimeout(write, NOTE_MS);
+}
+
+function write() {
+  if (noted) history.replaceState(null, "", written(noted));
+  forget();
+}
+
+function forget() {
+  clearTimeout(timer);
+  noted = null;
 }

@@ -67,7 +67,7 @@ export class LeftOut {
   }
 }
 
-function row(file, withReason) {
+export function row(file, withReason) {
   const why = [withReason && (words.leftOut.names[file.reason] ?? file.reason), file.detail].filter(Boolean).join(": ");
   return element(
     "li",

@@ -7,13 +7,15 @@ import { words } from "../words.js";
 import { Facets } from "./facets.js";
 import { field as makeField } from "./field.js";
 import { Hits } from "./hits.js";
+import { Missing } from "./missing.js";
 import { Preview } from "./preview.js";
 
-const LIMIT = 30;
+const LIMIT = 30, LIMIT_WHILE_TYPING = 10;
 const isWide = matchMedia("(min-width: 60rem)");
 const PAUSE_MS = 250; // After that long, who types has paused.
 
-const hits = new Hits({ onChoose: choose, onSort: (sort) => go({ ...read(), sort, place: {} }), onMore: more });
+const missing = new Missing();
+const hits = new Hits({ onChoose: choose, onSort: (sort) => go({ ...read(), sort, place: {} }), onMore: more, below: missing.part });
 const facets = new Facets({ onToggle: toggle, onClear: () => go({ ...read(), filters: {}, place: {} }) });
 const preview = new Preview({ onBack: () => go({ ...read(), place: {} }), onGo: (place) => go({ ...read(), place }) });
 const { field, input } = makeField({ onInput: typed, onSubmit: () => ask(read(), "hybrid") });
@@ -69,24 +71,34 @@ function request({ q, sort, filters }) {
   return given;
 }
 
+const BEGUN = /^[^"]*(?:^|\s)(?<word>[\p{L}\p{N}]{3,})$/u; // Fewer letters begin too many words.
+
+const HOW = {
+  keyword: { mode: "keyword", limit: LIMIT_WHILE_TYPING, refresh: false },
+  hybrid: { mode: "hybrid", limit: LIMIT },
+};
+
 // One question at a time, and then the latest: a server that answers in the pace of the typing is never asked in vain.
+// An answer by meaning takes longer, and nobody waits for it who types on.
 async function ask(state, mode) {
   waiting = { state, mode };
   if (inFlight) {
-    if (mode === "hybrid") inFlight.abort();
+    if ([mode, inFlight.mode].includes("hybrid")) inFlight.abort();
     return;
   }
   while (waiting) {
     const { state: about, mode: how } = waiting;
     waiting = null;
-    inFlight = new AbortController();
+    const controller = new AbortController();
+    inFlight = { mode: how, abort: () => controller.abort() };
     const began = performance.now();
     hits.isBusy(true);
     try {
-      const answer = await post("search", { ...request(about), mode: how, limit: LIMIT }, inFlight.signal);
+      const answer = await answered(about, how, controller.signal);
       asked = keyOf(about);
       hits.show(answer, { query: about.q, ms: performance.now() - began, isFirst: how === "keyword" });
       hits.select(read().place);
+      tellMissing(about, answer, how);
     } catch (problem) {
       if (problem.name !== "AbortError") hits.fail(problem.message);
     }
@@ -95,13 +107,28 @@ async function ask(state, mode) {
   hits.isBusy(false);
 }
 
+// A word that is not whole yet stands for all that begin with it, where no file has it.
+async function answered(about, how, signal) {
+  const given = { ...request(about), ...HOW[how] };
+  const answer = await post("search", given, signal);
+  const word = how === "keyword" && BEGUN.exec(about.q)?.groups.word;
+  if (!word || (answer.hits.length && !(word in (answer.corrections ?? {})))) return answer;
+  const begun = await post("search", { ...given, query: `${about.q}*` }, signal);
+  return begun.hits.length ? begun : answer;
+}
+
+function tellMissing({ q, filters }, answer, mode) {
+  if (!q.trim() || (answer.hits.length && !answer.weak)) missing.hide();
+  else if (mode !== "keyword") missing.show(q, filters.path[0] ?? "");
+}
+
 // What follows the hits that are shown, or the weaker ones.
 async function more(what) {
   const state = read();
   const key = keyOf(state);
   hits.isBusy(true);
   try {
-    const given = { ...request(state), mode: "hybrid", limit: LIMIT, ...what };
+    const given = { ...request(state), ...HOW.hybrid, ...what };
     const answer = await post("search", given);
     if (keyOf(read()) !== key) return;
     if (what.cursor) hits.add(answer);
