@@ -18,7 +18,9 @@ author: Anna Berg
 ---
 # The lantern
 
-See [its page](https://example.org/lantern), [a trap](javascript:alert(1)) and [another](data:text/html,x).
+See [the code](lantern.rb), [below](letter.md#a-second-part),
+[its page](https://example.org/lantern), [a trap](javascript:alert(1)) and [another](data:text/html,x),
+and [the system](../../../../../../../etc/passwd).
 
 | Lantern | Place |
 | --- | --- |
@@ -37,6 +39,7 @@ def write_samples(directory: Path) -> None:
     """Write them; each is about a lantern."""
     texts = {
         "lantern.md": _MARKDOWN,
+        "letter.md": "# A letter\n\nHello.\n\n## A second part\n\nThe meeting is on Monday.\n",
         "lantern.rb": "def lantern\nend\n\nlantern\nlantern\n",
         "lantern.csv": "what,number\nlantern,10\nlanterns,20\n",
         "lantern.svg": _SVG,

@@ -158,6 +158,14 @@ class Files(Reading):
         )
         return [id_ for (id_,) in rows]
 
+    def with_text(self, paths: Iterable[FilePath]) -> set[FilePath]:
+        """Tell which of these paths are those of files with text."""
+        rows = self._connection.execute(
+            "SELECT path FROM files WHERE hash IS NOT NULL AND path IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(paths)),),
+        )
+        return {FilePath(path) for (path,) in rows}
+
     def paths(self) -> Iterator[FilePath]:
         """Give the paths of all files with text, in no order."""
         rows = self._connection.execute("SELECT path FROM files WHERE hash IS NOT NULL")

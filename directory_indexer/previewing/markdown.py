@@ -1,4 +1,7 @@
-"""Markdown as a tree of a few harmless elements: no HTML, no pictures, and only links to the web."""
+"""Markdown as a tree of a few harmless elements: no HTML, no pictures, no links but to the web and to files beside it.
+
+Where a link to a file leads is for the index to say.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,7 @@ _LITERAL: Final = {"code_inline": "code", "fence": "pre", "code_block": "pre", "
 """Nodes with a text of their own; that of a picture is its description."""
 
 _SCHEMES: Final = frozenset({"http", "https"})
+_LONGEST_ADDRESS: Final = 1_024
 
 
 def tree_of(text: str, *, start_line: int = 1) -> Tree:
@@ -69,7 +73,8 @@ class _Reader:
             return (Node(_LITERAL[node.type], children=(Node("", node.content or "picture"),), line=self._line(node)),)
         children = self.nodes(node.children)
         if node.type == "link":
-            return (Node("link", children=children, href=_address(str(node.attrGet("href")))),)
+            href, beside = _addresses(str(node.attrGet("href")))
+            return (Node("link", children=children, href=href, beside=beside),)
         tag = node.tag if node.type == "heading" else node.type
         return (Node(tag, children=children, line=self._line(node)),) if node.type in _ELEMENTS else children
 
@@ -77,10 +82,13 @@ class _Reader:
         return node.map[0] + self._start_line if node.map else 0
 
 
-def _address(href: str) -> str:
-    """Give the address of a link to the web; all other links are text."""
+def _addresses(href: str) -> tuple[str, str]:
+    """Give the address of a link to the web, and that of a link to a file beside the document; all others are text."""
     try:
         parts = urlsplit(href)
     except ValueError:
-        return ""
-    return href if parts.scheme in _SCHEMES and parts.netloc else ""
+        return "", ""
+    if parts.scheme in _SCHEMES and parts.netloc:
+        return href, ""
+    is_beside = not parts.scheme and not parts.netloc and not parts.path.startswith(("/", "\\"))
+    return "", href if is_beside and len(href) <= _LONGEST_ADDRESS else ""

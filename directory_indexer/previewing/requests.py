@@ -69,6 +69,8 @@ class Node(NamedTuple):
     """The line in which a block begins; 0 within blocks."""
 
     marks: tuple[tuple[int, int], ...] = ()
+    beside: str = ""
+    """Of a link to a file beside the document, or to a heading: its address as it is written."""
 
 
 class Tree(NamedTuple):

@@ -26,6 +26,8 @@ class Element(NamedTuple):
     text: Annotated[str, "Of a text: what it says."]
     children: Annotated[tuple[Element, ...], "The elements in it."]
     href: Annotated[str, "Of a link to the web: its address; otherwise empty."]
+    doc_id: Annotated[str, "Of a link to an indexed file: its id; otherwise empty."]
+    heading: Annotated[str, "Of a link to a heading of that file: the anchor, such as how-it-works; otherwise empty."]
     line: Annotated[int, "Line in which it begins; 0 within blocks."]
     marks: Marks
 

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+import zipfile
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MARKUP_OR_CODE = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|Function\("
+_LINKS = """Links: [note](../note.md) [part](../%6eote.md#garden) [own](#top) [gone](gone.md)
+[system](../../../../../../../../etc/passwd) [inside](../all.zip!/links.md) [data](../../data/index.db)
+"""
 _STATIC = files("directory_indexer.server.page") / "static"
 
 
@@ -31,6 +35,11 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "docs").mkdir()
     (place / "docs/note.md").write_text("# Garden\n\nCarrots grow in the garden.\n")
     (place / "docs/older.md").write_text("---\ndate: 2020-05-01\n---\n# Carrots\n\nCarrots and carrots and carrots.\n")
+    (place / "docs/sub").mkdir()
+    (place / "docs/sub/links.md").write_text(_LINKS)
+    with zipfile.ZipFile(place / "docs/all.zip", "w") as archive:
+        archive.writestr("links.md", "Links.\n")
+        archive.writestr("deep/links.md", "Links: [beside](../links.md) [outside](../../note.md)\n")
     told = f"Beetroot soup and turnips, and all else about the kitchen.\nThe door: password = {SECRET}"
     for name, text in (("beets.pdf", "Beetroot soup"), ("radish.pdf", "Radish"), ("secret.pdf", told)):
         document = pymupdf.open()
@@ -138,6 +147,32 @@ def test_pages_are_drawn_where_there_are_some_and_nothing_in_them_is_secret(
     assert (told["is_drawn"], told["masked"]) == (False, 1)
     assert SECRET not in told["text"]
     assert ask("secret.pdf", "page?page=1").status == 422
+
+
+def test_links_of_markdown_lead_to_indexed_files_alone(server: PageServer, browser: Admitted) -> None:
+    body = {"query": "links", "mode": "keyword", "all": True}
+    hits = server.ask("POST", "/api/v1/search", body, headers=browser.headers).json["hits"]
+    ids = {hit["path"].rpartition("docs/")[2]: hit["doc_id"] for hit in hits}
+    note = server.search_as(browser, "carrots grow").json["hits"][0]["doc_id"]
+
+    def links(path: str) -> dict[str, tuple[str, str]]:
+        told = server.ask("GET", f"/api/v1/documents/{ids[path]}/preview", headers=browser.headers).json
+        parts = [part for one in told["elements"] for part in one["children"] if part["tag"] == "link"]
+        return {part["children"][0]["text"]: (part["doc_id"], part["heading"]) for part in parts}
+
+    assert links("sub/links.md") == {
+        "note": (note, ""),
+        "part": (note, "garden"),
+        "own": (ids["sub/links.md"], "top"),
+        "gone": ("", ""),
+        "system": ("", ""),
+        "inside": ("", ""),
+        "data": ("", ""),
+    }
+    assert links("all.zip!/deep/links.md") == {
+        "beside": (ids["all.zip!/links.md"], ""),
+        "outside": ("", ""),
+    }
 
 
 def test_a_document_that_has_changed_is_not_drawn_before_secrets_were_looked_for(

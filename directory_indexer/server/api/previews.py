@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from directory_indexer.docstore.store import Snapshot
@@ -30,6 +30,7 @@ from directory_indexer.searching.texts import FileText, read_text
 from directory_indexer.server.api.arguments import PreviewCall, SimilarCall
 from directory_indexer.server.api.documents import DocumentIds, indexed_path
 from directory_indexer.server.api.drawn_pages import plan_of
+from directory_indexer.server.api.linked_files import NOWHERE, LinkedFile, linked_files
 from directory_indexer.server.api.operations import Services
 from directory_indexer.server.questions import placed
 from directory_indexer.wire.documents import metadata_of
@@ -72,8 +73,8 @@ def preview(services: Services, call: PreviewCall) -> PreviewAnswer:
         members = related.files(snapshot.files.members(path)[:_MOST_MEMBERS])
         container = snapshot.files.container_of(path)
         around = related.files([container] if container else [])
-    answer = _window(call.doc_id, looked, call.line)
-    return _dressed(services, answer, looked)._replace(members=members, container=around[0] if around else None)
+    answer = _dressed(services, call, _window(call.doc_id, looked, call.line), looked)
+    return answer._replace(members=members, container=around[0] if around else None)
 
 
 def similar(services: Services, call: SimilarCall) -> SearchAnswer:
@@ -151,7 +152,7 @@ def _lines_around(line: int, n_lines: int, text: str, starts: Sequence[int]) -> 
     return first, last
 
 
-def _dressed(services: Services, answer: PreviewAnswer, looked: _Looked) -> PreviewAnswer:
+def _dressed(services: Services, call: PreviewCall, answer: PreviewAnswer, looked: _Looked) -> PreviewAnswer:
     """Have a worker colour code, and take Markdown and tables apart; what it cannot, is shown as lines."""
     asked: object = None
     match answer.form:
@@ -165,7 +166,9 @@ def _dressed(services: Services, answer: PreviewAnswer, looked: _Looked) -> Prev
         case Colours(stretches):
             return answer._replace(colours=tuple(Colour(*one) for one in stretches))
         case Tree(blocks):
-            return answer._replace(elements=tuple(_element(one, looked.plan) for one in blocks))
+            with services.collections.using(call.collection) as opened:
+                links = linked_files(services, opened, looked.path, blocks)
+            return answer._replace(elements=tuple(_element(one, looked.plan, links) for one in blocks))
         case Rows(rows):
             plan = looked.plan
             cells = (tuple(Cell(cell, marks_in(cell, plan)) for cell in row.cells) for row in rows)
@@ -175,10 +178,10 @@ def _dressed(services: Services, answer: PreviewAnswer, looked: _Looked) -> Prev
     return answer if has_shape else answer._replace(form=Form.LINES)
 
 
-def _element(node: Node, plan: MatchPlan) -> Element:
+def _element(node: Node, plan: MatchPlan, links: Mapping[str, LinkedFile]) -> Element:
     marks = marks_in(node.text, plan) if node.text else ()
-    children = tuple(_element(one, plan) for one in node.children)
-    return Element(node.tag, node.text, children, node.href, node.line, marks)
+    children = tuple(_element(one, plan, links) for one in node.children)
+    return Element(node.tag, node.text, children, node.href, *links.get(node.beside, NOWHERE), node.line, marks)
 
 
 class _Related(NamedTuple):

@@ -33,6 +33,18 @@ def test_links_to_the_web_are_kept() -> None:
     ]
 
 
+@pytest.mark.parametrize("href", ["a.md", "../src/a.py", "#how-it-works", "a.md#part", "./a%20b.md"])
+def test_links_to_files_beside_it_keep_their_addresses(href: str) -> None:
+    assert [(one.href, one.beside) for one in _all(tree_of(f"[x]({href})").blocks) if one.tag == "link"] == [("", href)]
+
+
+@pytest.mark.parametrize(
+    "href", ["javascript:alert(1)", "file:///etc/passwd", "//evil.example/a.md", "/etc/passwd", "c:/a.md", "a" * 2_000]
+)
+def test_no_other_link_is_one_to_a_file(href: str) -> None:
+    assert all(not one.beside for one in _all(tree_of(f"[x](<{href}>)").blocks))
+
+
 def test_a_part_counts_on_from_where_it_begins() -> None:
     assert [one.line for one in tree_of("---\n\n# One\n", start_line=500).blocks] == [500, 502]
 

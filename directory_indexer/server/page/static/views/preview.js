@@ -5,7 +5,7 @@ import { element } from "../dom.js";
 import { count, dateOf, plain, words } from "../words.js";
 import { actions } from "./preview_actions.js";
 import { lines, prose } from "./preview_text.js";
-import { markdown } from "./preview_markdown.js";
+import { lineOf, markdown } from "./preview_markdown.js";
 import { message, slides, table } from "./preview_forms.js";
 import { Pages } from "./preview_pages.js";
 
@@ -95,7 +95,7 @@ export class Preview {
     this.#pages = asPages ? new Pages(found, this.#query, this.#body) : null;
     const form = found.form === "pages" ? "prose" : found.form;
     this.#body.className = `document form-${asPages ? "pages" : form}`;
-    const part = this.#pages ? this.#pages.part : (FORMS[form] ?? lines)(found);
+    const part = this.#pages ? this.#pages.part : (FORMS[form] ?? lines)(found, this.#onGo);
     this.#body.replaceChildren(...[this.#edge(found.start_line - 1, words.preview.earlier), part, this.#edge(found.end_line + 1, words.preview.later)].filter(Boolean));
     this.#stops = [...this.#body.querySelectorAll("mark")];
     this.#goTo(place);
@@ -109,7 +109,7 @@ export class Preview {
 
   async #goTo(place) {
     this.#place = place;
-    const line = Number(place.line) || 1;
+    const line = Number(place.line) || (place.heading ? lineOf(this.#body, place.heading) : 1);
     if (this.#pages) return this.#tell(await this.#pages.goTo(Number(place.page) || this.#pages.pageOf(line)));
     for (const one of this.#body.querySelectorAll(".wanted")) one.classList.remove("wanted");
     const wanted = [...this.#body.querySelectorAll("[data-line]")].findLast((one) => Number(one.dataset.line) <= line);
