@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from page_browsers import CHROMIUM, admit, chromium, watched_page
+from page_engines import Standin
 from page_samples import write_samples
 from page_servers import PageServer
 from playwright.sync_api import Browser, Page, expect
+from scanned_pages import picture, scan
 from serving import DIRINDEX
 
 if TYPE_CHECKING:
@@ -20,23 +22,47 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
+_SHOWN = (
+    ("lantern.rb", ".row .code-keyword", "def"),
+    ("lantern.md", ".prose th", "Lantern"),
+    ("lantern.csv", ".tables tr:nth-child(3) td.number", "20"),
+    ("lantern.xlsx", ".tables tr:nth-child(2) td", "Light the lantern"),
+    ("lantern.pptx", ".slides li:nth-child(2) p", "Who holds the lantern?"),
+    ("lantern.docx", ".prose p", "A lantern in a letter."),
+    ("lantern.eml", ".headers dd", "The lantern of the cellar"),
+    ("lantern.svg", ".row code", "lantern in a drawing"),
+)
+_FORMS = (
+    *("lantern.rb", "lantern.md", "lantern.csv", "lantern.xlsx", "lantern.pptx", "lantern.docx", "lantern.eml"),
+    *("lantern.pdf", "lantern.png", "lantern-scan.pdf"),
+)
 _NAME = "<b onclick=alert(1)>&quot;.md"
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 
 
 @pytest.fixture(scope="module")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def reading(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Give the variables by which scanned pages are read."""
+    standin = Standin(tmp_path_factory.mktemp("tesseract"))
+    return {"DIRINDEX_OCR__ENGINE": "tesseract", "DIRINDEX_OCR__TESSERACT": str(standin.command)}
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory, reading: dict[str, str]) -> Path:
     place = tmp_path_factory.mktemp("place")
     docs = place / "docs"
     docs.mkdir()
     (docs / "garden.md").write_text("# Garden\n\nCarrots grow in the garden, says 🥕 Anna.\n")
     (docs / "keys.py").write_text('"""Carrots."""\n\n\ndef rotate(key: str) -> str:\n    return key[::-1]  # carrots\n')
     (docs / "long.txt").write_text("\n".join(f"line {number}" for number in range(300)) + "\nparsnips at the end\n")
+    (docs / "radish\u202efdp.md").write_text("# Radish\n\nRadish\u2066es.\n")
     (docs / _NAME).write_text(f"# {_HOSTILE}\n\nTurnips {_HOSTILE} turnips.\n")
+    (docs / "turnip-broken.pdf").write_bytes(b"%PDF-1.7 broken")
+    (docs / "lantern-scan.pdf").write_bytes(scan("A letter.", picture("The lantern of the harbour.")))
     write_samples(docs)
     command: list[str | Path] = [DIRINDEX, "index", docs, "--quiet", "--data-dir", place / "data"]
-    subprocess.run(command, check=True, timeout=100)
+    subprocess.run(command, check=False, timeout=100, env={**os.environ, **reading})  # one file cannot be read
     return place / "data"
 
 
@@ -52,8 +78,8 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(data_dir: Path, opened: Path) -> Iterator[PageServer]:
-    with PageServer(data_dir, PATH=f"{opened}:{os.environ['PATH']}", VISUAL="codium") as server:
+def server(data_dir: Path, opened: Path, reading: dict[str, str]) -> Iterator[PageServer]:
+    with PageServer(data_dir, **reading, PATH=f"{opened}:{os.environ['PATH']}", VISUAL="codium") as server:
         yield server
 
 
@@ -84,6 +110,12 @@ def test_hits_come_while_one_types_and_mark_what_matched(page: Page) -> None:
     expect(page.locator(".how")).to_contain_text("by words and meaning")
     assert first.locator("mark").all_inner_texts() == ["Garden", "Carrots", "garden"]
     assert page.url.endswith("?q=carrots+garden")
+
+
+def test_what_is_not_typed_to_its_end_finds_words_that_begin_with_it(page: Page) -> None:
+    page.route("**/search", lambda route: route.continue_() if "keyword" in str(route.request.post_data) else None)
+    page.locator("#query").press_sequentially("parsn")
+    expect(page.locator(".hit").first).to_contain_text("parsnips at the end")
 
 
 def test_a_hit_is_looked_at_and_its_link_leads_there_again(page: Page) -> None:
@@ -141,6 +173,25 @@ def test_names_and_texts_of_files_never_become_markup(page: Page) -> None:
     assert page.title() == "dirindex"
 
 
+def test_no_name_and_no_text_turns_its_direction(page: Page) -> None:
+    page.locator("#query").fill("radish")
+    expect(page.locator(".file h3").first).to_have_text("radish\ufffdfdp.md")
+    page.locator(".hit").first.click()
+    expect(page.locator(".preview h2")).not_to_be_empty()
+    assert not re.search("[\u202a-\u202e\u2066-\u2069]", page.locator("body").inner_html())
+
+
+def test_where_nothing_matches_well_what_no_search_finds_is_listed(page: Page) -> None:
+    page.locator("#query").fill("broken xyzzy")
+    expect(page.locator(".missing .file-name").first).to_have_text("turnip-broken.pdf")
+    expect(page.locator(".missing")).to_contain_text("Failed")
+    page.locator("#query").fill("carrots garden")
+    expect(page.locator(".missing")).to_be_hidden()
+    page.locator("#query").fill("broken xyzzy")
+    page.get_by_role("button", name="All of what is not in the index").click()
+    expect(page.locator(".left-out")).to_contain_text("turnip-broken.pdf")
+
+
 def test_a_browser_that_was_not_admitted_is_told_what_to_do(server: PageServer, browser: Browser) -> None:
     page = browser.new_page()
     page.goto(f"{server.root}/ui/?q=carrots#code=wrong")
@@ -149,8 +200,13 @@ def test_a_browser_that_was_not_admitted_is_told_what_to_do(server: PageServer, 
     page.context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    [
+        ("light", 1280),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in (("dark", 1280), ("light", 360), ("dark", 360))),
+    ],
+)
 def test_a_checker_of_accessibility_finds_nothing(page: Page, scheme: Literal["light", "dark"], width: int) -> None:
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 800})
@@ -162,36 +218,28 @@ def test_a_checker_of_accessibility_finds_nothing(page: Page, scheme: Literal["l
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.parametrize(
-    ("name", "shown", "text"),
-    [
-        ("lantern.rb", ".row .code-keyword", "def"),
-        ("lantern.md", ".prose th", "Lantern"),
-        ("lantern.csv", ".tables tr:nth-child(3) td.number", "20"),
-        ("lantern.xlsx", ".tables tr:nth-child(2) td", "Light the lantern"),
-        ("lantern.pptx", ".slides li:nth-child(2) p", "Who holds the lantern?"),
-        ("lantern.docx", ".prose p", "A lantern in a letter."),
-        ("lantern.eml", ".headers dd", "The lantern of the cellar"),
-        ("lantern.svg", ".row code", "lantern in a drawing"),
-    ],
-)
-def test_each_kind_is_shown_in_its_form(page: Page, name: str, shown: str, text: str) -> None:
-    look_at(page, name)
-    expect(page.locator(f".document {shown}").first).to_contain_text(text)
-    expect(page.locator(".document mark").first).to_have_text(re.compile("lantern", re.IGNORECASE))
-    assert page.locator("main script, main svg, .document b, .document img").count() == 0
+def test_each_kind_is_shown_in_its_form(page: Page) -> None:
+    for name, shown, text in _SHOWN:
+        look_at(page, name)
+        expect(page.locator(f".document {shown}").first).to_contain_text(text)
+        expect(page.locator(".document mark").first).to_have_text(re.compile("lantern", re.IGNORECASE))
+        assert page.locator("main script, main svg, .document b, .document img").count() == 0
 
 
-@pytest.mark.parametrize(("name", "has_marks"), [("lantern.pdf", True), ("lantern.png", False)])
-def test_pages_and_pictures_are_drawn_with_the_words_marked(page: Page, name: str, *, has_marks: bool) -> None:
-    look_at(page, name)
-    image = page.locator(".sheet-page img").first
-    expect(image).to_be_visible()
-    expect(image).to_have_js_property("complete", value=True)
-    assert image.evaluate("one => one.naturalWidth") > 100
-    assert (page.locator(".sheet-page .spot").count() > 0) == has_marks
-    page.get_by_role("button", name="As text").click()
-    expect(page.locator(".document mark").first).to_be_visible()
+def test_pages_and_pictures_are_drawn_with_the_words_marked(page: Page) -> None:
+    for name, has_marks in (("lantern.pdf", True), ("lantern.png", False), ("lantern-scan.pdf", True)):
+        look_at(page, name)
+        image = page.locator(".sheet-page img").first
+        expect(image).to_be_visible()
+        expect(image).to_have_js_property("complete", value=True)
+        assert image.evaluate("one => one.naturalWidth") > 100
+        spots = page.locator(".sheet-page .spot")
+        if has_marks:
+            expect(spots.first).to_be_visible()
+        else:
+            expect(spots).to_have_count(0)
+        page.get_by_role("button", name="As text").click()
+        expect(page.locator(".document mark").first).to_be_visible()
 
 
 def test_matches_are_gone_to_one_after_the_other(page: Page) -> None:
@@ -210,12 +258,25 @@ def test_matches_are_gone_to_one_after_the_other(page: Page) -> None:
 
 def test_markdown_is_rendered_without_what_it_brings_along(page: Page) -> None:
     look_at(page, "lantern.md")
-    links = page.locator(".document a")
+    links = page.locator(".document a[target]")
     assert [(one.get_attribute("href"), one.get_attribute("rel")) for one in links.all()] == [
         ("https://example.org/lantern", "noopener noreferrer")
     ]
     expect(page.locator(".document")).to_contain_text("<b onclick=alert(1)>bold</b>")
     expect(page.locator(".document .image")).to_have_text("a picture")
+
+
+def test_links_of_markdown_lead_to_files_of_the_index(page: Page) -> None:
+    look_at(page, "lantern.md")
+    assert page.locator(".document a:not([target])").all_inner_texts() == ["the code", "below"]
+    page.get_by_role("link", name="below").click()
+    expect(page.locator(".preview .wanted")).to_have_text("A second part")
+    kept = page.url
+    page.go_back()
+    page.get_by_role("link", name="the code").click()
+    expect(page.locator(".head .path")).to_contain_text("lantern.rb")
+    page.goto(kept)
+    expect(page.locator(".preview .wanted")).to_have_text("A second part")
 
 
 def test_what_is_attached_leads_to_it_and_back(page: Page) -> None:
@@ -227,6 +288,24 @@ def test_what_is_attached_leads_to_it_and_back(page: Page) -> None:
     expect(related).to_have_text("lantern.eml")
     related.click()
     expect(page.locator(".headers")).to_be_visible()
+
+
+@pytest.mark.slow
+def test_a_checker_of_accessibility_finds_nothing_in_what_opens(page: Page) -> None:
+    look_at(page, "lantern.md")
+    page.get_by_role("button", name="Similar files").click()
+    expect(page.locator(".similar li").first).to_be_visible()
+    check_in_both_themes(page)
+    page.get_by_role("button", name="Show in folder").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    check_in_both_themes(page)
+    page.get_by_role("button", name="Cancel").click()
+    page.locator("#query").fill("broken xyzzy")
+    expect(page.locator(".missing")).to_be_visible()
+    check_in_both_themes(page)
+    page.locator("#query").press_sequentially(" type:")
+    expect(page.get_by_role("option").first).to_be_visible()
+    check_in_both_themes(page)
 
 
 def test_a_file_is_opened_once_the_person_has_allowed_it(page: Page, opened: Path) -> None:
@@ -270,6 +349,24 @@ def test_names_and_values_of_filters_are_completed(page: Page) -> None:
     expect(page.get_by_role("option", name="Anna Berg").first).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator(".suggestions")).to_be_hidden()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _FORMS)
+def test_a_checker_of_accessibility_finds_nothing_in_any_form(page: Page, name: str) -> None:
+    look_at(page, name)
+    for width in (360, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        check_in_both_themes(page)
+        assert page.evaluate("document.querySelector('main').scrollWidth <= innerWidth")
+
+
+def check_in_both_themes(page: Page) -> None:
+    schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+    for scheme in schemes:
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
 
 
 def look_at(page: Page, name: str) -> None:

@@ -13,6 +13,12 @@ from page_servers import PageServer
 from playwright.sync_api import expect
 from serving import DIRINDEX
 
+from directory_indexer.app import App
+from directory_indexer.config import load_config
+from directory_indexer.docstore.runs import Origin, RunRequest, Verb
+from directory_indexer.indexing.runs import recorded_run, writing
+from directory_indexer.paths import file_path
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -173,6 +179,42 @@ def test_a_run_is_begun_at_the_page(page: Page, server: PageServer) -> None:
     expect(page.locator(".runs > li")).to_have_count(min(n_runs + 1, 8))
 
 
+def test_a_run_of_a_terminal_is_stopped_paused_and_resumed_at_the_page(
+    page: Page, server: PageServer, place: Path
+) -> None:
+    app = App(load_config(file=None, data_dir=place / "data", environ={}))
+    request = RunRequest(Verb.INDEX, [file_path(place / "docs")], Origin.TERMINAL, "{}")
+    told = page.locator(".stand-part [role=status]")
+    _look(page, server, "glance")
+    with writing(app.docstore, app.lock_path) as lock:
+        for act, said in (("Stop", "It will stop after"), ("Pause", "It will pause after")):
+            with recorded_run(
+                app.docstore, request, lock=lock, listener=lambda _: None, stop_reason=lambda: None
+            ) as run:
+                page.reload()
+                page.get_by_role("button", name=act).click()
+                expect(told).to_contain_text(said)
+                while not run.must_stop:
+                    assert server.process.poll() is None
+    app.close()
+    page.reload()
+    expect(page.locator(".doing")).to_contain_text("Indexing is paused.")
+    expect(page.locator(".runs .state-of").first).to_have_text("paused")
+    expect(page.locator(".runs .state-of").nth(1)).to_have_text("stopped")
+    page.get_by_role("button", name="Resume").first.click()
+    expect(told).to_contain_text("Indexing has resumed.")
+    expect(page.locator(".doing")).to_contain_text("up to date")
+
+
+def test_a_preview_leads_to_the_neighbours(page: Page, server: PageServer) -> None:
+    page.goto(f"{server.root}/ui/?q=carrots")
+    page.locator(".hit").first.click()
+    page.get_by_role("button", name="Neighbours").click()
+    expect(page.locator(".near > li")).to_have_count(6)
+    page.go_back()
+    expect(page.locator(".preview h2")).not_to_be_empty()
+
+
 def test_neighbours_are_a_map_and_a_list(page: Page, server: PageServer) -> None:
     page.goto(f"{server.root}/ui/?q=carrots")
     page.locator(".hit").first.click()
@@ -196,8 +238,8 @@ def test_settings_can_be_narrowed(page: Page, server: PageServer) -> None:
     expect(page.locator(".settings-list dt")).to_have_text(["data_dir"])
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("view", ["glance", "neighbours", "settings"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_a_checker_of_accessibility_finds_nothing(
     page: Page, server: PageServer, view: str, scheme: Literal["light", "dark"]
 ) -> None:
@@ -214,6 +256,7 @@ def test_a_checker_of_accessibility_finds_nothing(
         assert page.evaluate("document.querySelector('main').scrollWidth <= innerWidth")
 
 
+@pytest.mark.slow
 def test_the_dialogue_is_accessible_in_both_themes(page: Page, server: PageServer, place: Path) -> None:
     _look(page, server, "glance")
     page.get_by_role("button", name="Add a directory").click()

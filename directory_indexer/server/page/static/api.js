@@ -1,11 +1,12 @@
 // The API as the page asks it; what goes wrong is an error with a sentence for people.
 
+import { visible } from "./dom.js";
 import { headers } from "./session.js";
 import { words } from "./words.js";
 
 export class Problem extends Error {
   constructor(message, status) {
-    super(message);
+    super(visible(message));
     this.status = status;
   }
 }

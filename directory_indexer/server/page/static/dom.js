@@ -2,15 +2,20 @@
 
 import { words } from "./words.js";
 
+// Characters that turn the direction of what follows would let one name pass for another, and code for other code.
+const TURNS = /[\u202a-\u202e\u2066-\u2069]/g;
+export const visible = (text) => (typeof text === "string" ? text.replace(TURNS, "\ufffd") : text);
+const TOLD = ["title", "aria-label", "alt"];
+
 export function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
     if (value === undefined || value === null || value === false) continue;
     if (name === "class") made.className = value;
     else if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else made.setAttribute(name, value === true ? "" : value);
+    else made.setAttribute(name, value === true ? "" : TOLD.includes(name) ? visible(value) : value);
   }
-  made.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
+  made.append(...children.filter((child) => child !== null && child !== undefined && child !== false).map(visible));
   return made;
 }
 
@@ -19,7 +24,7 @@ const SVG = "http://www.w3.org/2000/svg";
 export function svg(tag, properties = {}, ...children) {
   const made = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(properties)) made.setAttribute(name, value);
-  made.append(...children);
+  made.append(...children.map(visible));
   return made;
 }
 

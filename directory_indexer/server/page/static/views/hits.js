@@ -1,6 +1,6 @@
 // The list of hits, those of a file together.
 
-import { element, marked, newId } from "../dom.js";
+import { element, marked, newId, visible } from "../dom.js";
 import { written, read } from "../address.js";
 import { count, dateOf, nameOfHit, words } from "../words.js";
 
@@ -14,8 +14,9 @@ export class Hits {
 
   #more = element("div", { class: "more-hits" });
   #onMore;
+  #hasScores = false;
 
-  constructor({ onChoose, onSort, onMore }) {
+  constructor({ onChoose, onSort, onMore, below }) {
     this.#onChoose = onChoose;
     this.#onMore = onMore;
     for (const name of ["relevance", "date"]) {
@@ -23,7 +24,7 @@ export class Hits {
     }
     this.#sort.addEventListener("change", () => onSort(this.#sort.value));
     const bar = element("div", { class: "bar" }, this.#state, this.#sort);
-    this.part = element("section", { class: "results", "aria-label": words.hits.label }, bar, this.#notes, this.#list, this.#more);
+    this.part = element("section", { class: "results", "aria-label": words.hits.label }, bar, this.#notes, this.#list, this.#more, below);
   }
 
   sortedBy(sort) {
@@ -36,7 +37,9 @@ export class Hits {
 
   show(answer, { query, ms, isFirst }) {
     this.#links = [];
+    this.#hasScores = Boolean(query.trim());
     this.#list.replaceChildren(...groups(answer.hits).map((hits) => this.#file(hits)));
+    this.#sort.hidden = !this.#hasScores; // the files that changed last have an order of their own
     this.#state.replaceChildren(...said(answer, query, ms, isFirst));
     this.#notes.replaceChildren(...notes(answer));
     this.#offer(answer);
@@ -117,11 +120,11 @@ export class Hits {
         { class: "where" },
         hit.heading && element("span", { class: "heading" }, hit.heading),
         element("span", { class: "line" }, whereabouts(hit)),
-        element("span", { class: "score", title: words.hits.score(hit.score.toFixed(2)) }, hit.score.toFixed(2)),
+        this.#hasScores && element("span", { class: "score", title: words.hits.score(hit.score.toFixed(2)) }, hit.score.toFixed(2)),
       ),
       element("span", { class: "excerpt", "data-kind": hit.kind }, ...marked(hit.excerpt, hit.marks)),
     );
-    link.setAttribute("aria-label", `${name}, ${hit.heading ?? ""} ${whereabouts(hit)}`);
+    link.setAttribute("aria-label", visible(`${name}, ${hit.heading ?? ""} ${whereabouts(hit)}`));
     link.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
@@ -136,6 +139,8 @@ export class Hits {
 }
 
 const isWide = matchMedia("(min-width: 60rem)");
+
+const NAMED_IN_A_TERMINAL = /; dirindex status -v names them$/;
 
 function groups(hits) {
   const byPath = new Map();
@@ -170,5 +175,5 @@ function notes(answer) {
   found.push(...(answer.notes ?? []).filter((note) => !answer.weaker_left_out || !note.includes("much weaker")));
   const { chunks, embedded } = answer.index ?? {};
   if ((answer.weak || !answer.hits.length) && chunks > embedded) found.push(words.hits.notByMeaning(chunks - embedded));
-  return found.map((note) => element("p", {}, note));
+  return found.map((note) => element("p", {}, note.replace(NAMED_IN_A_TERMINAL, "")));
 }

@@ -2,7 +2,7 @@
 
 import { get, post } from "../api.js";
 import { go, written } from "../address.js";
-import { choices, element } from "../dom.js";
+import { choices, element, visible } from "../dom.js";
 import { directoryOf, nameOf, nameOfHit, plain, words } from "../words.js";
 import { Scatter, glyph } from "./scatter.js";
 
@@ -46,8 +46,8 @@ export const neighbours = {
       const answer = await get(`documents/${encodeURIComponent(place.doc)}/neighbours`);
       if (shownDoc !== place.doc) return;
       found = answer;
-      title.textContent = words.neighbours.of(found.filename);
-      about.textContent = found.path;
+      title.textContent = words.neighbours.of(visible(found.filename));
+      about.textContent = visible(found.path);
       told.textContent = found.neighbours.length ? words.neighbours.found(found.neighbours.length) : words.neighbours.none;
       draw();
     } catch (problem) {
@@ -134,7 +134,7 @@ function row(one, i) {
   const made = element(
     "li",
     { "data-point": i },
-    element("p", {}, glyph(one.group), link, element("span", { class: "soft" }, words.neighbours.nearness(Math.round(100 * one.nearness)))),
+    element("p", {}, glyph(one.group), link, element("span", { class: "soft", title: words.neighbours.nearness(one.nearness.toFixed(2)) }, one.nearness.toFixed(2))),
     element("p", { class: "soft" }, [one.heading, one.page ? words.hits.page(one.page) : words.hits.line(one.line), directoryOf(one.path)].filter(Boolean).join(" · ")),
     around(one.doc_id, words.neighbours.from),
   );

@@ -1,6 +1,7 @@
 // What can be done with a document: open it, show it in its folder, copy its path, find files like it.
 
 import { get, openFile } from "../api.js";
+import { go, read } from "../address.js";
 import { element } from "../dom.js";
 import { words } from "../words.js";
 
@@ -25,6 +26,7 @@ export function actions(found, place, panel, onGo) {
         say(found.path);
       }
     }),
+    button(WORDS.neighbours, () => go({ ...read(), view: "neighbours", filters: {}, place: { doc: found.doc_id } })),
     button(WORDS.similar, () => similar(found, panel, say, onGo)),
   );
 }
@@ -63,8 +65,12 @@ function isAllowed(found) {
       element(
         "form",
         { method: "dialog" },
-        element("button", { value: "no", class: "tool" }, WORDS.allowNo),
-        element("button", { value: "yes", class: "primary", autofocus: true }, WORDS.allowYes),
+        element(
+          "div",
+          { class: "acts" },
+          element("button", { value: "no", class: "plain" }, WORDS.allowNo),
+          element("button", { value: "yes", class: "strong", autofocus: true }, WORDS.allowYes),
+        ),
       ),
     );
     dialog.addEventListener("close", () => {

@@ -4,7 +4,7 @@
 import { svg } from "../dom.js";
 import { nameOf } from "../words.js";
 
-const SIZE = 1000, ROOM = 430, RADIUS = 11, LABELS = 9, ROUNDS = 40;
+const SIZE = 1000, ROOM = 430, RADIUS = 11, MIDDLE = 16, ASIDE = 18, LABELS = 9, ROUNDS = 40;
 const SHAPES = [
   (r) => ["circle", { r }],
   (r) => ["rect", { x: -r * 0.9, y: -r * 0.9, width: r * 1.8, height: r * 1.8, rx: 2 }],
@@ -36,8 +36,8 @@ export class Scatter {
     const rings = [0.25, 0.5, 0.75, 1].map((share) => svg("circle", { class: "ring", r: share * ROOM }));
     const places = apart(points.map(({ x, y }) => ({ x: x * ROOM, y: y * ROOM })));
     this.#nodes = points.map((one, i) => this.#node(one, places[i], i));
-    const middle = points.length ? [svg("circle", { class: "middle", r: 16 }), text(0, -30, cut(name), "label middle-label", "middle")] : [];
-    this.part.replaceChildren(...(points.length ? rings : []), ...this.#nodes, ...middle, ...labels(points, places));
+    const middle = points.length ? [svg("circle", { class: "middle", r: MIDDLE }), ...labels(points, places, name)] : [];
+    this.part.replaceChildren(...(points.length ? rings : []), ...this.#nodes, ...middle);
   }
 
   point(i) {
@@ -78,21 +78,41 @@ function apart(places) {
   return places;
 }
 
-// The names of the nearest files, each once, as far as they have room.
-function labels(points, places) {
-  const made = [], taken = [{ x: 0, y: -40, wide: 260 }], named = new Set();
-  for (let i = 0; i < points.length && made.length < LABELS; i++) {
-    const name = cut(points[i].filename);
-    const { x, y } = places[i];
-    const wide = name.length * 11 + 20;
-    const isFree = taken.every((one) => Math.abs(one.y - y) > 30 || Math.abs(one.x - x) > (one.wide + wide) / 2);
-    if (named.has(name) || !isFree || Math.abs(x) + wide > SIZE / 2) continue;
-    named.add(name);
-    taken.push({ x: x + (x < 0 ? -wide : wide) / 2, y, wide });
-    made.push(text(x + (x < 0 ? -18 : 18), y + 6, name, "label", x < 0 ? "end" : "start"));
+// The names of the nearest files, each once, as far as they have room: a name covers neither a point nor another name.
+function labels(points, places, name) {
+  const taken = [...places.map(({ x, y }) => boxAround(x, y, RADIUS, RADIUS)), boxAround(0, 0, MIDDLE, MIDDLE)];
+  const title = titleOf(name, taken);
+  taken.push(title.box);
+  const made = [title.label], named = new Set();
+  for (let i = 0; i < points.length && made.length <= LABELS; i++) {
+    const shown = cut(points[i].filename);
+    const free = !named.has(shown) && sidesOf(places[i], widthOf(shown)).find(({ box }) => isFree(box, taken));
+    if (!free) continue;
+    named.add(shown);
+    taken.push(free.box);
+    made.push(text(free.x, places[i].y + 6, shown, "label", free.anchor));
   }
   return made;
 }
 
+// The name of what is in the middle stands above it or below it, where there are fewer points.
+function titleOf(name, taken) {
+  const shown = cut(name);
+  const ways = [-34, 46].map((y) => ({ y, box: boxAround(0, y - 7, widthOf(shown) * 0.6, 14) }));
+  const [{ y, box }] = ways.sort((one, other) => covered(one.box, taken) - covered(other.box, taken));
+  return { box, label: text(0, y, shown, "label middle-label", "middle") };
+}
+
+// A name stands on the outer side of its point, or else on the inner one.
+function sidesOf({ x, y }, wide) {
+  const right = { x: x + ASIDE, anchor: "start", box: { left: x + ASIDE, right: x + ASIDE + wide, top: y - 13, bottom: y + 13 } };
+  const left = { x: x - ASIDE, anchor: "end", box: { left: x - ASIDE - wide, right: x - ASIDE, top: y - 13, bottom: y + 13 } };
+  return x < 0 ? [left, right] : [right, left];
+}
+
+const isFree = (box, taken) => box.left > -SIZE / 2 && box.right < SIZE / 2 && !covered(box, taken);
+const covered = (box, taken) => taken.filter((one) => one.left < box.right && box.left < one.right && one.top < box.bottom && box.top < one.bottom).length;
+const boxAround = (x, y, wide, high) => ({ left: x - wide, right: x + wide, top: y - high, bottom: y + high });
+const widthOf = (shown) => shown.length * 10.5;
 const text = (x, y, content, name, anchor) => svg("text", { x: x.toFixed(1), y: y.toFixed(1), class: name, "text-anchor": anchor }, content);
 const cut = (name) => (nameOf(name).length > 28 ? `${nameOf(name).slice(0, 26)}…` : nameOf(name));

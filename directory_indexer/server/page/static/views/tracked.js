@@ -2,7 +2,7 @@
 
 import { post } from "../api.js";
 import { go } from "../address.js";
-import { element, openDialog } from "../dom.js";
+import { element, openDialog, visible } from "../dom.js";
 import { count, plain, since, sizeOf, spanOf, words } from "../words.js";
 
 export class Tracked {
@@ -68,7 +68,7 @@ export class Tracked {
       onConfirm: async (say, button) => {
         if (looked?.typed === input.value) {
           await post("directories/add", { confirmation: looked.confirmation });
-          this.#told.textContent = words.adding.added(looked.path);
+          this.#told.textContent = visible(words.adding.added(looked.path));
           this.#onChange();
           return true;
         }
@@ -109,7 +109,7 @@ export class Tracked {
       isGrave: true,
       onConfirm: async () => {
         const gone = await post("directories/forget", { confirmation: looked.confirmation });
-        this.#told.textContent = [words.forgetting.done(looked.path), ...gone.notes].join(" ");
+        this.#told.textContent = visible([words.forgetting.done(looked.path), ...gone.notes].join(" "));
         this.#onChange();
         return true;
       },
