@@ -14,7 +14,7 @@ from directory_indexer.config.fetching import allowance_of
 from directory_indexer.config.indexing import EmbeddingMode, IndexingConfig
 from directory_indexer.config.ocr import READING_SERVICES, OcrConfig
 from directory_indexer.config.settings import Config
-from directory_indexer.docstore.kept_words import NAME as WORDS_NAME
+from directory_indexer.docstore.kept_words import ENDING as WORDS_ENDING
 from directory_indexer.errors import ConfigError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, file_path
@@ -52,9 +52,8 @@ _LOCKS_AND_MARKS = (
     "watch.lock",
     "embed.lock",
     QUESTIONS_NAME,
-    WORDS_NAME,
 )
-"""What processes tell each other by, or keep, beside the database."""
+"""What processes tell each other by, beside the database."""
 
 _MAILBOXES = ("inbox", "sent", "drafts", "trash", "junk", "archives", "all mail", "mbox")
 """What mail programs call mailboxes, which then have no suffix."""
@@ -281,7 +280,7 @@ def fingerprint(indexing: IndexingConfig, space: EmbeddingSpace, *, reads_pictur
 def _own_paths(loaded: LoadedConfig) -> tuple[FilePath, ...]:
     """Name what lies in no index: this one, its log, and the files that configure it and may hold keys."""
     storage, database = loaded.config.storage, loaded.config.storage.sqlite_path
-    beside = [database.with_name(database.name + end) for end in ("", "-wal", "-shm", ".schema-lock")]
+    beside = [database.with_name(database.name + end) for end in ("", "-wal", "-shm", ".schema-lock", WORDS_ENDING)]
     pages = [database.with_name(f"{PAGES_NAME}{end}") for end in ("", "-wal", "-shm")]
     locks = [database.with_name(name) for name in _LOCKS_AND_MARKS]
     ocr = loaded.config.ocr

@@ -37,6 +37,7 @@ _ADD = f"""INSERT INTO chunks (id, file_id, chunk_id, text_hash, ordinal, {", ".
 _ADD_TEXT = "INSERT INTO chunk_texts (id, text) VALUES (?, ?)"
 _PLAIN_TEXTS = "plain_texts_until"
 
+_INDEX_ID = "index_id"
 _ROWS_GIVEN = "rows_given"
 _NEXT_ROW = f"""SELECT 1 + coalesce(max(last), 0) FROM (
     SELECT max(id) AS last FROM chunks UNION ALL SELECT max(id) FROM static_vectors
@@ -167,6 +168,8 @@ class ChunkWrites:
 
     def add(self, file_id: int, parsed: ParsedFile) -> None:
         """Put in the chunks of a file."""
+        if self._meta.get(_INDEX_ID) is None:
+            self._meta.index_id()  # by which what is kept of its words is told from what another index left
         first = int(self._connection.execute(_NEXT_ROW).fetchone()[0])
         numbered = list(enumerate(parsed.chunks, first))
         self._connection.executemany(

@@ -9,6 +9,7 @@ came after; nobody has to be able to.
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import os
 from collections.abc import Iterator
@@ -21,8 +22,8 @@ from directory_indexer.permissions import file_mode
 with lazily:
     import sqlite3
 
-NAME: Final = "words"
-"""What the file is called beside the database."""
+ENDING: Final = "-words"
+"""What the name of the file has behind that of the database, as its log has."""
 
 
 class Anchor(NamedTuple):
@@ -56,9 +57,9 @@ class KeptWords(NamedTuple):
 def kept_words(connection: sqlite3.Connection, *, fingerprint: str, n_chunks: int, most_new: int) -> KeptWords:
     """Read the file, or make it where it does not know the words of all but so many of the chunks.
 
-    `fingerprint` says what cut texts into words.
+    `fingerprint` says which index it is, and what cut its texts into words.
     """
-    file = Path(connection.execute("PRAGMA database_list").fetchone()[2]).with_name(NAME)
+    file = _beside(Path(connection.execute("PRAGMA database_list").fetchone()[2]))
     with contextlib.suppress(OSError, ValueError, TypeError):
         written, _, lines = _read(file).partition(b"\n")
         made_by, last_row, n_known, *anchors = json.loads(written)
@@ -71,8 +72,14 @@ def kept_words(connection: sqlite3.Connection, *, fingerprint: str, n_chunks: in
 
 
 def forget_words(database: Path) -> None:
-    """Remove the file: words that were removed from the index may stand in it."""
-    database.with_name(NAME).unlink(missing_ok=True)
+    """Remove the file: words that were removed from the index may stand in it, and in what a killed process left."""
+    file = _beside(database)
+    for one in (file, *file.parent.glob(f"{glob.escape(file.name)}.*")):
+        one.unlink(missing_ok=True)
+
+
+def _beside(database: Path) -> Path:
+    return database.with_name(database.name + ENDING)
 
 
 def _read(file: Path) -> bytes:
@@ -112,7 +119,8 @@ def _anchors(connection: sqlite3.Connection, n_chunks: int) -> Iterator[Anchor]:
 
 
 def _write(file: Path, content: bytes) -> None:
-    draft = file.with_name(f"{NAME}.{os.getpid()}")
+    draft = file.with_name(f"{file.name}.{os.getpid()}")
+    draft.unlink(missing_ok=True)
     try:
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, file_mode()), "wb") as opened:
             opened.write(content)

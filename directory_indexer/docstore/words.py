@@ -150,10 +150,10 @@ class Words(Reading):
 
     def holding(self, part: str, *, ends: bool, limit: int) -> HeldWords:
         """Give words that have a part, or end with it, with the number of chunks they occur in."""
-        if self.n_chunks >= MANY_CHUNKS:
+        if self.n_chunks >= MANY_CHUNKS and self._meta("index_id"):
             kept = kept_words(
                 self._connection,
-                fingerprint=self._analysis,
+                fingerprint=self._made_by,
                 n_chunks=self.n_chunks,
                 most_new=self.n_chunks // _PARTS_OF_NEW,
             )
@@ -166,9 +166,9 @@ class Words(Reading):
         return HeldWords(rows.fetchall(), None)
 
     @property
-    def _analysis(self) -> str:
-        """Say what cut the texts into words."""
-        return str(json.loads(self._meta("fingerprint") or "{}").get("analysis"))
+    def _made_by(self) -> str:
+        """Say which index it is, and what cut its texts into words."""
+        return f"{self._meta('index_id')} {json.loads(self._meta('fingerprint') or '{}').get('analysis')}"
 
     def count_rows(self) -> int:
         """Count the rows of the full-text index, which must be as many as there are chunks."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.docstore.kept_words import NAME, KeptWords, kept_words
+from directory_indexer.docstore.kept_words import ENDING, KeptWords, kept_words
 from directory_indexer.docstore.stretches import WordLookup
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def kept(connection: sqlite3.Connection, *, most_new: int = 1000, fingerprint: s
 
 
 def file_of(index: Index) -> Path:
-    return index.docstore.path.with_name(NAME)
+    return index.docstore.path.with_name(index.docstore.path.name + ENDING)
 
 
 def require_nothing_hidden(connection: sqlite3.Connection) -> KeptWords:
@@ -118,8 +118,11 @@ def test_chunks_behind_the_known_words_may_hold_anything(filled: Index) -> None:
 def test_what_is_forgotten_is_in_no_file(filled: Index) -> None:
     with opened(filled) as connection:
         kept(connection)
+    left = file_of(filled).with_name(f"{file_of(filled).name}.123")
+    left.write_text("common7word")
     filled.indexer.forget(str(filled.root))
     assert not file_of(filled).exists()
+    assert not left.exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes and links")
@@ -131,7 +134,7 @@ def test_the_file_is_private_and_behind_no_link(filled: Index, tmp_path: Path) -
         kept(connection)
     assert elsewhere.read_bytes() == b"mine"
     assert stat.S_IMODE(file_of(filled).lstat().st_mode) == 0o600
-    assert not list(file_of(filled).parent.glob(f"{NAME}.*"))
+    assert not list(file_of(filled).parent.glob(f"*{ENDING}.*"))
 
 
 def test_no_row_is_given_twice(filled: Index) -> None:
@@ -143,3 +146,8 @@ def test_no_row_is_given_twice(filled: Index) -> None:
     filled.run()
     with opened(filled) as connection:
         assert connection.execute("SELECT max(id) FROM chunks").fetchone()[0] > last
+
+
+def test_every_index_has_an_id_by_which_its_words_are_known(filled: Index) -> None:
+    with filled.docstore.snapshot() as snapshot:
+        assert snapshot.meta.get("index_id")
