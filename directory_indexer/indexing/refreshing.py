@@ -182,7 +182,9 @@ class Refresher:
                 run=run,
             )
             updater.update_words([(self._id_of(plan.directory), plan) for plan in plans])
-            return updater.report._replace(outcome=run.outcome)
+            # Time that runs out over the last file leaves nothing undone.
+            is_whole = run.progress.files_done == sum(len(plan.requests) for plan in plans)
+            return updater.report._replace(outcome=Outcome.COMPLETED if is_whole else run.outcome)
 
     def _id_of(self, root: FilePath) -> int:
         with self._docstore.snapshot() as snapshot:

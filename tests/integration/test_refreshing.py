@@ -73,6 +73,16 @@ def test_what_has_not_changed_is_not_written(index: Index) -> None:
     assert runs[-1] == runs[-2]
 
 
+def test_what_was_brought_in_is_not_said_to_be_missing_though_time_ran_out_over_it(index: Index) -> None:
+    index.write("a.md", "one\n")
+    index.run()
+    for milliseconds in range(0, 60, 2):
+        index.write("a.md", f"word{milliseconds}x\n")
+        freshness = look(index, seconds=milliseconds / 1000)
+        is_in = names_with(index, f"word{milliseconds}x") == {"a.md"}
+        assert is_in is not bool(freshness.notes)
+
+
 def test_it_never_waits_for_who_writes(index: Index) -> None:
     index.write("a.md", "one\n")
     index.run()
