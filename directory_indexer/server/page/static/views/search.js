@@ -71,7 +71,7 @@ function request({ q, sort, filters }) {
   return given;
 }
 
-const BEGUN = /^[^"]*(?:^|\s)(?<word>[\p{L}\p{N}]{3,})$/u; // Fewer letters begin too many words.
+const BEGUN = /^[^"]*(?:^|\s)[\p{L}\p{N}]{3,}$/u; // Fewer letters begin too many words.
 
 const HOW = {
   keyword: { mode: "keyword", limit: LIMIT_WHILE_TYPING, refresh: false },
@@ -107,14 +107,11 @@ async function ask(state, mode) {
   hits.isBusy(false);
 }
 
-// A word that is not whole yet stands for all that begin with it, where no file has it.
+// The last word may not be whole yet: while one types, it stands for all that begin with it, if there are any.
 async function answered(about, how, signal) {
   const given = { ...request(about), ...HOW[how] };
-  const answer = await post("search", given, signal);
-  const word = how === "keyword" && BEGUN.exec(about.q)?.groups.word;
-  if (!word || (answer.hits.length && !(word in (answer.corrections ?? {})))) return answer;
-  const begun = await post("search", { ...given, query: `${about.q}*` }, signal);
-  return begun.hits.length ? begun : answer;
+  const begun = how === "keyword" && BEGUN.test(about.q) && (await post("search", { ...given, query: `${about.q}*` }, signal));
+  return begun && begun.hits.length ? begun : post("search", given, signal);
 }
 
 function tellMissing({ q, filters }, answer, mode) {
