@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
@@ -53,6 +54,20 @@ def start(config: TelemetryConfig, environ: Mapping[str, str]) -> None:
     quiet_libraries()
     parent = environ.get(spans.TRACEPARENT, "")
     spans.record_with(Recording(exporters, parent=parent, joins_traces=config.join_traces))
+
+
+def start_for_person(config: TelemetryConfig, environ: Mapping[str, str]) -> None:
+    """Record as `start` does, unless variables alone ask for it and what they ask for cannot be had.
+
+    The shell of a person has such variables for other programs, too, and they must not stop a command.
+
+    Raises:
+        UsageError: a variable is wrong, and the configuration names a receiver.
+        UnavailableError: what the receiver in the configuration takes is not installed.
+    """
+    is_configured = config.otlp_endpoint is not None or config.application_insights is not None
+    with contextlib.suppress(*(() if is_configured else (UsageError, UnavailableError))):
+        start(config, environ)
 
 
 def destinations(config: TelemetryConfig, environ: Mapping[str, str]) -> Destinations:

@@ -11,7 +11,7 @@ from directory_indexer.config.kinds import SecretText
 from directory_indexer.config.telemetry import TelemetryConfig
 from directory_indexer.errors import UnavailableError, UsageError
 from directory_indexer.telemetry import spans
-from directory_indexer.telemetry.starting import Destinations, destinations, start
+from directory_indexer.telemetry.starting import Destinations, destinations, start, start_for_person
 
 NOBODY = TelemetryConfig(None, None)
 BASE = "OTEL_EXPORTER_OTLP_ENDPOINT"
@@ -74,6 +74,24 @@ def test_what_is_not_installed_is_named_with_how_to_install_it(
         start(NOBODY, environ)
     assert f"pip install 'dirindex[{extra}]'" in str(caught.value.hint)
     assert spans.recorder() is None
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {BASE: "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+        {BASE: "http://127.0.0.1:9"},
+    ],
+)
+def test_variables_for_other_programs_do_not_stop_a_command(
+    monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http", None)
+    monkeypatch.delitem(sys.modules, "directory_indexer.telemetry.otlp", raising=False)
+    start_for_person(NOBODY, environ)
+    assert spans.recorder() is None
+    with pytest.raises((UsageError, UnavailableError)):
+        start_for_person(TelemetryConfig("http://127.0.0.1:9", None), environ)
 
 
 def test_a_connection_string_that_is_none_is_refused_and_not_shown() -> None:
