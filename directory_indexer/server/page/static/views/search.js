@@ -71,8 +71,6 @@ function request({ q, sort, filters }) {
   return given;
 }
 
-const BEGUN = /^[^"]*(?:^|\s)[\p{L}\p{N}]{3,}$/u; // Fewer letters begin too many words.
-
 const HOW = {
   keyword: { mode: "keyword", limit: LIMIT_WHILE_TYPING, refresh: false },
   hybrid: { mode: "hybrid", limit: LIMIT },
@@ -94,7 +92,7 @@ async function ask(state, mode) {
     const began = performance.now();
     hits.isBusy(true);
     try {
-      const answer = await answered(about, how, controller.signal);
+      const answer = await post("search", { ...request(about), ...HOW[how] }, controller.signal);
       asked = keyOf(about);
       hits.show(answer, { query: about.q, ms: performance.now() - began, isFirst: how === "keyword" });
       hits.select(read().place);
@@ -105,13 +103,6 @@ async function ask(state, mode) {
   }
   inFlight = null;
   hits.isBusy(false);
-}
-
-// The last word may not be whole yet: while one types, it stands for all that begin with it, if there are any.
-async function answered(about, how, signal) {
-  const given = { ...request(about), ...HOW[how] };
-  const begun = how === "keyword" && BEGUN.test(about.q) && (await post("search", { ...given, query: `${about.q}*` }, signal));
-  return begun && begun.hits.length ? begun : post("search", given, signal);
 }
 
 function tellMissing({ q, filters }, answer, mode) {
