@@ -149,4 +149,4 @@ def _indentation_at(text: str, offset: int) -> str:
 
 
 JSON: Final = Structured(tree_of, insert=_with, cut=_without, of_new_files=frozenset({"version"}))
-"""JSON, in which a new file begins with no more than its `version`."""
+"""JSON, in which a new file has at most a `version`."""

@@ -21,7 +21,7 @@ def typed(launch: Launch) -> Entry:
 
 
 def cursor(launch: Launch) -> Entry:
-    """Describe it for Cursor, which wants a `type` of commands alone."""
+    """Describe it for Cursor, which takes a `type` for commands only."""
     return untyped(launch) if launch.url else typed(launch)
 
 

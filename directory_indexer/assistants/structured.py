@@ -1,6 +1,6 @@
-"""Entries in texts that a parser makes a tree of: what is the same for JSON, TOML and YAML.
+"""Entries in texts that a parser turns into a tree: what JSON, TOML and YAML have in common.
 
-An edit counts only if the parser reads from the text afterwards what it read before, with or without the entry.
+An edit is made only if the parser then reads what it read before, with the entry or without it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from directory_indexer.assistants.entries import Keys, Standing, checked, standi
 
 
 class Cut(NamedTuple):
-    """An entry that is to be cut out of a text, with up to `made` empty containers around it, and what then is left."""
+    """An entry to cut out of a text, with up to `made` empty containers around it, and the tree that must be left."""
 
     keys: Keys
     value: object
@@ -25,10 +25,10 @@ Insert: TypeAlias = Callable[[str, Keys, object], str]
 
 
 class Structured:
-    """A format, made of what is peculiar to it: a parser, and how an entry is put into a text and cut out of it.
+    """A format, by what sets it apart: a parser, and how an entry is put into a text and cut out of it.
 
-    `opened` gives a tree as it is once there is room for an entry, `written` a value as the parser would read it.
-    Nobody misses what is in `of_new_files`.
+    `opened` makes room for an entry in a tree, `written` gives a value as the parser would read it. A text with nothing
+    but the keys `of_new_files` counts as empty.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ def tree_of(text: str) -> Any:
 
 
 def _opened(tree: Any, keys: Keys) -> Any:
-    """Take a key without a value for one of an empty mapping."""
+    """Take a key without a value as an empty mapping."""
     if isinstance(tree, dict) and tree.get(keys[0]) == "":
         return {**tree, keys[0]: {}}
     return tree

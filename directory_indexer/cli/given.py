@@ -1,4 +1,4 @@
-"""How what a person types becomes a value, whichever way the command line is read."""
+"""Turns what a person types into a value, whichever way the command line is read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from directory_indexer.paths import FilePath, exact_text
 def given_path(text: str) -> Path:
     """Take a path as a person types it, or as `--json` writes it.
 
-    A variable that a script did not set would mean the working directory.
+    An empty one is refused: a variable that a script left unset would mean the working directory.
 
     Raises:
         UsageError: the text is empty or blank.

@@ -1,4 +1,4 @@
-"""What `grep` does, however its command line was read: it finds lines, and shows them file by file."""
+"""What `grep` does, whichever way its command line was read: it finds lines, and shows them file by file."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def run_grep(call: GrepCall) -> ExitCode:
     """Find lines and show them; tell how the process ends.
 
     Raises:
-        DirIndexError: the pattern cannot be meant, or there is no such index.
+        DirIndexError: the pattern is invalid, or nothing is indexed there.
     """
     output = Output(quiet=call.quiet, verbose=False, as_json=call.as_json)
     given, places = _patterns_and_places(call)
@@ -74,7 +74,7 @@ def run_grep(call: GrepCall) -> ExitCode:
             showing = _Showing(output, view, places, changes)
             is_found = showing.show(snapshot, request, is_without=call.files_without)
     except NotIndexedError as error:
-        # 1 is that no line matches; of a place that is not there, grep tells scripts by 2.
+        # 1 means that no line matches; as in grep, 2 tells scripts that there is no such place.
         raise UsageError(error.message, hint=error.hint) from error
     return ExitCode.DONE if is_found else ExitCode.INCOMPLETE
 
@@ -100,7 +100,7 @@ def _request(call: GrepCall, patterns: tuple[str, ...], places: Sequence[Path]) 
 
 
 def _most_spans(view: MatchView, output: Output) -> int | None:
-    """Tell how many matches of a line must be known: to look for them takes longer than to find the line."""
+    """Tell how many matches of a line must be known: looking for them takes longer than finding the line."""
     is_marked = view is MatchView.LINES and (output.is_terminal or output.as_json)
     return None if is_marked or view is MatchView.MATCHES_ALONE else 0
 
@@ -163,7 +163,7 @@ def _patterns_and_places(call: GrepCall) -> tuple[tuple[str, ...], tuple[Path, .
 
 
 def _path_writer(places: Sequence[Path]) -> PathWriter:
-    """Write paths as ripgrep does: below the working directory without it, unless a place was given from the root."""
+    """Write paths as ripgrep does: relative to the working directory, unless a place was given from the root."""
     try:
         here = os.path.join(os.getcwd(), "")
     except OSError:

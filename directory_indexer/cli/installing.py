@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Change(NamedTuple):
-    """A plan, how it is carried out, what there is to note before and what to do after it."""
+    """A plan, how it is carried out, what to note before it and what to do after it."""
 
     plan: Plan
     apply: Callable[[Plan, Path], list[Failure]]
@@ -37,13 +37,13 @@ class Change(NamedTuple):
 
 
 def removal(clients: Sequence[Client], parts: Sequence[Part], data_dir: Path) -> Change:
-    """Plan to take out parts of clients; no clients and no parts stand for all."""
+    """Plan to take parts out of clients; without any named, it means all of them."""
     plan = Removal(this_system(), read_record(data_dir)).plan([client.name for client in clients], parts)
     return Change(plan, apply_removal)
 
 
 def installation(clients: Sequence[Client], parts: Sequence[Part], arguments: Sequence[str], data_dir: Path) -> Change:
-    """Plan to put parts into clients, without any into all that are found; without parts, what suits each.
+    """Plan to put parts into clients: if none is named, into all that are found; without parts, what suits each.
 
     Raises:
         UsageError: no client is found, or a named one has no place for the parts.

@@ -1,7 +1,7 @@
-"""Reads the command line of `grep` without the library for command lines, whose import takes longer than all the rest.
+"""Reads the command line of `grep` without Typer, which takes longer to import than all the rest.
 
-Scripts and assistants run `grep` a hundred times where they search once. What is not plain here, such as `--help` or a
-mistake, is left to the library, so that there is one place which explains it.
+Scripts and assistants run `grep` a hundred times for every search. Whatever is not plain here, such as `--help` or a
+mistake, is left to Typer, so that a single place explains it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from directory_indexer.cli.grepping import GrepCall
 
 
 class _NotPlainError(Exception):
-    """The library has to read this command line, and to say what is wrong with it if anything is."""
+    """Typer has to read this command line, and to say what is wrong with it, if anything."""
 
 
 def grep_call(words: Sequence[str]) -> GrepCall | None:
-    """Read what follows `dirindex`; None where the library has to do it."""
+    """Read what follows `dirindex`; None where Typer has to do it."""
     if not words or words[0] != "grep" or _COMPLETES in os.environ:
         return None
     try:
@@ -149,7 +149,7 @@ OPTIONS: Final = {
     "--quiet": "quiet",
     "--json": "as_json",
 }
-"""The options of `grep` and the fields of a call that they set; a test holds them to those that the library knows."""
+"""The options of `grep` and the fields of a call that they set; a test compares them with those that Typer knows."""
 _WITH_VALUE: Final = frozenset(
     ("patterns", "max_count", "after", "before", "context", "kinds", "globs", "collection", "config", "data_dir")
 )

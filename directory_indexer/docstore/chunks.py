@@ -42,7 +42,7 @@ _ROWS_GIVEN = "rows_given"
 _NEXT_ROW = f"""SELECT 1 + coalesce(max(last), 0) FROM (
     SELECT max(id) AS last FROM chunks UNION ALL SELECT max(id) FROM static_vectors
     UNION ALL SELECT CAST(value AS INTEGER) FROM meta WHERE key = '{_ROWS_GIVEN}')"""  # noqa: S608 - made of constants
-"""No row is given twice: a static vector may be there, and which words the chunks up to a row have is kept."""
+"""No row is given twice: static vectors and `kept_words` belong to rows, and may outlive their chunks."""
 
 
 class IndexedChunk(NamedTuple):
@@ -169,7 +169,7 @@ class ChunkWrites:
     def add(self, file_id: int, parsed: ParsedFile) -> None:
         """Put in the chunks of a file."""
         if self._meta.get(_INDEX_ID) is None:
-            self._meta.index_id()  # by which what is kept of its words is told from what another index left
+            self._meta.index_id()  # it tells the kept words of this index from those of another
         first = int(self._connection.execute(_NEXT_ROW).fetchone()[0])
         numbered = list(enumerate(parsed.chunks, first))
         self._connection.executemany(

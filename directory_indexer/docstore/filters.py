@@ -28,7 +28,7 @@ class FileFilter(NamedTuple):
 
     `within` are directories, in which a file lies at any depth, or files. `kinds` is None where any kind will do.
     `since` and `until` are in seconds since the epoch; the time of a file is the one that its document gives itself,
-    else its last change on disk. A session lasts from its first to its last turn, and is meant if any of it is.
+    else its last change on disk. A session lasts from its first turn to its last, and is meant if any part of it is.
     """
 
     within: tuple[FilePath, ...] = ()
@@ -99,7 +99,7 @@ def _below(directory: FilePath) -> tuple[str, str]:
 
 
 def _written(moment: float) -> str:
-    """Write a moment as sessions write theirs; one that no calendar has is after all of them."""
+    """Write a moment as sessions write theirs; one beyond the calendar sorts after or before all of them."""
     try:
         return folded(dt.datetime.fromtimestamp(moment, dt.UTC).isoformat(timespec="seconds"))
     except (ValueError, OverflowError, OSError):

@@ -1,9 +1,9 @@
-"""The words of the full-text index once more, in a file beside the database, where parts of words are looked for.
+"""A copy of the words of the full-text index, in a file beside the database, where parts of words are looked for.
 
-FTS5 has no way to its words but through all places at which they stand: a second of processor time for half a million
-chunks. The file has the words of the chunks up to a row. Those that came later may have any word, and words of chunks
-that are gone do no harm. Who looks for a part of a word makes the file where there is none, or one that too many chunks
-came after; nobody has to be able to.
+FTS5 can only list its words by reading every place where they stand: a second of processor time for half a million
+chunks. The file has the words of the chunks up to a row. Later chunks may have any word, and words of chunks that are
+gone do no harm. Whoever looks for a part of a word writes the file if there is none, or if too many chunks came after
+it. Where it cannot be written, answers are the same, but slower.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ with lazily:
     import sqlite3
 
 ENDING: Final = "-words"
-"""What the name of the file has behind that of the database, as its log has."""
+"""What is added to the name of the database, as for its log."""
 
 
 class Anchor(NamedTuple):
-    """One of the last chunks, by its row and its id, by which the index is known from one that took its place."""
+    """One of the last chunks, by its row and its id: it tells the index from one that took its place."""
 
     row: int
     chunk_id: str
@@ -55,7 +55,7 @@ class KeptWords(NamedTuple):
 
 
 def kept_words(connection: sqlite3.Connection, *, fingerprint: str, n_chunks: int, most_new: int) -> KeptWords:
-    """Read the file, or make it where it does not know the words of all but so many of the chunks.
+    """Read the file, or write it again if more than `most_new` chunks came after it.
 
     `fingerprint` says which index it is, and what cut its texts into words.
     """
@@ -72,7 +72,7 @@ def kept_words(connection: sqlite3.Connection, *, fingerprint: str, n_chunks: in
 
 
 def forget_words(database: Path) -> None:
-    """Remove the file: words that were removed from the index may stand in it, and in what a killed process left."""
+    """Remove the file and what killed processes left of it: both may still hold words that were removed."""
     file = _beside(database)
     for one in (file, *file.parent.glob(f"{glob.escape(file.name)}.*")):
         one.unlink(missing_ok=True)
@@ -108,7 +108,7 @@ def _made(connection: sqlite3.Connection, file: Path, fingerprint: str, n_chunks
 
 
 def _anchors(connection: sqlite3.Connection, n_chunks: int) -> Iterator[Anchor]:
-    """Give the last chunk, and further ones at distances that double: what came last is what changes next."""
+    """Give the last chunk, and earlier ones at distances that double: the latest chunks are the next to change."""
     n_after = 0
     while n_after < min(n_chunks, _FARTHEST):
         found = connection.execute(

@@ -84,8 +84,8 @@ class LeftOut(Reading):
         return tuple(LeftOutFile(FilePath(path), reason, detail) for path, reason, detail in rows)
 
     def _gaps(self, reasons: tuple[str, ...]) -> tuple[Gap, ...]:
-        # CROSS JOIN keeps the order: directories first, for there is an index by directory and state, and the passages
-        # that are refused first, for else all chunks are read.
+        # CROSS JOIN keeps the order: directories first, because there is an index by directory and state, and refused
+        # passages first, because otherwise all chunks are read.
         rows = self._connection.execute(
             f"""SELECT f.path, CASE f.state WHEN 'failed' THEN 'failed' ELSE f.reason END, 1
                FROM directories d CROSS JOIN files f ON f.directory_id = d.id AND f.state IN ('failed', 'skipped')

@@ -34,7 +34,7 @@ def drop_removed(
 ) -> bool:
     """Merge the parts of the full-text index if words were removed so long ago; the next call goes on from a stop.
 
-    Tells whether all that was removed is gone by that.
+    Tells whether everything that was removed is gone now.
     """
     removed_at = _removed_at(connection)
     # A clock that was put back must not keep them for years.

@@ -124,9 +124,9 @@ class Runs(Reading):
     """The runs of one moment."""
 
     def latest(self, limit: int) -> tuple[RunRecord, ...]:
-        """List the newest runs, newest first, and further down those that have not ended.
+        """List the newest runs and all that have not ended, newest first.
 
-        One that embeds for hours gives way to hundreds that are newer.
+        While one embeds for hours, it gives way to hundreds of newer ones.
         """
         rows = self._connection.execute(
             """SELECT id, pid, host, verb, directories, started_at, heartbeat_at, phase, files_done, files_total,

@@ -26,7 +26,7 @@ class WordLookup(NamedTuple):
     """What chunks must hold that a line can lie in, as FTS5 expressions.
 
     `whole` is asked of each chunk by itself, `part` of chunks that share a line: it finds one of those that such a line
-    lies in. Chunks behind `last_row` may hold anything.
+    lies in. Chunks after `last_row` may hold anything.
     """
 
     whole: str

@@ -72,7 +72,7 @@ class InFlightBatches:
         if fresh:
             batch_in_flight = InFlightBatch({chunk.text_hash: chunk.embedding_text for chunk in fresh}, fresh)
             texts = list(batch_in_flight.texts.values())
-            # What is told of a request belongs to the run, whichever thread makes it.
+            # The spans of a request belong to the run, whichever thread makes it.
             future = self._pool.submit(contextvars.copy_context().run, self._embedder.embed_documents, texts)
             self._flying[future] = batch_in_flight
 

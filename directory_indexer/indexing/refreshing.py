@@ -35,8 +35,8 @@ with lazily:
 class Freshness(NamedTuple):
     """What a look came to: how many files are not in the index as they are now, and what could not be looked at.
 
-    `cut_off_after` is the time in which it could not look through everything. Where changes are watched for, they come
-    in by themselves soon after, and `is_watched` is true.
+    `cut_off_after` is the time in which it could not look through everything. `is_watched` says that a watch brings in
+    changes by itself soon after.
     """
 
     n_missing: int = 0
@@ -97,8 +97,8 @@ class Refresher:
     def glance(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
         """Do the same where changes are watched for, which takes a second or two to bring them in.
 
-        Where there is too much to look through in a moment, the watch has to do, and the next glance comes later. Until
-        then every answer says so.
+        Where there is too much to look through in a moment, watching has to suffice, and the next glance comes later.
+        Until then, every answer says that changes may be missing.
         """
         moment = min(seconds, _GLANCE_SECONDS)
         if time.monotonic() < self._rests_until:
@@ -139,7 +139,7 @@ class Refresher:
                 troubles.append(f"{display(root)} could not be looked through: {error.message}")
         changed = [plan for plan in plans if _n_changes(plan)]
         n_missing = sum(map(_n_changes, changed))
-        # Nearly always nothing has changed, and half of what a policy takes need not be loaded.
+        # Nearly always nothing has changed; then half of what a policy needs is never loaded.
         if changed and built.to_json() == self._policy.fingerprint.to_json():
             n_missing = self._bring_in(changed, began + seconds)
         return Freshness(n_missing, tuple(troubles), cut_off_after)
@@ -182,7 +182,7 @@ class Refresher:
                 run=run,
             )
             updater.update_words([(self._id_of(plan.directory), plan) for plan in plans])
-            # Time that runs out over the last file leaves nothing undone.
+            # If time runs out during the last file, nothing is left undone.
             is_whole = run.progress.files_done == sum(len(plan.requests) for plan in plans)
             return updater.report._replace(outcome=Outcome.COMPLETED if is_whole else run.outcome)
 
@@ -222,4 +222,4 @@ _NOT_YET: Final = "changes of the last seconds may not be in the index yet; they
 _GLANCE_SECONDS: Final = 0.1
 _REST_SECONDS: Final = 10.0
 _MOST_BYTES: Final = 20_000_000
-"""So much is read in no bound; whoever changed more runs the index."""
+"""More than this is never read within a question: it takes a run of the index."""

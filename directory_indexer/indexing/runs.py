@@ -210,7 +210,7 @@ def writing(
 
 
 def _gives_way(docstore: DocStore) -> bool:
-    """Tell whether who writes lets others write; runs that it gave way to before are newer, and have ended."""
+    """Tell whether the run that writes lets others write; those that it gave way to are newer, and have ended."""
     with docstore.snapshot() as snapshot:
         runs = snapshot.runs.latest(1)
     return any(run.outcome is None and run.progress.phase.gives_way for run in runs)

@@ -94,7 +94,7 @@ class ServiceReader:
                     if request is None:
                         is_more = False
                     elif isinstance(page, EncodedPage):
-                        # What is told of a page belongs to the run, whichever thread reads it.
+                        # The spans of a page belong to the run, whichever thread reads it.
                         context = contextvars.copy_context()
                         in_hand[threads.submit(context.run, self._engine.recognise, page)] = request
                     else:

@@ -1,6 +1,6 @@
-"""Markdown as a tree of a few harmless elements: no HTML, no pictures, no links but to the web and to files beside it.
+"""Markdown as a tree of a few harmless elements: no HTML, no pictures, links only to the web and to files beside it.
 
-Where a link to a file leads is for the index to say.
+The index decides where a link to a file leads.
 """
 
 from __future__ import annotations

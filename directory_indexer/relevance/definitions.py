@@ -72,7 +72,7 @@ _BASES: Final = r":[ \t]|\b(?:extends|implements)\b"
 """What stands before the names that a definition builds on."""
 
 _TYPE_OF_SOMETHING: Final = r"[ \t]*(?:[*&)]|[ \t]\w+[ \t]*[;=,)\[])"
-"""What stands behind the name of a structure in C where it is only used: a pointer, a variable, the end of a cast."""
+"""What follows the name of a structure in C where it is only used: a pointer, a variable, the end of a cast."""
 
 _NO_TYPES: Final = (
     "return|throw|await|yield|new|else|delete|goto|case|in|not|and|or|if|while|for|raise|assert|import|from|with|use"

@@ -12,10 +12,10 @@ from directory_indexer.render.quantities import count
 from directory_indexer.render.spans import Line, Span, Style, line
 
 FEW: Final = 5
-"""So many of anything are named without `verbose`."""
+"""How many of anything are named without `verbose`."""
 
 FACT_WIDTH: Final = 11
-"""Columns that the name of a fact has."""
+"""How many columns the name of a fact takes."""
 
 ENDINGS: Final = {
     Outcome.COMPLETED: "done",
@@ -28,7 +28,7 @@ ENDINGS: Final = {
 
 
 def fact(name: str, *words: Span | str, style: Style = Style.NOTE) -> Line:
-    """Write one fact of a report: its name, and what is the case."""
+    """Write one fact of a report: its name and what there is to say."""
     return line(*words, indent=FACT_WIDTH, head=Span(name, style))
 
 

@@ -29,7 +29,7 @@ def collection_lines(collections: Iterable[CollectionEntry]) -> Iterator[Line]:
 
 
 def document_lines(documents: Iterable[DocumentEntry]) -> Iterator[Line]:
-    """List documents, a line each: what is long comes last."""
+    """List documents, a line each, in columns with the title last."""
     documents = list(documents)
     ids = max((len(one.doc_id) for one in documents), default=0)
     states = max((len(one.state) for one in documents), default=0)

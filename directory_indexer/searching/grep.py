@@ -30,7 +30,7 @@ class GrepRequest(NamedTuple):
     """Which lines are looked for, and where.
 
     With `invert` the lines are those that do not match, with `max_count` at most so many of each file. So many lines
-    are shown `before` and `after` each one. Of each line at most so many matches are told, without `most_spans` all.
+    are shown `before` and `after` each one. At most `most_spans` matches of each line are told; if it is None, all are.
     """
 
     pattern: PatternOptions
@@ -83,7 +83,7 @@ def grep(snapshot: Snapshot, request: GrepRequest) -> Grep:
 
     Raises:
         NotIndexedError: nothing is indexed, or nothing where the request looks.
-        UsageError: there is no such type, or the pattern cannot be meant.
+        UsageError: there is no such type, or the pattern is invalid.
     """
     pattern = LinePattern(request.pattern)
     scope = _files_meant(snapshot, request)
@@ -114,7 +114,7 @@ def grep_notes(
 
 
 class _Files(NamedTuple):
-    """The rows of the files that are looked into, once more as a JSON array; None means all."""
+    """The ids of the files that are looked into, and the same as a JSON array; None means all."""
 
     ids: frozenset[int] | None = None
     as_json: str | None = None
@@ -123,7 +123,7 @@ class _Files(NamedTuple):
 def _files_meant(snapshot: Snapshot, request: GrepRequest) -> _Files:
     require_indexed(snapshot, request.scope)
     if request.is_everywhere:
-        return _Files()  # and what resolves a scope need not be loaded
+        return _Files()  # without loading what resolves a scope
     require_types(request.kinds)
     scope = resolve_scope(snapshot, *_asked(request))
     return _Files(scope.file_ids, scope.file_ids_json)
@@ -185,7 +185,7 @@ class _FileReader:
     def _with_lines_around(self, stretch: Stretch, numbers: Sequence[int]) -> Iterator[GrepLine]:
         found = set(numbers)
         for line in all_lines(stretch.text, first_line=stretch.start_line):
-            # The first of the lines that this one may stand beside; as many as are asked for are never counted out.
+            # The first match that this line may stand beside. The lines around are not listed: they may be millions.
             at = bisect_left(numbers, line.number - self._request.after)
             if at < len(numbers) and numbers[at] <= line.number + self._request.before:
                 yield self._line(stretch, line, is_found=line.number in found)
@@ -200,7 +200,7 @@ class _FileReader:
         return GrepLine(line.number, raw.decode(), is_found, tuple(spans), page)
 
     def _spans(self, raw: bytes) -> list[tuple[int, int]]:
-        """Find the matches that are told, and the first one where it tells the page."""
+        """Find the matches that are told, and at least the first one where pages are known, which it decides."""
         most = self._request.most_spans
         least = int(bool(self._page_starts))
         return list(islice(self._pattern.spans(raw), None if most is None else max(most, least)))

@@ -1,4 +1,4 @@
-"""What is asked of each passage by itself: a line that matches a pattern, and of a turn of a session when it was said.
+"""What each passage must have by itself: a line that matches a pattern and, in a turn of a session, the right time.
 
 The files that have any such passage decide the scope, their texts the passages.
 """
@@ -23,7 +23,7 @@ def narrowed_scope(snapshot: Snapshot, scope: Scope, request: SearchRequest) -> 
     """Leave of a scope the files with a line that matches the pattern of a request, if it has one.
 
     Raises:
-        UsageError: the pattern cannot be meant.
+        UsageError: the pattern is invalid.
     """
     if not request.grep:
         return scope
@@ -39,7 +39,7 @@ def narrowed_scope(snapshot: Snapshot, scope: Scope, request: SearchRequest) -> 
 
 
 def wanted_passages(chunks: Mapping[ChunkId, IndexedChunk], request: SearchRequest) -> dict[ChunkId, IndexedChunk]:
-    """Leave out passages without a line that matches, and turns of sessions from outside of the time that is meant."""
+    """Leave out passages without a matching line, and turns of sessions from outside the wanted time."""
     if request.since is not None or request.until is not None:
         chunks = {id_: one for id_, one in chunks.items() if _is_of_the_time(one, request)}
     if not request.grep:
@@ -49,7 +49,7 @@ def wanted_passages(chunks: Mapping[ChunkId, IndexedChunk], request: SearchReque
 
 
 def _is_of_the_time(stored: IndexedChunk, request: SearchRequest) -> bool:
-    """Tell whether a turn was said in the time that a request means; of what is no turn, its file has been asked."""
+    """Tell whether a turn is of the time that a request means; for anything else, its file has been checked."""
     moment = said_at(stored.chunk.heading) if stored.facts.kind == "transcript" else None
     if moment is None:
         return True

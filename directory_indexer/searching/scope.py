@@ -73,7 +73,7 @@ def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> S
 
 
 def dated_request(request: SearchRequest, query: Query) -> SearchRequest:
-    """Let a request want what was since and until when both it and its query say."""
+    """Narrow the time that a request means by what its query says of it."""
     required, forbidden = query.required, query.forbidden
     # What a document must not be dated after or before is what it must be dated before or after.
     since = [request.since, *_starts(required.since), *_ends(forbidden.until)]

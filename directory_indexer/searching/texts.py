@@ -180,7 +180,7 @@ def _reason(snapshot: Snapshot, path: FilePath) -> str:
 
 
 def _commits_named(snapshot: Snapshot, path: FilePath) -> list[FilePath]:
-    """Give the commits whose hash begins as a name does that is no path."""
+    """Give the commits whose hash begins with the last part of a path, if that may be one."""
     name = os.path.basename(exact_text(path)).lower()
     if not re.fullmatch(_HASH_BEGINS, name):
         return []

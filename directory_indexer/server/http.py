@@ -250,7 +250,7 @@ def _web_server(gate: Gate, proxies: Sequence[str]) -> _WebServer:
         log_config=None,
         access_log=False,
         server_header=False,
-        # By itself it believes all of this machine, and each guess of a key could have an address of its own.
+        # Uvicorn's default trusts every program on this machine, so each guess of a key could claim another address.
         proxy_headers=bool(proxies),
         forwarded_allow_ips=list(proxies),
         limit_concurrency=_MOST_CONNECTIONS,

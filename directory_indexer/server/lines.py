@@ -17,7 +17,7 @@ from directory_indexer.server.schemas import object_for_models
 from directory_indexer.wire.grep import FoundFile, FoundLine, GrepAnswer, found_file, grep_answer
 
 MOST_MARKS = 100
-"""Of one line: in one of ten megabytes a stranger would have as many looked for as it has letters."""
+"""Of one line: in a line of ten megabytes, a stranger could ask for as many as it has letters."""
 
 _MOST_SECONDS = 20
 _LONGEST_FOR_MODELS = 240

@@ -76,7 +76,7 @@ def look_at(opened: OpenCollection, path: str) -> Looked:
 
 
 def as_it_is(opened: OpenCollection, path: str) -> Looked:
-    """Tell where a call looks that wants an answer from the index as it is.
+    """Tell where a call looks that names this place or none, and leave the index as it is.
 
     Raises:
         NotIndexedError: nothing is indexed there.

@@ -80,7 +80,7 @@ class Recording:
     def current(self, name: str, facts: Mapping[str, Fact], *, kind: Kind, within: str) -> Iterator[Span]:
         """Begin a span that is the current one for a block, and ends with it."""
         around = _context_of(within) if within else None
-        # Whoever chooses the trace chooses whether it is recorded, so a stranger could keep requests out of sight.
+        # Whoever chooses the trace also chooses whether it is recorded: a stranger could keep requests out of sight.
         is_linked = around is not None and kind is Kind.ANSWER and not self._joins_traces
         with self._tracer.start_as_current_span(
             name,

@@ -67,7 +67,7 @@ def span(name: str, /, *, within: str = "", **facts: Fact) -> AbstractContextMan
 
 
 def answer_span(name: str, /, *, within: str, **facts: Fact) -> AbstractContextManager[Span]:
-    """Record an answer; if its client names a span it is part of that where clients are trusted, else linked to it."""
+    """Record an answer: part of the span that its client names if clients are trusted, and linked to it otherwise."""
     return _recorder.current(name, facts, kind=Kind.ANSWER, within=within) if _recorder else NOTHING
 
 

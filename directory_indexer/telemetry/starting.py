@@ -57,13 +57,13 @@ def start(config: TelemetryConfig, environ: Mapping[str, str]) -> None:
 
 
 def start_for_person(config: TelemetryConfig, environ: Mapping[str, str]) -> None:
-    """Record as `start` does, unless variables alone ask for it and what they ask for cannot be had.
+    """Record as `start` does, but do without if only variables ask for it, and in vain.
 
-    The shell of a person has such variables for other programs, too, and they must not stop a command.
+    A shell may have such variables for other programs, and they must not stop a command.
 
     Raises:
         UsageError: a variable is wrong, and the configuration names a receiver.
-        UnavailableError: what the receiver in the configuration takes is not installed.
+        UnavailableError: what the configured receiver needs is not installed.
     """
     is_configured = config.otlp_endpoint is not None or config.application_insights is not None
     with contextlib.suppress(*(() if is_configured else (UsageError, UnavailableError))):

@@ -119,7 +119,7 @@ class _Tally:
                 uses[event.kind] = uses.get(event.kind, Use(event.kind)).plus(event)
             elif isinstance(event, About):
                 name = name or event.session_id
-        self.uses = uses  # of a session that cannot be read to its end, nothing counts
+        self.uses = uses  # a session counts only if it can be read to its end
         return session.assistant, name or path
 
 

@@ -10,7 +10,7 @@ from directory_indexer.extractors.archives.zstandard import HEADER, unpacked_by_
 
 
 class TranscriptFile(io.BufferedReader):
-    """A file that counts what its reader passes over, line by line; one that Zstandard compressed is unpacked."""
+    """A file, unpacked if Zstandard compressed it, that counts line by line what its reader passes over."""
 
     def __init__(self, path: str) -> None:
         """Open a regular file, and never wait for a pipe.

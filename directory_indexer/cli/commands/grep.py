@@ -67,8 +67,8 @@ def grep(
 ) -> None:
     """Find all lines that match a pattern, in files of all formats.
 
-    Exits with 0 when there are any, with 1 when there are none, and with 2 when the pattern cannot be meant
-    or nothing is indexed there.
+    Exits with 0 when there are any, with 1 when there are none, and with 2 when the pattern is invalid or nothing is
+    indexed there.
     """
     call = GrepCall(
         pattern=pattern,

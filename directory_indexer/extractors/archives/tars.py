@@ -1,4 +1,4 @@
-"""Tar archives, and whatever is compressed as a whole, by gzip for one: mostly a tar archive, else one file."""
+"""Tar archives, and whatever is compressed as a whole, for example by gzip: mostly a tar archive, else one file."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def open_xz(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG
 
 
 def open_compressed(file: BinaryIO, unpack: Callable[[], IO[bytes]], budget: Budget) -> Contents:
-    """Open what was compressed as a whole, and is unpacked anew whenever `unpack` is called."""
+    """Open what was compressed as a whole; each call of `unpack` begins to unpack it again."""
     packed_bytes = file.seek(0, io.SEEK_END)
     file.seek(0)
     try:

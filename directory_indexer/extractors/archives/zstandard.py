@@ -1,4 +1,4 @@
-"""What Zstandard compressed, unpacked by the standard library since Python 3.14, before that by `dirindex[7z]`."""
+"""Files compressed with Zstandard, unpacked by the standard library since Python 3.14, before by `dirindex[7z]`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def unpacked_by_zstandard(file: IO[bytes]) -> io.BufferedReader:
 
 
 class _Unpacked(io.RawIOBase):
-    """A stream of which damage is an `OSError`, as it is with the other methods."""
+    """A stream that reports damage as an `OSError`, as the other formats do."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -66,7 +66,7 @@ class _Unpacked(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go somewhere, if need be by unpacking again."""
+        """Move to a position, if need be by unpacking again."""
         return int(self._stream.seek(offset, whence))
 
     def readinto(self, buffer: Any) -> int:

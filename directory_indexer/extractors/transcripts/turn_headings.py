@@ -1,4 +1,4 @@
-"""What a turn is called, and from that again when it was said: the one thing that is kept of it for each passage."""
+"""The heading of a turn, and the time read back from it: the heading is all that each passage keeps of its turn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from directory_indexer.extractors.transcripts.events import Role
 
 SHOWN_SECONDS: Final = 60
-"""How far the time that is shown may lie before the one that is meant."""
+"""How much earlier than the turn the time in its heading may be."""
 
 
 def turn_heading(role: Role, time: str, *, is_aside: bool) -> str:

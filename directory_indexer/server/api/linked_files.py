@@ -1,4 +1,4 @@
-"""Which indexed files the links of a document lead to.
+"""Tells which indexed files the links of a document lead to.
 
 A link is looked up among the paths of the index and nowhere else: no link reaches the disk, and none leads out of the
 archive that its document lies in.
@@ -37,7 +37,7 @@ NOWHERE: Final = LinkedFile("", "")
 def linked_files(
     services: Services, opened: OpenCollection, path: FilePath, blocks: Iterable[Node]
 ) -> Mapping[str, LinkedFile]:
-    """Find the indexed files that the links of a document mean, by their addresses as they are written."""
+    """Find the indexed files that the links of a document mean, by their addresses as written."""
     addresses = dict.fromkeys(islice(_addresses(blocks), _MOST_LINKS))
     meant = {address: target for address in addresses if (target := _target(path, address))}
     with opened.app.docstore.snapshot() as snapshot:
@@ -58,7 +58,7 @@ def _addresses(nodes: Iterable[Node]) -> Iterator[str]:
 
 
 def _target(path: FilePath, address: str) -> FilePath | None:
-    """Give the path that an address means beside a document; none where that is in another archive, or in none."""
+    """Give the path that an address beside a document means; None if the two do not lie in the same archive."""
     name = unquote(address.partition("#")[0].partition("?")[0], errors="surrogateescape")
     if not name:
         return path

@@ -3,7 +3,7 @@
 export const SINGLE = ["path", "year", "language", "author", "tag"];
 const PLACE = ["doc", "line", "page", "heading"];
 
-const NOTE_MS = 200; // Browsers allow so many changes of the address in half a minute, and no more.
+const NOTE_MS = 200; // Browsers limit how often the address may change within half a minute.
 let noted = null; // what is not in the address yet
 let timer = 0;
 

@@ -2,7 +2,7 @@
 
 import { words } from "./words.js";
 
-// Characters that turn the direction of what follows would let one name pass for another, and code for other code.
+// Characters that reverse the direction of text would let one name pass for another, and code for other code.
 const TURNS = /[\u202a-\u202e\u2066-\u2069]/g;
 export const visible = (text) => (typeof text === "string" ? text.replace(TURNS, "\ufffd") : text);
 const TOLD = ["title", "aria-label", "alt"];

@@ -1,5 +1,5 @@
-// What no search can find, told where nothing good was found: files that failed or were left out, first those whose names
-// have words of the query.
+// What no search can find, shown where nothing good was found: files that failed or were left out, first those with
+// words of the query in their names.
 
 import { get } from "../api.js";
 import { go } from "../address.js";

@@ -43,8 +43,8 @@ function inside(place, inner, onGo) {
   return made;
 }
 
-// The line of the heading that an anchor means: its words in small letters, joined by hyphens, and a number behind those
-// that stand there more than once.
+// The line of the heading that an anchor means: its words in lower case, joined by hyphens, and a number after those
+// that occur more than once.
 export function lineOf(part, anchor) {
   const seen = new Map();
   for (const heading of part.querySelectorAll("[data-level]")) {

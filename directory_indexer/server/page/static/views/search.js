@@ -77,7 +77,7 @@ const HOW = {
 };
 
 // One question at a time, and then the latest: a server that answers in the pace of the typing is never asked in vain.
-// An answer by meaning takes longer, and nobody waits for it who types on.
+// An answer by meaning takes longer: typing on aborts it.
 async function ask(state, mode) {
   waiting = { state, mode };
   if (inFlight) {
