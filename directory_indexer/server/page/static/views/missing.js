@@ -32,7 +32,7 @@ export class Missing {
       const found = await get("left_out", { path, limit: LISTED });
       if (this.#asked === key) this.#fill(found, query, path);
     } catch {
-      this.hide(); // the view of the index says what is wrong
+      if (this.#asked === key) this.hide(); // the view of the index says what is wrong
     }
   }
 
