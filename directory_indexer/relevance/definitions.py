@@ -53,6 +53,8 @@ def _definitions(name: str, text: str) -> Iterator[DefinitionAt]:
         behind = text[end : len(text) if line_end < 0 else line_end]
         if len(before) + len(behind) > _LONGEST_LINE or _COMMENT.match(before):
             continue
+        if _BEHIND_STRUCTURE.search(before) and _ONLY_USED.match(behind):
+            continue
         ranks = (rank for rank, form in enumerate(_FORMS) if form.before.search(before) and form.behind.match(behind))
         if (rank := next(ranks, None)) is not None:
             yield DefinitionAt(rank, start)
@@ -71,22 +73,17 @@ _BINDINGS: Final = "const|let|var|val|static|local|my|our|define|constexpr"
 _BASES: Final = r":[ \t]|\b(?:extends|implements)\b"
 """What stands before the names that a definition builds on."""
 
-_TYPE_OF_SOMETHING: Final = r"[ \t]*(?:[*&)]|[ \t]\w+[ \t]*[;=,)\[])"
-"""What follows the name of a structure in C where it is only used: a pointer, a variable, the end of a cast."""
+_BEHIND_STRUCTURE: Final = re.compile(r"\b(?:struct|union|enum)\b[\w:<>,*&. \t#]*\Z")
+_ONLY_USED: Final = re.compile(r"[ \t]*(?:[*&),]|[ \t]\w+[ \t]*[;=,)\[])")
+"""What follows the name of a structure in C that is not defined there: a pointer, a variable, the end of a cast."""
 
 _NO_TYPES: Final = (
     "return|throw|await|yield|new|else|delete|goto|case|in|not|and|or|if|while|for|raise|assert|import|from|with|use"
 )
 _MODIFIERS: Final = "async|static|get|set|public|private|protected|override|export|default"
 _FORMS: Final = (
-    _form(
-        rf"(?:^|[^\w.])(?:{_KEYWORDS})[ \t*]+(?:\([^()]*\)[ \t]*)?(?:(?!{_BASES})[\w:<>,*&. \t#])*",
-        rf"(?!{_TYPE_OF_SOMETHING}|[ \t]*,)",
-    ),
-    _form(
-        rf"^[ \t]*(?:#[ \t]*)?(?:\w+[ \t]+)*?(?:{_BINDINGS})[ \t]+[\w:<>,*&.\[\] \t]*",
-        rf"(?!{_TYPE_OF_SOMETHING})",
-    ),
+    _form(rf"(?:^|[^\w.])(?:{_KEYWORDS})[ \t*]+(?:\([^()]*\)[ \t]*)?(?:(?!{_BASES})[\w:<>,*&. \t#])*"),
+    _form(rf"^[ \t]*(?:#[ \t]*)?(?:\w+[ \t]+)*?(?:{_BINDINGS})[ \t]+[\w:<>,*&.\[\] \t]*"),
     _form(
         rf"^[ \t]*(?!(?:{_NO_TYPES})\b)[\w~@][\w:<>,*&.\[\]?~@ \t]*[ \t*&:]",
         r"[ \t]*(?:<[^<>]*>)?\((?:[^;]*\Z|[^;]*\{)",

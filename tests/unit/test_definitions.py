@@ -15,6 +15,8 @@ DEFINITIONS = (
     "public static void handle(String[] args) {", "handle() {", "## How handle works", "  handle: 30",
     "#  define handle 1", "res.handle = function (a) {", "impl handle {", "struct handle {", "struct handle",
     "typedef struct node handle;", "enum handle { ONE };", "class handle final : public Base {",
+    "type handle map[string][]string", "var handle error = f()", "def handle name, age", "def handle, do: 1",
+    "let square handle = handle", "data handle a = Leaf", "pub struct handle(u32);", "public struct handle : Base",
 )  # fmt: skip
 USES = (
     "x = handle(1)", "return handle(a)", "    handle(1);", "if handle(a) {", "from a import handle", "self.handle(a)",
