@@ -12,10 +12,13 @@ import contextlib
 import glob
 import json
 import os
+import stat
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from directory_indexer.docstore.removed_words import n_drops
 from directory_indexer.lazy import lazily
 from directory_indexer.permissions import file_mode
 
@@ -62,10 +65,12 @@ def kept_words(connection: sqlite3.Connection, *, fingerprint: str, n_chunks: in
     file = _beside(Path(connection.execute("PRAGMA database_list").fetchone()[2]))
     with contextlib.suppress(OSError, ValueError, TypeError):
         written, _, lines = _read(file).partition(b"\n")
-        made_by, last_row, n_known, *anchors = json.loads(written)
+        made_by, last_row, n_known, n_bytes, *anchors = json.loads(written)
         n_new = _n_after(connection, last_row)
         # No row is given twice, so that the chunks up to one can only become fewer.
-        is_whole = made_by == fingerprint and n_new <= most_new and n_chunks - n_new <= n_known
+        is_whole = (
+            made_by == fingerprint and n_bytes == len(lines) and n_new <= most_new and n_chunks - n_new <= n_known
+        )
         if is_whole and any(_is_there(connection, Anchor(*one)) for one in anchors):
             return KeptWords(last_row, lines)
     return _made(connection, file, fingerprint, n_chunks)
@@ -83,8 +88,10 @@ def _beside(database: Path) -> Path:
 
 
 def _read(file: Path) -> bytes:
-    with open(os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as opened:
-        return opened.read()
+    # In a directory that a group shares, a member may have put anything there: a pipe would be waited for.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(file, flags), "rb") as opened:
+        return opened.read() if stat.S_ISREG(os.fstat(opened.fileno()).st_mode) else b""
 
 
 def _is_there(connection: sqlite3.Connection, anchor: Anchor) -> bool:
@@ -103,8 +110,20 @@ def _made(connection: sqlite3.Connection, file: Path, fingerprint: str, n_chunks
     rows = connection.execute("SELECT term, doc FROM chunks_vocab WHERE term IS NOT NULL")
     lines = "".join(f"{term}\t{n_chunks}\n" for term, n_chunks in rows).encode()
     with contextlib.suppress(OSError):
-        _write(file, json.dumps([fingerprint, last_row, n_chunks, *anchors]).encode() + b"\n" + lines)
+        _write(file, json.dumps([fingerprint, last_row, n_chunks, len(lines), *anchors]).encode() + b"\n" + lines)
+        if _has_dropped_since(connection):
+            file.unlink(missing_ok=True)
     return KeptWords(last_row, lines)
+
+
+def _has_dropped_since(connection: sqlite3.Connection) -> bool:
+    """Tell whether words were dropped for good after the moment that a connection sees, in which they may stand."""
+    database = Path(connection.execute("PRAGMA database_list").fetchone()[2])
+    try:
+        with contextlib.closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as now:
+            return n_drops(now) != n_drops(connection)
+    except sqlite3.Error:  # nobody knows, so nothing is kept
+        return True
 
 
 def _anchors(connection: sqlite3.Connection, n_chunks: int) -> Iterator[Anchor]:
@@ -119,7 +138,7 @@ def _anchors(connection: sqlite3.Connection, n_chunks: int) -> Iterator[Anchor]:
 
 
 def _write(file: Path, content: bytes) -> None:
-    draft = file.with_name(f"{file.name}.{os.getpid()}")
+    draft = file.with_name(f"{file.name}.{os.getpid()}-{threading.get_ident()}")
     draft.unlink(missing_ok=True)
     try:
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, file_mode()), "wb") as opened:

@@ -21,6 +21,7 @@ _STEP_PAGES = 1000
 """Less than half a second of work, and 4 MB in the write-ahead log."""
 
 _REMOVED_AT = "words_removed_at"
+_N_DROPS = "words_drops"
 
 
 def note_removal(connection: sqlite3.Connection, *, now: float) -> None:
@@ -30,21 +31,27 @@ def note_removal(connection: sqlite3.Connection, *, now: float) -> None:
 
 
 def drop_removed(
-    connection: sqlite3.Connection, *, now: float, kept_seconds: float, must_stop: Callable[[], bool]
-) -> bool:
+    connection: sqlite3.Connection,
+    *,
+    now: float,
+    kept_seconds: float,
+    must_stop: Callable[[], bool],
+    forget_words: Callable[[], None],
+) -> None:
     """Merge the parts of the full-text index if words were removed so long ago; the next call goes on from a stop.
 
-    Tells whether everything that was removed is gone now.
+    `forget_words` removes what is kept of words beside the database, before it counts as done and after.
     """
     removed_at = _removed_at(connection)
     # A clock that was put back must not keep them for years.
     if removed_at is None or 0 <= now - removed_at < kept_seconds:
-        return False
+        return
     while not must_stop():
         if not _merge_step(connection):
+            forget_words()  # a kill behind the next line must leave nothing
             _forget_removal(connection)
-            return True
-    return False
+            forget_words()
+            return
 
 
 def drop_all(connection: sqlite3.Connection) -> None:
@@ -66,5 +73,12 @@ def _removed_at(connection: sqlite3.Connection) -> float | None:
     return None if row is None else float(row[0])
 
 
+def n_drops(connection: sqlite3.Connection) -> int:
+    """Tell how often removed words were dropped for good."""
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (_N_DROPS,)).fetchone()
+    return 0 if row is None else int(row[0])
+
+
 def _forget_removal(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_N_DROPS, str(n_drops(connection) + 1)))
     connection.execute("DELETE FROM meta WHERE key = ?", (_REMOVED_AT,))

@@ -37,10 +37,13 @@ class Upkeep:
         The log only as far as readers allow. What is stopped meanwhile goes on the next time.
         """
         with translated_errors(self._path), contextlib.closing(self._connections.open()) as connection:
-            if removed_words.drop_removed(
-                connection, now=time.time(), kept_seconds=words_kept_seconds, must_stop=must_stop
-            ):
-                forget_words(self._path)
+            removed_words.drop_removed(
+                connection,
+                now=time.time(),
+                kept_seconds=words_kept_seconds,
+                must_stop=must_stop,
+                forget_words=lambda: forget_words(self._path),
+            )
             connection.executescript("PRAGMA incremental_vacuum")  # `execute` stops after the first page
             _empty_log(connection)
 
@@ -50,6 +53,7 @@ class Upkeep:
         Damaged databases that were set aside go, too. `left_behind` tells what could not go.
         """
         with translated_errors(self._path), contextlib.closing(self._connections.open()) as connection:
+            forget_words(self._path)
             removed_words.drop_all(connection)
             forget_words(self._path)
             connection.execute("VACUUM")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import sqlite3
 import stat
@@ -123,6 +124,30 @@ def test_what_is_forgotten_is_in_no_file(filled: Index) -> None:
     filled.indexer.forget(str(filled.root))
     assert not file_of(filled).exists()
     assert not left.exists()
+
+
+def test_a_question_from_before_a_forgetting_keeps_no_words(filled: Index) -> None:
+    with opened(filled) as connection:
+        connection.execute("BEGIN")
+        connection.execute("SELECT count(*) FROM chunks").fetchone()
+        filled.indexer.forget(str(filled.root))
+        assert kept(connection).holding("common7word", ends=False, limit=9)
+    assert not file_of(filled).exists()
+
+
+def test_a_file_that_was_cut_off_is_made_again(filled: Index) -> None:
+    with opened(filled) as connection:
+        whole = kept(connection)
+        file_of(filled).write_bytes(file_of(filled).read_bytes()[:-20])
+        assert kept(connection) == whole
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes")
+def test_a_pipe_in_its_place_is_not_waited_for(filled: Index) -> None:
+    os.mkfifo(file_of(filled))
+    with opened(filled) as connection:
+        assert kept(connection).holding("common7word", ends=False, limit=9)
+    assert file_of(filled).is_file()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes and links")
