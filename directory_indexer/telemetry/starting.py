@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Final, NamedTuple, TypeVar
 
 from directory_indexer.config.kinds import SecretText
 from directory_indexer.config.telemetry import TelemetryConfig
@@ -15,10 +16,11 @@ from directory_indexer.telemetry import spans
 
 with lazily:
     from directory_indexer.telemetry.azure import azure_exporters
-    from directory_indexer.telemetry.delivery import Exporters, quiet_libraries
+    from directory_indexer.telemetry.delivery import quiet_libraries
     from directory_indexer.telemetry.otlp import otlp_exporters
     from directory_indexer.telemetry.recording import Recording
 
+_T = TypeVar("_T")
 _ENDPOINT: Final = "OTEL_EXPORTER_OTLP_ENDPOINT"
 _TRACES_ENDPOINT: Final = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 _LOGS_ENDPOINT: Final = "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"
@@ -53,7 +55,8 @@ def start(config: TelemetryConfig, environ: Mapping[str, str]) -> None:
         exporters.append(_built(azure_exporters, wanted.application_insights.get_secret_value(), extra="azure"))
     quiet_libraries()
     parent = environ.get(spans.TRACEPARENT, "")
-    spans.record_with(Recording(exporters, parent=parent, joins_traces=config.join_traces))
+    recording = partial(Recording, exporters, parent=parent, joins_traces=config.join_traces)
+    spans.record_with(_built(recording, extra="telemetry"))
 
 
 def start_for_person(config: TelemetryConfig, environ: Mapping[str, str]) -> None:
@@ -107,7 +110,7 @@ def _require_http(found: Destinations, environ: Mapping[str, str]) -> None:
             )
 
 
-def _built(make: Callable[..., Exporters], *arguments: str, extra: str) -> Exporters:
+def _built(make: Callable[..., _T], *arguments: str, extra: str) -> _T:
     try:
         return make(*arguments)
     except ModuleNotFoundError as error:

@@ -94,6 +94,13 @@ def test_variables_for_other_programs_do_not_stop_a_command(
         start_for_person(TelemetryConfig("http://127.0.0.1:9", None), environ)
 
 
+def test_a_queue_that_is_too_short_is_a_mistake_of_the_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "100")
+    with pytest.raises(UsageError, match="ValueError"):
+        start(NOBODY, {BASE: "http://127.0.0.1:9"})
+    assert spans.recorder() is None
+
+
 def test_a_connection_string_that_is_none_is_refused_and_not_shown() -> None:
     with pytest.raises(UsageError) as caught:
         start(NOBODY, {"APPLICATIONINSIGHTS_CONNECTION_STRING": "InstrumentationKey=secret-words"})
