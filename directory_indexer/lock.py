@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Self
 
@@ -23,6 +24,9 @@ else:
     import fcntl
 
 _POLL_SECONDS = 0.03
+_POLL_SECONDS_LATER = 0.1
+_EARLY_POLLS = 100
+"""Who waits for a question or a batch waits for less than three seconds; behind a long run, looking has a price."""
 
 _BRIEF_ATTEMPTS = 4
 _BRIEF_SECONDS = 0.01
@@ -85,9 +89,10 @@ class WriteLock:
             if owed := try_lock(_owed(self._path), exclusive=False):
                 stack.enter_context(owed)
             self._held.release()
+            pauses = _pauses()
             while self.is_wanted or (lock := _try_write_lock(self._path)) is None:
                 on_wait()
-                time.sleep(_POLL_SECONDS)
+                time.sleep(next(pauses))
             self._held = lock
 
     def release(self) -> None:
@@ -99,7 +104,7 @@ class WriteLock:
 def write_lock(path: Path, *, wait: bool, on_wait: Callable[[], None] | None = None) -> Iterator[WriteLock]:
     """Be the only one, among all processes and threads, that holds the lock of a file; the file is made if need be.
 
-    While it waits, it calls `on_wait` some thirty times a second, which may raise to give up.
+    While it waits, it calls `on_wait` some thirty times a second, later ten times, which may raise to give up.
 
     Raises:
         LockedError: another holds the lock, and `wait` is false.
@@ -150,14 +155,20 @@ def _acquire(path: Path, *, wait: bool, on_wait: Callable[[], None] | None) -> H
         raise LockedError("another run is writing to the index", hint="dirindex status shows which; or use --wait")
     with contextlib.ExitStack() as stack:
         wanting: HeldLock | None = None
+        pauses = _pauses()
         while (lock := _try_write_lock(path)) is None:
             # Not at once, where somebody has just looked whether it is wanted.
             if wanting is None and (wanting := try_lock(_wanted(path), exclusive=False)):
                 stack.enter_context(wanting)
             if on_wait is not None:
                 on_wait()
-            time.sleep(_POLL_SECONDS)
+            time.sleep(next(pauses))
     return lock
+
+
+def _pauses() -> Iterator[float]:
+    """Give the seconds to wait from one attempt to the next."""
+    return chain(repeat(_POLL_SECONDS, _EARLY_POLLS), repeat(_POLL_SECONDS_LATER))
 
 
 def _wanted(path: Path) -> Path:

@@ -62,5 +62,7 @@ def _target(path: FilePath, address: str) -> FilePath | None:
     name = unquote(address.partition("#")[0].partition("?")[0], errors="surrogateescape")
     if not name:
         return path
+    if name.startswith(("/", "\\")) or os.path.isabs(name):
+        return None
     target = FilePath(os.path.normpath(os.path.join(os.path.dirname(path), file_path(name))))
     return target if containers_around(target)[-1:] == containers_around(path)[-1:] else None
