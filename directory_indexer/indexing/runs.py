@@ -210,10 +210,10 @@ def writing(
 
 
 def _gives_way(docstore: DocStore) -> bool:
-    """Tell whether the run that writes lets others write; those that it gave way to are newer, and have ended."""
+    """Tell whether the run that writes lets others write, or one that did is about to go on, and will again."""
     with docstore.snapshot() as snapshot:
-        runs = snapshot.runs.latest(1)
-    return any(run.outcome is None and run.progress.phase.gives_way for run in runs)
+        phases = {run.progress.phase for run in snapshot.runs.latest(1) if run.outcome is None}
+    return phases == {Phase.WAITING} or any(phase.gives_way for phase in phases)
 
 
 def who_writes(docstore: DocStore, *, but: int | None = None) -> str:

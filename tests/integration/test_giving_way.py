@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from fakes import GatedEmbedder, in_a_thread
+from fakes import FakeEmbedder, GatedEmbedder, in_a_thread
 from indexes import Index
 from page_engines import FakeEngine, FakeReading
 from scanned_pages import scan
@@ -14,12 +14,15 @@ from scanned_pages import scan
 from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRequest, Verb
 from directory_indexer.errors import LockedError
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.lock import write_lock
+from directory_indexer.lock import try_lock, write_lock
 from directory_indexer.searching.answers import SearchMode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from directory_indexer.ocr.requests import PageRequest
 
@@ -92,22 +95,47 @@ def test_a_run_writes_between_two_batches_of_another(embedding: Index, *, wait: 
     embedding.close()
 
 
+class EmbedderThatIsAwaited(FakeEmbedder):
+    """Ends no batch but the first until somebody waits for the lock, or until it is let go."""
+
+    def __init__(self, lock_path: Path) -> None:
+        super().__init__(batch_size=4)
+        self.has_begun, self.may_end = threading.Event(), threading.Event()
+        self._wanted = lock_path.with_name(f"{lock_path.name}-wanted")
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if self.embedded:
+            self.has_begun.set()
+            while not self.may_end.wait(0.005) and not self._is_wanted():
+                pass
+        return super().embed_documents(texts)
+
+    def _is_wanted(self) -> bool:
+        lock = try_lock(self._wanted, exclusive=True)
+        if lock is not None:
+            lock.release()
+        return lock is None
+
+
 @pytest.mark.timeout(60)
-def test_a_question_brings_in_what_changed_between_two_batches_of_a_run(embedding: Index) -> None:
-    gate = embedding.embedder
-    assert isinstance(gate, GatedEmbedder)
+def test_a_question_brings_in_what_changed_between_two_batches_of_a_run(tmp_path: Path) -> None:
+    root = tmp_path / "docs"
+    root.mkdir()
+    embedder = EmbedderThatIsAwaited(tmp_path / "data" / "write.lock")
+    embedding = Index(root=root, data_dir=tmp_path / "data", embedder=embedder)
+    for number in range(N_OLD):
+        embedding.write(f"{number}.md", f"Ledger {number}.\n")
     first, _ = in_a_thread(embedding.run)
-    assert gate.has_begun.wait(30)
-    embedding.write("soup.md", "Boil the carrots.\n")
-    other = Index(root=embedding.root, data_dir=embedding.data_dir)
+    assert embedder.has_begun.wait(30)
+    other = Index(root=root, data_dir=embedding.data_dir)
     assert other.indexer  # sets the policies of the test
-    gate.may_go_on.set()
-    assert other.app.refresher.look((), seconds=50).notes == ()
-    assert other.names("carrots", mode=SearchMode.KEYWORD)[0].endswith("soup.md")
-    # The run that embeds is older now than the one that brought in the first change.
-    embedding.write("soup.md", "Boil the leeks.\n")
-    assert other.app.refresher.look((), seconds=50).notes == ()
-    assert other.names("leeks", mode=SearchMode.KEYWORD)[0].endswith("soup.md")
+    # In the second round, the run that embeds is older than the one that brought in the first change.
+    for word in ("carrots", "leeks"):
+        embedding.write("soup.md", f"Boil the {word}.\n")
+        assert other.app.refresher.look((), seconds=50).notes == ()
+        assert other.names(word, mode=SearchMode.KEYWORD)[0].endswith("soup.md")
+    assert first.is_alive()
+    embedder.may_end.set()
     first.join(30)
     other.close()
     embedding.close()
