@@ -50,13 +50,14 @@ def document_id(path: FilePath) -> str:
     return base64.b32encode(digest).decode().lower()
 
 
-def new_chunk_id(path: FilePath, of_content: ContentHash, ordinal: int) -> ChunkId:
+def new_chunk_id(path: FilePath, of_content: ContentHash, ordinal: int, nth: int = 0) -> ChunkId:
     """Derive the id of a chunk, so that writing it twice is writing it once.
 
+    `nth` tells it from those that were derived of the same before, and that other files have now.
     `uuid.uuid5` gives the same in ten times the time.
     """
-    name = f"{path}\0{of_content.hex()}\0{ordinal}".encode()
-    number = bytearray(sha1(_CHUNK_NAMESPACE + name, usedforsecurity=False).digest()[:16])
+    name = f"{path}\0{of_content.hex()}\0{ordinal}" + (f"\0{nth}" if nth else "")
+    number = bytearray(sha1(_CHUNK_NAMESPACE + name.encode(), usedforsecurity=False).digest()[:16])
     number[6] = number[6] & 0x0F | 0x50
     number[8] = number[8] & 0x3F | 0x80
     return ChunkId(bytes(number))

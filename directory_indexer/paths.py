@@ -75,6 +75,11 @@ def exact_text(path: FilePath) -> str:
     return _STAND_INS.sub(lambda found: chr(ord(found[0]) - _STAND_IN_OFFSET), path)
 
 
+def moved_below(path: FilePath, directory: FilePath, other: FilePath) -> FilePath:
+    """Give the path that lies below another directory as this one, at or below the first one, lies there."""
+    return FilePath(other.rstrip(os.sep) + path[len(directory.rstrip(os.sep)) :] or os.sep)
+
+
 def display(path: FilePath) -> str:
     """Write a stored path for people, with what is no Unicode in it as escapes."""
     return path if path.isascii() else well_formed(exact_text(path))

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from directory_indexer.chunker.chunks import Chunk, embedding_text
-from directory_indexer.docstore.filters import ALL_FILES, FileFilter, condition_of
+from directory_indexer.docstore.filters import FileFilter, condition_of
 from directory_indexer.docstore.meta import MetaWrites
 from directory_indexer.docstore.reading import Reading, batches, marks
+from directory_indexer.docstore.shared_texts import HAS_TEXT, SharedTextWrites
 from directory_indexer.docstore.texts import packed, unpacked
 from directory_indexer.docstore.words import FtsSource, WordWrites
 from directory_indexer.extractors.document import FileFacts
@@ -25,13 +26,19 @@ _PLACE = Chunk._fields[2:]
 """What a `Chunk` has behind its ordinal and its text; each is a column of that name."""
 
 CHUNK_COLUMNS = ", ".join(
-    ["c.id", "c.chunk_id", "f.path", "f.mtime_ns", "c.ordinal", "t.text"]
+    ["c.id", "c.chunk_id", "c.file_id", "f.path", "f.mtime_ns", "c.ordinal", "t.text"]
     + [f"c.{column}" for column in _PLACE]
     + [f"f.{fact}" for fact in FileFacts._fields]
 )
 """What an `IndexedChunk` is made of."""
 
 CHUNK_TABLES = "chunks c JOIN chunk_texts t ON t.id = c.id JOIN files f ON f.id = c.file_id"
+"""Each chunk once, with the file that holds it."""
+
+_TEXTS_OF_FILES = """files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id)
+    JOIN chunk_texts t ON t.id = c.id"""
+"""The chunks of each file, those that others have, too."""
+
 _ADD = f"""INSERT INTO chunks (id, file_id, chunk_id, text_hash, ordinal, {", ".join(_PLACE)})
     VALUES (?, ?, ?, ?, ?{", ?" * len(_PLACE)})"""  # noqa: S608 - made of constants
 _ADD_TEXT = "INSERT INTO chunk_texts (id, text) VALUES (?, ?)"
@@ -46,10 +53,11 @@ _NEXT_ROW = f"""SELECT 1 + coalesce(max(last), 0) FROM (
 
 
 class IndexedChunk(NamedTuple):
-    """A chunk as the index holds it, with what is known of its file."""
+    """A chunk as the index holds it, with what is known of a file that has it; `holder_id` is that of who holds it."""
 
     id: int
     chunk_id: ChunkId
+    holder_id: int
     path: FilePath
     mtime_ns: int
     facts: FileFacts
@@ -71,17 +79,17 @@ class Chunks(Reading):
         return self.n_chunks
 
     def count_of(self, wanted: FileFilter) -> int:
-        """Count the chunks of the files that a filter lets through."""
-        if wanted == ALL_FILES:
-            return self.n_chunks
+        """Count the chunks of the files that a filter lets through, for each file those that others have, too."""
         condition, arguments = condition_of(wanted)
-        query = f"SELECT count(*) FROM files f JOIN chunks c ON c.file_id = f.id WHERE {condition}"  # noqa: S608
+        query = (
+            f"SELECT count(*) FROM files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id) WHERE {condition}"  # noqa: S608
+        )
         return self._count(query, arguments)
 
     def of_file(self, path: FilePath) -> list[IndexedChunk]:
         """Give all chunks of a file in their order; empty when the file has no text in the index."""
         rows = self._connection.execute(
-            f"SELECT {CHUNK_COLUMNS} FROM {CHUNK_TABLES} WHERE f.path = ? ORDER BY c.ordinal",  # noqa: S608
+            f"SELECT {CHUNK_COLUMNS} FROM {_TEXTS_OF_FILES} WHERE f.path = ? ORDER BY c.ordinal",  # noqa: S608
             (path,),
         )
         return [indexed_chunk(row) for row in rows]
@@ -90,7 +98,10 @@ class Chunks(Reading):
         """Tell whether a file has chunks of its own."""
         return bool(
             self._count(
-                "SELECT EXISTS (SELECT 1 FROM files f JOIN chunks c ON c.file_id = f.id WHERE path = ?)", [path]
+                """SELECT EXISTS (
+                       SELECT 1 FROM files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id)
+                       WHERE f.path = ?)""",
+                [path],
             )
         )
 
@@ -98,7 +109,8 @@ class Chunks(Reading):
         """Tell how much of a file can be found, with all that lies in it."""
         row = self._connection.execute(
             """SELECT count(*), coalesce(sum(c.is_embedded = 0 AND r.id IS NULL), 0)
-               FROM files f JOIN chunks c ON c.file_id = f.id LEFT JOIN refused_chunks r ON r.id = c.id
+               FROM files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id)
+               LEFT JOIN refused_chunks r ON r.id = c.id
                WHERE f.path = ?1 OR f.container_id = (SELECT id FROM files WHERE path = ?1)""",
             (path,),
         ).fetchone()
@@ -128,10 +140,10 @@ class Chunks(Reading):
         return [one for one in wanted if one in found]
 
     def copies(self, chunk_id: ChunkId, *, limit: int) -> list[tuple[int, FilePath]]:
-        """Give other files that have the text of a chunk under the same heading and the same name, with their ids."""
+        """Give the files that have the text of a chunk under the same heading and the same name, with their ids."""
         rows = self._connection.execute(
-            """SELECT DISTINCT f.id, f.path FROM chunks o JOIN chunks c ON c.text_hash = o.text_hash
-               JOIN files f ON f.id = c.file_id WHERE o.chunk_id = ? AND c.file_id <> o.file_id LIMIT ?""",
+            f"""SELECT DISTINCT f.id, f.path FROM chunks o JOIN chunks c ON c.text_hash = o.text_hash
+                JOIN files f ON {HAS_TEXT} WHERE o.chunk_id = ? LIMIT ?""",  # noqa: S608 - made of constants
             (chunk_id, limit),
         )
         return [(int(file_id), FilePath(path)) for file_id, path in rows]
@@ -144,14 +156,14 @@ class Chunks(Reading):
         chosen = "" if file_ids_json is None else "WHERE f.id IN (SELECT value FROM json_each(?))"
         order = "ORDER BY coalesce(f.dated_at, f.mtime_ns / 1e9) DESC, f.id"
         rows = self._connection.execute(
-            f"""SELECT {CHUNK_COLUMNS} FROM {CHUNK_TABLES} WHERE c.ordinal = 0 AND f.id IN (
+            f"""SELECT {CHUNK_COLUMNS} FROM {_TEXTS_OF_FILES} WHERE c.ordinal = 0 AND f.id IN (
                     SELECT f.id FROM files f {chosen} {order} LIMIT ?) {order}""",  # noqa: S608
             [limit] if file_ids_json is None else [file_ids_json, limit],
         )
         return [indexed_chunk(row) for row in rows]
 
     def rows_of_files(self, file_ids_json: str) -> tuple[int, int]:
-        """Give the first and the last row of the chunks of some files, a JSON array; 0 and 0 when there are none."""
+        """Give the first and the last row of the chunks that some files hold, a JSON array; 0 and 0 without any."""
         first, last = self._connection.execute(
             "SELECT min(id), max(id) FROM chunks WHERE file_id IN (SELECT value FROM json_each(?))", (file_ids_json,)
         ).fetchone()
@@ -161,20 +173,24 @@ class Chunks(Reading):
 class ChunkWrites:
     """Put the chunks of files in and take them out, with their texts and full-text rows."""
 
-    def __init__(self, connection: sqlite3.Connection, words: WordWrites, meta: MetaWrites) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, words: WordWrites, meta: MetaWrites, shared: SharedTextWrites
+    ) -> None:
         self._connection = connection
         self._words = words
         self._meta = meta
+        self._shared = shared
 
     def add(self, file_id: int, parsed: ParsedFile) -> None:
         """Put in the chunks of a file."""
         if self._meta.get(_INDEX_ID) is None:
             self._meta.index_id()  # it tells the kept words of this index from those of another
+        nth = self._free_id(parsed)
         first = int(self._connection.execute(_NEXT_ROW).fetchone()[0])
         numbered = list(enumerate(parsed.chunks, first))
         self._connection.executemany(
             _ADD,
-            [(id_, file_id, *_chunk_values(parsed, chunk)) for id_, chunk in numbered],
+            [(id_, file_id, _chunk_id(parsed, chunk, nth), *_chunk_values(parsed, chunk)) for id_, chunk in numbered],
         )
         self._connection.executemany(_ADD_TEXT, [(id_, packed(chunk.text)) for id_, chunk in numbered])
         directory = self._connection.execute(
@@ -185,8 +201,19 @@ class ChunkWrites:
             for id_, chunk in numbered
         )
 
+    def are_those_of(self, holder_id: int, parsed: ParsedFile) -> bool:
+        """Tell whether a file holds just the chunks that another one was cut into."""
+        columns = ("text_hash", "ordinal", *_PLACE)
+        rows = self._connection.execute(
+            f"SELECT {', '.join(columns)} FROM chunks WHERE file_id = ? ORDER BY ordinal",  # noqa: S608
+            (holder_id,),
+        )
+        return rows.fetchall() == [_chunk_values(parsed, chunk) for chunk in parsed.chunks]
+
     def remove_of(self, path: FilePath) -> None:
-        """Take out the chunks of a file; their vectors become stale."""
+        """Take out the chunks of a file, whose vectors become stale, unless other files have them, too."""
+        if not self._shared.part(path):
+            return
         sources = self._words.sources_of(path)
         if not sources:
             return
@@ -227,18 +254,33 @@ class ChunkWrites:
             self._meta.forget(_PLAIN_TEXTS)
         return bool(rows)
 
+    def _free_id(self, parsed: ParsedFile) -> int:
+        """Tell how often ids were derived of this path and content that others have now, to whom the text went."""
+        nth = 0
+        while (
+            parsed.chunks
+            and self._connection.execute(
+                "SELECT 1 FROM chunks WHERE chunk_id = ?", (_chunk_id(parsed, parsed.chunks[0], nth),)
+            ).fetchone()
+        ):
+            nth += 1
+        return nth
+
 
 def indexed_chunk(row: Sequence[Any]) -> IndexedChunk:
     """Make a record of a row that begins with `CHUNK_COLUMNS`."""
-    id_, chunk_id, path, mtime_ns, ordinal, stored, *rest = row
+    id_, chunk_id, holder_id, path, mtime_ns, ordinal, stored, *rest = row
     chunk = Chunk(ordinal, unpacked(stored), *rest[: len(_PLACE)])
     facts = FileFacts(*rest[len(_PLACE) : len(_PLACE) + len(FileFacts._fields)])
-    return IndexedChunk(id_, chunk_id, path, mtime_ns, facts, chunk)
+    return IndexedChunk(id_, chunk_id, holder_id, path, mtime_ns, facts, chunk)
+
+
+def _chunk_id(parsed: ParsedFile, chunk: Chunk, nth: int) -> ChunkId:
+    return new_chunk_id(parsed.source.path, parsed.hash, chunk.ordinal, nth)
 
 
 def _chunk_values(parsed: ParsedFile, chunk: Chunk) -> tuple[object, ...]:
     return (
-        new_chunk_id(parsed.source.path, parsed.hash, chunk.ordinal),
         content_hash(embedding_text(chunk, parsed.source.path).encode()),
         chunk.ordinal,
         *chunk[2:],

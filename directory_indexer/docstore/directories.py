@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from directory_indexer.docstore.known import left_out_of
 from directory_indexer.docstore.reading import Reading
+from directory_indexer.docstore.shared_texts import HAS_TEXT
 from directory_indexer.docstore.summaries import DirectoryStatus
 from directory_indexer.files import SkipReason
 from directory_indexer.paths import FilePath, os_path
@@ -49,7 +50,7 @@ class Directories(Reading):
         n_chunks, n_embedded, n_tokens_to_embed = self._connection.execute(
             """SELECT count(*), coalesce(sum(c.is_embedded), 0),
                    coalesce(sum(c.n_tokens) FILTER (WHERE c.is_embedded = 0), 0)
-               FROM files f JOIN chunks c ON c.file_id = f.id WHERE f.directory_id = ?""",
+               FROM files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id) WHERE f.directory_id = ?""",
             (directory_id,),
         ).fetchone()
         skipped = self._connection.execute(
@@ -74,8 +75,8 @@ class Directories(Reading):
                 "SELECT coalesce(sum(n_masked), 0) FROM files WHERE directory_id = ?", (directory_id,)
             ),
             n_refused=self._count(
-                """SELECT count(*) FROM refused_chunks r JOIN chunks c ON c.id = r.id JOIN files f ON f.id = c.file_id
-                   WHERE f.directory_id = ?""",
+                f"""SELECT count(*) FROM refused_chunks r JOIN chunks c ON c.id = r.id JOIN files f ON {HAS_TEXT}
+                   WHERE f.directory_id = ?""",  # noqa: S608 - made of constants
                 (directory_id,),
             ),
         )

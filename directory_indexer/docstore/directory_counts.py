@@ -23,7 +23,7 @@ FROM (
     FROM files f
     LEFT JOIN files k ON k.id = f.container_id
     LEFT JOIN (SELECT file_id, count(*) AS n, sum(is_embedded) AS n_embedded FROM chunks GROUP BY file_id) c
-        ON c.file_id = f.id
+        ON c.file_id = coalesce(f.holder_id, f.id)
 ) JOIN directories d ON d.id = directory_id
 GROUP BY directory_id, 2
 """  # noqa: S608 - made of constants

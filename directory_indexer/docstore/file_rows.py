@@ -10,7 +10,6 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from directory_indexer.docstore.known import FileState
-from directory_indexer.docstore.metadata import dated_at
 from directory_indexer.docstore.reading import marks
 from directory_indexer.extractors.document import FileFacts
 from directory_indexer.files import FileFailure, SkippedFile, SourceFile
@@ -52,15 +51,20 @@ class FileRows:
         )
         return {FilePath(member): bool(has_text) for member, has_text in rows}
 
-    def put(self, place: Place, parsed: ParsedFile, *, recipe: int) -> int:
-        """Write the row of a file that was read, and give its id."""
+    def put(
+        self, place: Place, parsed: ParsedFile, *, recipe: int, dated: float | None, holder_id: int | None = None
+    ) -> int:
+        """Write the row of a file that was read, and give its id.
+
+        `dated` is the moment that its document says it is of, `holder_id` the row of the file that holds its text.
+        """
         return self._put(
             parsed.source.path,
             (
                 *_stamp_values(parsed.source, parsed.seen_ns),
                 *(*place, FileState.INDEXED, parsed.hash, recipe, *parsed.facts),
-                *(" ".join(map(str, parsed.page_starts)), "", "", parsed.n_masked, dated_at(parsed.metadata)),
-                *(None, None),
+                *(" ".join(map(str, parsed.page_starts)), "", "", parsed.n_masked, dated),
+                *(None, None, holder_id),
             ),
         )
 
@@ -71,7 +75,7 @@ class FileRows:
             (
                 *_stamp_values(skipped.source or SourceFile(skipped.path, 0, 0), skipped.seen_ns),
                 *(*place, FileState.SKIPPED, None, recipe, *FileFacts(), ""),
-                *(skipped.reason, well_formed(skipped.detail), 0, None, None, None),
+                *(skipped.reason, well_formed(skipped.detail), 0, None, None, None, None),
             ),
         )
 
@@ -141,7 +145,7 @@ _FAILURE_COLUMNS = f"{_STAMP_COLUMNS}, state, reason, detail, broken_hash, broke
 _EXCLUDED = ", ".join(f"excluded.{name}" for name in _FAILURE_COLUMNS.split(", "))
 _FILE_COLUMNS = (
     f"{_STAMP_COLUMNS}, directory_id, container_id, state, hash, recipe, {', '.join(FileFacts._fields)}, "
-    "page_starts, reason, detail, n_masked, dated_at, broken_hash, broken_recipe"
+    "page_starts, reason, detail, n_masked, dated_at, broken_hash, broken_recipe, holder_id"
 )
 _FILE_MARKS = marks(_FILE_COLUMNS.split(","))
 _ADD_FILE = f"INSERT INTO files ({_FILE_COLUMNS}) VALUES ({_FILE_MARKS})"  # noqa: S608 - made of constants

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from directory_indexer.docstore.chunks import ChunkWrites
 from directory_indexer.docstore.directories import DirectoryWrites
 from directory_indexer.docstore.file_rows import FileRows, Place
-from directory_indexer.docstore.metadata import MetadataWrites
+from directory_indexer.docstore.metadata import MetadataWrites, dated_at
 from directory_indexer.docstore.scans import ScanWrites
+from directory_indexer.docstore.shared_texts import SameFile, SharedFile, SharedTextWrites
 from directory_indexer.extractors.document import Metadata
 from directory_indexer.files import FileFailure, SkippedFile, Stage
 from directory_indexer.lazy import lazily
@@ -26,12 +27,15 @@ class FileWrites:
         rows: FileRows,
         directories: DirectoryWrites,
         chunks: ChunkWrites,
+        shared: SharedTextWrites,
+        *,
         metadata: MetadataWrites,
         scans: ScanWrites,
     ) -> None:
         self._rows = rows
         self._directories = directories
         self._chunks = chunks
+        self._shared = shared
         self._metadata = metadata
         self._scans = scans
 
@@ -45,11 +49,37 @@ class FileWrites:
         is_new = self._rows.id_of(path) is None  # as most are, and nothing hangs on them
         if not is_new:
             self._chunks.remove_of(path)
-        file_id = self._rows.put(place, parsed, recipe=recipe)
+        file_id = self._rows.put(place, parsed, recipe=recipe, dated=dated_at(parsed.metadata))
         self._metadata.put(file_id, parsed.metadata)
         self._scans.put(file_id, parsed.scans)
-        self._chunks.add(file_id, parsed)
+        holder_id = self._holder_of_same(place, parsed, recipe=recipe)
+        if holder_id is None:
+            self._chunks.add(file_id, parsed)
+        else:
+            self._shared.share(file_id, holder_id)
         return 0 if is_new else self.keep_members(path, members)
+
+    def put_same(
+        self, place: Place, found: UnchangedFile, *, recipe: int, unless: Callable[[FilePath], bool]
+    ) -> SharedFile | None:
+        """Put a file in that has the text of another one, of which nothing has to be read; None if there is none."""
+        path = found.source.path
+        others = self._shared.same_as(path, place.directory_id, found.hash, recipe=recipe)
+        same = next((one for one in others if not unless(one.path)), None)
+        if same is None:
+            return None
+        self._note_arrival(place, path)
+        is_new = self._rows.id_of(path) is None  # as most are, and nothing hangs on them
+        if not is_new:
+            self._chunks.remove_of(path)
+            self.keep_members(path, ())
+        holder_id = self._shared.holder_of(same.id)  # only now: if this file held the text, it has just handed it over
+        file_id = self._rows.put(place, _row_of(found, same), recipe=recipe, dated=same.dated_at, holder_id=holder_id)
+        if same.has_metadata or not is_new:
+            self._metadata.copy(file_id, same.id)
+        if not is_new:
+            self._scans.put(file_id, ())
+        return SharedFile(found.source, found.hash, same.n_chunks, same.n_masked)
 
     def put_skipped(self, place: Place, skipped: SkippedFile, *, recipe: int) -> None:
         """Note why a file is left out; what the index held of it goes."""
@@ -106,9 +136,20 @@ class FileWrites:
             self._remove(path)
         return n_members
 
+    def _holder_of_same(self, place: Place, parsed: ParsedFile, *, recipe: int) -> int | None:
+        """Find the row of a file that holds just the text that was read of another one."""
+        if place.container_id is not None or parsed.scans or not parsed.chunks:
+            return None
+        page_starts = " ".join(map(str, parsed.page_starts))
+        for same in self._shared.same_as(parsed.source.path, place.directory_id, parsed.hash, recipe=recipe):
+            is_alike = same.facts == parsed.facts and same.page_starts == page_starts
+            if is_alike and self._chunks.are_those_of(same.holder_id, parsed):
+                return same.holder_id
+        return None
+
     def _note_arrival(self, place: Place, path: FilePath) -> None:
         self._directories.unsettle_around(path)
-        if place.container_id is None and not self._rows.is_on_disk(path):
+        if place.container_id is None and containers_around(path) and not self._rows.is_on_disk(path):
             self._displace_members(path)
 
     def _displace_members(self, path: FilePath) -> None:
@@ -120,3 +161,16 @@ class FileWrites:
     def _remove(self, path: FilePath) -> None:
         self._chunks.remove_of(path)
         self._rows.remove(path)
+
+
+def _row_of(found: UnchangedFile, same: SameFile) -> ParsedFile:
+    """Give what the row of a file tells that has the text of another one."""
+    return ParsedFile(
+        found.source,
+        found.hash,
+        same.facts,
+        (),
+        tuple(map(int, same.page_starts.split())),
+        seen_ns=found.seen_ns,
+        n_masked=same.n_masked,
+    )

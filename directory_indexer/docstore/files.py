@@ -37,6 +37,9 @@ class FoundFile(NamedTuple):
     id: int
     path: FilePath
     directory_id: int
+    holder_id: int
+    tagged_below: FilePath | None
+    """Below which directory the vectors of its text are tagged, where that is not its own tracked one."""
 
 
 class FileSize(NamedTuple):
@@ -55,6 +58,7 @@ class TextFile(NamedTuple):
     path: FilePath
     kind: str
     pages: str
+    holder_id: int
 
     @property
     def page_starts(self) -> tuple[int, ...]:
@@ -103,7 +107,7 @@ class Files(Reading):
         """List the members with text of a container, at any depth, sorted by path."""
         rows = self._connection.execute(
             """SELECT path FROM files WHERE container_id = (SELECT id FROM files WHERE path = ?)
-               AND EXISTS (SELECT 1 FROM chunks WHERE file_id = files.id) ORDER BY path""",
+               AND EXISTS (SELECT 1 FROM chunks WHERE file_id = coalesce(files.holder_id, files.id)) ORDER BY path""",
             (path,),
         )
         return [FilePath(row[0]) for row in rows]
@@ -120,7 +124,7 @@ class Files(Reading):
     def matching(self, wanted: FileFilter) -> list[FoundFile]:
         """List the files that a filter lets through."""
         condition, arguments = condition_of(wanted)
-        query = f"SELECT f.id, f.path, f.directory_id FROM files f WHERE {condition}"  # noqa: S608 - made of constants
+        query = f"{_FOUND} WHERE {condition}"
         return list(map(FoundFile._make, self._connection.execute(query, arguments)))
 
     def dates(self, paths: Iterable[FilePath]) -> dict[FilePath, float]:
@@ -136,7 +140,7 @@ class Files(Reading):
         condition, arguments = within_condition(within)
         rows = self._connection.execute(
             f"""SELECT f.path, f.kind, count(c.id), coalesce(sum(c.n_tokens), 0)
-                FROM files f LEFT JOIN chunks c ON c.file_id = f.id
+                FROM files f LEFT JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id)
                 WHERE f.hash IS NOT NULL AND {condition} GROUP BY f.id ORDER BY f.path""",  # noqa: S608
             arguments,
         )
@@ -146,17 +150,16 @@ class Files(Reading):
         """List files with text by path: those of a JSON array, or all."""
         chosen = "hash IS NOT NULL" if ids_json is None else "id IN (SELECT value FROM json_each(?))"
         rows = self._connection.execute(
-            f"SELECT id, path, kind, page_starts FROM files WHERE {chosen} ORDER BY path",  # noqa: S608
+            f"""SELECT id, path, kind, page_starts, coalesce(holder_id, id) FROM files
+                WHERE {chosen} ORDER BY path""",  # noqa: S608
             [] if ids_json is None else [ids_json],
         )
         return list(map(TextFile._make, rows))
 
-    def ids_of(self, paths: Iterable[FilePath]) -> list[int]:
-        """Give the rows of files by their paths."""
-        rows = self._connection.execute(
-            "SELECT id FROM files WHERE path IN (SELECT value FROM json_each(?))", (json.dumps(list(paths)),)
-        )
-        return [id_ for (id_,) in rows]
+    def at(self, paths: Iterable[FilePath]) -> list[FoundFile]:
+        """Give the files at these paths."""
+        query = f"{_FOUND} WHERE f.path IN (SELECT value FROM json_each(?))"  # noqa: S608 - made of constants
+        return list(map(FoundFile._make, self._connection.execute(query, (json.dumps(list(paths)),))))
 
     def with_text(self, paths: Iterable[FilePath]) -> set[FilePath]:
         """Tell which of these paths are those of files with text."""
@@ -181,3 +184,10 @@ class Files(Reading):
         )
         n_own = len(columns) - len(FileFacts._fields)
         return (IndexedFile._make((*row[:n_own], FileFacts._make(row[n_own:]))) for row in rows)
+
+
+_FOUND = """SELECT f.id, f.path, f.directory_id, coalesce(f.holder_id, f.id),
+    CASE WHEN f.holder_id IS NULL THEN f.tagged_below ELSE (
+        SELECT coalesce(h.tagged_below, d.path) FROM files h JOIN directories d ON d.id = h.directory_id
+        WHERE h.id = f.holder_id) END
+    FROM files f"""

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from directory_indexer.docstore.filters import within_condition
 from directory_indexer.docstore.reading import Reading, marks
+from directory_indexer.docstore.shared_texts import HAS_TEXT
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
 from directory_indexer.paths import FilePath
 
@@ -53,7 +54,7 @@ class LeftOut(Reading):
                 WHERE state IN ('failed', 'skipped') AND {condition} GROUP BY 1
                 UNION ALL
                 SELECT 'refused', count(*) FROM refused_chunks r CROSS JOIN chunks c ON c.id = r.id
-                CROSS JOIN files f ON f.id = c.file_id WHERE {condition} HAVING count(*)
+                CROSS JOIN files f ON {HAS_TEXT} WHERE {condition} HAVING count(*)
                 UNION ALL
                 SELECT iif(s.problem = '', 'waiting', 'unreadable'), count(*)
                 FROM scans s JOIN files f ON f.id = s.file_id
@@ -73,7 +74,7 @@ class LeftOut(Reading):
                 FROM files f WHERE state IN ('failed', 'skipped') AND {condition}
                 UNION ALL
                 SELECT f.path, 'refused', 'passage ' || (c.ordinal + 1) || ': ' || r.reason FROM refused_chunks r
-                JOIN chunks c ON c.id = r.id JOIN files f ON f.id = c.file_id WHERE {condition}
+                JOIN chunks c ON c.id = r.id JOIN files f ON {HAS_TEXT} WHERE {condition}
                 UNION ALL
                 SELECT f.path, iif(s.problem = '', 'waiting', 'unreadable'),
                     'page ' || s.page || iif(s.problem = '', '', ': ') || s.problem
@@ -96,7 +97,7 @@ class LeftOut(Reading):
                FROM scans s JOIN files f ON f.id = s.file_id WHERE s.engine = '' GROUP BY f.id, s.problem = ''
                UNION ALL
                SELECT f.path, 'refused', count(*) FROM refused_chunks r CROSS JOIN chunks c ON c.id = r.id
-               CROSS JOIN files f ON f.id = c.file_id GROUP BY f.id""",  # noqa: S608 - made of marks
+               CROSS JOIN files f ON {HAS_TEXT} GROUP BY f.id""",  # noqa: S608 - made of marks
             reasons,
         )
         return tuple(Gap(FilePath(path), reason, number) for path, reason, number in rows)
@@ -108,7 +109,7 @@ class LeftOut(Reading):
             f"""SELECT path, reason, detail, broken_hash FROM files f WHERE state = 'failed' AND {condition}
                 UNION ALL
                 SELECT f.path, 'embed', 'chunk ' || (c.ordinal + 1) || ': ' || r.reason, NULL FROM refused_chunks r
-                JOIN chunks c ON c.id = r.id JOIN files f ON f.id = c.file_id WHERE {condition}
+                JOIN chunks c ON c.id = r.id JOIN files f ON {HAS_TEXT} WHERE {condition}
                 ORDER BY path LIMIT ?""",  # noqa: S608
             [*arguments, *arguments, limit],
         )

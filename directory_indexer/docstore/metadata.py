@@ -77,6 +77,15 @@ class MetadataWrites:
                 [(file_id, name, value, folded(value)) for name, value in _rows(metadata)],
             )
 
+    def copy(self, file_id: int, other_id: int) -> None:
+        """Note of a file what was noted of another one, in the place of what was noted before."""
+        self._connection.execute("DELETE FROM metadata WHERE file_id = ?", (file_id,))
+        self._connection.execute(
+            """INSERT INTO metadata (file_id, name, value, folded)
+               SELECT ?, name, value, folded FROM metadata WHERE file_id = ?""",
+            (file_id, other_id),
+        )
+
 
 def dated_at(metadata: Metadata) -> float | None:
     """Give the time of a document in seconds since the epoch: its last change, of a message when it was sent."""

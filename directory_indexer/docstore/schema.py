@@ -16,7 +16,7 @@ with lazily:
     import sqlite3
 
 
-SCHEMA_VERSION = 14
+SCHEMA_VERSION = 15
 
 FTS_TABLE = (
     f"CREATE VIRTUAL TABLE chunks_fts USING fts5({', '.join(FTS_COLUMNS)}, content='', tokenize=\"{FTS_TOKENIZE}\")"
@@ -237,6 +237,16 @@ ALTER TABLE static_model ADD COLUMN own_rows BLOB NOT NULL DEFAULT x'';
 ALTER TABLE static_model ADD COLUMN n_lessons INTEGER NOT NULL DEFAULT 0;
 """
 
+_SHARED_TEXTS = """
+ALTER TABLE files ADD COLUMN holder_id INTEGER CHECK (holder_id <> id);
+ALTER TABLE files ADD COLUMN tagged_below TEXT;
+CREATE INDEX files_that_share ON files (holder_id) WHERE holder_id IS NOT NULL;
+CREATE INDEX files_tagged_elsewhere ON files (tagged_below) WHERE tagged_below IS NOT NULL;
+"""
+"""`holder_id` is the row of the file that holds the text of this one, too; without one, a file holds its own. It is no
+foreign key for the reason that `container_id` is none. `tagged_below` is the tracked directory below which the vectors
+of a text are tagged, where that is not the one that its holder lies in."""
+
 _MIGRATIONS: dict[int, str] = {
     1: _TABLES,
     2: "ALTER TABLE directories ADD COLUMN mounts TEXT NOT NULL DEFAULT '[]';",
@@ -252,6 +262,7 @@ _MIGRATIONS: dict[int, str] = {
     12: _PAUSES,
     13: _LINE_CUTS,
     14: _LESSONS,
+    15: _SHARED_TEXTS,
 }
 """What to run, in one transaction, to come to each version from the one before."""
 

@@ -22,6 +22,7 @@ with lazily:
     from directory_indexer.docstore.runs import Runs
     from directory_indexer.docstore.scans import Scans
     from directory_indexer.docstore.search_vectors import SearchVectors
+    from directory_indexer.docstore.shared_texts import SharedTexts
     from directory_indexer.docstore.static_vectors import StaticVectors
     from directory_indexer.docstore.stretches import Stretches
     from directory_indexer.docstore.typed_paths import TypedPaths
@@ -86,6 +87,11 @@ class Snapshot(Reading):
     def chunks(self) -> Chunks:
         """The chunks and their texts."""
         return Chunks(self._connection, self._known)
+
+    @cached_property
+    def shared_texts(self) -> SharedTexts:
+        """The files that share a text."""
+        return SharedTexts(self._connection, self._known)
 
     @cached_property
     def stretches(self) -> Stretches:

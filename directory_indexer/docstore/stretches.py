@@ -14,7 +14,7 @@ _NO_ROW: Final = 1 << 62
 
 
 class Stretch(NamedTuple):
-    """Whole lines of a file, in UTF-8, from a line and a character on."""
+    """Whole lines of the text that a file holds, in UTF-8, from a line and a character on."""
 
     file_id: int
     start_line: int
@@ -38,7 +38,7 @@ class Stretches(Reading):
     """The lines of one moment."""
 
     def of_file(self, file_id: int) -> list[Stretch]:
-        """Give a file as one stretch; none when it has no text."""
+        """Give a file that holds its text as one stretch; none when it has no text."""
         rows = self._connection.execute(f"{_COLUMNS} WHERE c.file_id = ? ORDER BY c.ordinal", (file_id,))
         group = list(map(_Row._make, rows))
         return [_joined(group)] if group else []

@@ -21,6 +21,7 @@ with lazily:
     from directory_indexer.docstore.runs import RunWrites
     from directory_indexer.docstore.scans import ScanWrites
     from directory_indexer.docstore.search_vectors import SearchVectorWrites
+    from directory_indexer.docstore.shared_texts import SharedTextWrites
     from directory_indexer.docstore.static_vectors import StaticVectorWrites
     from directory_indexer.docstore.vector_sets import VectorSetWrites
     from directory_indexer.docstore.vectors import VectorWrites
@@ -34,10 +35,18 @@ class Transaction:
         self.meta = MetaWrites(connection)
         self.directories = DirectoryWrites(connection)
         self.words = WordWrites(connection)
-        self.chunks = ChunkWrites(connection, self.words, self.meta)
+        self.shared_texts = SharedTextWrites(connection)
+        self.chunks = ChunkWrites(connection, self.words, self.meta, self.shared_texts)
         self.scans = ScanWrites(connection)
         self.file_rows = FileRows(connection)
-        self.files = FileWrites(self.file_rows, self.directories, self.chunks, MetadataWrites(connection), self.scans)
+        self.files = FileWrites(
+            self.file_rows,
+            self.directories,
+            self.chunks,
+            self.shared_texts,
+            metadata=MetadataWrites(connection),
+            scans=self.scans,
+        )
         self.vectors = VectorWrites(connection, self.meta)
         self.static_vectors = StaticVectorWrites(connection)
         self.search_vectors = SearchVectorWrites(connection)

@@ -11,7 +11,7 @@ from directory_indexer.docstore.meta import FORMER, GENERATION_KEYS, MetaWrites
 from directory_indexer.docstore.reading import Reading, batches, marks
 from directory_indexer.ids import ChunkId, ContentHash
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath
+from directory_indexer.paths import FilePath, moved_below
 from directory_indexer.vectorstore import VectorPlace, VectorPoint
 
 with lazily:
@@ -61,6 +61,14 @@ class EmbeddedChunk(NamedTuple):
     vector: bytes
 
 
+class TaggedChunk(NamedTuple):
+    """A chunk with a point in the generation."""
+
+    id: int
+    chunk_id: ChunkId
+    text_hash: ContentHash
+
+
 class PendingVectors(NamedTuple):
     """Vectors that wait to be merged: of each its chunk, the id of its file, and its float32 values, row after row."""
 
@@ -105,24 +113,42 @@ class Vectors(Reading):
     def pending_points(self) -> Iterator[VectorPoint]:
         """Give the vectors that no generation holds yet as the vector store wants them."""
         rows = self._connection.execute(
-            f"""SELECT p.chunk_id, f.path, d.path, p.vector FROM {_PENDING}
+            f"""SELECT p.chunk_id, p.vector, f.path, d.path, f.tagged_below FROM {_PENDING}
                 JOIN files f ON f.id = c.file_id JOIN directories d ON d.id = f.directory_id"""  # noqa: S608
         )
-        for chunk_id, path, directory, vector in rows:
-            yield VectorPoint(chunk_id, path, _parents(path, directory), vector)
+        for chunk_id, vector, *place in rows:
+            yield VectorPoint(chunk_id, *_tags(*place), vector)
 
     def points(self, vectors: Mapping[ChunkId, NDArray[np.float32]]) -> list[VectorPoint]:
         """Give vectors with the places of their chunks, as a vector store wants them."""
         points: list[VectorPoint] = []
         for batch in batches(vectors):
             rows = self._connection.execute(
-                f"""SELECT c.chunk_id, f.path, d.path FROM chunks c JOIN files f ON f.id = c.file_id
+                f"""SELECT c.chunk_id, f.path, d.path, f.tagged_below FROM chunks c JOIN files f ON f.id = c.file_id
                     JOIN directories d ON d.id = f.directory_id WHERE c.chunk_id IN ({marks(batch)})""",  # noqa: S608
                 batch,
             )
-            for chunk_id, path, directory in rows:
-                points.append(VectorPoint(chunk_id, path, _parents(path, directory), vectors[chunk_id].tobytes()))
+            for chunk_id, *place in rows:
+                points.append(VectorPoint(chunk_id, *_tags(*place), vectors[chunk_id].tobytes()))
         return points
+
+    def untracked_tags(self) -> list[FilePath]:
+        """List the directories that points are tagged with and that are tracked no more."""
+        rows = self._connection.execute(
+            """SELECT DISTINCT tagged_below FROM files
+               WHERE tagged_below IS NOT NULL AND tagged_below NOT IN (SELECT path FROM directories)"""
+        )
+        return [FilePath(path) for (path,) in rows]
+
+    def tagged_below(self, directory: FilePath) -> list[TaggedChunk]:
+        """List the chunks whose points are tagged as lying below a directory that their text came from."""
+        rows = self._connection.execute(
+            """SELECT c.id, c.chunk_id, c.text_hash FROM files f JOIN chunks c ON c.file_id = f.id
+               WHERE f.tagged_below = ? AND c.is_embedded = 1
+               AND NOT EXISTS (SELECT 1 FROM pending_vectors p WHERE p.chunk_id = c.chunk_id)""",
+            (directory,),
+        )
+        return list(map(TaggedChunk._make, rows))
 
     def has_current_points(self, file_ids_json: str | None) -> bool:
         """Tell whether the generation must hold the vector of any text, or of any in these files."""
@@ -233,6 +259,10 @@ class VectorWrites:
         """Note, by row ids, which chunks the provider refuses, and why; the next run asks again."""
         self._connection.executemany("INSERT OR REPLACE INTO refused_chunks VALUES (?, ?)", refused)
 
+    def forget_tags(self, directory: FilePath) -> None:
+        """Let no text be tagged as lying below a directory; those of its points are all to be written again."""
+        self._connection.execute("UPDATE files SET tagged_below = NULL WHERE tagged_below = ?", (directory,))
+
     def publish(self, place: VectorPlace, generation: int) -> None:
         """Name the generation that holds every vector written so far; no other store has all of them any more."""
         self._meta.forget_generations()
@@ -276,6 +306,13 @@ class VectorWrites:
             "INSERT OR IGNORE INTO stale_points (chunk_id, text_hash) VALUES (?, x'')",
             [(unknown,) for unknown in chunk_ids],
         )
+
+
+def _tags(path: FilePath, directory: FilePath, tagged_below: FilePath | None) -> tuple[FilePath, tuple[FilePath, ...]]:
+    """Name the file and the directories that points are tagged with: where the text was first, if it is shared."""
+    if tagged_below is not None:
+        path, directory = moved_below(path, directory, tagged_below), tagged_below
+    return path, _parents(path, directory)
 
 
 def _parents(path: str, directory: str) -> tuple[FilePath, ...]:

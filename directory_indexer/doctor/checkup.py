@@ -45,6 +45,7 @@ class Checkup:
         with self._docstore.snapshot() as snapshot:
             yield from _directories(snapshot)
             yield _coverage(snapshot)
+            yield from _shared_texts(snapshot)
         yield from self._vectors()
 
     def open_to_others(self) -> list[Path]:
@@ -137,6 +138,12 @@ def _coverage(snapshot: Snapshot) -> Finding:
     if waiting:
         return Finding("meaning", Verdict.WARNING, f"{waiting} chunks wait for their vectors", "dirindex index")
     return Finding("meaning", Verdict.OK, "every chunk is searchable by meaning")
+
+
+def _shared_texts(snapshot: Snapshot) -> Iterator[Finding]:
+    if n_astray := snapshot.shared_texts.count_astray():
+        message = f"{n_astray} files share a text that no file holds, and cannot be found"
+        yield Finding("shared texts", Verdict.PROBLEM, message, _REPAIR)
 
 
 def _is_open(path: Path) -> bool:

@@ -84,11 +84,13 @@ class Doctor:
             for path in checkup.open_to_others():
                 confine(path)
             yield from _repair_words(docstore, checkup)
+            yield from _repair_shared_texts(docstore)
             yield from _repair_vectors(docstore, checkup)
             vectorizer = self._vectorizer()
             for _ in vectorizer.embed_pending():
                 pass
             vectorizer.spaces.complete_switch(vectorizer.merger.state())
+            vectorizer.merger.mend_tags()
             vectorizer.merger.merge_all()
             docstore.upkeep.checkpoint(words_kept_seconds=0)
 
@@ -105,6 +107,16 @@ def _repair_words(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:
     with docstore.transaction() as transaction:
         transaction.words.rebuild()
     yield Finding("words", Verdict.REPAIRED, "the full-text index was built again from the stored texts")
+
+
+def _repair_shared_texts(docstore: DocStore) -> Iterator[Finding]:
+    with docstore.transaction() as transaction:
+        n_astray = transaction.shared_texts.outdate_astray()
+        if n_astray:
+            transaction.directories.unsettle_all()
+    if n_astray:
+        message = f"{n_astray} files whose text was lost will be read again"
+        yield Finding("shared texts", Verdict.REPAIRED, message, "dirindex index")
 
 
 def _repair_vectors(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:

@@ -71,7 +71,7 @@ class DatabaseWriter:
         self._files: list[Row] = []
         self._headings: list[Row] = []
         self._chunks: list[Row] = []
-        self._n_headings = 0
+        self._n_headings = self._n_chunks = 0
         with self._translated_errors():
             # Plugins of sqlite-utils are code that somebody installed for something else.
             self._database = Database(sqlite3.connect(path), execute_plugins=False)
@@ -90,7 +90,11 @@ class DatabaseWriter:
             if heading:
                 heading_id = self._n_headings = self._n_headings + 1
                 self._headings.append(heading_row(heading_id, file_id, under))
-            self._chunks += [chunk_row(stored, file_id=file_id, heading_id=heading_id) for stored in under]
+            self._chunks += [
+                chunk_row(id_, stored, file_id=file_id, heading_id=heading_id)
+                for id_, stored in enumerate(under, self._n_chunks + 1)
+            ]
+            self._n_chunks += len(under)
         if len(self._chunks) >= _BATCH_CHUNKS or len(self._files) >= _BATCH_FILES:
             self._write_batch()
 

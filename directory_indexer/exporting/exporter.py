@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TextIO
 
 from directory_indexer import __version__
+from directory_indexer.docstore.chunks import IndexedChunk
+from directory_indexer.docstore.files import IndexedFile
 from directory_indexer.docstore.filters import FileFilter
 from directory_indexer.docstore.runs import Outcome, Phase, RunProgress
 from directory_indexer.docstore.store import DocStore, Snapshot
@@ -18,6 +20,7 @@ from directory_indexer.exporting.formats import ExportFormat
 from directory_indexer.exporting.rows import ExportedFile, utc
 from directory_indexer.exporting.target import draft_of, require_free
 from directory_indexer.exporting.writing import ExportStart, ExportWriter, StopRequested
+from directory_indexer.ids import new_chunk_id
 from directory_indexer.paths import FilePath, display, lies_in
 
 EXPORT_VERSION = 1
@@ -155,4 +158,12 @@ def _start(snapshot: Snapshot, request: ExportRequest, must_stop: Callable[[], b
 def _files(snapshot: Snapshot, wanted: FileFilter) -> Iterator[ExportedFile]:
     roots = {id_: root for root, id_ in snapshot.directories.all().items()}
     for file in snapshot.files.in_order(wanted):
-        yield ExportedFile(file, roots[file.directory_id], snapshot.chunks.of_file(file.path))
+        yield ExportedFile(file, roots[file.directory_id], _chunks_of(snapshot, file))
+
+
+def _chunks_of(snapshot: Snapshot, file: IndexedFile) -> list[IndexedChunk]:
+    """Give the chunks of a file, each with an id of its own although other files may share them."""
+    return [
+        one._replace(chunk_id=new_chunk_id(file.path, file.hash, one.chunk.ordinal))
+        for one in snapshot.chunks.of_file(file.path)
+    ]

@@ -104,10 +104,10 @@ def heading_row(id_: int, file_id: int, under: Sequence[IndexedChunk]) -> Row:
     }
 
 
-def chunk_row(stored: IndexedChunk, *, file_id: int, heading_id: int | None) -> Row:
+def chunk_row(id_: int, stored: IndexedChunk, *, file_id: int, heading_id: int | None) -> Row:
     """Describe a chunk, in the order of `CHUNK_COLUMNS`."""
     return {
-        "id": stored.id,
+        "id": id_,
         "chunk_id": uuid_text(stored.chunk_id),
         "file_id": file_id,
         "heading_id": heading_id,

@@ -206,6 +206,7 @@ class Indexer:
             if root in tracked:
                 with self._docstore.transaction() as transaction:
                     transaction.directories.remove(tracked[root])
+            self._vectorizer.merger.mend_tags()
             self._vectorizer.merger.forget_gone()
             self._vectorizer.drop_makeshifts()
             with self._docstore.transaction() as transaction:

@@ -7,9 +7,13 @@ from collections.abc import Callable
 
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.docstore.vector_sets import VectorSet
+from directory_indexer.docstore.vectors import EmbeddedChunk
 from directory_indexer.errors import VectorsLostError, VectorStoreError
 from directory_indexer.indexing.vector_state import VectorState, vector_state
+from directory_indexer.paths import FilePath
 from directory_indexer.vectorstore import VectorPlace, VectorStore
+
+_RETAGGED = 1000
 
 
 class Merger:
@@ -65,6 +69,37 @@ class Merger:
     def merge_all(self) -> None:
         """Move every pending vector into the vector store, and let it drop every stale point."""
         self._merge(self.state(), at_least=1)
+
+    def mend_tags(self) -> None:
+        """Have points that tell of a directory which is tracked no more tell of where their texts are now.
+
+        While vectors of a former space answer, which nobody writes, the tags of both stay as they are. Every run calls
+        this, for what is cut off before its end, or must wait for the new space.
+
+        Raises:
+            VectorStoreError: the vector store cannot be read or written.
+        """
+        with self._docstore.snapshot() as snapshot:
+            untracked = snapshot.vectors.untracked_tags()
+        if not untracked or self.state().former is not None:
+            return
+        for directory in untracked:
+            self._forget_tags(directory)
+        self.merge_all()
+
+    def _forget_tags(self, directory: FilePath) -> None:
+        with self._docstore.snapshot() as snapshot:
+            tagged = snapshot.vectors.tagged_below(directory)
+        state = self.state()
+        for start in range(0, len(tagged), _RETAGGED):
+            batch = tagged[start : start + _RETAGGED]
+            stored = self.store_of(state.vector_set).at(state.generation).vectors([one.chunk_id for one in batch])
+            known = [EmbeddedChunk(*one, stored[one.chunk_id].tobytes()) for one in batch if one.chunk_id in stored]
+            with self._docstore.transaction() as transaction:
+                transaction.vectors.put(known)
+                transaction.vectors.forget(one.chunk_id for one in batch if one.chunk_id not in stored)
+        with self._docstore.transaction() as transaction:
+            transaction.vectors.forget_tags(directory)
 
     def forget_gone(self) -> None:
         """Move every pending vector into the vector store, and let no vector of a text that is gone stay anywhere."""

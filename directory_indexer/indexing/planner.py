@@ -53,6 +53,7 @@ class Plan(NamedTuple):
     before, and are as they were when they broke a parser. `removed` leave the index, and their hashes tell a moved
     file from a new one; `resolved` are failures and skips of files that are gone. The file systems at `mounts` are to
     be remembered, and so is what is `settled` now and was not before; what is `left` was settled and was not met.
+    With `reads_everything`, nothing that is known of other files stands for what is to be read.
     """
 
     directory: FilePath
@@ -70,6 +71,7 @@ class Plan(NamedTuple):
     mounts: Mapping[FilePath, str] = MappingProxyType({})
     settled: Mapping[FilePath, SettledDirectory] = MappingProxyType({})
     left: frozenset[FilePath] = frozenset()
+    reads_everything: bool = False
 
     @property
     def n_bytes(self) -> int:
@@ -229,6 +231,7 @@ class _Comparison:
             mounts=evidence.file_systems,
             settled=self._settled,
             left=frozenset(self._known_files.settled.directories.keys() - self._listed),
+            reads_everything=self._read_everything,
         )
 
 

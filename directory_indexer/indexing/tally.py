@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from directory_indexer.docstore.shared_texts import SharedFile
 from directory_indexer.files import FileFailure, SkippedFile
+from directory_indexer.ids import ContentHash
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import IndexReport
 from directory_indexer.parsing.outcomes import (
@@ -15,6 +17,7 @@ from directory_indexer.parsing.outcomes import (
     UnchangedFile,
     outcome_path,
 )
+from directory_indexer.paths import FilePath
 
 
 class Tally:
@@ -35,13 +38,12 @@ class Tally:
         """Count a file."""
         if not isinstance(outcome, ParsedFile):
             return _with_unread(report, outcome)
-        read = _with_read(report, outcome)
-        if outcome_path(outcome) in self._known:
-            return read.plus(n_changed=1)
-        if not self._gone[outcome.hash]:
-            return read.plus(n_added=1)
-        self._gone[outcome.hash] -= 1
-        return read.plus(n_moved=1, n_removed=-1)
+        return self._with_text(_with_read(report, outcome), outcome_path(outcome), outcome.hash)
+
+    def with_shared(self, report: IndexReport, shared: SharedFile) -> IndexReport:
+        """Count a file that has the text of another one."""
+        report = report.plus(n_chunks=shared.n_chunks, n_masked=shared.n_masked, n_bytes=shared.source.size)
+        return self._with_text(report, shared.source.path, shared.hash)
 
     def with_members(self, report: IndexReport, part: MemberOutcomes) -> IndexReport:
         """Count the members of a container; in which one they lay before does not matter."""
@@ -55,6 +57,14 @@ class Tally:
             else:
                 report = _with_read(report, outcome).plus(n_added=1)
         return report
+
+    def _with_text(self, report: IndexReport, path: FilePath, digest: ContentHash) -> IndexReport:
+        if path in self._known:
+            return report.plus(n_changed=1)
+        if not self._gone[digest]:
+            return report.plus(n_added=1)
+        self._gone[digest] -= 1
+        return report.plus(n_moved=1, n_removed=-1)
 
 
 def _with_read(report: IndexReport, parsed: ParsedFile) -> IndexReport:

@@ -28,6 +28,7 @@ from directory_indexer.paths import lies_in
 
 with lazily:
     from directory_indexer.indexing.recogniser import DocumentToRead, Recogniser
+    from directory_indexer.indexing.sharing import Sharing
     from directory_indexer.indexing.vectorizer import Vectorizer
     from directory_indexer.parsing.parse import parse_all
     from directory_indexer.parsing.policy import ParsePolicy
@@ -120,6 +121,7 @@ class Updater:
         state = self._vectorizer.spaces.complete_switch(state)
         self._run.report(self._progress._replace(phase=Phase.MERGING))
         self._attempt(partial(self._vectorizer.merger.merge_if_worth_it, state))
+        self._attempt(self._vectorizer.merger.mend_tags)
         self.report = self.report.plus(n_pending=state.n_waiting - state.n_refused)
 
     def _attempt(self, work: Callable[[], None]) -> None:
@@ -168,6 +170,7 @@ class Updater:
         )
         if requests:
             self._run.report(self._progress)
+        requests = [request for id_, plan in plans for request in self._not_shared(id_, plan, tally)]
         batch = Batch(directory_ids, recipe=self._recipe)
         for result in self._parsed(requests):
             if isinstance(result, MemberOutcomes):
@@ -183,6 +186,20 @@ class Updater:
             if batch.n_files >= self._batch_files or batch.n_chunks >= _BATCH_CHUNKS:
                 self._commit(batch)
         self._commit(batch)
+
+    def _not_shared(self, directory_id: int, plan: Plan, tally: Tally) -> Iterator[ParseRequest]:
+        """Put in what has the text of a file that another directory has, and give the rest, which is to be parsed."""
+        sharing = Sharing(self._docstore, self._parse_policy, recipe=self._recipe)
+        for shared, rest in sharing.blocks(directory_id, plan, must_stop=lambda: self._run.must_stop):
+            for one in shared:
+                self.report = tally.with_shared(self.report, one)
+            if shared:
+                self._progress = self._progress._replace(
+                    files_done=self._progress.files_done + len(shared),
+                    bytes_done=self._progress.bytes_done + sum(one.source.size for one in shared),
+                )
+                self._run.report(self._progress)
+            yield from rest
 
     def _read_pages(self, recogniser: Recogniser, most_pages: int | None, *, try_again: bool) -> None:
         if try_again:

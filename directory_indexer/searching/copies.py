@@ -1,10 +1,14 @@
-"""Finds the other files that have the passage of a hit: in work trees, clones and copies."""
+"""Finds the files that have the passage of a hit: in work trees, clones and copies."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from directory_indexer.docstore.chunks import IndexedChunk
+from directory_indexer.docstore.shared_texts import SharingFile
 from directory_indexer.docstore.store import Snapshot
+from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.ranking import Ranked
 from directory_indexer.searching.scope import Scope
@@ -18,6 +22,29 @@ def also_in(snapshot: Snapshot, ranked: Ranked, path: FilePath, scope: Scope) ->
     found = snapshot.chunks.copies(ranked.chunk_id, limit=_MOST)
     named = {other for file_id, other in found if scope.file_ids is None or file_id in scope.file_ids}
     return tuple(sorted((named | set(ranked.copies)) - {path}))
+
+
+def placed(snapshot: Snapshot, chunks: Mapping[ChunkId, IndexedChunk], scope: Scope) -> dict[ChunkId, IndexedChunk]:
+    """Let each passage stand in a file of the scope that has it: of those that share a text, in the first by path."""
+    return {id_: files[0] for id_, files in all_placed(snapshot, chunks, scope).items() if files}
+
+
+def all_placed(
+    snapshot: Snapshot, chunks: Mapping[ChunkId, IndexedChunk], scope: Scope
+) -> dict[ChunkId, list[IndexedChunk]]:
+    """Give each passage once for each file of the scope that shares its text, sorted by path."""
+    sharing = snapshot.shared_texts.sharing({one.holder_id for one in chunks.values()})
+    return {id_: list(_in_files(one, sharing.get(one.holder_id, ()), scope)) for id_, one in chunks.items()}
+
+
+def _in_files(chunk: IndexedChunk, sharing: Sequence[SharingFile], scope: Scope) -> Iterator[IndexedChunk]:
+    if not sharing:
+        yield chunk
+        return
+    holder = SharingFile(chunk.holder_id, chunk.path, chunk.mtime_ns)
+    for file in sorted((holder, *sharing), key=lambda one: one.path):
+        if scope.file_ids is None or file.id in scope.file_ids:
+            yield chunk._replace(path=file.path, mtime_ns=file.mtime_ns)
 
 
 _MOST: Final = 1_000

@@ -15,6 +15,7 @@ from directory_indexer.relevance.definitions import names_in
 from directory_indexer.relevance.matchplan import MatchPlan
 from directory_indexer.relevance.ranking import Ranking, rank
 from directory_indexer.searching.answers import SearchRequest
+from directory_indexer.searching.copies import placed
 from directory_indexer.searching.defining import headed_by_name
 from directory_indexer.searching.inquiry import Inquiry, Lists, bands_of
 from directory_indexer.searching.scope import Scope
@@ -32,14 +33,15 @@ class Found(NamedTuple):
     ranking: Ranking
 
 
-def found_by(snapshot: Snapshot, inquiry: Inquiry, plan: MatchPlan, request: SearchRequest) -> Found:
+def found_by(snapshot: Snapshot, inquiry: Inquiry, plan: MatchPlan, scope: Scope, request: SearchRequest) -> Found:
     """Rank the best candidates, so many of them that as many hits are given as a request wants, if there are."""
     limit = request.limit
     depth = _depth(limit)
     while True:
         lists = inquiry.lists(depth)
         bands = bands_of(lists)
-        chunks = wanted_passages(snapshot.chunks.by_id(_permitted(snapshot, plan, bands.keys())), request)
+        permitted = snapshot.chunks.by_id(_permitted(snapshot, plan, bands.keys()))
+        chunks = wanted_passages(placed(snapshot, permitted, scope), request)
         candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
         ranking = rank(plan, candidates, limit=limit, model=lists.model, likeness=likeness)
         # Copies of a passage, which are shown once, and what the query excludes may take up all the places.
@@ -54,11 +56,11 @@ def headed(snapshot: Snapshot, plan: MatchPlan, scope: Scope, request: SearchReq
     if expression is None:
         return {}
     found = snapshot.words.ranked(
-        expression, file_ids_json=scope.file_ids_json, rows=scope.rows, limit=_MOST_UNDER_A_NAME
+        expression, file_ids_json=scope.holder_ids_json, rows=scope.rows, limit=_MOST_UNDER_A_NAME
     )
     (name,) = names_in(plan.query)
     headed = snapshot.chunks.headed((chunk_id for chunk_id, _ in found), name)
-    return wanted_passages(snapshot.chunks.by_id(headed[:_MOST_HEADED]), request)
+    return wanted_passages(placed(snapshot, snapshot.chunks.by_id(headed[:_MOST_HEADED]), scope), request)
 
 
 def _depth(limit: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -114,10 +114,14 @@ def grep_notes(
 
 
 class _Files(NamedTuple):
-    """The ids of the files that are looked into, and the same as a JSON array; None means all."""
+    """The ids of the files that are looked into, the same as a JSON array, and the rows that hold their texts.
+
+    None means all.
+    """
 
     ids: frozenset[int] | None = None
     as_json: str | None = None
+    holder_ids: frozenset[int] | None = None
 
 
 def _files_meant(snapshot: Snapshot, request: GrepRequest) -> _Files:
@@ -126,7 +130,7 @@ def _files_meant(snapshot: Snapshot, request: GrepRequest) -> _Files:
         return _Files()  # without loading what resolves a scope
     require_types(request.kinds)
     scope = resolve_scope(snapshot, *_asked(request))
-    return _Files(scope.file_ids, scope.file_ids_json)
+    return _Files(scope.file_ids, scope.file_ids_json, scope.holder_ids)
 
 
 def _asked(request: GrepRequest) -> tuple[SearchRequest, Query]:
@@ -137,7 +141,7 @@ def _asked(request: GrepRequest) -> tuple[SearchRequest, Query]:
 
 def _all_texts(snapshot: Snapshot, scope: _Files) -> Iterator[tuple[TextFile, Iterable[Stretch]]]:
     for file in snapshot.files.texts(scope.as_json):
-        yield file, snapshot.stretches.of_file(file.id)
+        yield file, snapshot.stretches.of_file(file.holder_id)
 
 
 def _texts_found(
@@ -145,11 +149,18 @@ def _texts_found(
 ) -> Iterator[tuple[TextFile, Iterable[Stretch]]]:
     found: dict[int, list[Stretch]] = {}
     for stretch in snapshot.stretches.holding(lookup):
-        if scope.ids is None or stretch.file_id in scope.ids:
+        if scope.holder_ids is None or stretch.file_id in scope.holder_ids:
             found.setdefault(stretch.file_id, []).append(stretch)
     shows_context = bool(request.before or request.after)
-    for file in snapshot.files.texts(json.dumps(list(found))):
-        yield file, snapshot.stretches.of_file(file.id) if shows_context else found[file.id]
+    for file in snapshot.files.texts(_files_with(snapshot, scope, found)):
+        yield file, snapshot.stretches.of_file(file.holder_id) if shows_context else found[file.holder_id]
+
+
+def _files_with(snapshot: Snapshot, scope: _Files, holder_ids: Collection[int]) -> str:
+    """Give the files of a scope that have the texts which these hold, as a JSON array of their rows."""
+    sharing = snapshot.shared_texts.sharing(holder_ids)
+    file_ids = {*holder_ids, *(one.id for files in sharing.values() for one in files)}
+    return json.dumps(sorted(file_ids if scope.ids is None else file_ids & scope.ids))
 
 
 class _FileReader:

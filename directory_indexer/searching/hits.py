@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from directory_indexer.docstore.known import KnownFile
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.extractors.document import Metadata
+from directory_indexer.ids import new_chunk_id
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.excerpts import excerpt
@@ -63,6 +64,9 @@ def with_documents(snapshot: Snapshot, hits: Iterable[Hit], recognised: Recognis
 
 
 def _with_file(hit: Hit, known: KnownFile | None, on_disk: OnDisk | None) -> Hit:
+    if known and known.hash:
+        # Whichever file holds a text that several have, the passages of each have ids of their own.
+        hit = hit._replace(chunk_id=new_chunk_id(hit.path, known.hash, hit.ordinal))
     return hit._replace(source=known.source if known else None, on_disk=on_disk)
 
 

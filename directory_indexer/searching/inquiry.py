@@ -117,7 +117,7 @@ class Inquiry:
         scope = self._scope
         matches = self._snapshot.words.ranked
         with spans.span("ask words"):
-            return dict(matches(expression, file_ids_json=scope.file_ids_json, rows=scope.rows, limit=depth))
+            return dict(matches(expression, file_ids_json=scope.holder_ids_json, rows=scope.rows, limit=depth))
 
     @property
     def _has_few_rows(self) -> bool:

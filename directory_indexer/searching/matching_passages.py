@@ -5,7 +5,6 @@ The files that have any such passage decide the scope, their texts the passages.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from directory_indexer.docstore.chunks import IndexedChunk
@@ -15,8 +14,7 @@ from directory_indexer.ids import ChunkId
 from directory_indexer.matching.patterns import LinePattern, PatternOptions
 from directory_indexer.searching.answers import SearchRequest
 from directory_indexer.searching.grep import GrepRequest, grep
-from directory_indexer.searching.scope import NAMED_FILES, Scope
-from directory_indexer.vectorstore import VectorScope
+from directory_indexer.searching.scope import Scope, scope_of
 
 
 def narrowed_scope(snapshot: Snapshot, scope: Scope, request: SearchRequest) -> Scope:
@@ -31,11 +29,10 @@ def narrowed_scope(snapshot: Snapshot, scope: Scope, request: SearchRequest) -> 
         PatternOptions((request.grep,)), request.scope, request.kinds, request.globs, max_count=1, most_spans=0
     )
     paths = [one.path for one in grep(snapshot, wanted).files]
-    ids = frozenset(snapshot.files.ids_of(paths))
+    files = snapshot.files.at(paths)
     if scope.file_ids is not None:
-        ids &= scope.file_ids
-    vectors = VectorScope(files=tuple(paths)) if len(paths) <= NAMED_FILES else scope.vectors
-    return Scope(ids, vectors, json.dumps(sorted(ids)))
+        files = [one for one in files if one.id in scope.file_ids]
+    return scope_of(snapshot, files, scope.vectors)
 
 
 def wanted_passages(chunks: Mapping[ChunkId, IndexedChunk], request: SearchRequest) -> dict[ChunkId, IndexedChunk]:

@@ -100,9 +100,9 @@ class Nearest:
         """Look deeper until enough of the hits are of texts that are in the index."""
         asked = limit
         while snapshot.vector_sets.answering_generation(self._place):
-            current = snapshot.vectors.current_points([hit.chunk_id for hit in hits], scope.file_ids)
+            current = snapshot.vectors.current_points([hit.chunk_id for hit in hits], scope.holder_ids)
             valid = [hit for hit in hits if hit.chunk_id in current]
-            if not hits and snapshot.vectors.has_current_points(scope.file_ids_json):
+            if not hits and snapshot.vectors.has_current_points(scope.holder_ids_json):
                 raise GenerationGoneError("the vector store returned nothing although chunks are embedded")
             if len(valid) >= limit or len(hits) < asked:
                 return valid
@@ -115,8 +115,8 @@ class Nearest:
         if not pending.chunk_ids:
             return []
         scores = np.frombuffer(pending.values, np.float32).reshape(len(pending.chunk_ids), -1) @ vector
-        if scope.file_ids is not None:
-            scores[[file_id not in scope.file_ids for file_id in pending.file_ids]] = -np.inf
+        if scope.holder_ids is not None:
+            scores[[file_id not in scope.holder_ids for file_id in pending.file_ids]] = -np.inf
         least = np.partition(scores, -limit)[-limit] if limit < scores.size else -np.inf
         wanted = np.flatnonzero((scores >= least) & (scores > -np.inf))
         return [VectorHit(pending.chunk_ids[at], float(scores[at])) for at in wanted]

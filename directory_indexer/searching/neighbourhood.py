@@ -21,6 +21,7 @@ from directory_indexer.paths import FilePath, display
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.searching.answers import SearchRequest
 from directory_indexer.searching.clusters import clustered, topics
+from directory_indexer.searching.copies import all_placed
 from directory_indexer.searching.readiness import require_comparable, require_indexed
 from directory_indexer.searching.scope import resolve_scope
 from directory_indexer.searching.similar import spread_evenly
@@ -83,18 +84,19 @@ class Neighbourhoods:
             raise NotIndexedError(f"{display(path)} is not indexed, or has no text")
         middle = self._vectors_of(snapshot, path, own)
         scope = resolve_scope(snapshot, SearchRequest(query=""), parse_query(""))
-        nearness = self._nearness(snapshot, middle, scope, ids={one.chunk_id for one in own})
-        stored = snapshot.chunks.by_id(nearness)
-        wanted = [one for one in sorted(nearness, key=lambda one: (-nearness[one], one)) if one in stored][:limit]
-        vectors = self._nearest.vectors(snapshot, wanted)
-        found = [chunk_id for chunk_id in wanted if chunk_id in vectors]
+        nearness = self._nearness(snapshot, middle, scope, n_own=len(own))
+        everywhere = all_placed(snapshot, snapshot.chunks.by_id(nearness), scope).values()
+        others = [one for files in everywhere for one in files if one.path != path]
+        wanted = sorted(others, key=lambda one: (-nearness[one.chunk_id], one.chunk_id, one.path))[:limit]
+        vectors = self._nearest.vectors(snapshot, list({one.chunk_id for one in wanted}))
+        found = [one for one in wanted if one.chunk_id in vectors]
         if not found:
             return Neighbourhood(path, len(own))
         return _mapped(
             Neighbourhood(path, len(own)),
-            [stored[one] for one in found],
-            np.array([nearness[one] for one in found]),
-            np.array([vectors[one] for one in found]) - middle.mean(axis=0),
+            found,
+            np.array([nearness[one.chunk_id] for one in found]),
+            np.array([vectors[one.chunk_id] for one in found]) - middle.mean(axis=0),
         )
 
     def _vectors_of(self, snapshot: Snapshot, path: FilePath, own: Sequence[IndexedChunk]) -> NDArray[np.float32]:
@@ -108,13 +110,12 @@ class Neighbourhoods:
         return made
 
     def _nearness(
-        self, snapshot: Snapshot, own: NDArray[np.float32], scope: Scope, *, ids: set[ChunkId]
+        self, snapshot: Snapshot, own: NDArray[np.float32], scope: Scope, *, n_own: int
     ) -> dict[ChunkId, float]:
         nearness: dict[ChunkId, float] = {}
         for vector in own:
-            for hit in self._nearest.chunks(snapshot, vector, scope=scope, limit=_NEAREST + len(ids)):
-                if hit.chunk_id not in ids:
-                    nearness[hit.chunk_id] = max(hit.score, nearness.get(hit.chunk_id, -1.0))
+            for hit in self._nearest.chunks(snapshot, vector, scope=scope, limit=_NEAREST + n_own):
+                nearness[hit.chunk_id] = max(hit.score, nearness.get(hit.chunk_id, -1.0))
         return nearness
 
 

@@ -6,15 +6,16 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from directory_indexer.docstore.files import FoundFile
 from directory_indexer.docstore.filters import ALL_FILES, FileFilter, MetadataCondition
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import UsageError
 from directory_indexer.extractors.kinds import GROUPS, kind_for_alias
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, exact_text, lies_in, members_directory
+from directory_indexer.paths import FilePath, exact_text, lies_in, members_directory, moved_below
 from directory_indexer.relevance.periods import period_of
 from directory_indexer.relevance.query import Query
 from directory_indexer.relevance.roles import has_role
@@ -38,11 +39,16 @@ class Scope(NamedTuple):
     `file_ids_json` has them as a JSON array, the form in which SQLite takes a list of any length. `rows` are the first
     and the last row of their chunks, where it pays to know them: words are then looked for between them alone. Files of
     a directory were mostly indexed one after the other.
+
+    Of files that share a text, one holds the chunks, and may lie elsewhere: what is asked of chunks is asked of
+    `holder_ids`. `vectors` names the places that these are tagged with.
     """
 
     file_ids: frozenset[int] | None
     vectors: VectorScope
+    holder_ids: frozenset[int] | None = None
     file_ids_json: str | None = None
+    holder_ids_json: str | None = None
     rows: tuple[int, int] | None = None
 
     @property
@@ -63,13 +69,23 @@ def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> S
     for group in _groups_of_files(query):
         allowed = {id_ for one in group for id_ in _satisfying(snapshot, one)}
         files = [file for file in files if file.id in allowed]
-    file_ids = frozenset(file.id for file in files)
-    file_ids_json = json.dumps(sorted(file_ids))
-    vectors = VectorScope(directories=_tracked_parts(snapshot, wanted.within))
-    if len(files) <= NAMED_FILES:
-        vectors = VectorScope(files=tuple(file.path for file in files))
+    scope = scope_of(snapshot, files, VectorScope(directories=_places(snapshot, wanted.within, files)))
     is_small = len(files) <= _SMALL_PART * snapshot.overview.summary().n_files
-    return Scope(file_ids, vectors, file_ids_json, snapshot.chunks.rows_of_files(file_ids_json) if is_small else None)
+    return scope._replace(rows=snapshot.chunks.rows_of_files(scope.holder_ids_json or "[]")) if is_small else scope
+
+
+def scope_of(snapshot: Snapshot, files: Sequence[FoundFile], vectors: VectorScope) -> Scope:
+    """Make the scope of some files, which are named to the vector store if they are few."""
+    file_ids, holder_ids = frozenset(one.id for one in files), frozenset(one.holder_id for one in files)
+    if len(files) <= NAMED_FILES:
+        roots = {id_: root for root, id_ in snapshot.directories.all().items()}
+        vectors = VectorScope(files=tuple(_tagged(one, roots) for one in files))
+    return Scope(file_ids, vectors, holder_ids, json.dumps(sorted(file_ids)), json.dumps(sorted(holder_ids)))
+
+
+def _tagged(file: FoundFile, roots: Mapping[int, FilePath]) -> FilePath:
+    """Name the path that the vectors of a file are tagged with."""
+    return moved_below(file.path, roots[file.directory_id], file.tagged_below) if file.tagged_below else file.path
 
 
 def dated_request(request: SearchRequest, query: Query) -> SearchRequest:
@@ -108,6 +124,23 @@ def _tracked_parts(snapshot: Snapshot, scope: Iterable[FilePath]) -> tuple[FileP
         below = [root for root in tracked if root != path and lies_in(root, path)]
         parts += below or [path]
     return tuple(parts)
+
+
+def _places(snapshot: Snapshot, scope: Iterable[FilePath], files: Iterable[FoundFile]) -> tuple[FilePath, ...]:
+    """Name the directories that the vectors of the files of a scope are tagged with.
+
+    Texts that came from elsewhere lie in the same place there.
+    """
+    parts = _tracked_parts(snapshot, scope)
+    elsewhere = {(file.directory_id, file.tagged_below) for file in files if file.tagged_below}
+    roots = {id_: root for root, id_ in snapshot.directories.all().items()} if parts else {}
+    others = {
+        moved_below(part, roots[id_], tagged_below)
+        for part in parts
+        for id_, tagged_below in elsewhere
+        if roots and tagged_below and lies_in(part, roots[id_])
+    }
+    return (*parts, *sorted(others - set(parts)))
 
 
 def _filter(request: SearchRequest | None, query: Query) -> FileFilter:

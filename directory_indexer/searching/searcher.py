@@ -7,15 +7,17 @@ as many. What the vector store returns counts only if SQLite knows it: a hit is 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from directory_indexer.docstore.chunks import IndexedChunk
 from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.embedders import Embedder
 from directory_indexer.embedders.models import judged_as
 from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.errors import IndexMismatchError, ProviderError, StoreError, UsageError, VectorStoreError
+from directory_indexer.ids import ChunkId, ContentHash, new_chunk_id
 from directory_indexer.lazy import lazily
 from directory_indexer.questions import question
 from directory_indexer.relevance.evidence import Explanation
@@ -127,7 +129,7 @@ class Searcher:
         chunks = snapshot.chunks.of_newest_files(scope.file_ids_json, limit=request.limit)
         plan = plan_match(query, snapshot.words)
         return Answer(
-            tuple(Passage(chunk, Ranked(chunk.chunk_id, 1.0, Explanation()), plan) for chunk in chunks),
+            tuple(Passage(chunk, Ranked(id_, 1.0, Explanation()), plan) for id_, chunk in _by_own_ids(chunks)),
             degraded=notes_on(snapshot, query, scope),
             is_truncated=len(chunks) >= request.limit,
         )
@@ -176,7 +178,7 @@ class Searcher:
         def found(asked: Query) -> Found:
             plan = plan_match(asked, snapshot.words)
             inquiry = Inquiry(snapshot, request, plan, scope, embedding, self._nearest)
-            return found_by(snapshot, inquiry, plan, request)
+            return found_by(snapshot, inquiry, plan, scope, request)
 
         plan, chunks, ranking = found(query)
         beyond_quotations: tuple[str, ...] = ()
@@ -214,6 +216,15 @@ class Searcher:
         if making.made:
             with contextlib.suppress(StoreError), self._docstore.transaction(waits=False) as transaction:
                 transaction.search_vectors.put(making.space, making.made)
+
+
+def _by_own_ids(chunks: Iterable[IndexedChunk]) -> Iterator[tuple[ChunkId, IndexedChunk]]:
+    """Let each file of a list stand for itself, also where several share a text."""
+    given = set[ChunkId]()
+    for one in chunks:
+        id_ = new_chunk_id(one.path, ContentHash(one.chunk_id), 0) if one.chunk_id in given else one.chunk_id
+        given.add(id_)
+        yield id_, one
 
 
 class _Asked(NamedTuple):

@@ -25,9 +25,10 @@ from directory_indexer.relevance.evidence import Excerpt, Explanation
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.scans import NoPages
 from directory_indexer.searching.answers import EXCERPT_CHARS, Agreement, Hit, SearchRequest, SearchResult
+from directory_indexer.searching.copies import all_placed
 from directory_indexer.searching.hits import with_documents
 from directory_indexer.searching.readiness import coverage, require_comparable, require_indexed
-from directory_indexer.searching.scope import resolve_scope
+from directory_indexer.searching.scope import Scope, resolve_scope
 from directory_indexer.vectorstore import VectorHit
 
 with lazily:
@@ -90,7 +91,7 @@ class SimilarFiles:
         passages = self._passages(snapshot, path)
         scope = resolve_scope(snapshot, request, parse_query(""))
         found = [self._nearest.chunks(snapshot, one.vector, scope=scope, limit=_NEIGHBOURS) for one in passages]
-        hits = _ranked_files(snapshot, list(zip(passages, found, strict=True)), exclude=path)
+        hits = _ranked_files(snapshot, list(zip(passages, found, strict=True)), scope, exclude=path)
         shown = hits[: request.limit]
         return SearchResult(
             request,
@@ -148,16 +149,16 @@ def _stamped(path: FilePath) -> SourceFile:
 
 
 def _ranked_files(
-    snapshot: Snapshot, found: Sequence[tuple[_Passage, Sequence[VectorHit]]], *, exclude: FilePath
+    snapshot: Snapshot, found: Sequence[tuple[_Passage, Sequence[VectorHit]]], scope: Scope, *, exclude: FilePath
 ) -> list[Hit]:
-    chunks = snapshot.chunks.by_id({hit.chunk_id for _, hits in found for hit in hits})
+    stored = snapshot.chunks.by_id({hit.chunk_id for _, hits in found for hit in hits})
+    chunks = all_placed(snapshot, stored, scope)
     model = _model(snapshot)
     nearest: dict[FilePath, list[_Pair]] = defaultdict(list)
     for passage, hits in found:
         best: dict[FilePath, _Pair] = {}
-        for hit in hits:
-            theirs = chunks[hit.chunk_id]
-            pair = _Pair(model.usual(hit.score), theirs, passage.chunk)
+        for score, theirs in ((hit.score, one) for hit in hits for one in chunks[hit.chunk_id]):
+            pair = _Pair(model.usual(score), theirs, passage.chunk)
             if theirs.path not in best or pair.score > best[theirs.path].score:
                 best[theirs.path] = pair
         for path, pair in best.items():

@@ -41,7 +41,7 @@ class StaticCandidates:
         n_looked_at = limit
         while True:
             nearest = rows[nearest_codes(codes, self._vector, n_looked_at)].tolist()
-            waiting = self._snapshot.embedding_queue.rows_that_wait(nearest, self._scope.file_ids)
+            waiting = self._snapshot.embedding_queue.rows_that_wait(nearest, self._scope.holder_ids)
             if len(waiting) >= limit or len(nearest) < n_looked_at:
                 return waiting[:limit]
             n_looked_at *= _GROWTH

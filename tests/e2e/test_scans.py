@@ -270,6 +270,10 @@ def _as_of_schema_9(database: Path) -> None:
             ALTER TABLE runs DROP COLUMN options;
             ALTER TABLE runs DROP COLUMN pages_done;
             ALTER TABLE runs DROP COLUMN pages_total;
+            DROP INDEX files_that_share;
+            DROP INDEX files_tagged_elsewhere;
+            ALTER TABLE files DROP COLUMN holder_id;
+            ALTER TABLE files DROP COLUMN tagged_below;
             PRAGMA user_version = 9;
         """)
         [stored] = connection.execute("SELECT value FROM meta WHERE key = 'fingerprint'").fetchone()

@@ -25,7 +25,7 @@ BEGINNINGS = st.sampled_from(["", "'", "''", "=", "+", "-", "@", "\t", "\r", "\n
 def test_an_apostrophe_taken_off_gives_the_text_and_no_cell_is_a_formula(beginning: str, text: str) -> None:
     path, facts = file_path("/n/a.txt"), FileFacts("text", text)
     file = IndexedFile(1, 1, path, 1, 0, 0, 0, ContentHash(bytes(16)), facts)
-    chunk = IndexedChunk(1, ChunkId(bytes(16)), path, 0, facts, Chunk(0, beginning + text, 1, 0, 1, 1, 1))
+    chunk = IndexedChunk(1, ChunkId(bytes(16)), 1, path, 0, facts, Chunk(0, beginning + text, 1, 0, 1, 1, 1))
     stream = io.StringIO(newline="")
     CsvLines(stream).add(ExportedFile(file, path, [chunk]))
     stream.seek(0)

@@ -19,7 +19,7 @@ from directory_indexer.searching.fusing import Answer, Passage, fused
 def passage(name: str, score: float) -> Passage:
     chunk_id = ChunkId(name.encode().ljust(16))
     chunk = Chunk(0, name, 1, 0, len(name), start_line=1, end_line=1)
-    stored = IndexedChunk(1, chunk_id, file_path(f"/{name}"), 0, FileFacts("text"), chunk)
+    stored = IndexedChunk(1, chunk_id, 1, file_path(f"/{name}"), 0, FileFacts("text"), chunk)
     plan = MatchPlan(parse_query(f"scored {score}"), None)
     return Passage(stored, Ranked(chunk_id, score, Explanation()), plan)
 
