@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from directory_indexer.docstore.runs import Outcome
-from directory_indexer.errors import DirIndexError, UsageError
-from directory_indexer.findings import Verdict
+from directory_indexer.errors import DirIndexError, LockedError, UsageError
+from directory_indexer.findings import Finding, Verdict
 from directory_indexer.indexing.runs import writing
 from directory_indexer.lazy import lazily
 from directory_indexer.permissions import directory_mode
@@ -53,8 +54,7 @@ class Works:
         with self._collections.using(collection) as opened:
             before = _size(opened.app)
             repaired: list[str] = []
-            _when_free(opened.app, tell)
-            for finding in (*opened.app.doctor.repair(), *repair_documents(opened)):
+            for finding in (*_repaired(opened.app, tell), *repair_documents(opened)):
                 tell(finding.check)
                 repaired += [finding.message] if finding.verdict is Verdict.REPAIRED else []
             _compact(opened.app, tell)
@@ -121,6 +121,13 @@ def _compact(app: App, tell: Tell) -> None:
         app.vectorizer.merger.forget_gone()
         tell("the database is written anew")
         app.docstore.upkeep.compact()
+
+
+def _repaired(app: App, tell: Tell) -> tuple[Finding, ...]:
+    while True:
+        _when_free(app, tell)
+        with contextlib.suppress(LockedError):  # of a run that began just now
+            return tuple(app.doctor.repair())
 
 
 def _when_free(app: App, tell: Tell) -> None:
