@@ -53,7 +53,7 @@ def _definitions(name: str, text: str) -> Iterator[DefinitionAt]:
         behind = text[end : len(text) if line_end < 0 else line_end]
         if len(before) + len(behind) > _LONGEST_LINE or _COMMENT.match(before):
             continue
-        if _BEHIND_STRUCTURE.search(before) and _ONLY_USED.match(behind):
+        if _AFTER_STRUCT.search(before) and _ONLY_USED.match(behind):
             continue
         ranks = (rank for rank, form in enumerate(_FORMS) if form.before.search(before) and form.behind.match(behind))
         if (rank := next(ranks, None)) is not None:
@@ -73,7 +73,7 @@ _BINDINGS: Final = "const|let|var|val|static|local|my|our|define|constexpr"
 _BASES: Final = r":[ \t]|\b(?:extends|implements)\b"
 """What stands before the names that a definition builds on."""
 
-_BEHIND_STRUCTURE: Final = re.compile(r"\b(?:struct|union|enum)\b[\w:<>,*&. \t#]*\Z")
+_AFTER_STRUCT: Final = re.compile(r"\b(?:struct|union|enum)\b[\w:<>,*&. \t#]*\Z")
 _ONLY_USED: Final = re.compile(r"[ \t]*(?:[*&),]|[ \t]\w+[ \t]*[;=,)\[])")
 """What follows the name of a structure in C that is not defined there: a pointer, a variable, the end of a cast."""
 

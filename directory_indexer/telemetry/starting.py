@@ -59,7 +59,7 @@ def start(config: TelemetryConfig, environ: Mapping[str, str]) -> None:
     spans.record_with(_built(recording, extra="telemetry"))
 
 
-def start_for_person(config: TelemetryConfig, environ: Mapping[str, str]) -> None:
+def start_leniently(config: TelemetryConfig, environ: Mapping[str, str]) -> None:
     """Record as `start` does, but do without if only variables ask for it, and in vain.
 
     A shell may have such variables for other programs, and they must not stop a command.

@@ -23,7 +23,7 @@ PLANTED = {
 }
 
 
-@pytest.fixture(params=["user/.directory-indexer", "user/index", "user/work/deep/index"])
+@pytest.fixture(params=["user/.directory-indexer", "user/index", "user/deep/index"])
 def data_dir(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return plant(tmp_path / str(request.param), PLANTED)
 

@@ -39,7 +39,7 @@ with lazily:
     from directory_indexer.render.printable import printable
     from directory_indexer.render.spans import plain
     from directory_indexer.signals import StopSwitch
-    from directory_indexer.telemetry.starting import start_for_person
+    from directory_indexer.telemetry.starting import start_leniently
 
 _FAILURES_TOLD = 5
 _POLL_SECONDS = 0.1
@@ -134,7 +134,7 @@ def index(
     )
     if resume:
         wanted, options = _resumed(app, options)
-    start_for_person(app.loaded.config.telemetry, os.environ)
+    start_leniently(app.loaded.config.telemetry, os.environ)
     switch = StopSwitch(max_seconds=max_seconds)
     report = _run(app, wanted, options, switch, output)
     _show(report, output)

@@ -30,7 +30,7 @@ with lazily:
     from directory_indexer.server.gate.access import Access, names_of, parse_address, read_token, url_of
     from directory_indexer.server.gate.logs import LogFormat
     from directory_indexer.telemetry.starting import start as start_telemetry
-    from directory_indexer.telemetry.starting import start_for_person
+    from directory_indexer.telemetry.starting import start_leniently
 
 cli = new_command_line()
 
@@ -91,7 +91,7 @@ def serve(
         token = read_token(token_file, os.environ)
         private = (resolved_path(token_file),) if token_file else ()
         app = open_app(config, data_dir, output)
-        start_for_person(app.loaded.config.telemetry, os.environ)
+        start_leniently(app.loaded.config.telemetry, os.environ)
         serve_remote(app, address, token, allowed=allowed, private=private, verbose=verbose)
     access = None if http is None else _access(http, allow_host or (), token_file, needs_token=not no_token)
     if print_config is not None:
@@ -104,7 +104,7 @@ def serve(
     configured = (resolved_path(one) for one in app.loaded.config.serving.directories)
     options = ServeOptions(tuple(dict.fromkeys([*allowed, *configured])), watch=watches, verbose=verbose)
     if access is None:
-        start_for_person(app.loaded.config.telemetry, os.environ)
+        start_leniently(app.loaded.config.telemetry, os.environ)
         serve_stdio(app, options)
     start_telemetry(app.loaded.config.telemetry, os.environ)
     serve_http(app, options, access, LogFormat(log_format))

@@ -17,7 +17,7 @@ with lazily:
     from directory_indexer.server.gate.access import Access, HttpAddress
     from directory_indexer.server.page.hosting import PageOptions
     from directory_indexer.server.page.ports import usual_port
-    from directory_indexer.telemetry.starting import start_for_person
+    from directory_indexer.telemetry.starting import start_leniently
 
 _LAST_PORT = 65_535
 
@@ -42,5 +42,5 @@ def ui(
     output = Output(quiet=quiet, verbose=verbose, as_json=False)
     app = open_existing_app(config, data_dir, output)
     access = Access(HttpAddress("127.0.0.1", usual_port() if port is None else port))
-    start_for_person(app.loaded.config.telemetry, os.environ)
+    start_leniently(app.loaded.config.telemetry, os.environ)
     serve_page(app, ServeOptions(watch=True, verbose=verbose), access, PageOptions(query, not no_browser))

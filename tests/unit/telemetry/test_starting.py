@@ -11,7 +11,7 @@ from directory_indexer.config.kinds import SecretText
 from directory_indexer.config.telemetry import TelemetryConfig
 from directory_indexer.errors import UnavailableError, UsageError
 from directory_indexer.telemetry import spans
-from directory_indexer.telemetry.starting import Destinations, destinations, start, start_for_person
+from directory_indexer.telemetry.starting import Destinations, destinations, start, start_leniently
 
 NOBODY = TelemetryConfig(None, None)
 BASE = "OTEL_EXPORTER_OTLP_ENDPOINT"
@@ -88,10 +88,10 @@ def test_variables_for_other_programs_do_not_stop_a_command(
 ) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http", None)
     monkeypatch.delitem(sys.modules, "directory_indexer.telemetry.otlp", raising=False)
-    start_for_person(NOBODY, environ)
+    start_leniently(NOBODY, environ)
     assert spans.recorder() is None
     with pytest.raises((UsageError, UnavailableError)):
-        start_for_person(TelemetryConfig("http://127.0.0.1:9", None), environ)
+        start_leniently(TelemetryConfig("http://127.0.0.1:9", None), environ)
 
 
 def test_a_queue_that_is_too_short_is_a_mistake_of_the_variables(monkeypatch: pytest.MonkeyPatch) -> None:
