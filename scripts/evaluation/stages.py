@@ -1,7 +1,8 @@
 """What the same questions find while an index comes to be: by words, after the first pass, asked again, complete.
 
 After the first pass each question is asked as if it were the first one: nothing is kept of what others embedded. Then
-all are asked one after the other, and again when a run has kept what that made.
+all are asked one after the other, and again when a run has kept what that made. Some can also be asked from outside, at
+each moment but the third, which those of the second have come to by their end.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ import contextlib
 import statistics
 from typing import TYPE_CHECKING
 
+from benchmarks.measure import Cost, percentile
+
 from directory_indexer.searching.answers import SearchMode
 from evaluation.asking import IndexedCorpus
+from evaluation.from_outside import costs_from_outside
 from evaluation.steady import steadily
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from evaluation.sets import RetrievalSet
@@ -33,28 +37,41 @@ _MOMENTS = (
 """What each is called, what runs embed, how is asked, and whether searches keep what they embed."""
 
 
-def stages(one: RetrievalSet, data_dir: Path, *, seconds: float, tokens_a_second: float | None = None) -> Iterator[str]:
+def stages(
+    one: RetrievalSet, data_dir: Path, *, seconds: float, tokens_a_second: float | None = None, from_outside: int = 0
+) -> Iterator[str]:
     """Measure a set at five moments of one index; searches may spend so many seconds on embedding.
 
-    With `tokens_a_second` these are the seconds of a model that is as fast as that. The complete index is the one that
-    `scripts/eval` makes and keeps anyway, which has the same passages.
+    With `tokens_a_second` these are the seconds of a model that is as fast as that. `from_outside` questions are asked
+    by commands and in `serve`, too. The complete index is the one that `scripts/eval` makes and keeps anyway, which has
+    the same passages.
     """
-    yield f"{'':16}{'nDCG@10':>9}{'R@10':>8}{'ms':>8}{'95 %':>8}{'CPU ms':>8}{'95 %':>8}"
+    yield (
+        f"{'':16}{'nDCG@10':>9}{'R@10':>8}" + _TIMES + (f"  by commands{_TIMES}  in serve{_TIMES}" * bool(from_outside))
+    )
     for moment, embedding, mode, keeps in _MOMENTS:
-        rows = []
-        for root, questions in one.repositories():
+        rows, cold, served = [], [], []
+        repositories = list(one.repositories())
+        for root, questions in repositories:
             name = f"{one.name}/{root.name}" if questions[0].repository else one.name
             place = data_dir / (name if embedding == "complete" else f"{one.name}-stages/{root.name}")
             corpus = IndexedCorpus(one.corpus, root, place, embedding=embedding, seconds=seconds)
             with steadily(tokens_a_second), contextlib.nullcontext() if keeps else corpus.held():
                 rows += [corpus.measure_first_hits(question, mode) for question in questions]
             corpus.close()
+            if from_outside and moment != "asked once":
+                at_most = from_outside // len(repositories)
+                by_commands, in_serve = costs_from_outside(place, questions, mode, at_most=at_most)
+                cold, served = cold + by_commands, served + in_serve
         quality = "".join(f"{statistics.fmean(row[column] for row in rows):>9.4f}" for column in _SHOWN)
-        times = "".join(
-            f"{value:>8.0f}" for column in ("ms", "CPU ms") for value in _median_and_95([row[column] for row in rows])
-        )
-        yield f"{moment:16}{quality}{times}"
+        times = _shown([Cost(row["CPU ms"], row["ms"]) for row in rows])
+        yield f"{moment:16}{quality}{times}" + (f"{'':13}{_shown(cold)}{'':10}{_shown(served)}" if cold else "")
 
 
-def _median_and_95(values: list[float]) -> tuple[float, float]:
-    return statistics.median(values), statistics.quantiles(values, n=20)[-1]
+def _shown(costs: Sequence[Cost]) -> str:
+    """Give median and 95 of 100, of the clock and of the processor."""
+    columns = ([cost.wall for cost in costs], [cost.cpu for cost in costs])
+    return "".join(f"{percentile(column, percent):>8.0f}" for column in columns for percent in (50, 95))
+
+
+_TIMES = f"{'ms':>8}{'95 %':>8}{'CPU ms':>8}{'95 %':>8}"

@@ -55,10 +55,12 @@ def licences_in(page: str) -> dict[str, str]:
 
 
 def _licensed(component: dict[str, Any], licences: Mapping[str, str]) -> dict[str, Any]:
-    name = licences.get(_normal(component["name"]))
-    if component.get("licenses") or not name:
+    if component.get("licenses"):
         return component
-    return {**component, "licenses": [{"license": {"name": name}}]}
+    name = _normal(component["name"])
+    if name not in licences:
+        sys.exit(f"nobody knows the licence of {name}: add it to THIRD_PARTY.md with scripts/third_party")
+    return {**component, "licenses": [{"license": {"name": licences[name]}}]}
 
 
 def _normal(name: str) -> str:

@@ -118,3 +118,9 @@ def test_a_bill_of_materials_says_what_it_is_of_and_nothing_of_the_machine_that_
     assert [one["name"] for one in bill["components"]] == ["ahocorasick_rs", "anyio"]
     assert [one["licenses"][0]["license"] for one in bill["components"]] == [{"name": "Apache 2.0"}, {"id": "MIT"}]
     assert "ann" not in json.dumps(bill)
+
+
+def test_a_bill_of_materials_is_refused_where_a_licence_is_not_known() -> None:
+    components = [{"name": "dirindex", "version": "1"}, {"name": "unheard-of", "version": "2"}]
+    with pytest.raises(SystemExit, match="unheard-of"):
+        finished_materials({"metadata": {}, "components": components}, {"other": "MIT"})
