@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 import sys
-from typing import Final
+from typing import ClassVar, Final, Protocol, Self
 
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import lies_in
@@ -40,7 +40,14 @@ _LONGEST_PATH: Final = 4095
 """What lies deeper can be reached from descriptors alone, and by no other program that is given its path."""
 
 
-def open_file(path: str, *, follow_links: bool = False) -> int:
+class Opener(Protocol):
+    """What opens files as `open_file` does."""
+
+    def __call__(self, path: str, /, *, follow_links: bool = False) -> int:
+        """Open a file for reading."""
+
+
+def open_file(path: str, /, *, follow_links: bool = False) -> int:
     """Open a file for reading, given by an absolute path without links unless they are followed; never wait for a pipe.
 
     Raises:
@@ -88,6 +95,8 @@ def open_directory(path: str) -> int:
 class Descent:
     """The open directories from a root down to the one that was entered last, each opened from the one around it."""
 
+    _flags: ClassVar = _DIRECTORY_FLAGS
+
     def __init__(self, root: str) -> None:
         """Open the root.
 
@@ -110,7 +119,7 @@ class Descent:
         for name in directory[len(path) :].split(os.sep):
             if name:
                 path = os.path.join(path, name)
-                descriptor = _open_below(descriptor, name, _DIRECTORY_FLAGS, path)
+                descriptor = _open_below(descriptor, name, self._flags, path)
                 self._push(path, descriptor)
         return descriptor
 
@@ -123,6 +132,36 @@ class Descent:
         self._open.append((path, descriptor))
         if len(self._open) > _MOST_OPEN:
             os.close(self._open.pop(1)[1])
+
+
+class Passage(Descent):
+    """The open directories down to the file that was opened last: its neighbours are then opened by their names."""
+
+    _flags: ClassVar = _PASSAGE_FLAGS
+
+    def __init__(self) -> None:
+        """Begin at the root of the file system, with nothing open."""
+        self._open = []
+
+    def __enter__(self) -> Self:
+        """Give itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the directories."""
+        self.close()
+
+    def open_file(self, path: str, /, *, follow_links: bool = False) -> int:
+        """Open a file as `open_file` does.
+
+        Raises:
+            OSError: it is not there, or a component is a symbolic link that is not to be followed (ELOOP).
+        """
+        if follow_links or not CAN_OPEN_BELOW:
+            return open_file(path, follow_links=follow_links)
+        if not self._open:
+            self._open.append((os.sep, os.open(os.sep, self._flags)))
+        return open_entry(path, self.enter(os.path.dirname(path)))
 
 
 def _open_passage(path: str) -> int:

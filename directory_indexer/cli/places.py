@@ -15,6 +15,14 @@ with lazily:
 _MOST_NAMED = 3
 
 
+def working_directory() -> FilePath | None:
+    """Give the working directory; None where it is gone."""
+    try:
+        return resolved_path(Path.cwd())
+    except FileNotFoundError:
+        return None
+
+
 def root_around(app: App, directory: Path) -> FilePath:
     """Find the innermost tracked directory around another, or all that is tracked below it.
 
@@ -33,12 +41,9 @@ def root_around(app: App, directory: Path) -> FilePath:
 
 def whence(app: App) -> Iterator[str]:
     """Say which trees an answer comes from, where none of them has to do with the working directory."""
-    try:
-        here = resolved_path(Path.cwd())
-    except FileNotFoundError:  # it is gone
-        return
+    here = working_directory()
     tracked = _tracked(app)
-    if any(lies_in(here, root) or lies_in(root, here) for root in tracked):
+    if here is None or any(lies_in(here, root) or lies_in(root, here) for root in tracked):
         return
     named = ", ".join(map(display, tracked[:_MOST_NAMED]))
     more = f" and {len(tracked) - _MOST_NAMED} more" if len(tracked) > _MOST_NAMED else ""

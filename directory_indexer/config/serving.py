@@ -22,7 +22,7 @@ class MonitoringConfig(NamedTuple):
     )
     file_watching: bool = key(Flag(), "let dirindex serve watch the directories and index what changes", default=False)
     batch_size: int = key(
-        WholeNumber(at_least=1, at_most=100_000), "how many files are committed to the index at a time", default=100
+        WholeNumber(at_least=1, at_most=100_000), "how many files are committed to the index at a time", default=1000
     )
 
 

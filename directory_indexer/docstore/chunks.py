@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from itertools import chain, count
 from typing import Any, NamedTuple
 
 from directory_indexer.chunker.chunks import Chunk, embedding_text
@@ -62,6 +63,14 @@ class IndexedChunk(NamedTuple):
     mtime_ns: int
     facts: FileFacts
     chunk: Chunk
+
+
+class FileText(NamedTuple):
+    """What was read of a file, by its row and the tracked directory that it lies in."""
+
+    file_id: int
+    directory: FilePath
+    parsed: ParsedFile
 
 
 class Coverage(NamedTuple):
@@ -180,25 +189,27 @@ class ChunkWrites:
         self._words = words
         self._meta = meta
         self._shared = shared
+        self._free_row: int | None = None
+        """The next row, once it is known; nobody else gives rows in a transaction."""
 
-    def add(self, file_id: int, parsed: ParsedFile) -> None:
-        """Put in the chunks of a file."""
-        if self._meta.get(_INDEX_ID) is None:
-            self._meta.index_id()  # it tells the kept words of this index from those of another
-        nth = self._free_id(parsed)
-        first = int(self._connection.execute(_NEXT_ROW).fetchone()[0])
-        numbered = list(enumerate(parsed.chunks, first))
+    def add(self, texts: Sequence[FileText]) -> None:
+        """Put in the chunks of files that have none."""
+        chunks = [(text, chunk) for text in texts for chunk in text.parsed.chunks]
+        first = self._rows_for(len(chunks))
+        ids = chain.from_iterable(self._ids_of(texts))
         self._connection.executemany(
             _ADD,
-            [(id_, file_id, _chunk_id(parsed, chunk, nth), *_chunk_values(parsed, chunk)) for id_, chunk in numbered],
+            [
+                (row, text.file_id, chunk_id, *_chunk_values(text.parsed, chunk))
+                for row, (chunk_id, (text, chunk)) in enumerate(zip(ids, chunks, strict=True), first)
+            ],
         )
-        self._connection.executemany(_ADD_TEXT, [(id_, packed(chunk.text)) for id_, chunk in numbered])
-        directory = self._connection.execute(
-            "SELECT d.path FROM directories d JOIN files f ON f.directory_id = d.id WHERE f.id = ?", (file_id,)
-        ).fetchone()[0]
+        self._connection.executemany(
+            _ADD_TEXT, [(row, packed(chunk.text)) for row, (_, chunk) in enumerate(chunks, first)]
+        )
         self._words.add(
-            FtsSource(id_, chunk.text, chunk.heading, parsed.facts.title, parsed.source.path, directory)
-            for id_, chunk in numbered
+            FtsSource(row, chunk.text, chunk.heading, parsed.facts.title, parsed.source.path, directory)
+            for row, ((_, directory, parsed), chunk) in enumerate(chunks, first)
         )
 
     def are_those_of(self, holder_id: int, parsed: ParsedFile) -> bool:
@@ -254,17 +265,40 @@ class ChunkWrites:
             self._meta.forget(_PLAIN_TEXTS)
         return bool(rows)
 
-    def _free_id(self, parsed: ParsedFile) -> int:
-        """Tell how often ids were derived of this path and content that others have now, to whom the text went."""
-        nth = 0
-        while (
-            parsed.chunks
-            and self._connection.execute(
-                "SELECT 1 FROM chunks WHERE chunk_id = ?", (_chunk_id(parsed, parsed.chunks[0], nth),)
-            ).fetchone()
-        ):
-            nth += 1
-        return nth
+    def _rows_for(self, n_chunks: int) -> int:
+        """Give the first of so many rows that were never given."""
+        if self._free_row is None:
+            if self._meta.get(_INDEX_ID) is None:
+                self._meta.index_id()  # it tells the kept words of this index from those of another
+            self._free_row = int(self._connection.execute(_NEXT_ROW).fetchone()[0])
+        first, self._free_row = self._free_row, self._free_row + n_chunks
+        return first
+
+    def _ids_of(self, texts: Sequence[FileText]) -> list[list[ChunkId]]:
+        """Derive the ids of the chunks of files.
+
+        Others may have those that were derived of the same path and content before: the text has gone to them.
+        """
+        ids = [_chunk_ids(text.parsed) for text in texts]
+        taken = self._taken(some[0] for some in ids if some)
+        return [
+            self._free_ids(text.parsed) if some and some[0] in taken else some
+            for text, some in zip(texts, ids, strict=True)
+        ]
+
+    def _free_ids(self, parsed: ParsedFile) -> list[ChunkId]:
+        every = (_chunk_ids(parsed, nth) for nth in count(1))
+        return next(ids for ids in every if not self._taken(ids[:1]))
+
+    def _taken(self, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
+        found: set[ChunkId] = set()
+        for batch in batches(chunk_ids):
+            rows = self._connection.execute(
+                f"SELECT chunk_id FROM chunks WHERE chunk_id IN ({marks(batch)})",  # noqa: S608
+                batch,
+            )
+            found.update(row[0] for row in rows)
+        return found
 
 
 def indexed_chunk(row: Sequence[Any]) -> IndexedChunk:
@@ -275,8 +309,8 @@ def indexed_chunk(row: Sequence[Any]) -> IndexedChunk:
     return IndexedChunk(id_, chunk_id, holder_id, path, mtime_ns, facts, chunk)
 
 
-def _chunk_id(parsed: ParsedFile, chunk: Chunk, nth: int) -> ChunkId:
-    return new_chunk_id(parsed.source.path, parsed.hash, chunk.ordinal, nth)
+def _chunk_ids(parsed: ParsedFile, nth: int = 0) -> list[ChunkId]:
+    return [new_chunk_id(parsed.source.path, parsed.hash, chunk.ordinal, nth) for chunk in parsed.chunks]
 
 
 def _chunk_values(parsed: ParsedFile, chunk: Chunk) -> tuple[object, ...]:

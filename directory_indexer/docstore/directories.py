@@ -127,9 +127,8 @@ class DirectoryWrites:
         """Let every directory be looked at again."""
         self._connection.execute("DELETE FROM settled_directories")
 
-    def unsettle_around(self, path: FilePath) -> None:
-        """Let the directory of a path be looked at again."""
-        directory = FilePath(os.path.dirname(path))
-        if directory not in self._unsettled:
-            self._unsettled.add(directory)
-            self.unsettle([directory])
+    def unsettle_around(self, *paths: FilePath) -> None:
+        """Let the directories of paths be looked at again."""
+        directories = {FilePath(os.path.dirname(path)) for path in paths} - self._unsettled
+        self._unsettled |= directories
+        self.unsettle(directories)

@@ -5,8 +5,9 @@ A row keeps its id for as long as the file is known, since chunks, metadata and 
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from directory_indexer.docstore.known import FileState
@@ -27,6 +28,18 @@ class Place(NamedTuple):
     container_id: int | None = None
 
 
+class NewRow(NamedTuple):
+    """What is to be written of a file that was read and has no row.
+
+    `dated` is the moment that its document says it is of, `holder_id` the row of the file that holds its text.
+    """
+
+    place: Place
+    parsed: ParsedFile
+    dated: float | None
+    holder_id: int | None = None
+
+
 class FileRows:
     """Writes rows of files, and nothing else."""
 
@@ -37,6 +50,13 @@ class FileRows:
         """Look up the row of a file; None when there is none."""
         row = self._connection.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
         return int(row[0]) if row else None
+
+    def known(self, paths: Iterable[FilePath]) -> set[FilePath]:
+        """Tell which of these paths have rows."""
+        rows = self._connection.execute(
+            "SELECT path FROM files WHERE path IN (SELECT value FROM json_each(?))", (json.dumps(list(paths)),)
+        )
+        return {FilePath(path) for (path,) in rows}
 
     def is_on_disk(self, path: FilePath) -> bool:
         """Tell whether there is a row for a file on disk, and not for a member."""
@@ -51,6 +71,19 @@ class FileRows:
         )
         return {FilePath(member): bool(has_text) for member, has_text in rows}
 
+    def add(self, files: Sequence[NewRow], *, recipe: int) -> range:
+        """Write rows of files that have none, and give their ids."""
+        first = int(self._connection.execute("SELECT 1 + coalesce(max(id), 0) FROM files").fetchone()[0])
+        ids = range(first, first + len(files))
+        self._connection.executemany(
+            _ADD_NUMBERED,
+            [
+                (*_read_values(one.place, one.parsed, recipe, dated=one.dated, holder_id=one.holder_id), file_id)
+                for file_id, one in zip(ids, files, strict=True)
+            ],
+        )
+        return ids
+
     def put(
         self, place: Place, parsed: ParsedFile, *, recipe: int, dated: float | None, holder_id: int | None = None
     ) -> int:
@@ -58,15 +91,8 @@ class FileRows:
 
         `dated` is the moment that its document says it is of, `holder_id` the row of the file that holds its text.
         """
-        return self._put(
-            parsed.source.path,
-            (
-                *_stamp_values(parsed.source, parsed.seen_ns),
-                *(*place, FileState.INDEXED, parsed.hash, recipe, *parsed.facts),
-                *(" ".join(map(str, parsed.page_starts)), "", "", parsed.n_masked, dated),
-                *(None, None, holder_id),
-            ),
-        )
+        values = _read_values(place, parsed, recipe, dated=dated, holder_id=holder_id)
+        return self._put(parsed.source.path, values)
 
     def put_skipped(self, place: Place, skipped: SkippedFile, *, recipe: int) -> int:
         """Write the row of a file that is left out, and give its id."""
@@ -136,6 +162,17 @@ class FileRows:
         return file_id
 
 
+def _read_values(
+    place: Place, parsed: ParsedFile, recipe: int, *, dated: float | None, holder_id: int | None
+) -> tuple[object, ...]:
+    return (
+        *_stamp_values(parsed.source, parsed.seen_ns),
+        *(*place, FileState.INDEXED, parsed.hash, recipe, *parsed.facts),
+        *(" ".join(map(str, parsed.page_starts)), "", "", parsed.n_masked, dated),
+        *(None, None, holder_id),
+    )
+
+
 def _stamp_values(source: SourceFile, seen_ns: int) -> tuple[object, ...]:
     return (*source, source.is_settled(seen_ns), seen_ns)
 
@@ -149,4 +186,5 @@ _FILE_COLUMNS = (
 )
 _FILE_MARKS = marks(_FILE_COLUMNS.split(","))
 _ADD_FILE = f"INSERT INTO files ({_FILE_COLUMNS}) VALUES ({_FILE_MARKS})"  # noqa: S608 - made of constants
+_ADD_NUMBERED = f"INSERT INTO files ({_FILE_COLUMNS}, id) VALUES ({_FILE_MARKS}, ?)"  # noqa: S608 - made of constants
 _CHANGE_FILE = f"UPDATE files SET ({_FILE_COLUMNS}) = ({_FILE_MARKS}) WHERE id = ?"  # noqa: S608 - made of constants

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from directory_indexer.docstore.chunks import ChunkWrites
+from directory_indexer.docstore.chunks import ChunkWrites, FileText
 from directory_indexer.docstore.directories import DirectoryWrites
 from directory_indexer.docstore.file_rows import FileRows, Place
 from directory_indexer.docstore.metadata import MetadataWrites, dated_at
 from directory_indexer.docstore.scans import ScanWrites
-from directory_indexer.docstore.shared_texts import SameFile, SharedFile, SharedTextWrites
+from directory_indexer.docstore.shared_texts import SharedFile, SharedTextWrites
 from directory_indexer.extractors.document import Metadata
 from directory_indexer.files import FileFailure, SkippedFile, Stage
 from directory_indexer.lazy import lazily
@@ -54,7 +54,7 @@ class FileWrites:
         self._scans.put(file_id, parsed.scans)
         holder_id = self._holder_of_same(place, parsed, recipe=recipe)
         if holder_id is None:
-            self._chunks.add(file_id, parsed)
+            self._chunks.add([FileText(file_id, self._shared.root(place.directory_id), parsed)])
         else:
             self._shared.share(file_id, holder_id)
         return 0 if is_new else self.keep_members(path, members)
@@ -64,8 +64,8 @@ class FileWrites:
     ) -> SharedFile | None:
         """Put a file in that has the text of another one, of which nothing has to be read; None if there is none."""
         path = found.source.path
-        others = self._shared.same_as(path, place.directory_id, found.hash, recipe=recipe)
-        same = next((one for one in others if not unless(one.path)), None)
+        others = self._shared.same_as({path: found.hash}, place.directory_id, recipe=recipe)
+        same = next((one for one in others.get(path, ()) if not unless(one.path)), None)
         if same is None:
             return None
         self._note_arrival(place, path)
@@ -74,7 +74,7 @@ class FileWrites:
             self._chunks.remove_of(path)
             self.keep_members(path, ())
         holder_id = self._shared.holder_of(same.id)  # only now: if this file held the text, it has just handed it over
-        file_id = self._rows.put(place, _row_of(found, same), recipe=recipe, dated=same.dated_at, holder_id=holder_id)
+        file_id = self._rows.put(place, same.as_read(found), recipe=recipe, dated=same.dated_at, holder_id=holder_id)
         if same.has_metadata or not is_new:
             self._metadata.copy(file_id, same.id)
         if not is_new:
@@ -114,8 +114,7 @@ class FileWrites:
 
     def renew_stamps(self, unchanged: Sequence[UnchangedFile]) -> None:
         """Note new stamps of files whose bytes are what the index holds."""
-        for one in unchanged:
-            self._directories.unsettle_around(one.source.path)
+        self._directories.unsettle_around(*(one.source.path for one in unchanged))
         self._rows.renew_stamps(unchanged)
 
     def read_again(self, kinds: Collection[str], suffixes: Collection[str]) -> None:
@@ -141,7 +140,9 @@ class FileWrites:
         if place.container_id is not None or parsed.scans or not parsed.chunks:
             return None
         page_starts = " ".join(map(str, parsed.page_starts))
-        for same in self._shared.same_as(parsed.source.path, place.directory_id, parsed.hash, recipe=recipe):
+        path = parsed.source.path
+        others = self._shared.same_as({path: parsed.hash}, place.directory_id, recipe=recipe)
+        for same in others.get(path, ()):
             is_alike = same.facts == parsed.facts and same.page_starts == page_starts
             if is_alike and self._chunks.are_those_of(same.holder_id, parsed):
                 return same.holder_id
@@ -161,16 +162,3 @@ class FileWrites:
     def _remove(self, path: FilePath) -> None:
         self._chunks.remove_of(path)
         self._rows.remove(path)
-
-
-def _row_of(found: UnchangedFile, same: SameFile) -> ParsedFile:
-    """Give what the row of a file tells that has the text of another one."""
-    return ParsedFile(
-        found.source,
-        found.hash,
-        same.facts,
-        (),
-        tuple(map(int, same.page_starts.split())),
-        seen_ns=found.seen_ns,
-        n_masked=same.n_masked,
-    )

@@ -71,11 +71,20 @@ class MetadataWrites:
     def put(self, file_id: int, metadata: Metadata) -> None:
         """Note the metadata of a file, in the place of what was noted before."""
         self._connection.execute("DELETE FROM metadata WHERE file_id = ?", (file_id,))
-        if metadata != Metadata():
-            self._connection.executemany(
-                "INSERT OR IGNORE INTO metadata (file_id, name, value, folded) VALUES (?, ?, ?, ?)",
-                [(file_id, name, value, folded(value)) for name, value in _rows(metadata)],
-            )
+        self.add([(file_id, metadata)])
+
+    def add(self, files: Iterable[tuple[int, Metadata]]) -> None:
+        """Note the metadata of files, each by its row, of which nothing was noted before."""
+        nothing = Metadata()
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO metadata (file_id, name, value, folded) VALUES (?, ?, ?, ?)",
+            [
+                (file_id, name, value, folded(value))
+                for file_id, metadata in files
+                if metadata != nothing
+                for name, value in _rows(metadata)
+            ],
+        )
 
     def copy(self, file_id: int, other_id: int) -> None:
         """Note of a file what was noted of another one, in the place of what was noted before."""
@@ -104,11 +113,11 @@ def _seconds(value: str) -> float | None:
 
 
 def _rows(metadata: Metadata) -> Iterator[tuple[str, str]]:
-    for field, name in NAMES.items():
-        value = getattr(metadata, field)
-        values = value if isinstance(value, tuple) else (value,) if value else ()
-        for one in values[:_MAX_VALUES]:
-            yield name, well_formed(str(one))[:_MAX_CHARACTERS]
+    for field, value in zip(metadata._fields, metadata, strict=True):
+        if value:
+            values = value if isinstance(value, tuple) else (value,)
+            for one in values[:_MAX_VALUES]:
+                yield NAMES[field], well_formed(str(one))[:_MAX_CHARACTERS]
 
 
 def _metadata(values: dict[str, list[str]]) -> Metadata:

@@ -105,12 +105,15 @@ class ScanWrites:
     def put(self, file_id: int, scans: Sequence[Scan]) -> None:
         """Note the pages of a file, in the place of those noted before."""
         self._connection.execute("DELETE FROM scans WHERE file_id = ?", (file_id,))
-        if scans:
-            self._connection.executemany(
-                """INSERT OR REPLACE INTO scans (file_id, page, key, engine, confidence, problem)
-                   VALUES (?, ?, ?, ?, ?, ?)""",
-                [(file_id, *one[:-1], well_formed(one.problem)) for one in scans],
-            )
+        self.add([(file_id, scans)])
+
+    def add(self, files: Iterable[tuple[int, Sequence[Scan]]]) -> None:
+        """Note the pages of files, each by its row, of which none were noted before."""
+        self._connection.executemany(
+            """INSERT OR REPLACE INTO scans (file_id, page, key, engine, confidence, problem)
+               VALUES (?, ?, ?, ?, ?, ?)""",
+            [(file_id, *one[:-1], well_formed(one.problem)) for file_id, scans in files for one in scans],
+        )
 
     def have_wait(self, keys: Iterable[PageKey]) -> None:
         """Have pages wait again that could not be read."""

@@ -11,7 +11,7 @@ import json
 import os
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -23,16 +23,18 @@ from directory_indexer.paths import FilePath
 
 with lazily:
     from directory_indexer.extractors.document import FileFacts
+    from directory_indexer.parsing.outcomes import ParsedFile, UnchangedFile
 
 HAS_TEXT = "(f.id = c.file_id OR f.holder_id = c.file_id)"
 """The condition for every file `f` that has the text of a chunk `c`, the one that holds it and those that share it."""
 
 _SAME = """
-    SELECT f.id, f.path, coalesce(f.holder_id, f.id), f.page_starts, f.n_masked, f.dated_at,
+    SELECT j.key, f.id, f.path, coalesce(f.holder_id, f.id), f.page_starts, f.n_masked, f.dated_at,
         EXISTS (SELECT 1 FROM metadata m WHERE m.file_id = f.id),
         (SELECT count(*) FROM chunks c WHERE c.file_id = coalesce(f.holder_id, f.id)), {facts}
-    FROM directories d CROSS JOIN files f ON f.path = rtrim(d.path, :sep) || :below AND f.directory_id = d.id
-    WHERE d.id <> :directory_id AND f.hash = :hash AND f.recipe = :recipe AND f.state = 'indexed'
+    FROM json_each(:digests) j CROSS JOIN directories d
+    CROSS JOIN files f ON f.path = rtrim(d.path, :sep) || j.key AND f.directory_id = d.id
+    WHERE d.id <> :directory_id AND hex(f.hash) = j.value AND f.recipe = :recipe AND f.state = 'indexed'
     AND f.container_id IS NULL
     AND NOT EXISTS (SELECT 1 FROM scans WHERE file_id = f.id)
     AND NOT EXISTS (SELECT 1 FROM files m WHERE m.container_id = f.id)
@@ -74,6 +76,18 @@ class SameFile(NamedTuple):
     has_metadata: bool
     n_chunks: int
     facts: FileFacts
+
+    def as_read(self, found: UnchangedFile) -> ParsedFile:
+        """Give what the row of another file tells that has this text."""
+        return ParsedFile(
+            found.source,
+            found.hash,
+            self.facts,
+            (),
+            tuple(map(int, self.page_starts.split())),
+            seen_ns=found.seen_ns,
+            n_masked=self.n_masked,
+        )
 
 
 _N_OWN = len(SameFile._fields) - 1
@@ -125,20 +139,47 @@ class SharedTextWrites:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._roots: dict[int, str] = {}
+        self._roots: dict[int, FilePath] = {}
 
-    def same_as(self, path: FilePath, directory_id: int, digest: ContentHash, *, recipe: int) -> Iterator[SameFile]:
-        """Find files with the same bytes at the same path below other directories, those read last first."""
-        roots = self._roots_with(directory_id)
-        if len(roots) == 1:
-            return
-        below = path[len(roots[directory_id]) :]
+    def same_as(
+        self, digests: Mapping[FilePath, ContentHash], directory_id: int, *, recipe: int
+    ) -> dict[FilePath, list[SameFile]]:
+        """Find for files of a tracked directory those with the same bytes at the same path below others.
+
+        Those that were read last come first; what has none is left out.
+        """
+        root = self.root(directory_id)
+        found: dict[FilePath, list[SameFile]] = {}
+        if len(self._roots) > 1:
+            below = {path[len(root) :]: digest.hex().upper() for path, digest in digests.items()}
+            rows = self._connection.execute(
+                _same_query(),
+                {"digests": json.dumps(below), "recipe": recipe, "directory_id": directory_id, "sep": os.sep},
+            )
+            for where, *row in rows:
+                same = SameFile._make((*row[:_N_OWN], FileFacts._make(row[_N_OWN:])))
+                found.setdefault(FilePath(root + where), []).append(same)
+        return found
+
+    def elsewhere(self, paths: Iterable[FilePath], directory_id: int) -> set[FilePath]:
+        """Tell which files of a tracked directory others have at the same path below them, whatever their bytes."""
+        root = self.root(directory_id)
+        if len(self._roots) == 1:
+            return set()
         rows = self._connection.execute(
-            _same_query(),
-            {"hash": digest, "recipe": recipe, "directory_id": directory_id, "sep": os.sep, "below": below},
-        ).fetchall()
-        for row in rows:
-            yield SameFile._make((*row[:_N_OWN], FileFacts._make(row[_N_OWN:])))
+            """SELECT DISTINCT j.value FROM json_each(:below) j CROSS JOIN directories d
+               CROSS JOIN files f ON f.path = rtrim(d.path, :sep) || j.value
+               WHERE d.id <> :directory_id AND f.hash IS NOT NULL""",
+            {"below": json.dumps([path[len(root) :] for path in paths]), "directory_id": directory_id, "sep": os.sep},
+        )
+        return {FilePath(root + below) for (below,) in rows}
+
+    def root(self, directory_id: int) -> FilePath:
+        """Give the path of a tracked directory, without a separator at its end."""
+        if directory_id not in self._roots:
+            rows = self._connection.execute("SELECT id, path FROM directories")
+            self._roots = {id_: FilePath(path.rstrip(os.sep)) for id_, path in rows}
+        return self._roots[directory_id]
 
     def holder_of(self, file_id: int) -> int:
         """Give the row of the file that holds the text of this one: its own, unless another one does."""
@@ -169,12 +210,6 @@ class SharedTextWrites:
             f"UPDATE files SET holder_id = NULL, recipe = 0, broken_recipe = NULL WHERE id IN ({astray})"  # noqa: S608
         )
         return changed.rowcount
-
-    def _roots_with(self, directory_id: int) -> dict[int, str]:
-        if directory_id not in self._roots:
-            rows = self._connection.execute("SELECT id, path FROM directories")
-            self._roots = {id_: path.rstrip(os.sep) for id_, path in rows}
-        return self._roots
 
     def _hand_over(self, holder_id: int) -> bool:
         """Let the text of a file be held by one that shares it, and tell whether there is one."""

@@ -11,6 +11,7 @@ import sqlite3
 from directory_indexer.lazy import lazily
 
 with lazily:
+    from directory_indexer.docstore.arrivals import ArrivalWrites
     from directory_indexer.docstore.chunks import ChunkWrites
     from directory_indexer.docstore.directories import DirectoryWrites
     from directory_indexer.docstore.file_rows import FileRows
@@ -39,14 +40,10 @@ class Transaction:
         self.chunks = ChunkWrites(connection, self.words, self.meta, self.shared_texts)
         self.scans = ScanWrites(connection)
         self.file_rows = FileRows(connection)
-        self.files = FileWrites(
-            self.file_rows,
-            self.directories,
-            self.chunks,
-            self.shared_texts,
-            metadata=MetadataWrites(connection),
-            scans=self.scans,
-        )
+        metadata = MetadataWrites(connection)
+        of_files = (self.file_rows, self.directories, self.chunks, self.shared_texts)
+        self.files = FileWrites(*of_files, metadata=metadata, scans=self.scans)
+        self.arrivals = ArrivalWrites(*of_files, metadata=metadata, scans=self.scans)
         self.vectors = VectorWrites(connection, self.meta)
         self.static_vectors = StaticVectorWrites(connection)
         self.search_vectors = SearchVectorWrites(connection)

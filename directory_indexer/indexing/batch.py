@@ -5,12 +5,14 @@ A container is written when all of its members were. So one that was not read to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from directory_indexer.docstore.file_rows import Place
 from directory_indexer.docstore.store import Transaction
 from directory_indexer.files import FileFailure, SkippedFile
+from directory_indexer.lazy import lazily
 from directory_indexer.parsing.outcomes import (
     MemberOutcomes,
     ParsedFile,
@@ -19,6 +21,9 @@ from directory_indexer.parsing.outcomes import (
     outcome_path,
 )
 from directory_indexer.paths import FilePath
+
+with lazily:
+    from directory_indexer.docstore.arrivals import Arrival
 
 
 class _Entry(NamedTuple):
@@ -61,10 +66,26 @@ class Batch:
 
     def write(self, transaction: Transaction) -> int:
         """Write it all, and tell how many members with text are gone; the batch is empty then."""
-        n_gone = sum(self._put(transaction, entry) for entry in self._entries)
-        self._entries = []
-        self.n_chunks = 0
-        return n_gone
+        entries, self._entries, self.n_chunks = self._entries, [], 0
+        done = transaction.arrivals.put(self._arrivals(transaction, entries), recipe=self._recipe)
+        for path in done:
+            self._members.pop(path, None)
+        return sum(self._put(transaction, entry) for entry in entries if outcome_path(entry.outcome) not in done)
+
+    def _arrivals(self, transaction: Transaction, entries: Sequence[_Entry]) -> list[Arrival]:
+        """Give the files that were read; where two entries are about one path, their order counts."""
+        times = Counter(outcome_path(entry.outcome) for entry in entries)
+        read = [(entry.outcome, entry.container) for entry in entries if isinstance(entry.outcome, ParsedFile)]
+        containers = {container for _, container in read if container}
+        inside = {container: self._inside(transaction, container) for container in containers}
+        return [
+            Arrival(inside[container] if container else Place(self._directory_ids[one.source.path]), one)
+            for one, container in read
+            if times[one.source.path] == 1
+        ]
+
+    def _inside(self, transaction: Transaction, container: FilePath) -> Place:
+        return transaction.files.place_in(container, self._directory_ids[container])
 
     def _add(self, entry: _Entry) -> None:
         self._entries.append(entry)
@@ -74,12 +95,10 @@ class Batch:
     def _put(self, transaction: Transaction, entry: _Entry) -> int:
         outcome, container = entry
         path = outcome_path(outcome)
-        place = Place(self._directory_ids[container or path])
         members = self._members.pop(path, set())
-        if container is not None:
-            if transaction.file_rows.is_on_disk(path):
-                return 0
-            place = transaction.files.place_in(container, place.directory_id)
+        if container is not None and transaction.file_rows.is_on_disk(path):
+            return 0
+        place = self._inside(transaction, container) if container else Place(self._directory_ids[path])
         match outcome:
             case ParsedFile():
                 return transaction.files.put(place, outcome, recipe=self._recipe, members=members)

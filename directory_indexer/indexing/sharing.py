@@ -17,6 +17,7 @@ from directory_indexer.files import FileFailure, SkippedFile
 from directory_indexer.ids import content_hash
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.lazy import lazily
+from directory_indexer.nofollow import Opener, Passage
 from directory_indexer.parsing.one_file import read_file
 from directory_indexer.parsing.outcomes import ParseRequest, UnchangedFile
 from directory_indexer.paths import FilePath
@@ -60,26 +61,29 @@ class Sharing:
         with self._docstore.snapshot() as snapshot:
             places = snapshot.shared_texts.may_be_shared(plan.directory, [one.source for one in requests])
         policy = self._policy()
-        found = [one for at in places if (one := _found(requests[at], policy))]
+        with Passage() as passage:
+            found = [one for at in places if (one := _found(requests[at], policy, passage.open_file))]
         if not found:
             return SharedBlock((), tuple(requests))
         with self._docstore.transaction() as transaction:
             place = Place(directory_id)
             is_described = partial(_is_described, policy)
-            put = [transaction.files.put_same(place, one, recipe=self._recipe, unless=is_described) for one in found]
-        shared = tuple(one for one in put if one)
+            put_same = partial(transaction.files.put_same, recipe=self._recipe, unless=is_described)
+            new = transaction.arrivals.put_same(place, found, recipe=self._recipe, unless=is_described)
+            known = [put_same(place, one) for one in found if one.source.path not in new]
+        shared = (*new.values(), *(one for one in known if one))
         done = {one.source.path for one in shared}
         return SharedBlock(shared, tuple(one for one in requests if one.source.path not in done))
 
 
-def _found(request: ParseRequest, policy: ParsePolicy) -> UnchangedFile | None:
+def _found(request: ParseRequest, policy: ParsePolicy, opener: Opener) -> UnchangedFile | None:
     """Read a file, unless it is for its parser to say what became of it."""
     path = request.source.path
     # What a configured program makes of a file may be another text the next time.
     is_added = any(one.has(os.path.basename(path).lower()) for one in policy.added)
     if request.known_members or is_added or _is_described(policy, path):
         return None
-    found = read_file(request, policy)
+    found = read_file(request, policy, opener)
     if isinstance(found, SkippedFile | FileFailure):
         return None
     digest = content_hash(found.content)

@@ -47,15 +47,21 @@ class Tally:
 
     def with_members(self, report: IndexReport, part: MemberOutcomes) -> IndexReport:
         """Count the members of a container; in which one they lay before does not matter."""
-        report = report.plus(n_unchanged=len(part.kept), n_ignored=part.n_ignored)
         known = self._known_members.get(part.source.path, frozenset())
+        read = [outcome for _, outcome in part.outcomes if isinstance(outcome, ParsedFile)]
+        n_known = sum(one.source.path in known for one in read)
+        report = report.plus(
+            n_unchanged=len(part.kept),
+            n_ignored=part.n_ignored,
+            n_chunks=sum(len(one.chunks) for one in read),
+            n_masked=sum(one.n_masked for one in read),
+            n_bytes=sum(one.source.size for one in read),
+            n_changed=n_known,
+            n_added=len(read) - n_known,
+        )
         for _, outcome in part.outcomes:
             if not isinstance(outcome, ParsedFile):
                 report = _with_unread(report, outcome)
-            elif outcome_path(outcome) in known:
-                report = _with_read(report, outcome).plus(n_changed=1)
-            else:
-                report = _with_read(report, outcome).plus(n_added=1)
         return report
 
     def _with_text(self, report: IndexReport, path: FilePath, digest: ContentHash) -> IndexReport:

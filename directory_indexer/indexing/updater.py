@@ -34,7 +34,7 @@ with lazily:
     from directory_indexer.parsing.policy import ParsePolicy
 
 
-_BATCH_CHUNKS = 512
+_BATCH_CHUNKS = 2048
 
 _FEW_WAITING = 256
 """So many chunks are embedded in a few seconds."""

@@ -17,11 +17,11 @@ from collections.abc import Generator, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from directory_indexer.errors import ExtractionError, ReaderError
 from directory_indexer.extractors.document import FileFacts
-from directory_indexer.extractors.external.processes import ProgramLimits, program_of, run_limited
+from directory_indexer.extractors.external.processes import LimitedProgram, ProgramLimits, program_of
 from directory_indexer.extractors.git import Commit, document_of
 from directory_indexer.files import FileFailure, SourceFile, Stage, storable
 from directory_indexer.ids import ContentHash, content_hash
@@ -95,11 +95,10 @@ class _History:
         self._parts.keep(sorted(kept))
         yield
         new = [one for path, one in paths.items() if path not in kept]
-        for start in range(0, len(new), _BATCH):
-            for commit in git.commits(new[start : start + _BATCH]):
-                number, loss = self._parts.next_step()
-                self._parts.take(number, partial(self._outcome, commit, loss))
-                yield
+        for commit in git.commits(new):
+            number, loss = self._parts.next_step()
+            self._parts.take(number, partial(self._outcome, commit, loss))
+            yield
 
     def _outcome(self, commit: Commit, loss: str | None) -> ParseOutcome:
         content = commit.message.encode()
@@ -124,6 +123,7 @@ class _Git:
         if not self._program:
             raise ReaderError("git is not installed, and reading histories needs it")
         self._directory = directory
+        self._mark = secrets.token_hex(16)  # no name and no message can hold NULs, and no repository can know it
         self._environment = {
             "GIT_DIR": str(directory / "empty"),
             "GIT_OBJECT_DIRECTORY": str(objects),
@@ -140,33 +140,35 @@ class _Git:
         narrowed = (
             () if scope == "all" else (f"--max-count={scope}" if scope.isdecimal() else f"--since={scope}T00:00:00Z",)
         )
-        found = self._run(("rev-list", "--stdin", "--ignore-missing", *narrowed), self._directory / "tips")
-        return found.decode("ascii").split()
+        asked = ("rev-list", "--stdin", "--ignore-missing", *narrowed)
+        return self._answer(asked, self._directory / "tips").content().decode("ascii").split()
 
     def commits(self, hashes: Sequence[str]) -> Iterator[Commit]:
-        """Read commits."""
-        asked = self._directory / "asked"
-        asked.write_text("\n".join(hashes) + "\n", encoding="ascii")
-        mark = secrets.token_hex(16)  # no name and no message can hold NULs, and no repository can know it
-        written = f"%x00{mark}%x00%H%x00%an <%ae>%x00%at%x00%ct%x00%B%x00"
-        command = ("log", "--stdin", "--no-walk=unsorted", "-z", "--name-only", f"--format={written}", *_PLAINLY)
-        fields = iter(self._run(command, asked).decode("utf-8", "replace").split("\0"))
-        field = next(fields, None)
-        while field is not None:
-            if field != mark:
-                field = next(fields, None)
-                continue
-            name, author, written_at, committed_at, message = islice(fields, _FIELDS)
-            files: list[str] = []
-            while (field := next(fields, None)) is not None and field != mark:
-                if named := field.lstrip("\n"):
-                    files.append(named)
-            yield Commit(name, author, _number(written_at), _number(committed_at), message, files)
+        """Read commits: while some are taken, git reads the next ones."""
+        starts = range(0, len(hashes), _BATCH)
+        ahead: _Answer | None = None
+        try:
+            for number, start in enumerate((*starts, len(hashes))):
+                content = ahead.content() if ahead else b""
+                ahead = None
+                if start < len(hashes):
+                    ahead = self._asked(number, hashes[start : start + _BATCH])
+                yield from _commits_in(content.decode("utf-8", "replace").split("\0"), self._mark)
+        finally:
+            if ahead:
+                ahead.program.end()
 
-    def _run(self, arguments: Sequence[str], given: Path) -> bytes:
-        answer = self._directory / "answer"
-        with given.open("rb") as source, answer.open("wb") as output:
-            run_limited(
+    def _asked(self, number: int, hashes: Sequence[str]) -> _Answer:
+        asked = self._directory / f"asked-{number}"
+        asked.write_text("\n".join(hashes) + "\n", encoding="ascii")
+        written = f"%x00{self._mark}%x00%H%x00%an <%ae>%x00%at%x00%ct%x00%B%x00"
+        command = ("log", "--stdin", "--no-walk=unsorted", "-z", "--name-only", f"--format={written}", *_PLAINLY)
+        return self._answer(command, asked)
+
+    def _answer(self, arguments: Sequence[str], given: Path) -> _Answer:
+        file = given.with_name(f"{given.name}-answer")
+        with given.open("rb") as source, file.open("wb") as output:
+            program = LimitedProgram(
                 (self._program, *arguments),
                 directory=self._directory,
                 output=output,
@@ -174,7 +176,40 @@ class _Git:
                 source=source,
                 environment=self._environment,
             )
-        return answer.read_bytes()
+        return _Answer(program, file)
+
+
+class _Answer(NamedTuple):
+    """git at work, and the file that it writes to."""
+
+    program: LimitedProgram
+    file: Path
+
+    def content(self) -> bytes:
+        """Wait for all of it; it is read once.
+
+        Raises:
+            ReaderError: git fails, or takes too long.
+        """
+        self.program.finish()
+        content = self.file.read_bytes()
+        self.file.unlink()
+        return content
+
+
+def _commits_in(written: Sequence[str], mark: str) -> Iterator[Commit]:
+    fields = iter(written)
+    field = next(fields, None)
+    while field is not None:
+        if field != mark:
+            field = next(fields, None)
+            continue
+        name, author, written_at, committed_at, message = islice(fields, _FIELDS)
+        files: list[str] = []
+        while (field := next(fields, None)) is not None and field != mark:
+            if named := field.lstrip("\n"):
+                files.append(named)
+        yield Commit(name, author, _number(written_at), _number(committed_at), message, files)
 
 
 def _borrows(objects: Path) -> bool:

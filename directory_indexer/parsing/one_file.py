@@ -17,6 +17,7 @@ from directory_indexer.extractors.kinds import GROUPS
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
 from directory_indexer.ids import ContentHash, content_hash
 from directory_indexer.lazy import lazily
+from directory_indexer.nofollow import Opener, open_file
 from directory_indexer.parsing.correspondence import completed, described
 from directory_indexer.parsing.outcomes import ParsedFile, ParseOutcome, ParseRequest, UnchangedFile
 from directory_indexer.parsing.policy import ParsePolicy
@@ -45,9 +46,13 @@ def parse(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome:
     return parse_content(found, request, policy) if isinstance(found, FileContent) else found
 
 
-def read_file(request: ParseRequest, policy: ParsePolicy) -> FileContent | SkippedFile | FileFailure:
+def read_file(
+    request: ParseRequest, policy: ParsePolicy, opener: Opener = open_file
+) -> FileContent | SkippedFile | FileFailure:
     """Read the bytes of a file."""
-    return read(request.source, max_file_size=policy.max_file_size, follow_symlinks=policy.follow_symlinks)
+    return read(
+        request.source, max_file_size=policy.max_file_size, follow_symlinks=policy.follow_symlinks, opener=opener
+    )
 
 
 def format_of(found: FileContent, policy: ParsePolicy) -> Format:

@@ -11,12 +11,13 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import BinaryIO, NamedTuple
 
 from directory_indexer.extractors.document import Metadata
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, stamped
-from directory_indexer.nofollow import open_file
+from directory_indexer.nofollow import Opener, open_file
 from directory_indexer.paths import exact_text
 
 _TRIES = 3
@@ -55,12 +56,12 @@ class FileContent(NamedTuple):
 
 
 def read(
-    source: SourceFile, *, max_file_size: int, follow_symlinks: bool = False
+    source: SourceFile, *, max_file_size: int, follow_symlinks: bool = False, opener: Opener = open_file
 ) -> FileContent | SkippedFile | FileFailure:
     """Read a file that the walk found, and say so when it is no longer what it was."""
     try:
         for _ in range(_TRIES):
-            found = _read_once(source, max_file_size, follow_symlinks=follow_symlinks)
+            found = _read_once(source, max_file_size, partial(opener, follow_links=follow_symlinks))
             if found is not None:
                 return found
     except FileNotFoundError:
@@ -94,8 +95,10 @@ def _refusal(error: OSError) -> str:
     return (error.strerror or type(error).__name__).lower()
 
 
-def _read_once(source: SourceFile, max_file_size: int, *, follow_symlinks: bool) -> FileContent | SkippedFile | None:
-    descriptor = open_file(exact_text(source.path), follow_links=follow_symlinks)
+def _read_once(
+    source: SourceFile, max_file_size: int, opened: Callable[[str], int]
+) -> FileContent | SkippedFile | None:
+    descriptor = opened(exact_text(source.path))
     try:
         seen_ns = time.time_ns()
         before = os.fstat(descriptor)

@@ -63,6 +63,8 @@ class SearchRequest(NamedTuple):
     """A regular expression that a line of every hit matches, or nothing."""
     queries: tuple[str, ...] = ()
     """More wordings of the query, or sides of the question; each is asked, and one answer is made of all."""
+    near: FilePath | None = None
+    """The directory where it is asked: of several files that have a passage, the nearest one is shown."""
 
     @property
     def has_filters(self) -> bool:

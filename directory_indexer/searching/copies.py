@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import takewhile
 from typing import Final
 
 from directory_indexer.docstore.chunks import IndexedChunk
@@ -24,9 +27,23 @@ def also_in(snapshot: Snapshot, ranked: Ranked, path: FilePath, scope: Scope) ->
     return tuple(sorted((named | set(ranked.copies)) - {path}))
 
 
-def placed(snapshot: Snapshot, chunks: Mapping[ChunkId, IndexedChunk], scope: Scope) -> dict[ChunkId, IndexedChunk]:
-    """Let each passage stand in a file of the scope that has it: of those that share a text, in the first by path."""
-    return {id_: files[0] for id_, files in all_placed(snapshot, chunks, scope).items() if files}
+def nearest_copy(
+    snapshot: Snapshot, chunk: IndexedChunk, others: Sequence[FilePath], near: FilePath | None
+) -> IndexedChunk:
+    """Give a passage in that of all files with it that is nearest to a directory: where it is, if none is nearer."""
+    nearest = max((chunk.path, *others), key=partial(_nearness, near))
+    if nearest == chunk.path:
+        return chunk
+    words = chunk.chunk.text.split()
+    return next((one for one in snapshot.chunks.of_file(nearest) if one.chunk.text.split() == words), chunk)
+
+
+def placed(
+    snapshot: Snapshot, chunks: Mapping[ChunkId, IndexedChunk], scope: Scope, near: FilePath | None
+) -> dict[ChunkId, IndexedChunk]:
+    """Let each passage stand in a file of the scope: of those that share a text, in the nearest, else the first."""
+    found = all_placed(snapshot, chunks, scope).items()
+    return {id_: max(files, key=lambda one: _nearness(near, one.path)) for id_, files in found if files}
 
 
 def all_placed(
@@ -45,6 +62,12 @@ def _in_files(chunk: IndexedChunk, sharing: Sequence[SharingFile], scope: Scope)
     for file in sorted((holder, *sharing), key=lambda one: one.path):
         if scope.file_ids is None or file.id in scope.file_ids:
             yield chunk._replace(path=file.path, mtime_ns=file.mtime_ns)
+
+
+def _nearness(near: FilePath | None, path: FilePath) -> int:
+    """Count the directories around a path that are around another one, too."""
+    both = zip((near or "").split(os.sep), path.split(os.sep), strict=False)
+    return sum(1 for _ in takewhile(lambda parts: parts[0] == parts[1], both))
 
 
 _MOST: Final = 1_000

@@ -41,7 +41,7 @@ def found_by(snapshot: Snapshot, inquiry: Inquiry, plan: MatchPlan, scope: Scope
         lists = inquiry.lists(depth)
         bands = bands_of(lists)
         permitted = snapshot.chunks.by_id(_permitted(snapshot, plan, bands.keys()))
-        chunks = wanted_passages(placed(snapshot, permitted, scope), request)
+        chunks = wanted_passages(placed(snapshot, permitted, scope, request.near), request)
         candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
         ranking = rank(plan, candidates, limit=limit, model=lists.model, likeness=likeness)
         # Copies of a passage, which are shown once, and what the query excludes may take up all the places.
@@ -60,7 +60,8 @@ def headed(snapshot: Snapshot, plan: MatchPlan, scope: Scope, request: SearchReq
     )
     (name,) = names_in(plan.query)
     headed = snapshot.chunks.headed((chunk_id for chunk_id, _ in found), name)
-    return wanted_passages(placed(snapshot, snapshot.chunks.by_id(headed[:_MOST_HEADED]), scope), request)
+    chunks = snapshot.chunks.by_id(headed[:_MOST_HEADED])
+    return wanted_passages(placed(snapshot, chunks, scope, request.near), request)
 
 
 def _depth(limit: int) -> int:

@@ -19,16 +19,17 @@ from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.errors import IndexMismatchError, ProviderError, StoreError, UsageError, VectorStoreError
 from directory_indexer.ids import ChunkId, ContentHash, new_chunk_id
 from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath
 from directory_indexer.questions import question
 from directory_indexer.relevance.evidence import Explanation
-from directory_indexer.relevance.matchplan import plan_match
+from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import Query, parse_query
 from directory_indexer.relevance.ranking import Ranked, good_ones, worth_showing
 from directory_indexer.relevance.spelling import Correction, respelled
 from directory_indexer.scans import NoPages, RecognisedPages
 from directory_indexer.searching.answers import SearchMode, SearchRequest, SearchResult
 from directory_indexer.searching.background import BackgroundTask
-from directory_indexer.searching.copies import also_in
+from directory_indexer.searching.copies import also_in, nearest_copy
 from directory_indexer.searching.defining import defining_first
 from directory_indexer.searching.finding import Found, found_by, headed
 from directory_indexer.searching.fusing import Answer, Passage, fused
@@ -38,7 +39,7 @@ from directory_indexer.searching.inquiry import Inquiry, Meaning
 from directory_indexer.searching.notes import notes_on, require_types
 from directory_indexer.searching.phrases import continued, note_on, relaxed
 from directory_indexer.searching.readiness import coverage, require_indexed
-from directory_indexer.searching.scope import dated_request, resolve_scope
+from directory_indexer.searching.scope import Scope, dated_request, resolve_scope
 from directory_indexer.searching.vector_making import Allowance, VectorMaking
 from directory_indexer.telemetry import spans
 
@@ -194,10 +195,7 @@ class Searcher:
         shown = defining_first(shown, chunks, query, limit=request.limit)
         gaps = gaps_in(snapshot, request, query, is_weak=not shown or ranking.is_weak)
         return Answer(
-            tuple(
-                Passage(stored, one, plan, also_in(snapshot, one, stored.path, scope))
-                for one, stored in ((one, chunks[one.chunk_id]) for one in shown)
-            ),
+            tuple(_passage(snapshot, chunks[one.chunk_id], one, plan, scope=scope, near=request.near) for one in shown),
             degraded=(*beyond_quotations, *notes_on(snapshot, query, scope), *gaps),
             is_truncated=len(shown) >= request.limit,
             is_weak=ranking.is_weak,
@@ -216,6 +214,15 @@ class Searcher:
         if making.made:
             with contextlib.suppress(StoreError), self._docstore.transaction(waits=False) as transaction:
                 transaction.search_vectors.put(making.space, making.made)
+
+
+def _passage(
+    snapshot: Snapshot, chunk: IndexedChunk, ranked: Ranked, plan: MatchPlan, /, *, scope: Scope, near: FilePath | None
+) -> Passage:
+    """Show a passage in the nearest file that has it, and name the others."""
+    others = also_in(snapshot, ranked, chunk.path, scope)
+    nearest = nearest_copy(snapshot, chunk, others, near)
+    return Passage(nearest, ranked, plan, tuple(sorted({chunk.path, *others} - {nearest.path})))
 
 
 def _by_own_ids(chunks: Iterable[IndexedChunk]) -> Iterator[tuple[ChunkId, IndexedChunk]]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from directory_indexer.paths import file_path
 from directory_indexer.searching.answers import SearchMode
 
 if TYPE_CHECKING:
@@ -45,6 +48,21 @@ def test_only_what_lies_in_the_scope_of_a_question_is_named(index: Index) -> Non
     assert others(index, hit) == ["main/keys.md"]
     (hit,) = index.search("rotate signing keys path:topic", mode=SearchMode.KEYWORD)
     assert others(index, hit) == []
+
+
+@pytest.mark.parametrize("near", ["main", "main/src", "topic/docs", ".", "elsewhere"])
+def test_a_passage_is_shown_in_the_tree_around_the_working_directory(index: Index, near: str) -> None:
+    for tree in ("main", "fix", "topic"):
+        index.write(
+            f"{tree}/docs/keys.md", f"Boil carrots {tree} first.\n\n# Keys\n\n{'Rotate the signing keys. ' * 90}\n"
+        )
+    index.run()
+    trees = ["fix", "main", "topic"]
+    first = near.split("/", maxsplit=1)[0] if near.split("/", maxsplit=1)[0] in trees else "fix"
+    for mode in SearchMode:
+        (hit, *_) = index.search("rotate signing keys", mode=mode, near=file_path(index.root / near))
+        assert str(hit.path) == f"{index.root}/{first}/docs/keys.md"
+        assert others(index, hit) == [f"{tree}/docs/keys.md" for tree in trees if tree != first]
 
 
 def test_a_new_work_tree_embeds_nothing_again(index: Index) -> None:

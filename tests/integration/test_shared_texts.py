@@ -105,6 +105,16 @@ def test_two_clones_that_are_read_in_one_run_share_their_texts_too(tmp_path: Pat
     index.close()
 
 
+@pytest.mark.parametrize("near", ["main", "fix"])
+def test_a_shared_text_is_shown_in_the_clone_around_the_working_directory(index: Index, near: str) -> None:
+    index.run(index.root / "fix")
+    other = "fix" if near == "main" else "main"
+    for mode in SearchMode:
+        (hit, *_) = index.search("walrus7", mode=mode, near=file_path(index.root / near / "elsewhere"))
+        assert str(hit.path) == f"{index.root}/{near}/docs/f7.md"
+        assert list(hit.also_in) == [f"{index.root}/{other}/docs/f7.md"]
+
+
 @pytest.mark.parametrize("leaving", ["main", "fix"])
 def test_what_one_of_two_loses_the_other_one_keeps(index: Index, leaving: str) -> None:
     staying = "fix" if leaving == "main" else "main"
@@ -275,7 +285,7 @@ def test_it_takes_no_longer_to_look_for_a_file_with_the_bytes_of_many(index: Ind
             )
             connection.set_progress_handler(count_step, 1)
             path = file_path(index.root / "fix/5/LICENSE")
-            assert len(list(SharedTextWrites(connection).same_as(path, 2, digest, recipe=7))) == 1
+            assert len(SharedTextWrites(connection).same_as({path: digest}, 2, recipe=7)[path]) == 1
             connection.set_progress_handler(None, 0)
         return steps
 

@@ -11,7 +11,7 @@ import pytest
 from trees import plant
 
 from directory_indexer import nofollow
-from directory_indexer.nofollow import open_file
+from directory_indexer.nofollow import Passage, open_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,3 +58,33 @@ def test_a_terminal_that_is_opened_does_not_become_that_of_the_process(
     os.close(open_file(str(tmp_path / "file"), follow_links=follow_links))
     assert flags[-1] & os.O_NOCTTY
     assert flags[-1] & os.O_NONBLOCK
+
+
+@pytest.mark.usefixtures("_way")
+def test_files_that_are_opened_one_after_the_other_are_opened_as_each_would_be(tmp_path: Path) -> None:
+    plant(tmp_path, {"a/one": "1", "a/b/c/two": "2", "a/three": "3", "d/four": "4"})
+    (tmp_path / "d/link").symlink_to(tmp_path / "a/one")
+    (tmp_path / "e").symlink_to(tmp_path / "a", target_is_directory=True)
+    with Passage() as passage:
+        for name, text in (("a/one", b"1"), ("a/b/c/two", b"2"), ("a/three", b"3"), ("d/four", b"4"), ("a/one", b"1")):
+            descriptor = passage.open_file(str(tmp_path / name))
+            assert os.read(descriptor, 9) == text
+            os.close(descriptor)
+        for name in ("d/link", "e/one"):
+            with pytest.raises(OSError, match=r"symbolic link|ymbolic links") as caught:
+                passage.open_file(str(tmp_path / name))
+            assert caught.value.errno == errno.ELOOP
+        with pytest.raises(FileNotFoundError):
+            passage.open_file(str(tmp_path / "a/none/four"))
+
+
+@pytest.mark.skipif(not nofollow.CAN_OPEN_BELOW, reason="nothing is opened from a descriptor here")
+def test_a_link_that_takes_the_place_of_an_open_directory_leads_nowhere(tmp_path: Path) -> None:
+    plant(tmp_path, {"in/one": "1", "in/two": "2", "out/two": "secret"})
+    with Passage() as passage:
+        os.close(passage.open_file(str(tmp_path / "in/one")))
+        (tmp_path / "in").rename(tmp_path / "gone")
+        (tmp_path / "in").symlink_to(tmp_path / "out", target_is_directory=True)
+        descriptor = passage.open_file(str(tmp_path / "in/two"))
+        assert os.read(descriptor, 9) == b"2"
+        os.close(descriptor)

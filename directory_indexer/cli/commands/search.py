@@ -23,7 +23,7 @@ from directory_indexer.cli.options import (
     new_command_line,
 )
 from directory_indexer.cli.output import Output
-from directory_indexer.cli.places import root_around, whence
+from directory_indexer.cli.places import root_around, whence, working_directory
 from directory_indexer.cli.showing import Showing, form_of, show_result
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.errors import ExitCode, UsageError
@@ -186,7 +186,8 @@ def search(
         n_files = _show_facets(team, request, collections or (), output)
         raise typer.Exit(ExitCode.DONE if n_files else ExitCode.INCOMPLETE)
     seconds = app.loaded.config.searching.embedding_ms / 1000
-    found = _found_fresh(team, request._replace(embedding_seconds=seconds), collections or ())
+    request = request._replace(embedding_seconds=seconds, near=working_directory())
+    found = _found_fresh(team, request, collections or ())
     result = sorted_by(order, position.rest(found, limit=limit or _DEFAULT_LIMIT))
     if not (request.scope or collections):
         result = result._replace(degraded=(*result.degraded, *whence(app)))

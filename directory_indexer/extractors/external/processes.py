@@ -41,31 +41,72 @@ def run_limited(
     Raises:
         ReaderError: it cannot be started, fails, or takes too long.
     """
-    name = os.path.basename(arguments[0])
-    own = {"PATH": os.defpath, "HOME": str(directory), "TMPDIR": str(directory), "LC_ALL": "C.UTF-8"}
-    try:
-        process = subprocess.Popen(  # noqa: S603 - what the configuration says
-            list(arguments),
-            stdin=source or subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.DEVNULL,
-            cwd=directory,
-            env={**own, **(environment or {})},
-            start_new_session=True,
-            preexec_fn=_limiting(limits),  # noqa: PLW1509 - a worker has one thread
-        )
-    except OSError as error:
-        raise ReaderError(f"{name} cannot be started: {error.strerror}") from error
-    try:
-        status = process.wait(limits.seconds)
-    except subprocess.TimeoutExpired as error:
-        raise ReaderError(f"{name} takes longer than {limits.seconds} s") from error
-    finally:
-        _end(process)
-    if status == -_OUT_OF_PROCESSOR_TIME:
-        raise ReaderError(f"{name} takes longer than {limits.seconds} s of the processor")
-    if status:
-        raise ReaderError(f"{name} ends with {_shown(status)}")
+    LimitedProgram(
+        arguments, directory=directory, output=output, limits=limits, source=source, environment=environment
+    ).finish()
+
+
+class LimitedProgram:
+    """A program that runs as `run_limited` has it run, while the caller does something else.
+
+    Raises:
+        ReaderError: it cannot be started.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        *,
+        directory: Path,
+        output: IO[bytes],
+        limits: ProgramLimits,
+        source: IO[bytes] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._name = os.path.basename(arguments[0])
+        self._limits = limits
+        own = {"PATH": os.defpath, "HOME": str(directory), "TMPDIR": str(directory), "LC_ALL": "C.UTF-8"}
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - what the configuration says
+                list(arguments),
+                stdin=source or subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.DEVNULL,
+                cwd=directory,
+                env={**own, **(environment or {})},
+                start_new_session=True,
+                preexec_fn=_limiting(limits),  # noqa: PLW1509 - a worker has one thread
+            )
+        except OSError as error:
+            raise ReaderError(f"{self._name} cannot be started: {error.strerror}") from error
+
+    def finish(self) -> None:
+        """Wait for its end.
+
+        Raises:
+            ReaderError: it fails, or takes too long.
+        """
+        try:
+            status = self._process.wait(self._limits.seconds)
+        except subprocess.TimeoutExpired as error:
+            raise ReaderError(f"{self._name} takes longer than {self._limits.seconds} s") from error
+        finally:
+            self.end()
+        if status == -_OUT_OF_PROCESSOR_TIME:
+            raise ReaderError(f"{self._name} takes longer than {self._limits.seconds} s of the processor")
+        if status:
+            raise ReaderError(f"{self._name} ends with {_shown(status)}")
+
+    def end(self) -> None:
+        """End what it has left, and itself."""
+        if sys.platform == "win32":
+            self._process.kill()
+        else:
+            try:
+                os.killpg(self._process.pid, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                self._process.kill()
+        self._process.wait()
 
 
 def program_of(name: str) -> str:
@@ -98,18 +139,6 @@ def _limiting(limits: ProgramLimits) -> Callable[[], None] | None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     return limit
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End what the program has left, and the program itself."""
-    if sys.platform == "win32":
-        process.kill()
-    else:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            process.kill()
-    process.wait()
 
 
 def _shown(status: int) -> str:
