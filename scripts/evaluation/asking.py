@@ -112,6 +112,10 @@ class IndexedCorpus:
         """Tell whether the searcher claims to have found something good."""
         return not self._ask(text, mode, limit=10).is_weak
 
+    def best_score(self, text: str, mode: SearchMode) -> float:
+        """Give the score of the best hit; 0 where there is none."""
+        return max((hit.score for hit in self._ask(text, mode, limit=10).hits), default=0.0)
+
     def _left_out(self, root: Path) -> tuple[str, ...]:
         """Name the files of the corpus that are not in the index, as judgements do."""
         with self._app.docstore.snapshot() as snapshot:

@@ -10,6 +10,7 @@ from evaluation.at_tokens import recall_in
 from evaluation.measures import of_spans, of_targets
 from evaluation.named import named_once
 from evaluation.sets import RetrievalSet, Span, Unit, load_set
+from evaluation.thresholds import Scores
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,3 +66,9 @@ def test_a_file_counts_once_its_path_stands_in_the_text_that_there_are_tokens_fo
     (question,) = loaded(tmp_path, query, judged="q\trepo/lib/gate.py\t1\nq\trepo/lib/latch.py\t1\n").questions
     text = "2 hits\n\ngate.py\n[1] 1-2\n  latch.py\n" + "  more\n" * 20 + "/home/me/repo/lib/latch.py\n"
     assert [recall_in(text, question, tokens) for tokens in (2, 10, 100)] == [0.0, 0.5, 1.0]
+
+
+def test_a_line_misses_what_scores_less_and_lets_in_the_rest() -> None:
+    scores = Scores(own=(0.1, 0.3, 0.5, 0.9), foreign=(0.0, 0.29, 0.3))
+    assert scores.shares(0.3) == pytest.approx((25.0, 100 / 3))
+    assert scores.shares(0.0) == (0.0, 100.0)

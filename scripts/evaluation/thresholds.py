@@ -1,0 +1,64 @@
+"""What is missed and what is taken for good, wherever the line is drawn below which an answer is "nothing good"."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from statistics import fmean
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from directory_indexer.searching.answers import SearchMode
+from evaluation.asking import IndexedCorpus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from evaluation.sets import RetrievalSet
+
+_LINES: Final = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6)
+_MODES: Final = (SearchMode.KEYWORD, SearchMode.HYBRID)
+
+
+class Scores(NamedTuple):
+    """The best scores of the answers to the questions of a set, and to those of other sets."""
+
+    own: Sequence[float]
+    foreign: Sequence[float]
+
+    def shares(self, line: float) -> tuple[float, float]:
+        """Give the percentages that a line misses of its own and lets through of the others."""
+        missed = fmean(score < line for score in self.own)
+        return 100 * missed, 100 * fmean(score >= line for score in self.foreign)
+
+
+def trade_off(sets: Sequence[RetrievalSet], foreign: Mapping[str, Sequence[str]], data_dir: Path) -> Iterator[str]:
+    """Ask each corpus its own questions and the `foreign` ones, and tell what several lines would miss and let in."""
+    yield f"{'missed/taken, %':26}" + "".join(f"{line:>11.2f}" for line in _LINES)
+    all_scores: defaultdict[SearchMode, list[Scores]] = defaultdict(list)
+    for one in sets:
+        for mode, scores in _asked(one, foreign[one.name], data_dir).items():
+            all_scores[mode].append(scores)
+            yield _row(f"{one.name}, {mode}", [scores.shares(line) for line in _LINES])
+    for mode, found in all_scores.items():
+        by_line = [[scores.shares(line) for scores in found] for line in _LINES]
+        yield _row(f"mean, {mode}", [(fmean(m for m, _ in row), fmean(t for _, t in row)) for row in by_line])
+        yield _row(f"most, {mode}", [(max(m for m, _ in row), max(t for _, t in row)) for row in by_line])
+
+
+def _asked(one: RetrievalSet, foreign: Sequence[str], data_dir: Path) -> dict[SearchMode, Scores]:
+    """Ask in both modes; the repositories of a set share the foreign questions."""
+    own: defaultdict[SearchMode, list[float]] = defaultdict(list)
+    others: defaultdict[SearchMode, list[float]] = defaultdict(list)
+    repositories = list(one.repositories())
+    for at, (root, questions) in enumerate(repositories):
+        name = f"{one.name}/{root.name}" if questions[0].repository else one.name
+        corpus = IndexedCorpus(one.corpus, root, data_dir / name)
+        for mode in _MODES:
+            own[mode] += [corpus.best_score(question.text, mode) for question in questions]
+            others[mode] += [corpus.best_score(text, mode) for text in foreign[at :: len(repositories)]]
+        corpus.close()
+    return {mode: Scores(own[mode], others[mode]) for mode in _MODES}
+
+
+def _row(name: str, shares: Sequence[tuple[float, float]]) -> str:
+    return f"{name:26}" + "".join(f"{f'{missed:.1f}/{taken:.1f}':>11}" for missed, taken in shares)
