@@ -12,7 +12,7 @@ import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from operator import mul
 from typing import Final, NamedTuple
@@ -32,7 +32,7 @@ def likeness(question: str, passages: Sequence[str]) -> float | None:
     except ProviderError:
         return None  # embedding reports what is wrong with the package
     asked = table.vector(question)
-    found = [vector for vector in map(table.vector, passages) if vector]
+    found = [vector for vector in map(_kept_vector, passages) if vector]
     if not asked or not found:
         return None
     return math.fsum(_product(asked, vector) for vector in found) / len(found)
@@ -62,6 +62,12 @@ class _Table(NamedTuple):
         lanes[: 2 * DIMENSIONS : 4] = halves.translate(_UPPER)
         lanes[2 * DIMENSIONS :: 4] = halves.translate(_LOWER)
         return int.from_bytes(lanes, "little")
+
+
+@lru_cache(maxsize=256)
+def _kept_vector(passage: str) -> array[float]:
+    """Give the vector of a passage; who types on is nearly always shown the same ones with the next key."""
+    return array("d", _table().vector(passage))
 
 
 @cache
