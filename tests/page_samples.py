@@ -79,7 +79,11 @@ def _pdf() -> bytes:
 def _picture() -> bytes:
     pixels = pymupdf.Pixmap(pymupdf.csRGB, pymupdf.IRect(0, 0, 160, 100))
     pixels.set_rect(pixels.irect, (40, 90, 160))
-    content = bytes(pixels.tobytes("png"))
-    title = b"tEXtTitle\0A lantern"
-    chunk = struct.pack(">I", len(title) - 4) + title + struct.pack(">I", zlib.crc32(title))
+    return titled_png(bytes(pixels.tobytes("png")), "A lantern")
+
+
+def titled_png(content: bytes, title: str) -> bytes:
+    """Put a title into a picture."""
+    text = b"tEXtTitle\0" + title.encode("latin-1")
+    chunk = struct.pack(">I", len(text) - 4) + text + struct.pack(">I", zlib.crc32(text))
     return content[:33] + chunk + content[33:]

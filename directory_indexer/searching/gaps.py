@@ -45,7 +45,7 @@ def gaps_in(snapshot: Snapshot, request: SearchRequest, query: Query, *, is_weak
     found = _gaps(snapshot, names)
     if found:
         is_meant = path_tests(snapshot, request, query)
-        found = [gap for gap in found if is_meant(gap.path) and _may_be_of_kind(gap.path, request, query)]
+        found = [gap for gap in found if is_meant(gap.path) and may_be_of_kind(gap.path, request, query)]
     yield from _told(found, names, [root for root in snapshot.left_out.unfinished() if _is_in_scope(root, request)])
 
 
@@ -53,6 +53,13 @@ def all_gaps(snapshot: Snapshot, *, is_weak: bool) -> Iterator[str]:
     """Say the same of all that is indexed, and of what is found by words."""
     names = _names(is_weak=is_weak, by_words=True)
     yield from _told(_gaps(snapshot, names), names, snapshot.left_out.unfinished())
+
+
+def may_be_of_kind(path: FilePath, request: SearchRequest, query: Query) -> bool:
+    """Tell whether a file may be one of those asked for; what its name does not tell, nobody knows."""
+    wanted = {*request.kinds, *query.required.kinds}
+    kind = kind_for_alias(os.path.splitext(path)[1]) if wanted else None
+    return kind is None or any(kind in (GROUPS.get(name.lower()) or {kind_for_alias(name)}) for name in wanted)
 
 
 def _names(*, is_weak: bool, by_words: bool) -> dict[str, tuple[str, str]]:
@@ -80,13 +87,6 @@ def _counted(found: Iterable[Gap], names: dict[str, tuple[str, str]]) -> Iterato
     for reason, (one, several) in names.items():
         if counts[reason]:
             yield f"{counts[reason]:,} {one if counts[reason] == 1 else several}"
-
-
-def _may_be_of_kind(path: FilePath, request: SearchRequest, query: Query) -> bool:
-    """Tell whether a file may be one of those asked for; what its name does not tell, nobody knows."""
-    wanted = {*request.kinds, *query.required.kinds}
-    kind = kind_for_alias(os.path.splitext(path)[1]) if wanted else None
-    return kind is None or any(kind in (GROUPS.get(name.lower()) or {kind_for_alias(name)}) for name in wanted)
 
 
 def _is_in_scope(root: FilePath, request: SearchRequest) -> bool:

@@ -51,6 +51,24 @@ class LeftOutList(NamedTuple):
     truncated: Annotated[bool, "Whether the look for what rules leave out ended early."]
 
 
+class CauseCount(NamedTuple):
+    """How much is left out for one reason, or by one rule."""
+
+    cause: Annotated[str, "The reason; or the rule, and where it is written."]
+    paths: Annotated[int, "How many files, parts of files and directories it concerns."]
+
+
+class NearMisses(NamedTuple):
+    """What is not in the index where a query looks, and might be what it is about."""
+
+    paths: Annotated[int, "How many files, parts of files and directories are left out there."]
+    causes: Annotated[tuple[CauseCount, ...], "Why: the most frequent causes, most frequent first."]
+    named: Annotated[int, "How many of them have words of the query in their names."]
+    files: Annotated[tuple[LeftOutOne, ...], "The first of those."]
+    others: Annotated[tuple[LeftOutOne, ...], "The first of the others."]
+    truncated: Annotated[bool, "Whether the look ended early, so that there may be more."]
+
+
 class RuleCount(NamedTuple):
     """How many paths a rule leaves out."""
 

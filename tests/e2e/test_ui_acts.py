@@ -142,6 +142,20 @@ def test_it_tells_what_is_not_in_the_index_and_by_which_rule(person: Person, pla
     assert person.get("left_out?reason=ignored&path=/elsewhere").status == 404
 
 
+def test_it_tells_what_a_query_that_found_little_may_have_been_about(person: Person, place: Path) -> None:
+    known = person.get("left_out/near?query=an+empty+box").json
+    assert (known["paths"], known["named"], known["causes"]) == (1, 1, [{"cause": "empty", "paths": 1}])
+    assert [one["path"] for one in known["files"]] == [str(place / "docs/empty.md")]
+    by_rules = person.get("left_out/by_rules?query=runs+of+a+run").json
+    assert [one["path"] for one in by_rules["files"]] == [str(place / "docs/run.log")]
+    assert by_rules["paths"] == 2
+    assert any("*.log" in one["cause"] for one in by_rules["causes"])
+    for narrowed in ("type:pdf+empty+run", "path:sub+empty+run", "empty+run&types=pdf"):
+        for name in ("near", "by_rules"):
+            assert person.get(f"left_out/{name}?query={narrowed}").json["named"] == 0, (narrowed, name)
+    assert person.get("left_out/by_rules?query=run&path=/elsewhere").status == 404
+
+
 def test_settings_say_what_they_are_and_where_they_come_from(person: Person, place: Path) -> None:
     settings = {one["key"]: one for one in person.get("settings").json["settings"]}
     assert settings["data_dir"]["value"] == str(place / "data")

@@ -59,6 +59,8 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory, reading: dict[str, str]) 
     (docs / "radish\u202efdp.md").write_text("# Radish\n\nRadish\u2066es.\n")
     (docs / _NAME).write_text(f"# {_HOSTILE}\n\nTurnips {_HOSTILE} turnips.\n")
     (docs / "turnip-broken.pdf").write_bytes(b"%PDF-1.7 broken")
+    (docs / ".gitignore").write_text("*.log\n")
+    (docs / "zebra-<i>run.log").write_text("started\n")
     (docs / "lantern-scan.pdf").write_bytes(scan("A letter.", picture("The lantern of the harbour.")))
     write_samples(docs)
     command: list[str | Path] = [DIRINDEX, "index", docs, "--quiet", "--data-dir", place / "data"]
@@ -182,8 +184,23 @@ def test_where_nothing_matches_well_what_no_search_finds_is_listed(page: Page) -
     page.locator("#query").fill("carrots garden")
     expect(page.locator(".missing")).to_be_hidden()
     page.locator("#query").fill("broken xyzzy")
-    page.get_by_role("button", name="All of what is not in the index").click()
+    page.get_by_role("button", name="All of what failed or was skipped").click()
     expect(page.locator(".left-out")).to_contain_text("turnip-broken.pdf")
+
+
+def test_what_rules_leave_out_is_named_where_nothing_matches_well(page: Page) -> None:
+    page.locator("#query").fill("zebra xyzzy")
+    missing = page.locator(".missing")
+    expect(missing.locator(".file-name", has_text="zebra-<i>run.log")).to_be_visible()
+    expect(missing.locator(".causes")).to_contain_text("*.log")
+    page.get_by_role("button", name="All of what rules leave out").click()
+    expect(page.locator(".left-out")).to_contain_text("zebra-<i>run.log")
+    expect(page.get_by_role("button", name="By a rule")).to_have_attribute("aria-pressed", "true")
+    kept = page.url
+    page.get_by_role("button", name="Failed").click()
+    expect(page.locator(".left-out")).not_to_contain_text("zebra")
+    page.goto(kept)
+    expect(page.locator(".left-out")).to_contain_text("zebra-<i>run.log")
 
 
 def test_a_browser_that_was_not_admitted_is_told_what_to_do(server: PageServer, browser: Browser) -> None:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.server.api.arguments import Collection, DocId
-from directory_indexer.server.arguments import Below, Number
+from directory_indexer.server.arguments import Below, Number, Types
 
 _PATH = Field(min_length=1, max_length=4096)
 _Confirmation = Annotated[str, "The confirmation that the look gave.", Field(min_length=1, max_length=100)]
@@ -40,6 +40,14 @@ class LeftOutCall(NamedTuple):
     reason: Annotated[str, "Only for this reason; ignored: what rules leave out.", Field(max_length=40)] = ""
     limit: Annotated[Number, "How many to answer at most.", Field(ge=1, le=500)] = 100
     offset: Annotated[Number, "How many to skip.", Field(ge=0, le=1_000_000)] = 0
+
+
+class NearMissesCall(NamedTuple):
+    """What a query that found little might have been about."""
+
+    query: Annotated[str, "The query, as it was searched for.", Field(max_length=4096)]
+    path: Annotated[str, "Only in this tracked directory, or in a directory in it.", Field(max_length=4096)] = ""
+    types: Types = ()
 
 
 class LookAtDirectoryCall(NamedTuple):

@@ -1,4 +1,4 @@
-"""What only the page of `dirindex ui` may ask for: what its owner does, and the names of files that are not indexed.
+"""What only the page of `dirindex ui` may ask for: what its owner does with the index.
 
 A directory is added or forgotten only with the confirmation that a look at it gave.
 """
@@ -10,20 +10,16 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator
-from itertools import islice
 
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.errors import ConflictError, LockedError, NotIndexedError, UsageError
 from directory_indexer.indexing.indexer import BYTES_PER_TEXT_BYTE, BYTES_PER_TOKEN, n_text_bytes
-from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, display, exact_text, file_path, lies_in
+from directory_indexer.paths import display, exact_text, file_path
 from directory_indexer.server.api.arguments import NoArguments
 from directory_indexer.server.api.confirmations import Act
 from directory_indexer.server.api.directory_arguments import (
     AddDirectoryCall,
     ForgetDirectoryCall,
-    LeftOutCall,
     LookAtDirectoryCall,
     LookAtForgettingCall,
 )
@@ -33,23 +29,15 @@ from directory_indexer.wire.directories import (
     AddingAnswer,
     ForgettingAnswer,
     ForgottenAnswer,
-    LeftOutList,
-    LeftOutOne,
     RuleCount,
     endings_of,
-    ignored_one,
-    left_out_one,
 )
 from directory_indexer.wire.settings import SettingsAnswer, settings_answer
 from directory_indexer.wire.status import StatusAnswer, status_answer
 
-with lazily:
-    from directory_indexer.team.opened import OpenCollection
-
 _ACCEPTED = 202
 _LOOK_SECONDS = 4.0
 _MOST_RULES, _MOST_KINDS = 12, 12
-_IGNORED = "ignored"
 
 
 def settings(services: Services, _: NoArguments) -> SettingsAnswer:
@@ -62,23 +50,6 @@ def status(services: Services, _: NoArguments) -> StatusAnswer:
     with services.collections.using(DEFAULT) as opened:
         report = opened.app.status.report()
     return status_answer(report._replace(failures=(), skipped_files=(), unreadable=()), verbose=False)
-
-
-def left_out(services: Services, call: LeftOutCall) -> LeftOutList:
-    """List what is not in the index, and why.
-
-    Raises:
-        NotIndexedError: the path lies in no tracked directory.
-    """
-    within = file_path(call.path) if call.path else None
-    with services.collections.using(DEFAULT) as opened:
-        if call.reason == _IGNORED:
-            return _ignored(opened, within, call)
-        with opened.app.docstore.snapshot() as snapshot:
-            counts = dict(snapshot.left_out.counts(within))
-            rows = snapshot.left_out.listed(within, reason=call.reason, limit=call.limit + 1, offset=call.offset)
-    shown = tuple(map(left_out_one, rows[: call.limit]))
-    return LeftOutList(counts, shown, call.offset + call.limit if len(rows) > call.limit else None, truncated=False)
 
 
 def look_at_directory(services: Services, call: LookAtDirectoryCall) -> AddingAnswer:
@@ -147,27 +118,3 @@ def forget_directory(services: Services, call: ForgetDirectoryCall) -> Forgotten
     with contextlib.suppress(OSError):  # it may name files of the directory
         (services.collections.data_dir / "dirindex.log").unlink(missing_ok=True)
     return ForgottenAnswer(root, n_files, tuple(notes))
-
-
-def _ignored(opened: OpenCollection, within: FilePath | None, call: LeftOutCall) -> LeftOutList:
-    deadline = time.monotonic() + _LOOK_SECONDS
-    with opened.app.docstore.snapshot() as snapshot:
-        tracked = tuple(snapshot.directories.all())
-    roots = tracked if within is None else tuple(root for root in tracked if lies_in(within, root))
-    if within is not None and not roots:
-        raise NotIndexedError(f"{display(within)} is not tracked")
-    is_whole = True
-
-    def found() -> Iterator[LeftOutOne]:
-        nonlocal is_whole
-        for root in roots:
-            for one in opened.app.indexer.ignored(root):
-                if within is None or lies_in(one.path, within):
-                    yield ignored_one(one)
-                if time.monotonic() > deadline:
-                    is_whole = False
-                    return
-
-    shown = tuple(islice(found(), call.offset, call.offset + call.limit + 1))
-    following = call.offset + call.limit if len(shown) > call.limit else None
-    return LeftOutList({}, shown[: call.limit], following, truncated=not is_whole)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from directory_indexer.registry.keys import Right
-from directory_indexer.server.api import page_acts
+from directory_indexer.server.api import left_out, page_acts
 from directory_indexer.server.api.arguments import NoArguments
 from directory_indexer.server.api.catalogue.meanings import TO_OPERATION
 from directory_indexer.server.api.directory_arguments import (
@@ -12,9 +12,10 @@ from directory_indexer.server.api.directory_arguments import (
     LeftOutCall,
     LookAtDirectoryCall,
     LookAtForgettingCall,
+    NearMissesCall,
 )
 from directory_indexer.server.api.operations import Method, Operation, patiently, slowly
-from directory_indexer.wire.directories import AddingAnswer, ForgettingAnswer, ForgottenAnswer, LeftOutList
+from directory_indexer.wire.directories import AddingAnswer, ForgettingAnswer, ForgottenAnswer, LeftOutList, NearMisses
 from directory_indexer.wire.operations import OperationEntry
 from directory_indexer.wire.settings import SettingsAnswer
 from directory_indexer.wire.status import StatusAnswer
@@ -43,7 +44,30 @@ PAGE = (
         "List what failed, was skipped, is waiting or is left out by a rule, and why.",
         LeftOutCall,
         LeftOutList,
-        slowly(page_acts.left_out),
+        slowly(left_out.left_out),
+        failures=_NOT_TRACKED,
+    ),
+    Operation(
+        "findNearMisses",
+        Method.GET,
+        "/api/v1/left_out/near",
+        Right.OWNER,
+        "Find what is not in the index and a query may be about",
+        "Tell what failed or was skipped where a query looks, first what has words of it in its name.",
+        NearMissesCall,
+        NearMisses,
+        slowly(left_out.near_misses),
+    ),
+    Operation(
+        "findNearMissesByRules",
+        Method.GET,
+        "/api/v1/left_out/by_rules",
+        Right.OWNER,
+        "Find what rules leave out and a query may be about",
+        "Tell what rules leave out where a query looks, and by which, first what has words of it in its name.",
+        NearMissesCall,
+        NearMisses,
+        slowly(left_out.near_misses_by_rules),
         failures=_NOT_TRACKED,
     ),
     Operation(

@@ -14,14 +14,15 @@ function inAddress() {
   const filters = { type: given.getAll("type") };
   for (const name of SINGLE) filters[name] = given.has(name) ? [given.get(name)] : [];
   const place = Object.fromEntries(PLACE.map((name) => [name, given.get(name) ?? ""]));
-  return { view: given.get("view") ?? "search", q: given.get("q") ?? "", sort: given.get("sort") ?? "", filters, place };
+  return { view: given.get("view") ?? "search", q: given.get("q") ?? "", sort: given.get("sort") ?? "", reason: given.get("reason") ?? "", filters, place };
 }
 
-export function written({ view = "search", q = "", sort = "", filters = {}, place = {} }) {
+export function written({ view = "search", q = "", sort = "", reason = "", filters = {}, place = {} }) {
   const query = new URLSearchParams();
   if (view !== "search") query.set("view", view);
   if (q) query.set("q", q);
   if (sort) query.set("sort", sort);
+  if (reason) query.set("reason", reason);
   for (const [name, values] of Object.entries(filters)) for (const value of values) query.append(name, value);
   for (const name of PLACE) if (place[name]) query.set(name, place[name]);
   const text = query.toString();

@@ -28,7 +28,7 @@ function follow(event, view) {
   event.preventDefault();
   const state = read();
   const filters = view === "glance" || view === "search" ? state.filters : {};
-  go({ ...state, view, filters, place: VIEWS[view].keepsDocument ? { doc: state.place.doc } : {} });
+  go({ ...state, view, filters, reason: "", place: VIEWS[view].keepsDocument ? { doc: state.place.doc } : {} });
 }
 
 function show(state) {

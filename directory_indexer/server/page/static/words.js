@@ -29,6 +29,8 @@ export const words = {
     weak: "Nothing matches well. This comes nearest.",
     none: "Nothing was found.",
     noneAdvice: "Try fewer words, or leave out a filter.",
+    nothingIndexed: "Nothing is indexed here yet.",
+    nothingIndexedAdvice: "Add a directory",
     corrected: (typed, searched) => `Searched for “${searched}”; no file has “${typed}”.`,
     moreInFile: (n) => count(n, "more match in this file", "more matches in this file"),
     line: (n) => `line ${plain(n)}`,
@@ -43,7 +45,12 @@ export const words = {
   },
   missing: {
     title: "No search finds these",
-    all: (n) => `All of what is not in the index (${n})`,
+    named: (n) => `${count(n, "name has", "names have")} words of your query:`,
+    all: (n) => `All of what failed or was skipped (${n})`,
+    byRules: (n) => `Left out by rules: ${n}`,
+    causes: "The rules that leave out most",
+    allByRules: (n) => `All of what rules leave out (${n})`,
+    atLeast: (n) => `at least ${n}`,
   },
   sort: { label: "Order", relevance: "Relevance", date: "Date" },
 

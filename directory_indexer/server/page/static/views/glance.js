@@ -46,7 +46,7 @@ export const glance = {
     isShown = true;
     path = state.filters.path[0] ?? "";
     refresh();
-    leftOut.show(path);
+    leftOut.show(path, state.reason);
   },
   hide() {
     isShown = false;

@@ -1,7 +1,7 @@
 // The list of hits, those of a file together.
 
 import { element, marked, newId, visible } from "../dom.js";
-import { written, read } from "../address.js";
+import { go, written, read } from "../address.js";
 import { count, dateOf, nameOfHit, words } from "../words.js";
 
 export class Hits {
@@ -57,12 +57,14 @@ export class Hits {
     this.#more.replaceChildren(...(label ? [button()] : []));
   }
 
-  fail(message) {
+  fail({ message, status }) {
     this.#links = [];
     this.#list.replaceChildren();
     this.#notes.replaceChildren();
     this.#more.replaceChildren();
-    this.#state.replaceChildren(element("span", { class: "problem" }, message));
+    const isNothingThere = status === 404;
+    const said = isNothingThere ? element("h2", {}, words.hits.nothingIndexed) : element("span", { class: "problem" }, message);
+    this.#state.replaceChildren(said, ...(isNothingThere ? [" ", adding()] : []));
   }
 
   has(target) {
@@ -160,6 +162,7 @@ function whereabouts({ page, pages, line }) {
 
 function said(answer, query, ms, isFirst) {
   const n = answer.hits.length;
+  if (!answer.index.files) return [element("h2", {}, words.hits.nothingIndexed), " ", adding()];
   if (!n) return [element("h2", {}, words.hits.none), ` ${words.hits.noneAdvice}`];
   const what = query.trim() ? words.hits.some(n, answer.truncated) : words.hits.newest;
   const how = !query.trim() ? "" : isFirst ? words.hits.byWordsFirst : words.hits.mode[answer.mode];
@@ -167,6 +170,10 @@ function said(answer, query, ms, isFirst) {
     element("h2", {}, what),
     element("span", { class: "how" }, [how, words.hits.took(Math.round(ms))].filter(Boolean).join(" · ")),
   ];
+}
+
+function adding() {
+  return element("button", { type: "button", class: "quiet", onclick: () => go({ view: "glance" }) }, words.hits.nothingIndexedAdvice);
 }
 
 function notes(answer) {

@@ -1,10 +1,11 @@
 // What is not in the index, and why: by reason, with what went wrong or the rule that leaves it out.
 
 import { get } from "../api.js";
+import { go, read } from "../address.js";
 import { element } from "../dom.js";
 import { directoryOf, nameOf, plain, words } from "../words.js";
 
-const RULES = "ignored";
+export const RULES = "ignored";
 const PAGE = 50;
 
 export class LeftOut {
@@ -21,17 +22,15 @@ export class LeftOut {
     this.part = element("section", { "aria-labelledby": "left-out-title" }, title, this.#chips, this.#explained, this.#list, this.#more, this.#told);
   }
 
-  async show(path) {
-    if (path === this.#path) return;
+  async show(path, reason) {
+    if (path === this.#path && reason === this.#reason) return;
     this.#path = path;
-    await this.#choose("");
-  }
-
-  async #choose(reason) {
     this.#reason = reason;
     this.#list.replaceChildren();
     this.#explained.textContent = words.leftOut.explained[reason] ?? "";
     await this.#load(0);
+    const isChosenHere = this.#chips.contains(document.activeElement);
+    if (reason && !isChosenHere) this.part.scrollIntoView({ block: "start" });
   }
 
   async #load(offset) {
@@ -40,7 +39,7 @@ export class LeftOut {
     try {
       const found = await get("left_out", { path, reason, offset, limit: PAGE });
       if (path !== this.#path || reason !== this.#reason) return;
-      if (reason !== RULES) this.#showReasons(found.reasons);
+      this.#showReasons(found.reasons);
       for (const chip of this.#chips.children) chip.setAttribute("aria-pressed", String(chip.dataset.reason === reason));
       const first = this.#list.childElementCount;
       this.#list.append(...found.files.map((file) => row(file, !reason)));
@@ -58,7 +57,7 @@ export class LeftOut {
     const all = [["", total], ...Object.entries(reasons), [RULES, null]];
     this.#chips.replaceChildren(...all.map(([reason, n]) => element(
       "button",
-      { type: "button", class: "chip", "data-reason": reason, onclick: () => this.#choose(reason) },
+      { type: "button", class: "chip", "data-reason": reason, onclick: () => go({ ...read(), reason }) },
       words.leftOut.names[reason] ?? reason,
       " ",
       n !== null && element("span", { class: "count" }, plain(n)),

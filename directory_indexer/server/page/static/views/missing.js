@@ -1,22 +1,22 @@
-// What no search can find, shown where nothing good was found: files that failed or were left out, first those with
-// words of the query in their names.
+// What no search can find, shown where nothing good was found: files that failed, were skipped or are left out by rules;
+// if there are any, those with words of the query in their names.
 
 import { get } from "../api.js";
 import { go } from "../address.js";
 import { element } from "../dom.js";
-import { nameOf, plain, words } from "../words.js";
-import { row } from "./leftout.js";
+import { plain, words } from "../words.js";
+import { row, RULES } from "./leftout.js";
 
-const LISTED = 500, SHOWN = 6, SHORTEST_WORD = 3;
+const SHOWN = 6;
 
 export class Missing {
   #asked = "";
-  #list = element("ul", { class: "left-out" });
-  #more = element("div", { class: "more" });
+  #known = element("div");
+  #byRules = element("div");
 
   constructor() {
     const title = element("h2", { id: "missing-title" }, words.missing.title);
-    this.part = element("section", { class: "missing", "aria-labelledby": "missing-title", hidden: true }, title, this.#list, this.#more);
+    this.part = element("section", { class: "missing", "aria-labelledby": "missing-title", hidden: true }, title, this.#known, this.#byRules);
   }
 
   hide() {
@@ -24,26 +24,50 @@ export class Missing {
     this.part.hidden = true;
   }
 
-  async show(query, path) {
-    const key = JSON.stringify([query, path]);
+  // The list of rules takes longer, for it is made by a look through the directories.
+  async show(query, { path, type }) {
+    const key = JSON.stringify([query, path, type]);
     if (key === this.#asked) return;
+    this.hide();
     this.#asked = key;
-    try {
-      const found = await get("left_out", { path, limit: LISTED });
-      if (this.#asked === key) this.#fill(found, query, path);
-    } catch {
-      if (this.#asked === key) this.hide(); // the view of the index says what is wrong
+    const given = { query, path: path[0], types: type };
+    for (const [name, part, fill] of [["near", this.#known, known], ["by_rules", this.#byRules, byRules]]) {
+      part.replaceChildren();
+      try {
+        const found = await get(`left_out/${name}`, given);
+        if (this.#asked !== key) return;
+        if (found.paths) part.replaceChildren(...fill(found, path).filter(Boolean));
+        this.part.hidden &&= !found.paths;
+      } catch {
+        if (this.#asked !== key) return; // the view of the index says what is wrong
+      }
     }
   }
+}
 
-  #fill({ files, reasons }, query, path) {
-    const total = Object.values(reasons).reduce((sum, n) => sum + n, 0);
-    const typed = query.toLowerCase().split(/[^\p{L}\p{N}]+/u).filter((word) => word.length >= SHORTEST_WORD);
-    const isLike = (file) => typed.some((word) => nameOf(file.path).toLowerCase().includes(word));
-    const shown = [...files.filter(isLike), ...files.filter((file) => !isLike(file))].slice(0, SHOWN);
-    this.#list.replaceChildren(...shown.map((file) => row(file, true)));
-    const show = () => go({ view: "glance", filters: path ? { path: [path] } : {} });
-    this.#more.replaceChildren(element("button", { type: "button", class: "quiet", onclick: show }, words.missing.all(plain(total))));
-    this.part.hidden = !shown.length;
-  }
+function known(found, path) {
+  const rows = (found.named ? found.files : found.others).slice(0, SHOWN).map((file) => row(file, true));
+  return [
+    found.named && element("p", { class: "soft" }, words.missing.named(found.named)),
+    element("ul", { class: "left-out" }, ...rows),
+    link(words.missing.all(amount(found)), path, ""),
+  ];
+}
+
+function byRules(found, path) {
+  const causes = found.causes.map(({ cause, paths }) => element("li", {}, element("code", {}, cause), ` ${plain(paths)}`));
+  return [
+    element("h3", {}, words.missing.byRules(amount(found))),
+    found.named && element("p", { class: "soft" }, words.missing.named(found.named)),
+    found.named && element("ul", { class: "left-out" }, ...found.files.slice(0, SHOWN).map((file) => row(file, false))),
+    element("ul", { class: "causes", "aria-label": words.missing.causes }, ...causes),
+    link(words.missing.allByRules(amount(found)), path, RULES),
+  ];
+}
+
+const amount = ({ paths, truncated }) => (truncated ? words.missing.atLeast(plain(paths)) : plain(paths));
+
+function link(label, path, reason) {
+  const show = () => go({ view: "glance", filters: { path }, reason });
+  return element("div", { class: "more" }, element("button", { type: "button", class: "quiet", onclick: show }, label));
 }

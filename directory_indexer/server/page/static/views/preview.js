@@ -36,7 +36,7 @@ export class Preview {
     const key = JSON.stringify([place, query]);
     if (key === this.#asked) return;
     this.#asked = key;
-    if (!place.doc) return this.#empty();
+    if (!place.doc) return this.#leave();
     const isSame = this.#found?.doc_id === place.doc && this.#query === query && this.#holds(Number(place.line) || 1);
     if (isSame) return this.#goTo(place);
     this.#body.setAttribute("aria-busy", "true");
@@ -68,6 +68,12 @@ export class Preview {
 
   #holds(line) {
     return line >= this.#found.start_line && line <= this.#found.end_line;
+  }
+
+  // Shows nothing any more; where nothing was shown, nothing is touched, for this comes with every key.
+  #leave() {
+    this.#body.removeAttribute("aria-busy");
+    if (this.#found || this.#head.childElementCount) this.#empty();
   }
 
   #empty() {

@@ -49,13 +49,13 @@ function typed(q) {
   const state = { ...before, q, place: {} };
   if (before.view !== "search") go({ ...state, view: "search" });
   else note(state);
+  ask(state, "keyword"); // before all else: what follows can be done while the server looks
   preview.show({}, q);
   clearTimeout(pause);
   pause = setTimeout(() => {
     ask(read(), "hybrid");
     count(read());
   }, PAUSE_MS);
-  ask(read(), "keyword");
 }
 
 // What the API is asked, for what stands in the address.
@@ -98,7 +98,7 @@ async function ask(state, mode) {
       hits.select(read().place);
       tellMissing(about, answer, how);
     } catch (problem) {
-      if (problem.name !== "AbortError") hits.fail(problem.message);
+      if (problem.name !== "AbortError") hits.fail(problem);
     }
   }
   inFlight = null;
@@ -107,7 +107,7 @@ async function ask(state, mode) {
 
 function tellMissing({ q, filters }, answer, mode) {
   if (!q.trim() || (answer.hits.length && !answer.weak)) missing.hide();
-  else if (mode !== "keyword") missing.show(q, filters.path[0] ?? "");
+  else if (mode !== "keyword") missing.show(q, filters);
 }
 
 // What follows the hits that are shown, or the weaker ones.
@@ -123,7 +123,7 @@ async function more(what) {
     else hits.show(answer, { query: state.q, ms: 0, isFirst: false });
     hits.select(state.place);
   } catch (problem) {
-    hits.fail(problem.message);
+    hits.fail(problem);
   }
   hits.isBusy(false);
 }
