@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import ClassVar
 
 from directory_indexer.config import LoadedConfig
-from directory_indexer.config.collections import documents_of, registry_path
+from directory_indexer.config.collections import DEFAULT, documents_of, registry_path
 from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.config.ocr import READING_SERVICES
 from directory_indexer.docstore.runs import Origin, RunRequest, Verb
@@ -20,12 +21,16 @@ from directory_indexer.permissions import share_with_group
 
 with lazily:
     from directory_indexer.converting.converter import Converter
+    from directory_indexer.docstore.cluster_ledger import ClusterLedger
     from directory_indexer.doctor.doctor import Doctor
     from directory_indexer.doctor.services import ocr_finding, provider_finding
     from directory_indexer.embedders.loading import Embedders
+    from directory_indexer.embedders.space import EmbeddingSpace
     from directory_indexer.embedding_process import EmbeddingProcess, Waiting, embedding_command
     from directory_indexer.exporting.exporter import Exporter
     from directory_indexer.heaps import loading
+    from directory_indexer.indexing.cluster import ClusterIndex
+    from directory_indexer.indexing.cluster_copy import ClusterCopy, NoClusterCopy
     from directory_indexer.indexing.indexer import Indexer
     from directory_indexer.indexing.migration import Migration, prepare_migration
     from directory_indexer.indexing.named_files import NamedFiles
@@ -44,11 +49,17 @@ with lazily:
     from directory_indexer.searching.searcher import Searcher
     from directory_indexer.searching.similar import SimilarFiles
     from directory_indexer.status import Status
-    from directory_indexer.vectorstores import VectorStores
+    from directory_indexer.vectorstore.cluster_reader import ClusterReader
+    from directory_indexer.vectorstore.cluster_writer import ClusterWriter
+    from directory_indexer.vectorstore.connection import Connection
+    from directory_indexer.vectorstores import VectorStores, connection_to, plan_of
 
 
 class App:
     """One index with everything that works on it; threads may share it."""
+
+    writes: ClassVar[bool] = True
+    """Whether the index is on this machine; one that is in a cluster alone is only read."""
 
     def __init__(self, loaded: LoadedConfig) -> None:
         self.loaded = loaded
@@ -130,6 +141,29 @@ class App:
             place=self.vectorstores.place,
             vectorstore=self.vectorstores.of,
             embedder=self.embedders.current,
+            cluster=self.cluster,
+        )
+
+    @cached_property
+    def cluster_connection(self) -> Connection:
+        """The way to the Qdrant server that has the cluster index."""
+        return connection_to(self._config.storage.qdrant, self._config.storage.qdrant.endpoint or "")
+
+    @cached_property
+    def cluster(self) -> ClusterCopy:
+        """The cluster index that runs keep in step, if one is configured; that of the collection `default` alone."""
+        qdrant = self._config.storage.qdrant
+        if qdrant.cluster_index is None or self.loaded.collection != DEFAULT:
+            return NoClusterCopy()
+        connection, plan = self.cluster_connection, plan_of(qdrant, qdrant.cluster_index)
+        return ClusterIndex(
+            docstore=self.docstore,
+            reader=ClusterReader(connection, plan),
+            writer=ClusterWriter(connection, plan),
+            ledger=ClusterLedger(self.policies.ledger_path),
+            vectors=self.nearest.vectors,
+            configured=self.embedders.configured,
+            documents=documents_of(self.loaded),
         )
 
     @cached_property
@@ -183,6 +217,11 @@ class App:
         seconds = self._config.searching.refresh_ms / 1000
         look = self.refresher.glance if self.is_watched() else self.refresher.look
         return look(scope, seconds=seconds).notes if seconds else ()
+
+    def answering_space(self) -> EmbeddingSpace | None:
+        """Tell in which space the vectors are that answer; None while there are none."""
+        with self.docstore.snapshot() as snapshot:
+            return snapshot.vector_sets.answering().space
 
     @cached_property
     def sent_files(self) -> NamedFiles:
@@ -249,6 +288,7 @@ class App:
             services=lambda: (
                 provider_finding(self.embedders.current),
                 ocr_finding(self.page_reading, self.policies.page_cache),
+                *self.cluster.findings(),
             ),
         )
 
@@ -270,6 +310,6 @@ class App:
 
     def close(self) -> None:
         """Give back files, connections and memory."""
-        for part in ("embedders", "vectorstores", "docstore", "registry"):
+        for part in ("embedders", "vectorstores", "docstore", "registry", "cluster_connection", "cluster"):
             if part in vars(self):
                 getattr(self, part).close()

@@ -7,6 +7,7 @@ DirIndexError                     70  a bug, when nothing more precise is raised
 │   ├── ConsentNeededError         2  the run would redo or take much, and was not told that it may
 │   ├── ContentRefusedError        2  what was sent is a secret, holds one, is empty, too large or unreadable
 │   ├── NotStoppableError          2  a client asks a run to stop that was started in a terminal
+│   ├── NotHereError               2  this server does not do that; the machine that has the index does
 │   └── ConflictError              2  it is there already, is being deleted, or does not stand as it would have to
 ├── NotIndexedError                1  the file or directory is not in the index
 ├── UnavailableError               3  something that is needed cannot be used now
@@ -106,6 +107,10 @@ class ContentRefusedError(UsageError):
 
 class NotStoppableError(UsageError):
     """A client asks a run to stop that was started in a terminal."""
+
+
+class NotHereError(UsageError):
+    """This server answers from a cluster alone, and cannot do that; the machine that has the index can."""
 
 
 class ConflictError(UsageError):

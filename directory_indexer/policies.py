@@ -45,6 +45,9 @@ with lazily:
 PAGES_NAME = "pages.db"
 """What OCR has read lies beside the database of the index under this name."""
 
+LEDGER_NAME = "cluster.db"
+"""What is known to be in the cluster index lies there, too."""
+
 _LOCKS_AND_MARKS = (
     "write.lock",
     "write.lock-wanted",
@@ -115,6 +118,11 @@ class Policies:
     def page_cache(self) -> PageCache:
         """Where that is kept which was read on pages."""
         return PageCache(self._config.storage.sqlite_path.with_name(PAGES_NAME))
+
+    @property
+    def ledger_path(self) -> Path:
+        """Where that is kept which is known to be in the cluster index."""
+        return self._config.storage.sqlite_path.with_name(LEDGER_NAME)
 
     @cached_property
     def descriptions(self) -> StoredDescriptions:
@@ -282,6 +290,7 @@ def _own_paths(loaded: LoadedConfig) -> tuple[FilePath, ...]:
     storage, database = loaded.config.storage, loaded.config.storage.sqlite_path
     beside = [database.with_name(database.name + end) for end in ("", "-wal", "-shm", ".schema-lock", WORDS_ENDING)]
     pages = [database.with_name(f"{PAGES_NAME}{end}") for end in ("", "-wal", "-shm")]
+    pages += [database.with_name(f"{LEDGER_NAME}{end}") for end in ("", "-wal", "-shm")]
     locks = [database.with_name(name) for name in _LOCKS_AND_MARKS]
     ocr = loaded.config.ocr
     keys = [storage.qdrant.api_key_file, loaded.config.embedding.api_key_file]

@@ -66,25 +66,9 @@ class VectorStores:
 
     def on_server(self, vector_set: VectorSet, url: str) -> VectorStore:
         """Open the store of a vector set on a Qdrant server."""
-        qdrant = self._qdrant
-        address = Address(
-            url=url,
-            api_key=qdrant.api_key.get_secret_value() if qdrant.api_key else None,
-            ca_file=qdrant.ca_file,
-            grpc_port=qdrant.grpc_port,
-            timeout_seconds=qdrant.timeout_seconds,
-        )
-        plan = CollectionPlan(
-            name=self.name_of(vector_set),
-            shard_number=qdrant.shard_number,
-            replication_factor=qdrant.replication_factor,
-            write_consistency_factor=qdrant.write_consistency_factor,
-            read_consistency=qdrant.read_consistency,
-            quantization=Quantization(qdrant.quantization),
-            on_disk=qdrant.on_disk,
-        )
+        connection, plan = connection_to(self._qdrant, url), plan_of(self._qdrant, self.name_of(vector_set))
         dimensions = self._dimensions_of(vector_set)
-        return QdrantServer(Connection(address), plan, index_id=self._docstore().index_id(), dimensions=dimensions)
+        return QdrantServer(connection, plan, index_id=self._docstore().index_id(), dimensions=dimensions)
 
     def name_of(self, vector_set: VectorSet) -> str:
         """Name a vector set: its Qdrant collection on a server, its directory of the embedded engine."""
@@ -115,3 +99,28 @@ class VectorStores:
     def _dimensions_of(self, vector_set: VectorSet) -> int:
         # Before the provider has told the length of its vectors there is nothing to store.
         return vector_set.space.dimensions if vector_set.space else self._dimensions or 1
+
+
+def connection_to(qdrant: QdrantConfig, url: str) -> Connection:
+    """Give the way to a Qdrant server."""
+    address = Address(
+        url=url,
+        api_key=qdrant.api_key.get_secret_value() if qdrant.api_key else None,
+        ca_file=qdrant.ca_file,
+        grpc_port=qdrant.grpc_port,
+        timeout_seconds=qdrant.timeout_seconds,
+    )
+    return Connection(address)
+
+
+def plan_of(qdrant: QdrantConfig, name: str) -> CollectionPlan:
+    """Tell how a Qdrant collection of a name is to be made and asked."""
+    return CollectionPlan(
+        name=name,
+        shard_number=qdrant.shard_number,
+        replication_factor=qdrant.replication_factor,
+        write_consistency_factor=qdrant.write_consistency_factor,
+        read_consistency=qdrant.read_consistency,
+        quantization=Quantization(qdrant.quantization),
+        on_disk=qdrant.on_disk,
+    )

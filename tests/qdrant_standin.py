@@ -62,7 +62,7 @@ class Qdrant:
     def __init__(self, storage: str | None) -> None:
         self.client = QdrantClient(path=storage) if storage else QdrantClient(":memory:")
         self.lock = threading.RLock()
-        self.indexes: dict[str, dict[str, models.KeywordIndexParams]] = {}
+        self.indexes: dict[str, dict[str, Any]] = {}
         self.created: dict[str, Json] = {}
         self.status = "green"
 
@@ -74,27 +74,33 @@ class Qdrant:
         if self.client.collection_exists(name):
             raise RefusalError(409, f"Wrong input: Collection `{name}` already exists!")
         self.created[name] = json.loads(wanted.model_dump_json(exclude_none=True))
-        return self.client.create_collection(name, vectors_config=wanted.vectors)
+        return self.client.create_collection(
+            name, vectors_config=wanted.vectors, sparse_vectors_config=wanted.sparse_vectors
+        )
 
     def describe(self, name: str) -> models.CollectionInfo:
         self.require(name)
         info = self.client.get_collection(name)
         schema = {
-            field: models.PayloadIndexInfo(data_type=models.PayloadSchemaType.KEYWORD, params=params, points=0)
+            field: models.PayloadIndexInfo(
+                data_type=models.PayloadSchemaType.KEYWORD,
+                params=params if isinstance(params, models.KeywordIndexParams) else None,
+                points=0,
+            )
             for field, params in self.indexes.get(name, {}).items()
         }
         return info.model_copy(update={"payload_schema": schema, "status": models.CollectionStatus(self.status)})
 
-    def add_index(self, name: str, field: str, params: models.KeywordIndexParams) -> models.UpdateResult:
+    def add_index(self, name: str, field: str, params: Any) -> models.UpdateResult:
         self.require(name)
         self.indexes.setdefault(name, {})[field] = params
         return models.UpdateResult(operation_id=1, status=models.UpdateStatus.COMPLETED)
 
     def upsert(self, name: str, points: list[models.PointStruct]) -> models.UpdateResult:
         self.require(name)
-        expected = self.client.get_collection(name).config.params.vectors.size  # type: ignore[union-attr]
-        for point in points:
-            given = len(point.vector)  # type: ignore[arg-type]
+        vectors = self.client.get_collection(name).config.params.vectors
+        for point in points if isinstance(vectors, models.VectorParams) else ():
+            expected, given = vectors.size, len(point.vector)  # type: ignore[arg-type, union-attr]
             if given != expected:
                 words = f"Wrong input: Vector dimension error: expected dim: {expected}, got {given}"
                 raise RefusalError(400, words)
@@ -104,11 +110,25 @@ class Qdrant:
         self.require(name)
         return self.client.delete(name, selector)
 
+    def set_payload(self, name: str, asked: models.SetPayload) -> models.UpdateResult:
+        self.require(name)
+        wanted = asked.points if asked.points is not None else asked.filter
+        assert wanted is not None
+        return self.client.set_payload(name, asked.payload, points=wanted)
+
+    def update_vectors(self, name: str, asked: models.UpdateVectors) -> models.UpdateResult:
+        self.require(name)
+        return self.client.update_vectors(name, asked.points)
+
+    def query_batch(self, name: str, asked: models.QueryRequestBatch) -> list[models.QueryResponse]:
+        return [self.query(name, one) for one in asked.searches]
+
     def query(self, name: str, asked: models.QueryRequest) -> models.QueryResponse:
         self.require(name)
         return self.client.query_points(
             name,
             query=asked.query,
+            using=asked.using,
             query_filter=asked.filter,
             limit=asked.limit or 10,
             with_payload=asked.with_payload or False,
@@ -151,7 +171,6 @@ def _create(qdrant: Qdrant, name: str, body: Json) -> Any:
 
 def _add_index(qdrant: Qdrant, name: str, body: Json) -> Any:
     asked = models.CreateFieldIndex.model_validate(body)
-    assert isinstance(asked.field_schema, models.KeywordIndexParams)
     return qdrant.add_index(name, asked.field_name, asked.field_schema)
 
 
@@ -168,6 +187,12 @@ ROUTES: list[tuple[str, Callable[[Qdrant, str, Json], Any]]] = [
     (r"PUT /collections/([^/]+)/index", _add_index),
     (r"PUT /collections/([^/]+)/points", lambda q, n, b: q.upsert(n, models.PointsList.model_validate(b).points)),
     (r"POST /collections/([^/]+)/points/delete", _delete),
+    (r"POST /collections/([^/]+)/points/payload", lambda q, n, b: q.set_payload(n, models.SetPayload(**b))),
+    (r"PUT /collections/([^/]+)/points/vectors", lambda q, n, b: q.update_vectors(n, models.UpdateVectors(**b))),
+    (
+        r"POST /collections/([^/]+)/points/query/batch",
+        lambda q, n, b: q.query_batch(n, models.QueryRequestBatch.model_validate(b)),
+    ),
     (r"POST /collections/([^/]+)/points/query", lambda q, n, b: q.query(n, models.QueryRequest.model_validate(b))),
     (r"POST /collections/([^/]+)/points/scroll", lambda q, n, b: q.scroll(n, models.ScrollRequest.model_validate(b))),
     (r"POST /collections/([^/]+)/points/count", lambda q, n, b: q.count(n, models.CountRequest.model_validate(b))),

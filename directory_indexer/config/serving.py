@@ -56,6 +56,9 @@ class Network(Kind):
 class ServingConfig(NamedTuple):
     """What clients of dirindex serve may do."""
 
+    from_cluster: bool = key(
+        Flag(), "answer from storage.qdrant.cluster_index alone, which another machine keeps up to date", default=False
+    )
     directories: tuple[Path, ...] = key(
         Several(Location(), of="paths"),
         "directories that they may have indexed, with all below them, beside the tracked ones",

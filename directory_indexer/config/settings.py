@@ -38,6 +38,10 @@ def contradictions(values: Mapping[str, object]) -> Iterator[tuple[str, Mistake]
     if values["embedding.provider"] == "embedded" and model not in {None, *EMBEDDED_MODELS}:
         offered = " or ".join(f"'{name}'" for name in EMBEDDED_MODELS)
         yield "embedding.model", Mistake(f"must be {offered} with provider 'embedded'", model)
+    if values["storage.qdrant.cluster_index"] and not values["storage.qdrant.endpoint"]:
+        yield "storage.qdrant.cluster_index", Mistake("needs a server in storage.qdrant.endpoint", None)
+    if values["serving.from_cluster"] and not values["storage.qdrant.cluster_index"]:
+        yield "serving.from_cluster", Mistake("needs the name in storage.qdrant.cluster_index", None)
     if isinstance(extractors := values["indexing.extractors"], tuple):
         yield from (("indexing.extractors", mistake) for mistake in mistakes_in(extractors))
 

@@ -53,6 +53,10 @@ class QdrantConfig(NamedTuple):
         default=Quantization.INT8.value,
     )
     on_disk: bool = key(Flag(), "leave vectors and graph of a new collection on the disk of the server", default=False)
+    cluster_index: str | None = key(
+        Text(r"[A-Za-z0-9_.-]{1,200}", otherwise="must be a name of letters, digits, _, . and -", or_null=True),
+        "name for texts, words and vectors on the server, from which servers without a database answer; null: none",
+    )
 
 
 class StorageConfig(NamedTuple):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import ClassVar
 
 from directory_indexer.docstore.reading import Reading
 from directory_indexer.lazy import lazily
 
 with lazily:
     from directory_indexer.docstore.chunks import Chunks
+    from directory_indexer.docstore.cluster_rows import ClusterRows
     from directory_indexer.docstore.directories import Directories
     from directory_indexer.docstore.directory_counts import DirectoryCounts
     from directory_indexer.docstore.embedding_queue import EmbeddingQueue
@@ -43,10 +45,18 @@ _READ_BY_SEARCHES = (
 class Snapshot(Reading):
     """One moment of the index; every table is read in the same state."""
 
+    is_here: ClassVar[bool] = True
+    """Whether the files are those of this machine, so that a look at them tells what became of them."""
+
     @cached_property
     def overview(self) -> Overview:
         """Counts of the whole index."""
         return Overview(self._connection, self._known)
+
+    @cached_property
+    def cluster_rows(self) -> ClusterRows:
+        """What goes into a cluster index."""
+        return ClusterRows(self._connection, self._known)
 
     @cached_property
     def directories(self) -> Directories:

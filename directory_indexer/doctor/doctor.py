@@ -92,6 +92,7 @@ class Doctor:
             vectorizer.spaces.complete_switch(vectorizer.merger.state())
             vectorizer.merger.mend_tags()
             vectorizer.merger.merge_all()
+            vectorizer.cluster.mend()
             docstore.upkeep.checkpoint(words_kept_seconds=0)
 
     def _checkup(self) -> Checkup:

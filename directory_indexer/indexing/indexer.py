@@ -209,6 +209,7 @@ class Indexer:
             self._vectorizer.merger.mend_tags()
             self._vectorizer.merger.forget_gone()
             self._vectorizer.drop_makeshifts()
+            self._vectorizer.cluster.update(leaves_no_trace=True)
             with self._docstore.transaction() as transaction:
                 transaction.pauses.end([root], by="")
                 transaction.runs.forget_details()

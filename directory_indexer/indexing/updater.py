@@ -103,6 +103,7 @@ class Updater:
         It ends when all is searchable by meaning, a service fails, or the run must stop. What others have written
         while it gave way may leave something to do first.
         """
+        self._attempt(self._update_cluster)
         state = self._vectorizer.merger.state()
         total = state.n_waiting
         self._progress = self._progress._replace(phase=Phase.EMBEDDING, chunks_total=total)
@@ -122,7 +123,11 @@ class Updater:
         self._run.report(self._progress._replace(phase=Phase.MERGING))
         self._attempt(partial(self._vectorizer.merger.merge_if_worth_it, state))
         self._attempt(self._vectorizer.merger.mend_tags)
+        self._attempt(self._update_cluster)
         self.report = self.report.plus(n_pending=state.n_waiting - state.n_refused)
+
+    def _update_cluster(self) -> None:
+        self._vectorizer.cluster.update(must_stop=lambda: self._run.must_stop)
 
     def _attempt(self, work: Callable[[], None]) -> None:
         """Do what needs a service or a store of its own; if that fails, what was done is kept, and the rest waits."""

@@ -20,6 +20,7 @@ from directory_indexer.embedders.space import EmbeddingUsage
 from directory_indexer.errors import VectorStoreError
 from directory_indexer.files import FileFailure, Stage
 from directory_indexer.ids import ContentHash
+from directory_indexer.indexing.cluster_copy import ClusterCopy, NoClusterCopy
 from directory_indexer.indexing.first_pass import FirstPass
 from directory_indexer.indexing.merger import Merger
 from directory_indexer.indexing.pace import FullPace, Pace
@@ -61,7 +62,9 @@ class Vectorizer:
         place: VectorPlace,
         vectorstore: Callable[[VectorSet], VectorStore],
         embedder: Callable[[], Embedder],
+        cluster: ClusterCopy | None = None,
     ) -> None:
+        self.cluster: ClusterCopy = cluster or NoClusterCopy()
         self.merger = Merger(docstore=docstore, place=place, vectorstore=vectorstore)
         self.spaces = Spaces(docstore, self.merger)
         self.first_pass = FirstPass(

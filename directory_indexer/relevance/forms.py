@@ -70,7 +70,7 @@ def languages_of(query: Query, vocabulary: Vocabulary) -> tuple[str, ...]:
 
 def with_variants(token: str, languages: tuple[str, ...], vocabulary: Vocabulary) -> Wanted:
     """Ask for a word in all the forms that the index has, with endings of these languages."""
-    stems = [_stem(token, language) for language in languages]
+    stems = [stem_of(token, language) for language in languages]
     prefix = os.path.commonprefix((*(stem.rstrip("iy") for stem in stems), token))
     if len(prefix) < _SHORTEST or not token.isalpha():
         return exact(token, vocabulary)
@@ -106,11 +106,12 @@ def phrase_of(tokens: tuple[str, ...]) -> str:
 
 
 def _is_form(word: str, stems: Sequence[str], languages: Sequence[str]) -> bool:
-    return any(_stem(word, language) == stem for stem, language in zip(stems, languages, strict=True))
+    return any(stem_of(word, language) == stem for stem, language in zip(stems, languages, strict=True))
 
 
 @lru_cache(maxsize=1 << 14)
-def _stem(word: str, language: str) -> str:
+def stem_of(word: str, language: str) -> str:
+    """Give what the forms of a word have in common in a language; the word itself where no endings are known."""
     stemmer = _stemmer(language)
     return str(stemmer.stemWord(word)) if stemmer else word
 

@@ -17,7 +17,7 @@ from directory_indexer.relevance.ranking import Ranking, rank
 from directory_indexer.searching.answers import SearchRequest
 from directory_indexer.searching.copies import placed
 from directory_indexer.searching.defining import headed_by_name
-from directory_indexer.searching.inquiry import Inquiry, Lists, bands_of
+from directory_indexer.searching.inquiry import Asking, Lists, bands_of
 from directory_indexer.searching.scope import Scope
 
 with lazily:
@@ -33,7 +33,7 @@ class Found(NamedTuple):
     ranking: Ranking
 
 
-def found_by(snapshot: Snapshot, inquiry: Inquiry, plan: MatchPlan, scope: Scope, request: SearchRequest) -> Found:
+def found_by(snapshot: Snapshot, inquiry: Asking, plan: MatchPlan, scope: Scope, request: SearchRequest) -> Found:
     """Rank the best candidates, so many of them that as many hits are given as a request wants, if there are."""
     limit = request.limit
     depth = _depth(limit)

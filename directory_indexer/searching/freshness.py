@@ -15,6 +15,8 @@ def since_indexed(snapshot: Snapshot, path: FilePath) -> OnDisk | None:
     What cannot be looked at counts as changed.
     """
     path = snapshot.files.container_of(path) or path
+    if not snapshot.is_here:
+        return None
     if is_history(path):
         return None  # a commit never changes, and goes with the next run when nothing leads to it any more
     known = snapshot.files.get(path)

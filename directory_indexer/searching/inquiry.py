@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from directory_indexer.docstore.store import THREADS_MAY_SHARE_A_SNAPSHOT, Snapshot
 from directory_indexer.ids import ChunkId
@@ -51,6 +51,17 @@ class Lists(NamedTuple):
     by_meaning: dict[ChunkId, float]
     cosines: dict[ChunkId, float]
     model: Model
+
+
+class Asking(Protocol):
+    """What is asked for the candidates of one query."""
+
+    def lists(self, depth: int) -> Lists:
+        """Give the best candidates by words and by meaning, so many of each."""
+
+
+MakeInquiry: TypeAlias = "Callable[[Any, SearchRequest, MatchPlan, Scope, BackgroundTask[Meaning] | None], Asking]"
+"""Makes what is asked about one moment of an index; the moment is of the kind that its store gives."""
 
 
 class Inquiry:

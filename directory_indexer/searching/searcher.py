@@ -35,7 +35,7 @@ from directory_indexer.searching.finding import Found, found_by, headed
 from directory_indexer.searching.fusing import Answer, Passage, fused
 from directory_indexer.searching.gaps import gaps_in
 from directory_indexer.searching.hits import hit_of, with_documents
-from directory_indexer.searching.inquiry import Inquiry, Meaning
+from directory_indexer.searching.inquiry import Inquiry, MakeInquiry, Meaning
 from directory_indexer.searching.notes import notes_on, require_types
 from directory_indexer.searching.phrases import continued, note_on, relaxed
 from directory_indexer.searching.readiness import coverage, require_indexed
@@ -55,7 +55,8 @@ MAX_FACET_VALUES = 20
 class Searcher:
     """The reading side of an index; takes no lock, and any number of threads may share it.
 
-    A search by words alone never calls `nearest` and `embedder`, which take time to load.
+    A search by words alone never calls `nearest` and `embedder`, which take time to load. `inquiry` makes what asks for
+    candidates, where that is not SQLite together with a vector store.
     """
 
     def __init__(
@@ -66,10 +67,11 @@ class Searcher:
         embedder: Callable[[EmbeddingSpace | None], Embedder],
         recognised: RecognisedPages | None = None,
         has_vectors: bool = True,
+        inquiry: MakeInquiry | None = None,
     ) -> None:
         self._docstore = docstore
         self._recognised = recognised or NoPages()
-        self._nearest = nearest
+        self._inquiry = inquiry or partial(Inquiry, nearest=nearest)
         self._embedder = embedder
         self._has_vectors = has_vectors
 
@@ -178,7 +180,7 @@ class Searcher:
 
         def found(asked: Query) -> Found:
             plan = plan_match(asked, snapshot.words)
-            inquiry = Inquiry(snapshot, request, plan, scope, embedding, self._nearest)
+            inquiry = self._inquiry(snapshot, request, plan, scope, embedding)
             return found_by(snapshot, inquiry, plan, scope, request)
 
         plan, chunks, ranking = found(query)

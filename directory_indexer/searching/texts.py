@@ -154,7 +154,7 @@ def _on_disk(snapshot: Snapshot, path: FilePath) -> OnDisk | None:
     path = snapshot.files.container_of(path) or path
     known = snapshot.files.get(path)
     became = since_indexed(snapshot, path)
-    if became or known is None or known.hash is None or is_history(path):
+    if not snapshot.is_here or became or known is None or known.hash is None or is_history(path):
         return became
     try:
         if source_file(path) == known.source:

@@ -35,6 +35,7 @@ with lazily:
     from directory_indexer.server.http import HttpParts, run_http
     from directory_indexer.server.jobs import IndexJobs
     from directory_indexer.server.model import BackgroundModel
+    from directory_indexer.server.offers import offer_of
     from directory_indexer.server.page.hosting import PageHost, PageOptions
     from directory_indexer.server.protocol import make_server
     from directory_indexer.server.running import Desk
@@ -72,9 +73,15 @@ def serve_stdio(app: App, options: ServeOptions) -> NoReturn:
 
     with importing():
         parts = _parts(app, options)
-        server = make_server(parts.desk, parts.model)
+        server = make_server(parts.desk, parts.model, offer=offer_of(app))
     greeter.stop()
-    run_stdio(server, greeter, parent=parent, close=parts.close)
+
+    def close() -> None:
+        parts.close()
+        if not app.writes:
+            app.close()
+
+    run_stdio(server, greeter, parent=parent, close=close)
 
 
 def serve_http(app: App, options: ServeOptions, access: Access, log_format: LogFormat) -> NoReturn:
@@ -105,7 +112,7 @@ def serve_page(app: App, options: ServeOptions, access: Access, wanted: PageOpti
 def _serve_over_http(app: App, options: ServeOptions, access: Access, page: PageHost | None) -> NoReturn:
     with importing():
         parts = _parts(app, options)
-        making = functools.partial(make_server, parts.desk, parts.model)
+        making = functools.partial(make_server, parts.desk, parts.model, offer=offer_of(app))
         tools = parts.desk.tools
         administration = Administration(app.registry, app.loaded.data_dir, Works(app, tools).all())
         answering = HttpParts(app, parts.desk, parts.model, Background(tools.collections), administration, page)
@@ -148,10 +155,11 @@ def _parts(app: App, options: ServeOptions) -> _Parts:
     collections = Collections(app)
     jobs = CollectionJobs(collections, command=index_command)
     tools = Tools(collections=collections, model=model, jobs=jobs, allowed=options.allowed)
-    watch = _watch(app, jobs.of(DEFAULT)) if options.watch else None
+    watch = _watch(app, jobs.of(DEFAULT)) if options.watch and app.writes else None
     if watch is not None:
         app.is_watched = lambda: watch.is_watching
-    embedding = app.embedding_process if app.policies.embeds_in_background(is_watching=options.watch) else None
+    embeds = app.writes and app.policies.embeds_in_background(is_watching=options.watch)
+    embedding = app.embedding_process if embeds else None
     if embedding is not None:
         embedding.start()
     return _Parts(Desk(tools), model, jobs, watch, embedding)
@@ -160,9 +168,7 @@ def _parts(app: App, options: ServeOptions) -> _Parts:
 def _warm(app: App) -> Embedder:
     """Load the model, and have the database read meanwhile: searches of a large one would wait for the disk."""
     threading.Thread(target=app.docstore.bring_into_memory, name="reader", daemon=True).start()
-    with app.docstore.snapshot() as snapshot:
-        space = snapshot.vector_sets.answering().space
-    return app.embedders.of(space)
+    return app.embedders.of(app.answering_space())
 
 
 def _watch(app: App, jobs: IndexJobs) -> DirectoryWatch:

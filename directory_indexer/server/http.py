@@ -29,6 +29,7 @@ from directory_indexer.server.api.runs import IndexRuns
 from directory_indexer.server.api.surface import NOWHERE, Surface
 from directory_indexer.server.api.tools import OperationTools
 from directory_indexer.server.ending import end, stop_at_a_signal
+from directory_indexer.server.from_cluster import ClusterApp, operations_here
 from directory_indexer.server.gate.access import Access, listening_socket
 from directory_indexer.server.gate.callers import Callers
 from directory_indexer.server.gate.draining import Drain
@@ -78,7 +79,8 @@ def run_http(make_server: MakeServer, parts: HttpParts, access: Access, *, close
     What goes on in the background is told to end at the same time, and waited for when all are answered.
     """
     listening = listening_socket(access.address)
-    parts.background.start()
+    if parts.app.writes:
+        parts.background.start()
 
     def close_all() -> None:
         close()
@@ -88,6 +90,8 @@ def run_http(make_server: MakeServer, parts: HttpParts, access: Access, *, close
     code = anyio.run(_serve, make_server, parts, access, listening, close_all)
     parts.background.join(_LAST_STEP_SECONDS)
     parts.administration.join(_LAST_STEP_SECONDS)
+    if not parts.app.writes:
+        parts.app.close()
     end(code)
 
 
@@ -113,6 +117,7 @@ def make_http_app(
     """
     operations = PAGE_OPERATIONS if parts.page else OPERATIONS
     surface, metrics = Surface(operations), Metrics()
+    elsewhere = parts.app.elsewhere if isinstance(parts.app, ClusterApp) else None
     metrics.add_gauges({"calls_waiting": ("Calls that wait for their turn.", lambda: parts.desk.n_waiting)})
     collections = parts.desk.tools.collections
     services = Services(
@@ -129,7 +134,8 @@ def make_http_app(
         background=parts.background,
         metrics=metrics,
         is_ending=lambda: drain.is_ending,
-        operations=operations,
+        operations=operations_here(operations, parts.app),
+        elsewhere=elsewhere,
     )
     api = Application(surface, services, Repetition(parts.app.registry))
     browsers = parts.page.browsers if parts.page else None

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from mcp import MCPError
 from mcp.server import CacheHint, ServerRequestContext
@@ -77,7 +77,7 @@ _WARM_UP_SECONDS = 0.05
 
 _UNCHANGING: Final = ("tools/list", "resources/list", "resources/templates/list", "server/discover")
 _LOOKING = (SearchArguments, GrepArguments, SimilarArguments)
-_ENTRIES = {entry.name: entry for entry in TOOLS}
+_ALL_NAMES = frozenset(entry.name for entry in TOOLS)
 _log = logging.getLogger("dirindex.serve")
 
 
@@ -96,9 +96,21 @@ class MoreTools(Protocol):
         """Do what one does."""
 
 
-def make_server(desk: Desk, model: BackgroundModel, more: MoreTools | None = None) -> Server[None]:
+class Offer(NamedTuple):
+    """The tools that a server has, and what it says of the others, which the machine with the index has."""
+
+    tools: tuple[ToolEntry, ...] = TOOLS
+    refusal: Callable[[str], DirIndexError] | None = None
+
+
+EVERYTHING: Final = Offer()
+
+
+def make_server(
+    desk: Desk, model: BackgroundModel, more: MoreTools | None = None, *, offer: Offer = EVERYTHING
+) -> Server[None]:
     """Build the server that every transport runs; `more` are tools that one of them has."""
-    session = _Session(desk, model, more)
+    session = _Session(desk, model, more, offer)
     server = Server(
         NAME,
         version=__version__,
@@ -127,8 +139,10 @@ async def _lifespan(_: object) -> AsyncIterator[None]:
 class _Session:
     """The handlers."""
 
-    def __init__(self, desk: Desk, model: BackgroundModel, more: MoreTools | None) -> None:
+    def __init__(self, desk: Desk, model: BackgroundModel, more: MoreTools | None, offer: Offer) -> None:
         self._desk = desk
+        self._offer = offer
+        self._entries = {entry.name: entry for entry in offer.tools}
         self._model = model
         self._more = more
         self._roots = ClientRoots()
@@ -143,24 +157,32 @@ class _Session:
     def schema_of_tool(self, name: str) -> JsonObject | None:
         if self._more is not None and name in self._more:
             return self._more.arguments_schema(name)
-        return arguments_schema(_ENTRIES[name]) if name in _ENTRIES else None
+        return arguments_schema(self._entries[name]) if name in self._entries else None
 
     async def list_tools(
         self, ctx: ServerRequestContext[Any, Any], _: PaginatedRequestParams | None
     ) -> ListToolsResult:
         more = self._more.listed(_key(ctx)) if self._more is not None else []
-        return ListToolsResult(tools=[*listed_tools(TOOLS), *more])
+        return ListToolsResult(tools=[*listed_tools(self._offer.tools), *more])
 
     async def call_tool(self, ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
         if self._more is not None and params.name in self._more:
             answer = self._more.answer(params.name, params.arguments or {}, _key(ctx))
             return await self._noted(ctx, params.name, answer)
-        entry = _ENTRIES.get(params.name)
+        entry = self._entries.get(params.name)
+        if entry is None and self._offer.refusal is not None and params.name in _ALL_NAMES:
+            return await self._refused(self._offer.refusal, params.name)
         if entry is None:
-            raise MCPError(INVALID_PARAMS, f"there is no tool '{params.name}'; tools are {', '.join(_ENTRIES)}")
+            raise MCPError(INVALID_PARAMS, f"there is no tool '{params.name}'; tools are {', '.join(self._entries)}")
         if not entry.is_read_only and not _may_write(ctx):
             return failed(f"{entry.name} needs a key with the right to write. Next: search what is indexed.")
         return await self._noted(ctx, entry.name, self._called(ctx, entry, params))
+
+    async def _refused(self, refusal: Callable[[str], DirIndexError], name: str) -> CallToolResult:
+        try:
+            return failed(failure_text(await self._desk.quickly(lambda: refusal(name))))
+        except DirIndexError as error:
+            return failed(failure_text(error))
 
     async def _noted(
         self, ctx: ServerRequestContext[Any, Any], name: str, answer: Awaitable[CallToolResult]

@@ -64,6 +64,11 @@ def search_params(plan: CollectionPlan) -> models.SearchParams:
     return models.SearchParams(hnsw_ef=_SEARCH_EF, quantization=rescoring)
 
 
+def consistency_of(plan: CollectionPlan) -> models.ReadConsistencyType | None:
+    """Tell how many copies must agree on what is read."""
+    return models.ReadConsistencyType(plan.read_consistency) if plan.read_consistency else None
+
+
 EXACTLY = models.SearchParams(exact=True, quantization=models.QuantizationSearchParams(ignore=True))
 """Compare the vectors themselves, all that satisfy the filter."""
 
@@ -83,11 +88,12 @@ def _create(client: QdrantClient, plan: CollectionPlan, dimensions: int) -> None
         on_disk_payload=True,
         # Every search names one index, so a graph is built for each index instead of one over all of them.
         hnsw_config=models.HnswConfigDiff(m=0, payload_m=16, on_disk=plan.on_disk),
-        quantization_config=_quantization(plan.quantization),
+        quantization_config=quantization_of(plan.quantization),
     )
 
 
-def _quantization(kind: Quantization) -> models.QuantizationConfig | None:
+def quantization_of(kind: Quantization) -> models.QuantizationConfig | None:
+    """Give the codes of a kind as the server makes them."""
     match kind:
         case Quantization.INT8:
             scalar = models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99, always_ram=True)

@@ -9,7 +9,7 @@ from qdrant_client import QdrantClient, models
 
 from directory_indexer.lazy import lazily
 from directory_indexer.vectorstore import VectorHit
-from directory_indexer.vectorstore.collection import CollectionPlan
+from directory_indexer.vectorstore.collection import CollectionPlan, consistency_of
 from directory_indexer.vectorstore.points import chunk_id_in
 
 with lazily:
@@ -45,7 +45,7 @@ class CollectionRequests:
                 search_params=params,
                 limit=limit,
                 with_payload=["chunk_id"],
-                consistency=self._consistency,
+                consistency=consistency_of(self._plan),
             ),
         )
         return [VectorHit(chunk_id_in(point), point.score) for point in found.points]
@@ -55,7 +55,11 @@ class CollectionRequests:
         return self._connection.insist(
             "read vectors",
             lambda client: client.retrieve(
-                self._plan.name, ids, with_payload=["chunk_id"], with_vectors=True, consistency=self._consistency
+                self._plan.name,
+                ids,
+                with_payload=["chunk_id"],
+                with_vectors=True,
+                consistency=consistency_of(self._plan),
             ),
         )
 
@@ -77,7 +81,7 @@ class CollectionRequests:
                 limit=_PAGE,
                 offset=offset,
                 with_payload=["chunk_id"],
-                consistency=self._consistency,
+                consistency=consistency_of(self._plan),
             ),
         )
 
@@ -99,8 +103,3 @@ class CollectionRequests:
     def upsert(self, points: list[models.PointStruct]) -> None:
         """Write points, and wait until it is done."""
         self._connection.insist("write vectors", lambda client: client.upsert(self._plan.name, points, wait=True))
-
-    @property
-    def _consistency(self) -> models.ReadConsistencyType | None:
-        wanted = self._plan.read_consistency
-        return models.ReadConsistencyType(wanted) if wanted else None

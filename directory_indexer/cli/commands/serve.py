@@ -27,6 +27,7 @@ with lazily:
     from directory_indexer.remote.address import remote_address
     from directory_indexer.server import ServeOptions, serve_http, serve_stdio
     from directory_indexer.server.bridge import serve_remote
+    from directory_indexer.server.from_cluster import ClusterApp
     from directory_indexer.server.gate.access import Access, names_of, parse_address, read_token, url_of
     from directory_indexer.server.gate.logs import LogFormat
     from directory_indexer.telemetry.starting import start as start_telemetry
@@ -99,6 +100,8 @@ def serve(
         _print_config(print_config, arguments, access, output)
         return
     app = open_app(config, data_dir, output)
+    if app.loaded.config.serving.from_cluster:
+        app = ClusterApp(app.loaded)
     output.notes(f"no directory now: {display(one)}" for one in allowed if not os.path.isdir(os_path(one)))
     watches = watch or app.loaded.config.monitoring.file_watching
     configured = (resolved_path(one) for one in app.loaded.config.serving.directories)

@@ -63,6 +63,9 @@ class Application:
             return problem_response(no_such_method(list(found.operations)))
         services = dataclasses.replace(self._services, caller=visit_of(request.scope).key)
         operation.require_right(services.caller)
+        elsewhere = services.elsewhere
+        if elsewhere is not None and operation not in services.operations:
+            raise await services.desk.quickly(lambda: elsewhere(operation.title))
         if operation.takes is Body.BYTES or (operation.lines and has_lines(media_type_of(request))):
             return await self._answer_upload(operation, found, request, services)
         content = await request.body()

@@ -11,6 +11,7 @@ from directory_indexer.errors import (
     DiskFullError,
     IndexMismatchError,
     LockedError,
+    NotHereError,
     NotIndexedError,
     NotStoppableError,
     OverlapError,
@@ -29,6 +30,7 @@ TOO_LARGE = Problem(413, "too_large", _SAYS_IT)
 PROBLEMS: tuple[tuple[type[DirIndexError], Problem], ...] = (
     (BusyError, BUSY),
     (NotIndexedError, Problem(404, "not_found", _SAYS_IT)),
+    (NotHereError, Problem(501, "not_here", _SAYS_IT)),
     (ConflictError, Problem(409, "conflict", _SAYS_IT)),
     (NotStoppableError, Problem(403, "forbidden", _SAYS_IT)),
     (ContentRefusedError, Problem(422, "content_refused", _SAYS_IT)),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
+from directory_indexer.errors import DirIndexError
 from directory_indexer.lazy import lazily
 from directory_indexer.registry.keys import DEFAULT_COLLECTION, Key, Keys, Right
 from directory_indexer.server.gate.metrics import Metrics
@@ -61,6 +62,9 @@ class Services:
     is_ending: Callable[[], bool]
     operations: tuple[Operation, ...]
     """The table itself, which is described, too."""
+
+    elsewhere: Callable[[str], DirIndexError] | None = None
+    """What is said of an operation that is not in the table of this server, and that another machine does."""
 
     caller: Key | None = None
     """Whose key came with the request; None where none is needed."""

@@ -1,0 +1,118 @@
+"""What this machine knows to be in its cluster index, in a database of its own beside the index.
+
+It saves reading the cluster at every run. It is never the truth: where its version is not that of the manifest, it is
+forgotten and learned again from the cluster.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from directory_indexer.databases.connections import Connections
+from directory_indexer.docstore.failures import translated_errors
+from directory_indexer.paths import FilePath
+from directory_indexer.vectorstore.cluster import WordCount
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS files (
+    path TEXT PRIMARY KEY, digest TEXT NOT NULL, revision TEXT NOT NULL, n_vectors INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS words (word TEXT PRIMARY KEY, n_chunks INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+
+class Published(NamedTuple):
+    """A file in the cluster index: what it says of itself, which text it has, and how many of its vectors are there."""
+
+    path: FilePath
+    digest: str
+    revision: str
+    n_vectors: int
+
+
+class Standing(NamedTuple):
+    """Which version of which Qdrant collection the ledger is about, and the state of the index that it is of."""
+
+    passages: str
+    version: int
+    state: str
+
+
+class ClusterLedger:
+    """The ledger at `path`; only the holder of the write lock uses it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connections = Connections(path)
+        with self._connection() as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.executescript(_SCHEMA)
+
+    def standing(self) -> Standing | None:
+        """Tell what it is about; None for a new one."""
+        with self._connection() as connection:
+            row = connection.execute("SELECT value FROM state WHERE key = 'standing'").fetchone()
+        return Standing(*json.loads(row[0])) if row else None
+
+    def stand(self, standing: Standing) -> None:
+        """Note what it is about."""
+        with self._writing() as connection:
+            _stand(connection, standing)
+
+    def files(self) -> Iterator[Published]:
+        """Give all files, sorted by path."""
+        with self._connection() as connection:
+            yield from map(Published._make, connection.execute("SELECT * FROM files ORDER BY path"))
+
+    def words(self) -> Iterator[WordCount]:
+        """Give all words, sorted."""
+        with self._connection() as connection:
+            yield from map(WordCount._make, connection.execute("SELECT * FROM words ORDER BY word"))
+
+    def note_files(self, put: Iterable[Published], gone: Iterable[FilePath], standing: Standing) -> None:
+        """Note what is in the cluster index now."""
+        with self._writing() as connection:
+            connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", put)
+            connection.executemany("DELETE FROM files WHERE path = ?", ((path,) for path in gone))
+            _stand(connection, standing)
+
+    def note_words(self, words: Iterable[WordCount]) -> None:
+        """Note in how many chunks words are as the cluster index says; 0 stands for none."""
+        with self._writing() as connection:
+            for word in words:
+                if word.n_chunks:
+                    connection.execute("INSERT OR REPLACE INTO words VALUES (?, ?)", word)
+                else:
+                    connection.execute("DELETE FROM words WHERE word = ?", (word.word,))
+
+    def forget(self) -> None:
+        """Know nothing any more."""
+        with self._writing() as connection:
+            for table in ("state", "files", "words"):
+                connection.execute(f"DELETE FROM {table}")  # noqa: S608 - made of constants
+
+    def close(self) -> None:
+        """Give back files and memory."""
+        self._connections.close()
+
+    @contextlib.contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        with translated_errors(self._path), self._connections.lend() as connection:
+            yield connection.raw
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with translated_errors(self._path), self._connections.lend() as connection:
+            connection.begin_writing()
+            yield connection.raw
+            connection.raw.execute("COMMIT")
+
+
+def _stand(connection: sqlite3.Connection, standing: Standing) -> None:
+    connection.execute("INSERT OR REPLACE INTO state VALUES ('standing', ?)", (json.dumps(standing),))

@@ -1,0 +1,105 @@
+"""Passages of a cluster index in the place of the tables of chunks and of the full-text index."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+from directory_indexer.docstore.chunks import Chunks, IndexedChunk
+from directory_indexer.docstore.schema import FTS_TABLE
+from directory_indexer.docstore.words import FtsSource, Words, WordWrites
+from directory_indexer.ids import ChunkId
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath
+from directory_indexer.vectorstore.cluster import ClusterPassage, file_key
+
+with lazily:
+    from directory_indexer.vectorstore.cluster_reader import ClusterMoment
+
+
+class ClusterChunks(Chunks):
+    """The passages of one version; those that were read are kept for those who ask for them again."""
+
+    def __init__(self, connection: sqlite3.Connection, known: dict[str, object], moment: ClusterMoment) -> None:
+        super().__init__(connection, known)
+        self._moment = moment
+        self._read: dict[ChunkId, IndexedChunk] = {}
+
+    def keep(self, passages: Iterable[ClusterPassage]) -> None:
+        """Keep passages that a search has read."""
+        self._read |= {one.chunk_id: _indexed(one) for one in passages}
+
+    def by_id(self, chunk_ids: Iterable[ChunkId]) -> dict[ChunkId, IndexedChunk]:
+        """Give those of the passages that were read before."""
+        return {one: self._read[one] for one in chunk_ids if one in self._read}
+
+    def of_file(self, path: FilePath) -> list[IndexedChunk]:
+        """Give all passages of a file in their order."""
+        found = self._moment.of_files([file_key(path)])
+        return [_indexed(one) for one in found if one.path == path]
+
+    def has_text(self, path: FilePath) -> bool:
+        """Tell whether a file has passages of its own."""
+        return bool(self._moment.of_files([file_key(path)], first_only=True))
+
+    def of_newest_files(self, file_ids_json: str | None, *, limit: int) -> list[IndexedChunk]:
+        """Give the first passage of each of the newest files: of those in a JSON array, or of all."""
+        chosen = "" if file_ids_json is None else "AND id IN (SELECT value FROM json_each(?))"
+        rows = self._connection.execute(
+            f"""SELECT id FROM files WHERE hash IS NOT NULL {chosen}
+                ORDER BY coalesce(dated_at, mtime_ns / 1e9) DESC, id LIMIT ?""",  # noqa: S608
+            [limit] if file_ids_json is None else [file_ids_json, limit],
+        ).fetchall()
+        found = {file_key(one.path): one for one in self._moment.of_files([id_ for (id_,) in rows], first_only=True)}
+        return [_indexed(found[id_]) for (id_,) in rows if id_ in found]
+
+    def texts(self, chunk_ids: Iterable[ChunkId]) -> list[IndexedChunk]:
+        """Give passages that were read before, one after the other."""
+        return [self._read[one] for one in chunk_ids if one in self._read]
+
+
+class CatalogueWords(Words):
+    """The words of a cluster index; what matches an expression is told of passages that were read."""
+
+    def __init__(self, connection: sqlite3.Connection, known: dict[str, object], chunks: ClusterChunks) -> None:
+        super().__init__(connection, known)
+        self._chunks = chunks
+
+    def known(self, terms: Sequence[str]) -> set[str]:
+        """Tell which of these words occur."""
+        rows = self._connection.execute(
+            "SELECT term FROM chunks_vocab WHERE term IN (SELECT value FROM json_each(?))", (json.dumps(list(terms)),)
+        )
+        return {term for (term,) in rows}
+
+    def ranked(
+        self, expression: str, *, file_ids_json: str | None, rows: tuple[int, int] | None = None, limit: int
+    ) -> list[tuple[ChunkId, float]]:
+        """Find nothing: the cluster ranks by sparse vectors, and knows no expressions."""
+        del expression, file_ids_json, rows, limit
+        return []
+
+    def matching(self, expression: str, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
+        """Tell which of these passages match an FTS5 expression: FTS5 is given their texts, and asked."""
+        passages = self._chunks.texts(chunk_ids)
+        with contextlib.closing(sqlite3.connect(":memory:")) as memory:
+            memory.execute(FTS_TABLE)
+            WordWrites(memory).add(_source(number, one, self._root_of(one)) for number, one in enumerate(passages))
+            found = memory.execute("SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?", (expression,)).fetchall()
+        return {passages[number].chunk_id for (number,) in found}
+
+    def _root_of(self, chunk: IndexedChunk) -> str:
+        row = self._connection.execute(
+            "SELECT d.path FROM files f JOIN directories d ON d.id = f.directory_id WHERE f.id = ?", (chunk.holder_id,)
+        ).fetchone()
+        return str(row[0]) if row else ""
+
+
+def _indexed(passage: ClusterPassage) -> IndexedChunk:
+    return IndexedChunk(0, passage.chunk_id, file_key(passage.path), passage.path, 0, passage.facts, passage.chunk)
+
+
+def _source(number: int, one: IndexedChunk, directory: str) -> FtsSource:
+    return FtsSource(number, one.chunk.text, one.chunk.heading, one.facts.title, one.path, directory)

@@ -1,0 +1,102 @@
+"""What of one moment of the index goes into its cluster index: every file with text, and every word."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from directory_indexer.docstore.chunks import CHUNK_COLUMNS, indexed_chunk
+from directory_indexer.docstore.reading import Reading
+from directory_indexer.extractors.document import FileFacts
+from directory_indexer.ids import content_hash
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath
+from directory_indexer.vectorstore.cluster import ClusterFile, TrackedDirectory, WordCount
+
+with lazily:
+    from directory_indexer.docstore.chunks import IndexedChunk
+
+_STATE = """
+    SELECT (SELECT count(*) FROM chunks), (SELECT max(id) FROM chunks), (SELECT total(id) FROM chunks),
+        (SELECT count(*) FROM chunks WHERE is_embedded = 0), count(*), total(id),
+        total(mtime_ns / 1000000 % 1000000007), total(holder_id), total(recipe % 1000000007) FROM files
+"""
+"""Changes whenever a file, a chunk or a vector does: no row of a chunk is given twice."""
+
+_CHUNKS_OF = "chunks c WHERE c.file_id = coalesce(f.holder_id, f.id)"
+_FILES = f"""
+    SELECT f.path, d.path, (SELECT path FROM files o WHERE o.id = f.container_id), f.state, f.size, f.mtime_ns,
+        lower(hex(f.hash)), f.recipe, f.kind, f.title, f.language, f.page_starts, f.dated_at, f.n_masked,
+        (SELECT json_group_array(json_array(name, value)) FROM metadata m WHERE m.file_id = f.id),
+        (SELECT group_concat(hex(text_hash), '') FROM (SELECT c.text_hash FROM {_CHUNKS_OF} ORDER BY c.ordinal)),
+        (SELECT count(*) FROM {_CHUNKS_OF}), (SELECT total(c.is_embedded) FROM {_CHUNKS_OF})
+    FROM files f JOIN directories d ON d.id = f.directory_id
+    WHERE f.hash IS NOT NULL AND d.path <> ? ORDER BY f.path
+"""  # noqa: S608 - made of constants
+
+
+class ClusterRows(Reading):
+    """What a cluster index is to hold, but for documents that were sent, which lie in a directory of their own."""
+
+    def state(self) -> str:
+        """Name the state of the index: another one has another name."""
+        generations = [self._meta(key) for key in ("space", "suffix", "former_space", "former_suffix")]
+        directories = self._connection.execute("SELECT count(*), total(id) FROM directories").fetchone()
+        return json.dumps([self._connection.execute(_STATE).fetchone(), directories, generations])
+
+    def files(self, *, without: FilePath) -> Iterator[tuple[ClusterFile, int]]:
+        """Give every file with text, sorted by path, each with the number of its vectors."""
+        for row in self._connection.execute(_FILES, (without,)):
+            yield _file(row), int(row[-1])
+
+    def words(self) -> Iterator[WordCount]:
+        """Give every word, sorted as SQLite sorts them, with the number of chunks that have it."""
+        rows = self._connection.execute("SELECT term, doc FROM chunks_vocab WHERE doc > 0 ORDER BY term")
+        return (WordCount(*row) for row in rows)
+
+    def chunks(self, file: ClusterFile) -> list[IndexedChunk]:
+        """Give the chunks of a file, those that others have, too."""
+        rows = self._connection.execute(
+            f"""SELECT {CHUNK_COLUMNS} FROM files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id)
+                JOIN chunk_texts t ON t.id = c.id WHERE f.path = ? ORDER BY c.ordinal""",  # noqa: S608
+            (file.path,),
+        )
+        return list(map(indexed_chunk, rows))
+
+    def directories(self, *, without: FilePath) -> tuple[TrackedDirectory, ...]:
+        """Sum up the tracked directories."""
+        rows = self._connection.execute(
+            """SELECT d.path, d.completed_at, count(f.id),
+                   coalesce(sum(f.size) FILTER (WHERE f.container_id IS NULL), 0),
+                   coalesce(sum((SELECT count(*) FROM chunks c WHERE c.file_id = coalesce(f.holder_id, f.id))), 0),
+                   coalesce(sum((SELECT total(is_embedded) FROM chunks c
+                                 WHERE c.file_id = coalesce(f.holder_id, f.id))), 0)
+               FROM directories d LEFT JOIN files f ON f.directory_id = d.id AND f.state = 'indexed'
+               WHERE d.path <> ? GROUP BY d.id ORDER BY d.path""",
+            (without,),
+        )
+        return tuple(TrackedDirectory(FilePath(row[0]), row[1], *map(int, row[2:])) for row in rows)
+
+
+def _file(row: Sequence[Any]) -> ClusterFile:
+    path, directory, container, state, size, mtime_ns, hash_, recipe, *rest = row
+    kind, title, language, page_starts, dated_at, n_masked, metadata, text_hashes, n_passages, _ = rest
+    facts = FileFacts(kind, title, language)
+    says = json.dumps([path, directory, hash_, recipe, *facts, text_hashes])
+    return ClusterFile(
+        path=FilePath(path),
+        directory=FilePath(directory),
+        container=FilePath(container) if container else None,
+        state=state,
+        size=size,
+        mtime_ns=mtime_ns,
+        hash=hash_,
+        facts=facts,
+        page_starts=page_starts,
+        dated_at=dated_at,
+        n_masked=n_masked,
+        metadata=tuple((name, value) for name, value in sorted(json.loads(metadata))),
+        revision=content_hash(says.encode()).hex(),
+        n_passages=n_passages,
+    )

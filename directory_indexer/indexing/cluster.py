@@ -1,0 +1,182 @@
+"""Keeps the cluster index of an index in step: what changed in SQLite is written there, version by version.
+
+A changed file is deleted and added again: its new passages under the next version, then the manifest with that version,
+then the old ones go. So no reader falls between, and whatever is cut off is mended by the next run.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from directory_indexer.docstore.cluster_ledger import ClusterLedger, Published, Standing
+from directory_indexer.docstore.store import DocStore, Snapshot
+from directory_indexer.errors import VectorStoreError
+from directory_indexer.findings import Finding, Verdict
+from directory_indexer.indexing.cluster_changes import digest_of
+from directory_indexer.indexing.cluster_update import UNDER_WAY, ClusterUpdate, Sources, Vectors
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath
+from directory_indexer.relevance.analyzer import ANALYZER_VERSION
+from directory_indexer.relevance.sparse import SPARSE_VERSION
+from directory_indexer.vectorstore.cluster import (
+    ClusterFile,
+    Manifest,
+    passages_name,
+)
+
+with lazily:
+    import json
+
+    from directory_indexer.embedders.space import EmbeddingSpace
+    from directory_indexer.vectorstore.cluster_reader import ClusterReader
+    from directory_indexer.vectorstore.cluster_writer import ClusterWriter
+
+
+@dataclass(slots=True)
+class ClusterIndex:
+    """The cluster index of one index; the caller of every verb but `findings` holds the write lock.
+
+    `documents` is the directory of what was sent, which stays out: who may read it is known to the registry alone.
+    """
+
+    docstore: DocStore
+    reader: ClusterReader
+    writer: ClusterWriter
+    ledger: ClusterLedger
+    vectors: Vectors
+    configured: EmbeddingSpace
+    documents: FilePath
+
+    def update(self, *, must_stop: Callable[[], bool] = lambda: False, leaves_no_trace: bool = False) -> None:
+        """Write what has changed since the last time."""
+        index_id = self.docstore.index_id()
+        with self.docstore.snapshot() as snapshot:
+            before = self.reader.manifest()
+            self._require_own(before, index_id)
+            wanted, state = self._manifest(snapshot, index_id, before), snapshot.cluster_rows.state()
+            is_in_step = before is not None and self.ledger.standing() == Standing(
+                before.passages, before.version, state
+            )
+            if is_in_step and before is not None and before.passages == wanted.passages and not leaves_no_trace:
+                if wanted != before:
+                    self.writer.put_manifest(wanted)
+                return
+            former = before.passages if before is not None and before.passages != wanted.passages else None
+            begun = self._begun(before, wanted)
+            sources = Sources(self.writer, self.ledger, self.vectors, self.documents)
+            last = ClusterUpdate(sources, snapshot, begun, is_filling=former is not None).write(must_stop)
+            if last is not None:
+                self._end(last, state, former, leaves_no_trace=leaves_no_trace)
+
+    def mend(self) -> None:
+        """Learn again what is in the cluster, and write what is missing."""
+        self.ledger.forget()
+        self.update()
+
+    def findings(self) -> Iterator[Finding]:
+        """Compare files, words and passages with the index."""
+        try:
+            yield self._finding()
+        except VectorStoreError as error:
+            yield Finding("cluster index", Verdict.PROBLEM, error.message, error.hint or "")
+
+    def close(self) -> None:
+        """Give back files and memory."""
+        self.ledger.close()
+
+    def _finding(self) -> Finding:
+        manifest = self.reader.manifest()
+        if manifest is None:
+            return Finding("cluster index", Verdict.WARNING, f"'{self.reader.name}' is not there yet", "dirindex index")
+        self._require_own(manifest, self.docstore.index_id())
+        there = Counter(self.reader.standing(manifest.passages))
+        known = {one.path: one for one in self.reader.files(after=-1) if isinstance(one, ClusterFile)}
+        with self.docstore.snapshot() as snapshot:
+            files = {one.path: one for one, _ in snapshot.cluster_rows.files(without=self.documents)}
+        n_other = sum(known.get(path) != file for path, file in files.items()) + len(known.keys() - files.keys())
+        expected = Counter({(one.key, one.revision): one.n_passages for one in known.values() if one.n_passages})
+        n_passages = sum((expected - there).values()) + sum((there - expected).values())
+        if n_other or n_passages:
+            message = f"the cluster index differs from the index in {n_other} files and {n_passages} passages"
+            return Finding("cluster index", Verdict.PROBLEM, message, "dirindex doctor --repair mends it")
+        message = f"{len(files)} files with {there.total()} passages agree with the index, version {manifest.version}"
+        return Finding("cluster index", Verdict.OK, message)
+
+    def _require_own(self, manifest: Manifest | None, index_id: str) -> None:
+        if manifest is not None and manifest.index_id != index_id:
+            raise VectorStoreError(
+                f"the cluster index '{self.reader.name}' belongs to another index, made on {manifest.host}",
+                hint="name another one in storage.qdrant.cluster_index",
+            )
+
+    def _manifest(self, snapshot: Snapshot, index_id: str, before: Manifest | None) -> Manifest:
+        space = snapshot.vector_sets.answering().space or self.configured
+        return Manifest(
+            index_id=index_id,
+            host=platform.node(),
+            version=before.version if before else 0,
+            kept_from=before.kept_from if before else 0,
+            passages=passages_name(
+                self.reader.name, space.name, space.dimensions, ANALYZER_VERSION, SPARSE_VERSION, index_id
+            ),
+            space=json.dumps(space._asdict()),
+            n_chunks=snapshot.chunks.count(),
+            n_waiting=snapshot.embedding_queue.count(),
+            directories=snapshot.cluster_rows.directories(without=self.documents),
+        )
+
+    def _begun(self, before: Manifest | None, wanted: Manifest) -> Manifest:
+        """Find out what is there, and note that it changes from now on."""
+        standing = self.ledger.standing()
+        is_known = before is not None and standing is not None and _is_of(standing, wanted)
+        if not is_known or before is None or before.passages != wanted.passages:
+            self._learn(before, wanted)
+        elif standing is not None and standing.state == UNDER_WAY:
+            self.writer.undo_unpublished(wanted.passages, wanted.version)
+        self.ledger.stand(Standing(wanted.passages, wanted.version, UNDER_WAY))
+        is_same = before is not None and before.passages == wanted.passages
+        return self._without_gone(wanted) if is_same else wanted
+
+    def _end(self, last: Manifest, state: str, former: str | None, *, leaves_no_trace: bool) -> None:
+        if former:
+            self.writer.drop_passages(former)
+        if leaves_no_trace:
+            last = self._without_gone(last)
+        self.ledger.stand(Standing(last.passages, last.version, state))
+
+    def _learn(self, manifest: Manifest | None, wanted: Manifest) -> None:
+        """Find out what is in the cluster; of passages that are in another Qdrant collection, nothing counts."""
+        self.ledger.forget()
+        self.writer.prepare(wanted.passages, dimensions=int(json.loads(wanted.space)["dimensions"]))
+        self.writer.undo_unpublished(wanted.passages, wanted.version if manifest else -1)
+        there = Counter(self.reader.standing(wanted.passages))
+        of_files = Counter[int]()
+        for (key, _), n_passages in there.items():
+            of_files[key] += n_passages
+        files = [one for one in self.reader.files(after=-1) if isinstance(one, ClusterFile)]
+        self.writer.delete_files(wanted.passages, of_files.keys() - {one.key for one in files})
+        known = (_published(one, there[one.key, one.revision], of_files[one.key]) for one in files)
+        standing = Standing(wanted.passages, wanted.version, UNDER_WAY)
+        self.ledger.note_files(known, (), standing)
+        self.ledger.note_words(self.reader.words(after=-1))
+
+    def _without_gone(self, manifest: Manifest) -> Manifest:
+        """Drop what tells servers of files and words that went: who has not heard of it reads everything again."""
+        manifest = manifest._replace(kept_from=manifest.version)
+        if manifest.version:
+            self.writer.put_manifest(manifest)
+            self.writer.forget_gone(manifest.version)
+        return manifest
+
+
+def _is_of(standing: Standing, manifest: Manifest) -> bool:
+    return (standing.passages, standing.version) == (manifest.passages, manifest.version)
+
+
+def _published(file: ClusterFile, n_of_text: int, n_of_file: int) -> Published:
+    """Note a file as the cluster has it; one whose passages are not all there has a text that is none of its own."""
+    is_whole = n_of_text == n_of_file == file.n_passages
+    return Published(file.path, digest_of(file), file.revision if is_whole else "", 0)

@@ -1,0 +1,151 @@
+"""A server without a database: the index that it serves is in a cluster, and another machine writes it."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, Final
+
+from directory_indexer.app import App
+from directory_indexer.config import LoadedConfig
+from directory_indexer.docstore.catalogue import Catalogue
+from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
+from directory_indexer.errors import DirIndexError, NotHereError
+from directory_indexer.indexing.cluster_copy import ClusterCopy, NoClusterCopy
+from directory_indexer.lazy import lazily
+from directory_indexer.searching.cluster_inquiry import ClusterInquiry
+from directory_indexer.searching.searcher import Searcher
+from directory_indexer.status import Status, StatusReport
+from directory_indexer.vectorstores import plan_of
+
+with lazily:
+    from directory_indexer.docstore.runs import RunRecord
+    from directory_indexer.embedders.space import EmbeddingSpace
+    from directory_indexer.paths import FilePath
+    from directory_indexer.searching.nearest import Nearest
+    from directory_indexer.server.api.operations import Operation
+    from directory_indexer.vectorstore.cluster_reader import ClusterReader
+
+TOOLS_HERE: Final = frozenset({"search", "get_content", "server_info"})
+OPERATIONS_HERE: Final = frozenset(
+    {"search", "listDocuments", "getDocument", "health", "live", "ready", "metrics", "openapi", "docs"}
+)
+"""What can be answered from a cluster; all else needs the database, or the files."""
+
+
+class ClusterApp(App):
+    """The index in a cluster; files and words are kept in a directory of their own, which goes with the process."""
+
+    writes: ClassVar[bool] = False
+
+    def __init__(self, loaded: LoadedConfig) -> None:
+        self._directory = tempfile.TemporaryDirectory(prefix="dirindex-", ignore_cleanup_errors=True)
+        super().__init__(_placed(loaded, Path(self._directory.name)))
+
+    @cached_property
+    def docstore(self) -> Catalogue:
+        """What the cluster tells of files and words."""
+        qdrant = self._config.storage.qdrant
+        plan = plan_of(qdrant, qdrant.cluster_index or "")
+        return Catalogue(self._config.storage.sqlite_path, ClusterReader(self.cluster_connection, plan))
+
+    @cached_property
+    def cluster(self) -> ClusterCopy:
+        """Nothing: another machine keeps the cluster index in step."""
+        return NoClusterCopy()
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """Answer searches."""
+        return Searcher(docstore=self.docstore, nearest=_no_vectors, embedder=self.embedders.of, inquiry=ClusterInquiry)
+
+    @cached_property
+    def status(self) -> Status:
+        """Tell how the index stands."""
+        return ClusterStatus(self)
+
+    def refresh(self, scope: Sequence[FilePath]) -> tuple[str, ...]:
+        """Look for nothing: the files are elsewhere."""
+        del scope
+        return ()
+
+    def answering_space(self) -> EmbeddingSpace | None:
+        """Tell in which space the vectors are; None, too, while the cluster cannot be asked, for it may be soon."""
+        with contextlib.suppress(DirIndexError):
+            return super().answering_space()
+        return None
+
+    def elsewhere(self, what: str) -> NotHereError:
+        """Say which machine does what this server does not."""
+        with self.docstore.snapshot():
+            host = self.docstore.manifest.host
+        return NotHereError(
+            f"{what} is not answered here: this server has passages of a cluster alone",
+            hint=f"the machine that indexes does it: {host}",
+        )
+
+    def close(self) -> None:
+        """Give back files, connections and memory."""
+        super().close()
+        self._directory.cleanup()
+
+
+class ClusterStatus(Status):
+    """Tell what the machine that indexes has told of the index; no run can be seen from here."""
+
+    def __init__(self, app: ClusterApp) -> None:
+        super().__init__(
+            lambda: app.docstore,
+            configured=app.embedders.configured,
+            vector_bytes=lambda: 0,
+            lock_path=app.lock_path,
+        )
+        self._app = app
+
+    def report(self, within: FilePath | None = None) -> StatusReport:
+        """Sum up the index as it was when the cluster index was written."""
+        report = super().report(within)
+        told = {one.path: one for one in self._app.docstore.manifest.directories}
+        return report._replace(
+            directories=tuple(
+                DirectoryStatus(
+                    path=one.path,
+                    is_available=True,
+                    completed_at=one.completed_at,
+                    n_files=told[one.path].n_files,
+                    n_bytes=told[one.path].n_bytes,
+                    n_chunks=told[one.path].n_chunks,
+                    n_embedded=told[one.path].n_embedded,
+                    skipped=(),
+                    n_failed=0,
+                )
+                for one in report.directories
+                if one.path in told
+            )
+        )
+
+    def running(self) -> RunRecord | None:
+        """Give none."""
+        return None
+
+    def checked(self, summary: IndexSummary) -> IndexSummary:
+        """Give it as it is: nothing runs here."""
+        return summary
+
+
+def operations_here(operations: Sequence[Operation], app: App) -> tuple[Operation, ...]:
+    """Give the operations of the API that an index can answer from where it is."""
+    return tuple(one for one in operations if app.writes or one.name in OPERATIONS_HERE)
+
+
+def _placed(loaded: LoadedConfig, place: Path) -> LoadedConfig:
+    storage = loaded.config.storage
+    storage = storage._replace(sqlite_path=place / "data.db", qdrant=storage.qdrant._replace(path=place / "qdrant"))
+    return loaded._replace(config=loaded.config._replace(storage=storage), data_dir=place)
+
+
+def _no_vectors() -> Nearest:
+    raise NotHereError("this server has no vectors of its own")

@@ -1,0 +1,197 @@
+"""Writes a cluster index; the caller holds the write lock of its index, and nobody else writes to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from qdrant_client import QdrantClient, models
+
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath
+from directory_indexer.vectorstore.cluster import (
+    STANDING,
+    ClusterFile,
+    Manifest,
+    NewPassage,
+    WordCount,
+    catalogue_name,
+    file_key,
+)
+from directory_indexer.vectorstore.cluster_payloads import (
+    MEANING,
+    WORDS,
+    file_point,
+    gone_point,
+    manifest_point,
+    passage_id,
+    passage_point,
+    word_point,
+)
+from directory_indexer.vectorstore.collection import CollectionPlan, quantization_of
+from directory_indexer.vectorstore.server_vectors import batches
+
+with lazily:
+    from directory_indexer.vectorstore.connection import Connection
+
+_CATALOGUE_BATCH: Final = 1000
+_PASSAGE_BATCH: Final = 200
+"""Some 2 MB: a passage takes 10 KB with a vector of 384 numbers in JSON."""
+
+_FILES_BATCH: Final = 500
+
+
+class ClusterWriter:
+    """Every method waits until what it wrote is acknowledged; done again, it does no harm.
+
+    Raises:
+        VectorStoreError: from every method, when the server cannot be reached or refuses.
+    """
+
+    def __init__(self, connection: Connection, plan: CollectionPlan) -> None:
+        self._connection = connection
+        self._plan = plan
+        self._catalogue = catalogue_name(plan.name)
+
+    def prepare(self, passages: str, *, dimensions: int) -> None:
+        """Make the Qdrant collections that are not there."""
+        self._insist("prepare the cluster index", lambda client: self._prepare(client, passages, dimensions))
+
+    def drop_passages(self, passages: str) -> None:
+        """Delete a Qdrant collection of passages."""
+        self._insist("delete passages", lambda client: client.delete_collection(passages))
+
+    def undo_unpublished(self, passages: str, version: int) -> None:
+        """Take back what was written after a version that counts, and delete what counts no more in it."""
+        later = models.FieldCondition(key="since", range=models.Range(gt=version))
+        self._delete(passages, models.Filter(must=[later]))
+        self.delete_ended(passages, version)
+        ending = models.FieldCondition(key="until", range=models.Range(gt=version, lt=STANDING))
+        self._set_until(passages, models.Filter(must=[ending]), STANDING)
+
+    def put_passages(self, passages: str, new: Iterable[NewPassage], *, since: int) -> None:
+        """Write passages that count from a version on."""
+        for batch in batches(new, _PASSAGE_BATCH):
+            points = [passage_point(one, since=since) for one in batch]
+            self._upsert(passages, points)
+
+    def add_vectors(self, passages: str, of: Iterable[NewPassage]) -> None:
+        """Give passages that are there their vectors: from then on, they are found by meaning, too."""
+        for batch in batches((one for one in of if one.vector is not None), _PASSAGE_BATCH):
+            points = [models.PointVectors(id=passage_id(one), vector={MEANING: list(one.vector)}) for one in batch]
+            self._insist(
+                "write vectors", lambda client, points=points: client.update_vectors(passages, points, wait=True)
+            )
+
+    def end(self, passages: str, files: Sequence[FilePath], *, before: int) -> None:
+        """Let the passages of some files that are there count until a version and no longer."""
+        for batch in batches(map(file_key, files), _FILES_BATCH):
+            old = models.Filter(
+                must=[
+                    models.FieldCondition(key="file", match=models.MatchAny(any=batch)),
+                    models.FieldCondition(key="since", range=models.Range(lt=before)),
+                    models.FieldCondition(key="until", range=models.Range(gte=STANDING)),
+                ]
+            )
+            self._set_until(passages, old, before)
+
+    def delete_ended(self, passages: str, version: int) -> None:
+        """Delete the passages that count no more in a version."""
+        ended = models.FieldCondition(key="until", range=models.Range(lte=version))
+        self._delete(passages, models.Filter(must=[ended]))
+
+    def delete_files(self, passages: str, file_keys: Iterable[int]) -> None:
+        """Delete all passages of some files."""
+        for batch in batches(file_keys, _FILES_BATCH):
+            one_of = models.FieldCondition(key="file", match=models.MatchAny(any=batch))
+            self._delete(passages, models.Filter(must=[one_of]))
+
+    def put_files(self, files: Iterable[ClusterFile], gone: Iterable[FilePath], *, version: int) -> None:
+        """Write files into the catalogue, and of others that they are gone."""
+        for batch in batches(files, _CATALOGUE_BATCH):
+            self._upsert(self._catalogue, [file_point(one, version=version) for one in batch])
+        for batch in batches(gone, _CATALOGUE_BATCH):
+            self._upsert(self._catalogue, [gone_point(one, version=version) for one in batch])
+
+    def put_words(self, words: Iterable[WordCount], *, version: int) -> None:
+        """Write in how many chunks words are."""
+        for batch in batches(words, _CATALOGUE_BATCH):
+            self._upsert(self._catalogue, [word_point(one, version=version) for one in batch])
+
+    def put_manifest(self, manifest: Manifest) -> None:
+        """Let readers go by another version."""
+        self._upsert(self._catalogue, [manifest_point(manifest)])
+
+    def forget_gone(self, version: int) -> None:
+        """Delete what the catalogue tells of files and words that went up to a version."""
+        gone = models.Filter(
+            must=[
+                models.FieldCondition(key="is_gone", match=models.MatchValue(value=True)),
+                models.FieldCondition(key="version", range=models.Range(lte=version)),
+            ]
+        )
+        self._delete(self._catalogue, gone)
+
+    def _prepare(self, client: QdrantClient, passages: str, dimensions: int) -> None:
+        if not client.collection_exists(self._catalogue):
+            self._create(client, self._catalogue, vectors={})
+        if not client.collection_exists(passages):
+            meaning = models.VectorParams(size=dimensions, distance=models.Distance.COSINE, on_disk=self._plan.on_disk)
+            self._create(client, passages, vectors={MEANING: meaning} if dimensions else {}, has_words=True)
+        for name, indexes in ((self._catalogue, _CATALOGUE_INDEXES), (passages, _PASSAGE_INDEXES)):
+            self._index(client, name, indexes)
+
+    def _create(
+        self, client: QdrantClient, name: str, *, vectors: dict[str, models.VectorParams], has_words: bool = False
+    ) -> None:
+        client.create_collection(
+            name,
+            vectors_config=vectors,
+            sparse_vectors_config={WORDS: models.SparseVectorParams(modifier=models.Modifier.IDF)}
+            if has_words
+            else None,
+            shard_number=self._plan.shard_number,
+            replication_factor=self._plan.replication_factor,
+            write_consistency_factor=self._plan.write_consistency_factor,
+            on_disk_payload=True,
+            quantization_config=quantization_of(self._plan.quantization) if vectors else None,
+        )
+
+    def _index(self, client: QdrantClient, name: str, indexes: Mapping[str, Any]) -> None:
+        known = client.get_collection(name).payload_schema
+        for field, schema in ((field, schema) for field, schema in indexes.items() if field not in known):
+            client.create_payload_index(name, field, field_schema=schema, wait=True)
+
+    def _upsert(self, collection: str, points: list[models.PointStruct]) -> None:
+        self._insist("write the cluster index", lambda client: client.upsert(collection, points, wait=True))
+
+    def _delete(self, collection: str, wanted: models.Filter) -> None:
+        selector = models.FilterSelector(filter=wanted)
+        self._insist("delete from the cluster index", lambda client: client.delete(collection, selector, wait=True))
+
+    def _set_until(self, passages: str, wanted: models.Filter, version: int) -> None:
+        self._insist(
+            "write the cluster index",
+            lambda client: client.set_payload(passages, {"until": version}, points=wanted, wait=True),
+        )
+
+    def _insist(self, doing: str, request: Any) -> None:
+        self._connection.insist(doing, request)
+
+
+_INTEGER: Final = models.PayloadSchemaType.INTEGER
+_CATALOGUE_INDEXES: Final = {
+    "record": models.PayloadSchemaType.KEYWORD,
+    "version": _INTEGER,
+    "is_gone": models.PayloadSchemaType.BOOL,
+}
+_PASSAGE_INDEXES: Final = {
+    "file": _INTEGER,
+    "since": _INTEGER,
+    "until": _INTEGER,
+    "ordinal": _INTEGER,
+    # The words are cut already: by white space, whatever else the server takes for the end of a word.
+    "words": models.TextIndexParams(
+        type=models.TextIndexType.TEXT, tokenizer=models.TokenizerType.WHITESPACE, min_token_len=1, lowercase=False
+    ),
+}

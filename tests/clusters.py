@@ -1,0 +1,130 @@
+"""Indexes with a cluster index, over Qdrant in the process, and servers that have nothing else."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from evaluation.in_cluster import LocalConnection
+from indexes import Index
+
+from directory_indexer.docstore.catalogue import Catalogue
+from directory_indexer.docstore.cluster_ledger import ClusterLedger
+from directory_indexer.indexing.cluster import ClusterIndex
+from directory_indexer.indexing.cluster_copy import NoClusterCopy
+from directory_indexer.paths import file_path
+from directory_indexer.searching.answers import SearchMode, SearchRequest
+from directory_indexer.searching.cluster_inquiry import ClusterInquiry
+from directory_indexer.searching.searcher import Searcher
+from directory_indexer.vectorstore.cluster_reader import ClusterReader
+from directory_indexer.vectorstore.cluster_writer import ClusterWriter
+from directory_indexer.vectorstore.collection import CollectionPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from qdrant_client import QdrantClient
+
+    from directory_indexer.searching.answers import SearchResult
+
+PLAN = CollectionPlan("test")
+
+
+class KilledError(BaseException):
+    """The process is gone."""
+
+
+class FragileConnection(LocalConnection):
+    """Ends the process at a request: before it is sent, or after it was done; with `n_left` of None at none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.n_left: int | None = None
+        self.is_done_before = False
+        self.n_requests = 0
+
+    def insist(self, doing: str, request: Callable[[QdrantClient], Any]) -> Any:
+        self.n_requests += 1
+        if self.n_left is None:
+            return super().insist(doing, request)
+        if self.n_left == 0:
+            if self.is_done_before:
+                super().insist(doing, request)
+            raise KilledError
+        self.n_left -= 1
+        return super().insist(doing, request)
+
+
+class Reader:
+    """A server without a database."""
+
+    def __init__(self, connection: LocalConnection, index: Index, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self.catalogue = Catalogue(directory / "data.db", ClusterReader(connection, PLAN))
+        self.root = index.root
+        self.searcher = Searcher(
+            docstore=self.catalogue,
+            nearest=lambda: index.nearest,
+            embedder=index.embedder_of,
+            inquiry=ClusterInquiry,
+        )
+
+    def result(self, query: str, **options: object) -> SearchResult:
+        return self.searcher.search(SearchRequest(query, **options))  # type: ignore[arg-type]
+
+    def words(self, query: str, **options: object) -> list[str]:
+        """Name the files of an answer by words alone."""
+        return self.names(query, mode=SearchMode.KEYWORD, **options)
+
+    def names(self, query: str, **options: object) -> list[str]:
+        """Name the files of an answer, in their order, each once."""
+        hits = self.result(query, **options).hits
+        return list(dict.fromkeys(str(hit.path).removeprefix(f"{self.root}/") for hit in hits))
+
+
+@dataclass
+class ClusteredIndex(Index):
+    """An index that keeps a cluster index in step."""
+
+    connection: FragileConnection = field(default_factory=FragileConnection)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.cluster = ClusterIndex(
+            docstore=self.docstore,
+            reader=ClusterReader(self.connection, PLAN),
+            writer=ClusterWriter(self.connection, PLAN),
+            ledger=ClusterLedger(self.data_dir / "cluster.db"),
+            vectors=self.nearest.vectors,
+            configured=self.embedder.space,
+            documents=file_path(str(self.data_dir / "documents")),
+        )
+        self.vectorizer.cluster = self.cluster
+
+    def reader(self, name: str = "reader") -> Reader:
+        return Reader(self.connection, self, self.data_dir / name)
+
+    def run_apart(self) -> None:
+        """Bring the index up to date, and leave the cluster index as it is."""
+        self.vectorizer.cluster = NoClusterCopy()
+        self.run()
+        self.vectorizer.cluster = self.cluster
+
+    def update_until_killed(self, n_requests: int, *, is_done_before: bool) -> bool:
+        """Bring the cluster index up to date in a process that ends at a request; tell whether it came so far."""
+        self.connection.n_left, self.connection.is_done_before = n_requests, is_done_before
+        try:
+            with suppress(KilledError):
+                self.cluster.update()
+                return False
+            return True
+        finally:
+            self.connection.n_left = None
+
+    def payloads(self) -> str:
+        """Give all that is in the cluster as text."""
+        client = self.connection.local
+        names = [one.name for one in client.get_collections().collections]
+        return repr([point.payload for name in names for point in client.scroll(name, limit=100_000)[0]])
