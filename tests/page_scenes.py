@@ -32,12 +32,12 @@ class Scene(NamedTuple):
 
 @contextmanager
 def indexed(place: Path) -> Iterator[tuple[Path, Path]]:
-    """Index documents of each kind, docs and code; give that index, and one of nothing."""
+    """Index documents of each kind, docs and scripts; give that index, and one of nothing."""
     papers = place / "papers"
     papers.mkdir()
     write_documents(papers)
     write_what_is_left_out(papers)
-    _run("index", papers, ROOT / "docs", ROOT / "contrib", ROOT / "directory_indexer/server", data_dir=place / "index")
+    _run("index", papers, ROOT / "docs", ROOT / "contrib", data_dir=place / "index")
     nothing = place / "nothing"
     nothing.mkdir()
     _run("index", nothing, data_dir=place / "empty")

@@ -46,7 +46,11 @@ _AT = """() => {
   };
 }"""
 
-pytestmark = [pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium"), pytest.mark.slow]
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium"),
+    pytest.mark.slow,
+    pytest.mark.timeout(600),  # the first test waits for the index
+]
 
 
 class Site:

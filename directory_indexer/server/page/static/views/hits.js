@@ -62,9 +62,10 @@ export class Hits {
     this.#list.replaceChildren();
     this.#notes.replaceChildren();
     this.#more.replaceChildren();
+    this.#sort.hidden = true;
     const isNothingThere = status === 404;
     const said = isNothingThere ? element("h2", {}, words.hits.nothingIndexed) : element("span", { class: "problem" }, message);
-    this.#state.replaceChildren(said, ...(isNothingThere ? [" ", adding()] : []));
+    this.#state.replaceChildren(said, ...(isNothingThere ? [adding()] : []));
   }
 
   has(target) {
@@ -162,8 +163,8 @@ function whereabouts({ page, pages, line }) {
 
 function said(answer, query, ms, isFirst) {
   const n = answer.hits.length;
-  if (!answer.index.files) return [element("h2", {}, words.hits.nothingIndexed), " ", adding()];
-  if (!n) return [element("h2", {}, words.hits.none), ` ${words.hits.noneAdvice}`];
+  if (!answer.index.files) return [element("h2", {}, words.hits.nothingIndexed), adding()];
+  if (!n) return [element("h2", {}, words.hits.none), words.hits.noneAdvice];
   const what = query.trim() ? words.hits.some(n, answer.truncated) : words.hits.newest;
   const how = !query.trim() ? "" : isFirst ? words.hits.byWordsFirst : words.hits.mode[answer.mode];
   return [
