@@ -5,6 +5,7 @@ In them a label need not say again what stands behind it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -29,13 +30,20 @@ def titled_spans(text: str, kind: str, name: str) -> Iterator[SecretSpan]:
 
 
 def _is_list(text: str, name: str) -> bool:
-    if title := _FIRST_LINE.match(text):
-        if _OTHER.search(title[1]):
-            return False
-        if _TITLE.fullmatch(title[1]):
-            return True
+    found = _FIRST_LINE.match(text)
+    first = found[1] if found else ""
     called = (name.rpartition(".")[0] or name).translate(_SEPARATORS)
-    return _TITLE.fullmatch(called) is not None and _OTHER.search(called) is None
+    if not (is_title(first) or is_title(called)) or _OTHER.search(first):
+        return False
+    return is_title(first) or _OTHER.search(called) is None
+
+
+def is_title(line: str) -> bool:
+    """Tell whether a line names passwords; most hold nothing that a word for them begins with."""
+    lowered = line.lower()
+    if line.isascii() and not any(stem in lowered for stem in _STEMS):
+        return False
+    return _TITLE.fullmatch(line) is not None
 
 
 def _scalar_spans(text: str) -> Iterator[SecretSpan]:
@@ -84,16 +92,43 @@ _SCALAR: Final = LazyPattern(
 _LITERAL: Final = LazyPattern(r"(?i)true|false|null|none|yes|no|off|https?://[^\s@]{1,200}|[a-z]{1,12}")
 _FIRST_LINE: Final = LazyPattern(r"[\s#=*_>\ufeff-]{0,40}+([^\n]{1,60}+)(?=\n|\Z)")
 _SEPARATORS: Final = str.maketrans("-_.", "   ")
+_WORDS: Final = (
+    *("passwords?", "passw[oö]rt(?:er)?", "passcodes", "pwd?s", "pws", "kennw[oö]rt(?:er)?", "zugangsdaten"),
+    *("zug[aä]nge?", "logindaten", "logins?", "credentials", "access codes", "mots? de passe", "codes d.acc[eè]s"),
+    *("mes codes", "identifiants", "contrase(?:ñ|n)as?", "mis claves", "claves", "parole d.ordine", "credenziali"),
+    *("i miei codici", "senhas?", "palavras[- ]passe", "wachtwoord(?:en)?", "inloggegevens", "mijn codes"),
+    *("has[lł][aoe]", "dost[eę]py", "hesl[aáo]", "přístupy", "pristupy", "losenord", "lösenord", "inloggningar"),
+    *("adgangskoder", "kodeord", "passord", "salasanat?", "sifre(?:ler)?(?:im)?", "şifre(?:ler)?(?:im)?", "parolalar"),
+    *("jelszavak", "jelsz[oó]k?", "parolele?", "lozinke", "gesla", "парол[иь]", "доступы", "паролі", "κωδικοί"),
+    *(
+        "パスワード",
+        "密[码碼]",
+        "비밀번호",
+        "סיסמאות",
+        "كلمات المرور",
+        "slaptažodžiai",
+        "paroolid",
+        "mật khẩu",
+        "kata sandi",
+    ),
+    *("รหัสผ่าน", "पासवर्ड"),
+)
+"""Words for passwords, as patterns."""
+
+
+def _stem(word: str) -> str:
+    """Give what everything in ASCII begins with that a pattern matches; nothing for what matches none in ASCII."""
+    letters = re.match("[a-z ]*", word)[0]  # type: ignore[index]  # which matches every text
+    following = word[len(letters) :]
+    if following and not following[0].isascii():
+        return ""
+    return letters[:-1] if following.startswith(("?", "*", "{")) else letters
+
+
+_STEMS: Final = tuple(dict.fromkeys(filter(None, map(_stem, _WORDS))))
 _TITLE: Final = LazyPattern(
     r"(?i)(?:[^\W\d_][\w&+'-]{0,20}[ ]){0,3}[\w-]{0,12}"
-    r"(?:passwords?|passw[oö]rt(?:er)?|passcodes|pwd?s|pws|kennw[oö]rt(?:er)?|zugangsdaten|zug[aä]nge?|logindaten|logins?|"
-    r"credentials|access codes|mots? de passe|codes d.acc[eè]s|mes codes|identifiants|contrase(?:ñ|n)as?|mis claves|"
-    r"claves|passwords|parole d.ordine|credenziali|i miei codici|senhas?|palavras[- ]passe|wachtwoord(?:en)?|"
-    r"inloggegevens|mijn codes|has[lł][aoe]|dost[eę]py|hesl[aáo]|přístupy|pristupy|l[oö]senord|inloggningar|"
-    r"adgangskoder|"
-    r"kodeord|passord|salasanat?|[sş]ifre(?:ler)?(?:im)?|parolalar|jelszavak|jelsz[oó]k?|parolele?|lozinke|gesla|"
-    r"парол[иь]|доступы|паролі|κωδικοί|パスワード|密[码碼]|비밀번호|סיסמאות|كلمات المرور|slaptažodžiai|paroolid|"
-    r"mật khẩu|kata sandi|รหัสผ่าน|पासवर्ड)"
+    rf"(?:{'|'.join(_WORDS)})"
     r"(?:[ ]?[:(\[!-][^\n]{0,40}|"
     r"[ ](?!(?:is|are|ist|sind|est|sont|was|must|may|reset|manager)\b)[^\W\d_][^\n.:;?]{0,30})?[\s:=*#]{0,8}"
 )

@@ -12,6 +12,7 @@ from directory_indexer.credentials.hashes import HASH_RULES
 from directory_indexer.credentials.marks import MarkTable
 from directory_indexer.credentials.redaction import redact, redact_document, secret_spans
 from directory_indexer.credentials.spans import line_start
+from directory_indexer.credentials.titled import _TITLE, is_title
 from directory_indexer.credentials.tokens import token_spans
 from directory_indexer.extractors.document import Document, Section
 
@@ -184,3 +185,27 @@ def test_a_line_starts_behind_its_newline_or_as_far_back_as_is_looked(text: str,
     start = line_start(text, at, max_length)
 
     assert text[start:at] == text[:at].rpartition("\n")[2][-max_length or at :]
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *"password Logins kennwörter pwds zugänge hesla hasło şifreler losenord has my the".split(),
+                "mots de passe",
+            ]
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    st.sampled_from(["", ":", " (old)", "!", " is", " of home"]),
+    st.booleans(),
+)
+def test_a_title_names_passwords_whether_or_not_that_is_seen_at_a_glance(
+    words: list[str],
+    end: str,
+    is_upper: bool,  # noqa: FBT001
+) -> None:
+    line = " ".join(words) + end
+    line = line.upper() if is_upper else line
+    assert is_title(line) == (_TITLE.fullmatch(line) is not None)
