@@ -89,8 +89,7 @@ _SLOPE: Final = 0.75
 """k1 and b of BM25, as FTS5 has them."""
 
 _USUAL_LENGTH: Final = 150
-"""How many words a passage usually has. The average of the index would change every vector at every run; a constant
-changed no answer of the measured sets by more than chance."""
+"""How many words a passage usually has: the average of an index would change every vector at every run."""
 
 _OTHER_FORM: Final = 0.6
 """What a word in another form than the typed one counts, as in ranking."""
