@@ -22,8 +22,8 @@ _FIRST_BYTES: Final = 3000
 _BYTES_AT_A_TIME: Final = 8000
 """Texts of so many bytes are given to a model in this process at a time: about 0.1 seconds of two cores.
 
-Letters that a model hardly knows give it about as many tokens as they have bytes, and those of English a fourth of that.
-Counted in letters, Korean would take several times as long.
+Letters that a model hardly knows give it about as many tokens as they have bytes, and English a fourth of that. Counted
+in letters, Korean would take several times as long.
 """
 
 
