@@ -50,6 +50,7 @@ class _Told(NamedTuple):
 @dataclasses.dataclass
 class _Services:
     caller: Key | None = None
+    elsewhere: None = None
 
 
 class _AsItComes:
