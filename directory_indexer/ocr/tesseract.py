@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from directory_indexer.errors import ExtractionError
-from directory_indexer.extractors.external.processes import ProgramLimits, program_of, run_limited
+from directory_indexer.extractors.external.processes import LimitedProgram, ProgramLimits, program_of
 from directory_indexer.extractors.pdf.raster import Raster
 from directory_indexer.isolation import NEUTRAL_DIRECTORY
 from directory_indexer.lazy import lazily
@@ -120,14 +120,14 @@ class Tesseract:
             with tempfile.TemporaryFile(dir=place) as source, tempfile.TemporaryFile(dir=place) as output:
                 source.write(page.to_pnm())
                 source.seek(0)
-                run_limited(
+                LimitedProgram(
                     [self._installed.command, "-", "-", "--dpi", str(page.dpi or _USUAL_DPI), *options],
                     directory=place,
                     source=source,
                     output=output,
                     limits=ProgramLimits(self._seconds, _MAX_BYTES),
                     environment={**_ONE_THREAD, **_place_of(self._installed.data)},
-                )
+                ).finish()
                 output.seek(0)
                 return output.read(_MAX_BYTES)
 

@@ -15,7 +15,7 @@ from directory_indexer.extractors.budget import Budget
 from directory_indexer.extractors.decoding import decode
 from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.draft import MAX_CHARACTERS
-from directory_indexer.extractors.external.processes import ProgramLimits, run_limited
+from directory_indexer.extractors.external.processes import LimitedProgram, ProgramLimits
 from directory_indexer.extractors.html import extract_html
 from directory_indexer.extractors.markdown import extract_markdown
 from directory_indexer.extractors.plain import extract_plain
@@ -50,7 +50,7 @@ class Command:
             with tempfile.TemporaryFile(dir=directory) as written:
                 arguments = [self.program, *(one.replace(FILE, str(path)) for one in self.arguments[1:])]
                 limits = ProgramLimits(self.seconds, _MAX_BYTES)
-                run_limited(arguments, directory=path.parent, output=written, limits=limits)
+                LimitedProgram(arguments, directory=path.parent, output=written, limits=limits).finish()
                 written.seek(0)
                 output = written.read(_MAX_BYTES + 1)
         if len(output) > _MAX_BYTES:

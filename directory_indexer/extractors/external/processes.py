@@ -25,29 +25,10 @@ class ProgramLimits(NamedTuple):
     n_bytes: int
 
 
-def run_limited(
-    arguments: Sequence[str],
-    *,
-    directory: Path,
-    output: IO[bytes],
-    limits: ProgramLimits,
-    source: IO[bytes] | None = None,
-    environment: Mapping[str, str] | None = None,
-) -> None:
-    """Run a program, by its path, in a session of its own, which ends as a whole when its first process does.
-
-    It reads what `source` holds, and writes to `output`.
-
-    Raises:
-        ReaderError: it cannot be started, fails, or takes too long.
-    """
-    LimitedProgram(
-        arguments, directory=directory, output=output, limits=limits, source=source, environment=environment
-    ).finish()
-
-
 class LimitedProgram:
-    """A program that runs as `run_limited` has it run, while the caller does something else.
+    """A program that runs, given by its path, in a session of its own, which ends as a whole when it is finished.
+
+    It reads what `source` holds, and writes to `output`; the caller may do something else meanwhile.
 
     Raises:
         ReaderError: it cannot be started.
