@@ -105,7 +105,7 @@ def costs(commands: Mapping[str, Command | Prepared], *, rounds: int) -> dict[st
             cost = cost_of(command() if callable(command) else command)
             if number:
                 taken[name].append(cost)
-    return {name: _median(costs) for name, costs in taken.items()}
+    return {name: median(costs) for name, costs in taken.items()}
 
 
 def rows_of(what: str, ours: Cost, baseline: Cost, *, of: str) -> Iterator[Row]:
@@ -189,5 +189,6 @@ def percentile(values: Sequence[float], percent: int) -> float:
     return statistics.quantiles(values, n=100, method="inclusive")[percent - 1]
 
 
-def _median(taken: Sequence[Cost]) -> Cost:
+def median(taken: Sequence[Cost]) -> Cost:
+    """Give the median of each."""
     return Cost(statistics.median(one.cpu for one in taken), statistics.median(one.wall for one in taken))
