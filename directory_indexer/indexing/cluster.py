@@ -35,6 +35,9 @@ with lazily:
     from directory_indexer.vectorstore.cluster_writer import ClusterWriter
 
 
+_MENDED = "dirindex doctor --repair mends it"
+
+
 @dataclass(slots=True)
 class ClusterIndex:
     """The cluster index of one index; the caller of every verb but `findings` holds the write lock.
@@ -72,7 +75,13 @@ class ClusterIndex:
                 self._end(last, state, former, leaves_no_trace=leaves_no_trace)
 
     def mend(self) -> None:
-        """Learn again what is in the cluster, and write what is missing."""
+        """Learn again what is in the cluster, delete what is not as it was written, and write what is missing."""
+        manifest = self.reader.manifest()
+        self._require_own(manifest, self.docstore.index_id())
+        if manifest is not None:
+            unreadable = list(self.reader.unreadable(manifest.passages))
+            for collection in {collection for collection, _ in unreadable}:
+                self.writer.delete_points(collection, [id_ for where, id_ in unreadable if where == collection])
         self.ledger.forget()
         self.update()
 
@@ -92,6 +101,9 @@ class ClusterIndex:
         if manifest is None:
             return Finding("cluster index", Verdict.WARNING, f"'{self.reader.name}' is not there yet", "dirindex index")
         self._require_own(manifest, self.docstore.index_id())
+        if n_unreadable := sum(1 for _ in self.reader.unreadable(manifest.passages)):
+            message = f"{n_unreadable} points of the cluster index are not as dirindex writes them"
+            return Finding("cluster index", Verdict.PROBLEM, message, _MENDED)
         there = Counter(self.reader.standing(manifest.passages))
         known = {one.path: one for one in self.reader.files(after=-1) if isinstance(one, ClusterFile)}
         with self.docstore.snapshot() as snapshot:
@@ -101,7 +113,7 @@ class ClusterIndex:
         n_passages = sum((expected - there).values()) + sum((there - expected).values())
         if n_other or n_passages:
             message = f"the cluster index differs from the index in {n_other} files and {n_passages} passages"
-            return Finding("cluster index", Verdict.PROBLEM, message, "dirindex doctor --repair mends it")
+            return Finding("cluster index", Verdict.PROBLEM, message, _MENDED)
         message = f"{len(files)} files with {there.total()} passages agree with the index, version {manifest.version}"
         return Finding("cluster index", Verdict.OK, message)
 

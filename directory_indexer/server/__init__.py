@@ -23,6 +23,7 @@ from directory_indexer.embedding_process import index_command
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.server.gate.access import Access
+from directory_indexer.server.identity import FROM_CLUSTER, INSTRUCTIONS
 from directory_indexer.server.startup import Greeter, importing
 
 with lazily:
@@ -68,7 +69,7 @@ def serve_stdio(app: App, options: ServeOptions) -> NoReturn:
     _prepare()
     level = logging.INFO if options.verbose else logging.WARNING
     logging.basicConfig(level=level, stream=sys.stderr, format="dirindex serve: %(message)s")
-    greeter = Greeter()
+    greeter = Greeter(INSTRUCTIONS if app.writes else FROM_CLUSTER)
     greeter.start()
 
     with importing():
@@ -154,7 +155,7 @@ def _parts(app: App, options: ServeOptions) -> _Parts:
     model = BackgroundModel(lambda: _warm(app))
     collections = Collections(app)
     jobs = CollectionJobs(collections, command=index_command)
-    tools = Tools(collections=collections, model=model, jobs=jobs, allowed=options.allowed)
+    tools = Tools(collections=collections, model=model, jobs=jobs, allowed=options.allowed if app.writes else ())
     watch = _watch(app, jobs.of(DEFAULT)) if options.watch and app.writes else None
     if watch is not None:
         app.is_watched = lambda: watch.is_watching

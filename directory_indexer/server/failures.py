@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
 from directory_indexer.errors import (
     BusyError,
     CorruptIndexError,
@@ -18,19 +21,15 @@ from directory_indexer.errors import (
 )
 from directory_indexer.server.passages import one_line
 
+NextCalls: TypeAlias = Sequence[tuple[type[DirIndexError], str]]
+"""What to do next after an error; the first row of its kind counts."""
+
 
 class NoRunError(UsageError):
     """There is no index run to be stopped."""
 
 
-def failure_text(error: DirIndexError) -> str:
-    """Say what went wrong and which call to make next."""
-    hint = f" ({error.hint})" if error.hint and not error.hint.startswith("dirindex ") else ""
-    step = next(step for kind, step in _NEXT_CALLS if isinstance(error, kind))
-    return f"{one_line(error.message)}{one_line(hint)}. Next: {step}"
-
-
-_NEXT_CALLS: tuple[tuple[type[DirIndexError], str], ...] = (
+NEXT_CALLS: Final[NextCalls] = (
     (
         NotIndexedError,
         "call server_info to see what is indexed and what may be, search to find files, or index to add or refresh.",
@@ -48,3 +47,18 @@ _NEXT_CALLS: tuple[tuple[type[DirIndexError], str], ...] = (
     (StoreError, "ask the user to run `dirindex doctor`."),
     (DirIndexError, "call server_info."),
 )
+
+NEXT_CALLS_FROM_CLUSTER: Final[NextCalls] = (
+    (NotIndexedError, "call search to find files, or server_info to see which directories are indexed."),
+    (VectorStoreError, "call the same tool again in a minute; if that fails, too, tell the user."),
+    (IndexMismatchError, 'call search with mode="keyword", and tell the user.'),
+    *NEXT_CALLS,
+)
+"""The same where there is a cluster alone, and nothing to be indexed."""
+
+
+def failure_text(error: DirIndexError, next_calls: NextCalls = NEXT_CALLS) -> str:
+    """Say what went wrong and which call to make next."""
+    hint = f" ({error.hint})" if error.hint and not error.hint.startswith("dirindex ") else ""
+    step = next(step for kind, step in next_calls if isinstance(error, kind))
+    return f"{one_line(error.message)}{one_line(hint)}. Next: {step}"

@@ -51,7 +51,7 @@ from directory_indexer.server.budget import Budgets
 from directory_indexer.server.catalogue import TOOLS, ToolEntry
 from directory_indexer.server.client_roots import ClientRoots
 from directory_indexer.server.clients import client_of
-from directory_indexer.server.failures import failure_text
+from directory_indexer.server.failures import NEXT_CALLS, NextCalls, failure_text
 from directory_indexer.server.identity import FRESH_MS, INSTRUCTIONS, NAME, TITLE
 from directory_indexer.server.links import PLAIN, Link, media_type
 from directory_indexer.server.model import BackgroundModel, ModelState
@@ -97,9 +97,15 @@ class MoreTools(Protocol):
 
 
 class Offer(NamedTuple):
-    """The tools that a server has, and what it says of the others, which the machine with the index has."""
+    """The tools that a server has, and what it tells models of them; arguments that are `untold` are not listed.
+
+    `refusal` says of the other tools that the machine with the index has them.
+    """
 
     tools: tuple[ToolEntry, ...] = TOOLS
+    instructions: str = INSTRUCTIONS
+    next_calls: NextCalls = NEXT_CALLS
+    untold: frozenset[str] = frozenset()
     refusal: Callable[[str], DirIndexError] | None = None
 
 
@@ -115,7 +121,7 @@ def make_server(
         NAME,
         version=__version__,
         title=TITLE,
-        instructions=INSTRUCTIONS,
+        instructions=offer.instructions,
         lifespan=_lifespan,
         cache_hints=dict.fromkeys(_UNCHANGING, CacheHint(ttl_ms=FRESH_MS)),
         get_tool_input_schema=session.schema_of_tool,
@@ -163,7 +169,7 @@ class _Session:
         self, ctx: ServerRequestContext[Any, Any], _: PaginatedRequestParams | None
     ) -> ListToolsResult:
         more = self._more.listed(_key(ctx)) if self._more is not None else []
-        return ListToolsResult(tools=[*listed_tools(self._offer.tools), *more])
+        return ListToolsResult(tools=[*listed_tools(self._offer.tools, untold=self._offer.untold), *more])
 
     async def call_tool(self, ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
         if self._more is not None and params.name in self._more:
@@ -180,9 +186,12 @@ class _Session:
 
     async def _refused(self, refusal: Callable[[str], DirIndexError], name: str) -> CallToolResult:
         try:
-            return failed(failure_text(await self._desk.quickly(lambda: refusal(name))))
+            return failed(self._told(await self._desk.quickly(lambda: refusal(name))))
         except DirIndexError as error:
-            return failed(failure_text(error))
+            return failed(self._told(error))
+
+    def _told(self, error: DirIndexError) -> str:
+        return failure_text(error, self._offer.next_calls)
 
     async def _noted(
         self, ctx: ServerRequestContext[Any, Any], name: str, answer: Awaitable[CallToolResult]
@@ -205,7 +214,7 @@ class _Session:
             return failed(f"{error.message}. Next: correct the arguments and call {entry.name} again.")
         except DirIndexError as error:
             _log.info("%s: %s", entry.name, error.message)
-            return failed(failure_text(error))
+            return failed(self._told(error))
         except Exception:  # noqa: BLE001 - a bug in one tool must not end the session; it is logged
             _log.exception("%s failed", entry.name)
             return failed(f"{entry.name} failed because of a bug; its log tells more. Next: call server_info.")
@@ -244,7 +253,7 @@ class _Session:
             require_reach(_reach(ctx), call)
             answer = await self._desk.quickly(lambda: self._desk.tools.get_content(call))
         except DirIndexError as error:
-            raise MCPError(INVALID_PARAMS, failure_text(error), data={"uri": uri}) from error
+            raise MCPError(INVALID_PARAMS, self._told(error), data={"uri": uri}) from error
         contents = TextResourceContents(uri=uri, text=resource_text(answer), mime_type=_media_type(answer))
         return ReadResourceResult(contents=[contents])
 

@@ -23,7 +23,7 @@ from typing import Any, Final, Self
 
 from directory_indexer import __version__
 from directory_indexer.lazy import lazily
-from directory_indexer.server.identity import FRESH_MS, INSTRUCTIONS, NAME, TITLE
+from directory_indexer.server.identity import FRESH_MS, NAME, TITLE
 
 with lazily:
     from mcp.shared._stream_protocols import WriteStream
@@ -45,7 +45,8 @@ _LOOK_SECONDS = 0.02
 class Greeter:
     """Reads standard input until the SDK takes it over: `read` is what came, `answered` the id that has its answer."""
 
-    def __init__(self) -> None:
+    def __init__(self, instructions: str) -> None:
+        self._instructions = instructions
         self.read = b""
         self.answered: str | int | None = None
         self._is_over = threading.Event()
@@ -71,7 +72,7 @@ class Greeter:
 
     def _greet(self) -> None:
         first, line_end, _ = self.read.partition(b"\n")
-        answer = answer_to(first) if line_end else None
+        answer = answer_to(first, self._instructions) if line_end else None
         if answer is not None:
             os.write(1, json.dumps(answer, separators=(",", ":")).encode() + b"\n")
             self.answered = answer["id"]  # type: ignore[assignment]  # looked at when the answer was made
@@ -114,15 +115,17 @@ def importing() -> Iterator[None]:
     gc.enable()
 
 
-def answer_to(message: bytes) -> dict[str, object] | None:
-    """Answer a plain handshake; None to whatever else it is."""
+def answer_to(message: bytes, instructions: str) -> dict[str, object] | None:
+    """Answer a plain handshake, with what models are told first; None to whatever else it is."""
     try:
         request = json.loads(message)
         result = _RESULTS[request["method"]](request["params"])
         is_plain = request["jsonrpc"] == "2.0" and type(request["id"]) in {int, str}
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
-    return {"jsonrpc": "2.0", "id": request["id"], "result": result} if result and is_plain else None
+    if not result or not is_plain:
+        return None
+    return {"jsonrpc": "2.0", "id": request["id"], "result": {**result, "instructions": instructions}}
 
 
 def _initialized(params: dict[str, Any]) -> dict[str, object] | None:
@@ -133,7 +136,7 @@ def _initialized(params: dict[str, Any]) -> dict[str, object] | None:
         and isinstance(client["version"], str)
         and _are_capabilities(params["capabilities"])
     )
-    return {**_welcome(), "protocolVersion": version, "serverInfo": _identity()} if is_plain else None
+    return {"capabilities": _CAPABILITIES, "protocolVersion": version, "serverInfo": _identity()} if is_plain else None
 
 
 def _discovered(params: dict[str, Any]) -> dict[str, object] | None:
@@ -145,15 +148,15 @@ def _discovered(params: dict[str, Any]) -> dict[str, object] | None:
     )
     caching = {"cacheScope": "private", "ttlMs": FRESH_MS}
     about = {"resultType": "complete", "supportedVersions": DISCOVERY_VERSIONS}
-    return {**_welcome(), **caching, **about, "_meta": {f"{_META}serverInfo": _identity()}} if is_plain else None
+    return {"capabilities": _CAPABILITIES, **caching, **about, "_meta": _about_us()} if is_plain else None
 
 
 def _are_capabilities(given: Any) -> bool:
     return all(isinstance(one, dict) for one in dict(given).values())
 
 
-def _welcome() -> dict[str, object]:
-    return {"capabilities": _CAPABILITIES, "instructions": INSTRUCTIONS}
+def _about_us() -> dict[str, object]:
+    return {f"{_META}serverInfo": _identity()}
 
 
 def _identity() -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final, Protocol
 
 from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
@@ -37,8 +37,10 @@ class ListedTool(Protocol):
         """Whether it changes nothing."""
 
 
-def listed_tools(tools: Iterable[ListedTool]) -> list[Tool]:
+def listed_tools(tools: Iterable[ListedTool], *, untold: Collection[str] = ()) -> list[Tool]:
     """Describe the tools to clients; not what they answer, which would take three times as many tokens.
+
+    Arguments that are `untold` are left out of the list.
 
     Assistants pay for each word: what an argument means is not said again where the tool above has the same one.
     """
@@ -46,7 +48,9 @@ def listed_tools(tools: Iterable[ListedTool]) -> list[Tool]:
     listed = []
     for entry in tools:
         schema = schema_of(entry.arguments)
-        properties = {name: _briefly(name, one, told) for name, one in schema["properties"].items()}
+        properties = {
+            name: _briefly(name, one, told) for name, one in schema["properties"].items() if name not in untold
+        }
         listed.append(_tool(entry, {**schema, "properties": properties}))
     return listed
 

@@ -176,7 +176,7 @@ class Tools:
     def server_info(self, call: InfoArguments, reaches: Callable[[str], bool]) -> Answer:
         """Tell what is indexed in a collection, how far it is, and whether the model is there."""
         with self.collections.using(call.collection) as opened:
-            status = opened.app.status
+            status, may_index = opened.app.status, opened.app.writes
             directories = tuple(map(directory_of, status.report().directories))
             index = index_state(status.summary())
         named = self._config.embedding
@@ -193,7 +193,7 @@ class Tools:
         while shown and cost(object_for_models(info._replace(directories=shown))) > Budgets.INFO:
             shown = shown[:-1]
         info = info._replace(directories=shown, left_out=len(directories) - len(shown))
-        return Answer(info_text(info), info)
+        return Answer(info_text(info, may_index=may_index), info)
 
     def completions(self, prefix: str) -> tuple[list[str], int]:
         """Complete the path of an indexed file; tell how many there are."""

@@ -7,6 +7,7 @@ from directory_indexer.server.passages import one_line
 from directory_indexer.wire.runs import RUNNING, Run
 from directory_indexer.wire.server import ServerAnswer
 
+_NOTHING_YET = "Nothing is indexed yet: call index, or ask the user to run `dirindex index DIRECTORY`."
 _BEFORE_COUNTING = frozenset({Phase.STARTING, Phase.WALKING})
 
 
@@ -30,7 +31,7 @@ def _done(run: Run) -> str:
     return ", ".join(facts) + "." if facts else ""
 
 
-def info_text(info: ServerAnswer) -> str:
+def info_text(info: ServerAnswer, *, may_index: bool) -> str:
     """Write what the server is as text that is complete by itself."""
     lines = [f"dirindex {info.version}; embedding model {info.model.name}: {info.model.state}"]
     lines += [f"  {info.model.message}"] if info.model.message else []
@@ -49,5 +50,5 @@ def info_text(info: ServerAnswer) -> str:
     if info.run is not None:
         lines.append(run_text(info.run))
     if not info.directories:
-        lines.append("Nothing is indexed yet: call index, or ask the user to run `dirindex index DIRECTORY`.")
+        lines.append(_NOTHING_YET if may_index else "Nothing is indexed yet, and another machine does that.")
     return "\n".join(lines)

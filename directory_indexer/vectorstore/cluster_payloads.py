@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+import json
+from typing import Any, Final, NamedTuple
 
 from qdrant_client import models
 
-from directory_indexer.chunker.chunks import Chunk, LineCut
+from directory_indexer.chunker.chunks import Chunk
 from directory_indexer.errors import VectorStoreError
 from directory_indexer.extractors.document import FileFacts
 from directory_indexer.ids import chunk_id_of, uuid_text
@@ -23,6 +24,7 @@ from directory_indexer.vectorstore.cluster import (
     file_key,
     point_id,
 )
+from directory_indexer.vectorstore.cluster_records import Stored, record_in
 
 MEANING: Final = "meaning"
 WORDS: Final = "words"
@@ -60,19 +62,15 @@ def passage_point(new: NewPassage, *, since: int) -> models.PointStruct:
 
 def passage_in(payload: dict[str, Any]) -> ClusterPassage:
     """Read a passage."""
-    chunk = Chunk(**{name: payload[name] for name in Chunk._fields})
-    return ClusterPassage(
-        chunk_id_of(payload["chunk_id"]),
-        FilePath(payload["path"]),
-        FileFacts(*(payload[name] for name in FileFacts._fields)),
-        chunk._replace(line_cut=LineCut(chunk.line_cut)),
-    )
+    placed = record_in(_Placed, payload)
+    facts, chunk = record_in(FileFacts, payload), record_in(Chunk, payload)
+    return ClusterPassage(chunk_id_of(placed.chunk_id), placed.path, facts, chunk)
 
 
-def found_passage(point: models.ScoredPoint) -> FoundPassage:
+def found_passage(collection: str, point: models.ScoredPoint) -> FoundPassage:
     """Read a passage that a list has."""
-    payload = point.payload or {}
-    return FoundPassage(str(point.id), payload["file"], passage_in(payload), point.score)
+    passage = Stored(collection, point).read(passage_in)
+    return FoundPassage(str(point.id), file_key(passage.path), passage, point.score)
 
 
 def file_point(file: ClusterFile, *, version: int) -> models.PointStruct:
@@ -89,10 +87,11 @@ def gone_point(path: FilePath, *, version: int) -> models.PointStruct:
 def file_in(payload: dict[str, Any]) -> ClusterFile | FilePath:
     """Read a file of the catalogue; of one that is gone, its path."""
     if payload["is_gone"]:
-        return FilePath(payload["path"])
-    known = {name: payload[name] for name in ClusterFile._fields}
-    metadata = tuple((name, value) for name, value in payload["metadata"])
-    return ClusterFile(**{**known, "facts": FileFacts(**payload["facts"]), "metadata": metadata})
+        return record_in(_Gone, payload).path
+    file = record_in(ClusterFile, payload)
+    bytes.fromhex(file.hash)
+    [int(start) for start in file.page_starts.split()]
+    return file
 
 
 def word_point(word: WordCount, *, version: int) -> models.PointStruct:
@@ -102,7 +101,7 @@ def word_point(word: WordCount, *, version: int) -> models.PointStruct:
 
 def word_in(payload: dict[str, Any]) -> WordCount:
     """Read in how many chunks a word is."""
-    return WordCount(payload["word"], payload["n_chunks"])
+    return record_in(WordCount, payload)
 
 
 def manifest_point(manifest: Manifest) -> models.PointStruct:
@@ -121,7 +120,30 @@ def manifest_in(payload: dict[str, Any]) -> Manifest:
             "the cluster index was written by another version of dirindex",
             hint="use the same version on the machine that indexes and on the servers",
         )
-    return Manifest.from_json(payload)
+    manifest = record_in(Manifest, payload)
+    record_in(_Space, json.loads(manifest.space))
+    return manifest
+
+
+class _Placed(NamedTuple):
+    chunk_id: str
+    path: FilePath
+
+
+class _Gone(NamedTuple):
+    path: FilePath
+
+
+class _Space(NamedTuple):
+    """What a manifest must tell of the embedding model."""
+
+    provider: str
+    model: str
+    dimensions: int
+    document_prefix: str = ""
+    query_prefix: str = ""
+    is_shortened: bool = False
+    endpoint: str | None = None
 
 
 def _record(kind: str, name: str, payload: dict[str, Any], version: int) -> models.PointStruct:

@@ -8,13 +8,21 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from qdrant_client import QdrantClient, models
 
-from directory_indexer.errors import VectorsLostError
+from directory_indexer.errors import VectorsLostError, VectorStoreError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.sparse import SparseVector
-from directory_indexer.vectorstore.cluster import ClusterFile, FoundPassage, Manifest, WordCount, catalogue_name
+from directory_indexer.vectorstore.cluster import (
+    ClusterFile,
+    FoundPassage,
+    Manifest,
+    WordCount,
+    catalogue_name,
+    file_key,
+)
 from directory_indexer.vectorstore.cluster_payloads import (
     FILE,
+    MANIFEST,
     MANIFEST_ID,
     MEANING,
     WORD,
@@ -25,6 +33,7 @@ from directory_indexer.vectorstore.cluster_payloads import (
     passage_in,
     word_in,
 )
+from directory_indexer.vectorstore.cluster_records import Stored, record_in
 from directory_indexer.vectorstore.collection import EXACTLY, CollectionPlan, consistency_of, search_params
 
 with lazily:
@@ -83,7 +92,8 @@ class ClusterReader:
             )
         except VectorsLostError:
             return None
-        return manifest_in(records[0].payload or {}) if records else None
+        hint = f"delete the Qdrant collection '{self._catalogue}'; the next dirindex index writes it again"
+        return Stored(self._catalogue, records[0]).read(manifest_in, hint=hint) if records else None
 
     def files(self, *, after: int) -> Iterator[ClusterFile | FilePath]:
         """Read the files that were written or went after a version; of those that went, the path."""
@@ -99,10 +109,17 @@ class ClusterReader:
 
     def standing(self, passages: str) -> Iterator[tuple[int, str]]:
         """Give the file and the revision of every passage that is there."""
-        yield from (
-            ((record.payload or {})["file"], (record.payload or {})["revision"])
-            for record in self._scrolled(passages, None, ("file", "revision"))
-        )
+        for record in self._scrolled(passages, None, _Standing._fields):
+            yield Stored(passages, record).read(_standing_in)
+
+    def unreadable(self, passages: str) -> Iterator[tuple[str, models.ExtendedPointId]]:
+        """Give the collection and the id of every point that is not what dirindex writes."""
+        for collection, read in ((passages, _whole_passage_in), (self._catalogue, _catalogued_in)):
+            for record in self._scrolled(collection, None, ()):
+                try:
+                    Stored(collection, record).read(read)
+                except VectorStoreError:
+                    yield collection, record.id
 
     def _records(self, kind: str, after: int, read: Callable[[dict[str, Any]], Record]) -> Iterator[Record]:
         wanted = models.Filter(
@@ -111,7 +128,8 @@ class ClusterReader:
                 models.FieldCondition(key="version", range=models.Range(gt=after)),
             ]
         )
-        yield from (read(record.payload or {}) for record in self._scrolled(self._catalogue, wanted, ()))
+        for record in self._scrolled(self._catalogue, wanted, ()):
+            yield Stored(self._catalogue, record).read(read)
 
     def _scrolled(
         self, collection: str, wanted: models.Filter | None, fields: Sequence[str]
@@ -156,7 +174,7 @@ class ClusterMoment:
                 self.manifest.passages, requests, consistency=consistency_of(self._plan)
             ),
         )
-        lists = [[found_passage(point) for point in one.points] for one in answers]
+        lists = [[found_passage(self.manifest.passages, point) for point in one.points] for one in answers]
         by_words = lists.pop(0) if question.sparse is not None else []
         return Candidates(by_words, lists.pop(0) if lists else [])
 
@@ -198,7 +216,7 @@ class ClusterMoment:
                 consistency=consistency_of(self._plan),
             )
             records, offset = self._connection.ask("read passages", page)
-            found += [passage_in(record.payload or {}) for record in records]
+            found += [Stored(self.manifest.passages, record).read(passage_in) for record in records]
             if offset is None:
                 return sorted(found, key=lambda one: (one.path, one.chunk.ordinal))
 
@@ -221,3 +239,29 @@ def _request(
     using: str, query: Any, wanted: models.Filter, limit: int, params: models.SearchParams | None
 ) -> models.QueryRequest:
     return models.QueryRequest(query=query, using=using, filter=wanted, limit=limit, params=params, with_payload=True)
+
+
+class _Standing(NamedTuple):
+    file: int
+    revision: str
+
+
+def _standing_in(payload: dict[str, Any]) -> tuple[int, str]:
+    return record_in(_Standing, payload)
+
+
+def _whole_passage_in(payload: dict[str, Any]) -> None:
+    passage, standing = passage_in(payload), record_in(_Standing, payload)
+    if standing.file != file_key(passage.path):
+        raise ValueError("it is not of the file that it names")
+
+
+def _catalogued_in(payload: dict[str, Any]) -> object:
+    return _CATALOGUED[payload["record"]](payload)
+
+
+_CATALOGUED: Final[dict[str, Callable[[dict[str, Any]], object]]] = {
+    FILE: file_in,
+    WORD: word_in,
+    MANIFEST: manifest_in,
+}

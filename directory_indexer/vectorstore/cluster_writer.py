@@ -106,6 +106,14 @@ class ClusterWriter:
             one_of = models.FieldCondition(key="file", match=models.MatchAny(any=batch))
             self._delete(passages, models.Filter(must=[one_of]))
 
+    def delete_points(self, collection: str, ids: Iterable[models.ExtendedPointId]) -> None:
+        """Delete some points."""
+        for batch in batches(ids, _CATALOGUE_BATCH):
+            self._insist(
+                "delete from the cluster index",
+                lambda client, batch=batch: client.delete(collection, models.PointIdsList(points=batch), wait=True),
+            )
+
     def put_files(self, files: Iterable[ClusterFile], gone: Iterable[FilePath], *, version: int) -> None:
         """Write files into the catalogue, and of others that they are gone."""
         for batch in batches(files, _CATALOGUE_BATCH):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import platform
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,11 +13,16 @@ from serving import RawClient, text_of
 from shells import Shell
 from web_servers import WebServer
 
+from directory_indexer.server.catalogue import TOOLS
+from directory_indexer.server.from_cluster import TOOLS_HERE
+from directory_indexer.server.identity import FROM_CLUSTER
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 CLUSTER = "DIRINDEX_STORAGE__QDRANT__CLUSTER_INDEX"
+ELSEWHERE = [entry.name for entry in TOOLS if entry.name not in TOOLS_HERE and entry.name != "index"]
 
 
 @pytest.fixture
@@ -45,9 +52,13 @@ def test_assistants_search_and_read_and_are_told_which_machine_does_the_rest(
     shell: Shell, environ: dict[str, str]
 ) -> None:
     with RawClient(environ=environ) as client:
-        client.shake_hands()
-        tools = [tool["name"] for tool in client.request("tools/list")["result"]["tools"]]
-        assert tools == ["search", "get_content", "server_info"]
+        early, late = client.shake_hands(), client.shake_hands()
+        assert early["result"] == late["result"]
+        assert early["result"]["instructions"] == FROM_CLUSTER
+        tools = client.request("tools/list")["result"]["tools"]
+        assert [tool["name"] for tool in tools] == ["search", "get_content", "server_info"]
+        said = json.dumps([FROM_CLUSTER, tools])
+        assert not [one for one in (*ELSEWHERE, "collection", "collections") if re.search(rf"\b{one}\b", said)]
         found = client.call("search", query="how often do we change our credentials", mode="semantic")
         assert found["structuredContent"]["hits"][0]["path"] == str(shell.docs / "ops/keys.md")
         (hit,) = client.call("search", query='"carrots with ginger" path:kitchen', mode="keyword")["structuredContent"][
@@ -65,6 +76,8 @@ def test_assistants_search_and_read_and_are_told_which_machine_does_the_rest(
         refused = client.call("grep", pattern="ginger")
         assert refused["isError"]
         assert f"the machine that indexes does it: {platform.node()}" in text_of(refused)
+        missing = client.call("get_content", path=str(shell.docs / "none.md"))
+        assert text_of(missing).endswith("or server_info to see which directories are indexed.")
     assert not (shell.docs.parent / "elsewhere").exists()
 
 

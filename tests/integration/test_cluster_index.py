@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +19,7 @@ from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.paths import file_path
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.searching.texts import Selection, Unit, read_text
+from directory_indexer.vectorstore.cluster_payloads import MANIFEST_ID
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -60,6 +62,12 @@ def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluste
     """Give an index that no test changes, and a server."""
     with indexed(tmp_path_factory.mktemp("unchanged")) as index:
         yield index, index.reader()
+
+
+def passages_of(index: ClusteredIndex) -> str:
+    """Name the Qdrant collection of the passages."""
+    with index.reader().catalogue.snapshot() as snapshot:
+        return snapshot.moment.manifest.passages
 
 
 def verdict(index: ClusteredIndex) -> Verdict:
@@ -247,8 +255,7 @@ def test_the_name_of_the_cluster_index_of_another_index_is_refused(index: Cluste
 
 def test_what_was_lost_in_the_cluster_is_seen_and_mended(index: ClusteredIndex) -> None:
     client = index.connection.local
-    with index.reader().catalogue.snapshot() as snapshot:
-        passages = snapshot.moment.manifest.passages
+    passages = passages_of(index)
     lost = models.FieldCondition(key="path", match=models.MatchValue(value=str(index.root / "kitchen/soup.md")))
     client.delete(passages, models.FilterSelector(filter=models.Filter(must=[lost])))
     assert verdict(index) is Verdict.PROBLEM
@@ -259,6 +266,47 @@ def test_what_was_lost_in_the_cluster_is_seen_and_mended(index: ClusteredIndex) 
     index.cluster.update()
     assert verdict(index) is Verdict.OK
     assert index.reader("third").words("ginger") == ["kitchen/soup.md"]
+
+
+def test_a_point_that_is_not_as_it_was_written_is_named_with_its_collection_and_mended(index: ClusteredIndex) -> None:
+    client, path = index.connection.local, str(index.root / "kitchen/soup.md")
+    catalogue: list[tuple[str, str, str, object]] = [
+        ("path", path, "hash", {}),
+        ("path", path, "size", 2**70),
+        ("word", "ginger", "n_chunks", None),
+    ]
+    passages: list[tuple[str, str, str, object]] = [
+        ("path", path, "text", None),
+        ("path", path, "line_cut", 9),
+        ("path", path, "file", "x"),
+    ]
+    for collection, cases in (("test-catalogue", catalogue), (passages_of(index), passages)):
+        for key, value, field, bad in cases:
+            found = models.Filter(must=[models.FieldCondition(key=key, match=models.MatchValue(value=value))])
+            (point,), _ = client.scroll(collection, found)
+            client.overwrite_payload(collection, {**(point.payload or {}), field: bad}, points=[point.id])
+            if field != "file":
+                said = f"point {point.id} of the Qdrant collection '{collection}' is not as dirindex writes it"
+                with pytest.raises(VectorStoreError, match=re.escape(said)) as error:
+                    index.reader(f"{field}-{bad}").names("ginger")
+                assert "doctor --repair" in str(error.value.hint)
+            assert verdict(index) is Verdict.PROBLEM
+            index.cluster.mend()
+            assert verdict(index) is Verdict.OK
+    assert index.reader("mended").words("ginger") == ["kitchen/soup.md"]
+
+
+def test_a_manifest_that_is_not_as_it_was_written_is_to_be_deleted_with_its_collection(index: ClusteredIndex) -> None:
+    client = index.connection.local
+    client.set_payload("test-catalogue", {"space": "[]"}, points=[MANIFEST_ID])
+    for attempt in (index.reader().catalogue.snapshot().__enter__, index.cluster.mend):
+        with pytest.raises(VectorStoreError, match="not as dirindex writes it") as error:
+            attempt()
+        hint = "delete the Qdrant collection 'test-catalogue'; the next dirindex index writes it again"
+        assert error.value.hint == hint
+    client.delete_collection("test-catalogue")
+    index.cluster.update()
+    assert verdict(index) is Verdict.OK
 
 
 def test_nobody_falls_between_and_the_next_run_mends_what_was_killed_at_any_request(index: ClusteredIndex) -> None:

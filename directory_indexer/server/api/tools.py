@@ -16,7 +16,7 @@ from directory_indexer.lazy import lazily
 from directory_indexer.registry.keys import Key, Right
 from directory_indexer.server.api.operations import Operation, Reply, Services, Stored
 from directory_indexer.server.arguments import ArgumentError, arguments_of
-from directory_indexer.server.failures import failure_text
+from directory_indexer.server.failures import NEXT_CALLS, NEXT_CALLS_FROM_CLUSTER, failure_text
 from directory_indexer.server.gate.problems import RefusedError
 from directory_indexer.server.passages import one_line
 from directory_indexer.server.schemas import object_for_models
@@ -48,6 +48,7 @@ class OperationTools:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._next_calls = NEXT_CALLS if services.elsewhere is None else NEXT_CALLS_FROM_CLUSTER
         self._tools = {tool.name: tool for tool in map(_tool, services.operations) if tool is not None}
 
     def __contains__(self, name: str) -> bool:
@@ -78,7 +79,7 @@ class OperationTools:
             return failed(one_line(refused.problem.detail))
         except DirIndexError as error:
             _log.info("%s: %s", name, error.message)
-            return failed(failure_text(error))
+            return failed(failure_text(error, self._next_calls))
         except Exception:  # noqa: BLE001 - a bug in one tool must not end the session; it is logged
             _log.exception("%s failed", name)
             return failed(f"{name} failed because of a bug; the server's log has the details. Next: call server_info.")

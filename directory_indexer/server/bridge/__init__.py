@@ -41,4 +41,5 @@ def serve_remote(
     with importing():
         bridge = Bridge(RemoteIndex(Exchange(address, token)), LocalFiles(app.policies, private=private))
         server = make_bridge_server(bridge, allowed)
-    run_stdio(server, Greeter(), parent=parent, close=lambda: None)
+    # Nobody greets before the SDK is there.
+    run_stdio(server, Greeter(""), parent=parent, close=lambda: None)

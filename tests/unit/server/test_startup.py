@@ -30,9 +30,11 @@ def test_the_versions_are_those_of_the_sdk() -> None:
 
 @pytest.mark.parametrize("request_id", [0, 7, "seven"])
 def test_a_plain_handshake_is_answered(request_id: int | str) -> None:
-    answer = answer_to(initialize(id=request_id))
+    answer = answer_to(initialize(id=request_id), "Ask.")
     assert answer is not None
     assert answer["id"] == request_id
+    assert isinstance(answer["result"], dict)
+    assert answer["result"]["instructions"] == "Ask."
 
 
 @pytest.mark.parametrize(
@@ -67,4 +69,4 @@ def test_a_plain_handshake_is_answered(request_id: int | str) -> None:
     ],
 )
 def test_whatever_else_is_left_to_the_sdk(message: bytes) -> None:
-    assert answer_to(message) is None
+    assert answer_to(message, "Ask.") is None
