@@ -24,7 +24,7 @@ The lantern is lit **at sunset** and put out at sunrise. What follows is what ev
 
 > A lantern that flickers is worse than none: it passes for another light.
 
-| Weather | Lantern | Horn |
+| | Lantern | Horn |
 | --- | --- | --- |
 | clear | every 10 seconds | silent |
 | mist | every 5 seconds | every minute |
@@ -32,7 +32,7 @@ The lantern is lit **at sunset** and put out at sunrise. What follows is what ev
 
 ```python
 def period(visibility_miles: float) -> int:
-    return 10 if visibility_miles > 5 else 5
+    return 10 if visibility_miles > 5 else 5  # seconds from flash to flash, as the almanac of the harbour has it
 ```
 
 See [the code of the tower](tower.py), [the almanac](https://example.org/almanac) and ![a drawing](lens.png).

@@ -34,6 +34,9 @@ export function place(made, { x, y, width, height }) {
   return made;
 }
 
+// What may be wider than there is room for, and is scrolled with the arrow keys then.
+export const scrolled = (label) => ({ tabindex: "0", role: "group", "aria-label": label });
+
 // How far something is, 0 to 1, or null where nobody knows.
 export function meter(share, label) {
   return element("progress", { "aria-label": label, max: 1, value: share });

@@ -92,6 +92,7 @@ export const words = {
     members: "Holds ",
     container: "Lies in ",
     table: "Table",
+    code: "Code",
     slide: (n) => `Slide ${plain(n)}`,
     pictureOf: (page, name) => `Page ${plain(page)} of ${name}`,
     allowTitle: "Open files on this computer?",

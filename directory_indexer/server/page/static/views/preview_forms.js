@@ -1,6 +1,6 @@
 // Tables, slides and messages.
 
-import { element, marked } from "../dom.js";
+import { element, marked, scrolled } from "../dom.js";
 import { words } from "../words.js";
 import { split } from "./preview_text.js";
 
@@ -15,7 +15,7 @@ export function table(found) {
     }
     if (!rows) {
       rows = element("tbody");
-      tables.push(element("div", { class: "sheet", tabindex: "0", role: "group", "aria-label": words.preview.table }, element("table", {}, rows)));
+      tables.push(element("div", { class: "sheet", ...scrolled(words.preview.table) }, element("table", {}, rows)));
     }
     rows.append(element("tr", { "data-line": row.line }, ...row.cells.map((cell) => element("td", { class: isNumber(cell.text) ? "number" : undefined }, ...marked(cell.text, cell.marks)))));
   }

@@ -2,7 +2,7 @@
 // the web, or to files of the index, which the server has found.
 
 import { read, written } from "../address.js";
-import { element, marked } from "../dom.js";
+import { element, marked, scrolled } from "../dom.js";
 import { words } from "../words.js";
 
 const TAGS = {
@@ -19,11 +19,11 @@ function nodes(node, onGo) {
   const line = node.line || undefined;
   if (!node.tag) return marked(node.text, node.marks);
   const inner = node.children.flatMap((child) => nodes(child, onGo));
-  if (node.tag === "pre") return [element("pre", { "data-line": line }, element("code", {}, ...inner))];
+  if (node.tag === "pre") return [element("pre", { "data-line": line, ...scrolled(words.preview.code) }, element("code", {}, ...inner))];
   if (node.tag === "image") return [element("span", { class: "image" }, ...inner)];
   if (node.tag === "link") return [link(node, inner, onGo)];
-  if (node.tag === "table") return [element("div", { class: "sheet", tabindex: "0", role: "group", "aria-label": words.preview.table }, element("table", { "data-line": line }, ...inner))];
-  const tag = TAGS[node.tag];
+  if (node.tag === "table") return [element("div", { class: "sheet", ...scrolled(words.preview.table) }, element("table", { "data-line": line }, ...inner))];
+  const tag = node.tag === "th" && !inner.length ? "td" : TAGS[node.tag]; // a header that says nothing is none
   return tag ? [element(tag, { "data-line": line, "data-level": /^h\d$/.test(node.tag) ? node.tag[1] : undefined }, ...inner)] : inner;
 }
 
