@@ -98,7 +98,6 @@ export const words = {
     allowTitle: "Open files on this computer?",
     allowWhat: "Until dirindex ui ends, this page can then open indexed files with your programs.",
     allowYes: "Allow and open",
-    allowNo: "Cancel",
   },
 
   index: {

@@ -2,7 +2,7 @@
 
 import { get, openFile } from "../api.js";
 import { go, read } from "../address.js";
-import { element } from "../dom.js";
+import { element, openDialog } from "../dom.js";
 import { words } from "../words.js";
 
 const WORDS = words.preview;
@@ -56,28 +56,12 @@ async function opened(found, how, place, say, allow = false) {
 
 function isAllowed(found) {
   return new Promise((resolve) => {
-    const dialog = element(
-      "dialog",
-      { "aria-labelledby": "allow-title" },
-      element("h2", { id: "allow-title" }, WORDS.allowTitle),
-      element("p", {}, WORDS.allowWhat),
-      element("p", { class: "path" }, found.path),
-      element(
-        "form",
-        { method: "dialog" },
-        element(
-          "div",
-          { class: "acts" },
-          element("button", { value: "no", class: "plain" }, WORDS.allowNo),
-          element("button", { value: "yes", class: "strong", autofocus: true }, WORDS.allowYes),
-        ),
-      ),
-    );
-    dialog.addEventListener("close", () => {
-      dialog.remove();
-      resolve(dialog.returnValue === "yes");
+    let is = false;
+    const { dialog } = openDialog(WORDS.allowTitle, {
+      body: [element("p", {}, WORDS.allowWhat), element("p", { class: "path" }, found.path)],
+      confirm: WORDS.allowYes,
+      onConfirm: () => (is = true),
     });
-    document.body.append(dialog);
-    dialog.showModal();
+    dialog.addEventListener("close", () => resolve(is));
   });
 }
