@@ -10,6 +10,7 @@ from __future__ import annotations
 import os.path
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Final, NamedTuple, Protocol
 
 import Stemmer
@@ -71,24 +72,35 @@ def languages_of(query: Query, vocabulary: Vocabulary) -> tuple[str, ...]:
 def with_variants(token: str, languages: tuple[str, ...], vocabulary: Vocabulary) -> Wanted:
     """Ask for a word in all the forms that the index has, with endings of these languages."""
     stems = [stem_of(token, language) for language in languages]
-    prefix = os.path.commonprefix((*(stem.rstrip("iy") for stem in stems), token))
-    if len(prefix) < _SHORTEST or not token.isalpha():
+    beginnings = _beginnings(token, stems, languages) if token.isalpha() else []
+    if not beginnings:
         return exact(token, vocabulary)
-    similar = vocabulary.starting_with(prefix, limit=_MOST_SIMILAR)
-    counts = {form: n for form, n in similar if form == token or _is_form(form, stems, languages)}
+    lists = {beginning: vocabulary.starting_with(beginning, limit=_MOST_SIMILAR) for beginning in beginnings}
+    similar = dict(chain.from_iterable(lists.values()))
+    counts = {form: n for form, n in similar.items() if form == token or _is_form(form, stems, languages)}
     if set(counts) <= {token}:
-        is_all = len(similar) < _MOST_SIMILAR
+        is_all = all(len(one) < _MOST_SIMILAR for one in lists.values())
         return _alone(token, counts.get(token, 0)) if is_all else exact(token, vocabulary)
     n_chunks = sum(counts.values())
     forms = frozenset(counts) | {token}
     common = os.path.commonprefix(tuple(forms))
-    beside = sum(n for form, n in similar if form.startswith(common))
-    if len(common) >= _SHORTEST and beside <= _MOST_BESIDE * n_chunks:
+    beside = sum(n for form, n in similar.items() if form.startswith(common))
+    if common.startswith(tuple(beginnings)) and beside <= _MOST_BESIDE * n_chunks:
         phrases: tuple[str, ...] = (f'"{common}" *',)
     else:
         by_count = sorted(forms, key=lambda form: (-counts.get(form, 0), form))[:_MOST_FORMS]
         phrases = tuple(phrase_of((form,)) for form in by_count)
     return Wanted(Term(token, forms, n_chunks), phrases)
+
+
+def _beginnings(token: str, stems: Sequence[str], languages: Sequence[str]) -> list[str]:
+    """Tell with which letters the forms of a word can begin."""
+    shared = os.path.commonprefix((*(stem.rstrip("iy") for stem in stems), token))
+    beginnings = [shared] if len(shared) >= _SHORTEST else []
+    for stem, language in zip(stems, languages, strict=True):
+        if len(stem) >= _SHORTEST_AFTER_ANOTHER:
+            beginnings += [before + stem for before in _WRITTEN_BEFORE.get(language, ())]
+    return beginnings
 
 
 def exact(token: str, vocabulary: Vocabulary) -> Wanted:
@@ -113,7 +125,13 @@ def _is_form(word: str, stems: Sequence[str], languages: Sequence[str]) -> bool:
 def stem_of(word: str, language: str) -> str:
     """Give what the forms of a word have in common in a language; the word itself where no endings are known."""
     stemmer = _stemmer(language)
-    return str(stemmer.stemWord(word)) if stemmer else word
+    if not stemmer:
+        return word
+    if language == "arabic":
+        # Snowball leaves the conjunction before an article, and takes one ending at a time.
+        bare = word[1:] if word.startswith("وال") else word
+        return str(stemmer.stemWord(stemmer.stemWord(bare)))
+    return str(stemmer.stemWord(word))
 
 
 @lru_cache(maxsize=8)
@@ -123,6 +141,12 @@ def _stemmer(language: str) -> Stemmer.Stemmer | None:
 
 _TAKEN_FOR: Final = "english"
 _SHORTEST: Final = 2
+_SHORTEST_AFTER_ANOTHER: Final = 3
+_WRITTEN_BEFORE: Final = {
+    "arabic": ("", "ال", "وال", "بال", "وبال", "فال", "كال", "لل", "ولل", "و", "ب", "وب", "ل", "ول", "ف", "ك"),
+}
+"""Articles, prepositions and conjunctions that a language joins to the word behind them, as Arabic light stemmers know
+them (L. Larkey et al., Improving Stemming for Arabic Information Retrieval, 2002)."""
 _MOST_SIMILAR: Final = 2000
 _MOST_FORMS: Final = 12
 _MOST_BESIDE: Final = 4

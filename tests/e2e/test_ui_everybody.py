@@ -128,6 +128,7 @@ def test_a_journey_through_all_views_needs_no_pointer(site: Site) -> None:
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
         expect(page.locator(".document")).to_be_focused()
+        expect(page.locator(".counter")).to_contain_text("1 of")
         page.keyboard.press("n")
         expect(page.locator(".counter")).to_contain_text("2 of")
         press(page, "Similar files", shown=".similar li", back=True)

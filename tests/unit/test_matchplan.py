@@ -82,6 +82,18 @@ def terms_of(query: str) -> dict[str, tuple[str, ...]]:
     return {term.typed: plan.required for term in plan.terms}
 
 
+def test_an_arabic_word_is_found_with_and_without_what_is_joined_to_it() -> None:
+    vocabulary = Words({"الدفاع": 3, "والدفاع": 2, "للدفاع": 2, "دفاع": 1, "دفتر": 5, "الدفتر": 4})
+    for asked in ("دفاع", "الدفاع", "بالدفاع"):
+        (term,) = plan_match(parse_query(asked), vocabulary).terms
+        assert term.forms - {asked} == {"الدفاع", "والدفاع", "للدفاع", "دفاع"} - {asked}
+
+
+def test_of_arabic_words_that_begin_alike_only_forms_of_the_word_are_looked_for() -> None:
+    vocabulary = Words({"الكتاب": 3, "الكتب": 2, "الكتله": 90})
+    assert plan_match(parse_query("الكتاب"), vocabulary).expression == '("الكتاب")'
+
+
 def test_what_is_quoted_among_a_few_terms_must_be_there() -> None:
     assert set(terms_of('"connection pool" timeout postgres').values()) == {('"connection pool"',)}
     assert set(terms_of('"what is the matter"').values()) == {('"what is the matter"',)}
