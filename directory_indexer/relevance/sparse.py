@@ -15,7 +15,7 @@ from directory_indexer.relevance.analyzer import FTS_WEIGHTS, index_fields, word
 from directory_indexer.relevance.forms import Term, stem_of
 from directory_indexer.relevance.languages import NAMES
 
-SPARSE_VERSION: Final = 1
+SPARSE_VERSION: Final = 2
 """Changes whenever the same words give other numbers: vectors of two versions cannot be compared."""
 
 
