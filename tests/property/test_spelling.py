@@ -116,6 +116,7 @@ def test_of_words_as_near_the_one_with_letters_swapped_counts_then_the_most_freq
         ("recieveAll", "receive"),
         ("RECIEVE", "receive"),
         ("receives", "receive"),  # another form
+        ("الموسيقا", "الموسيقي"),  # another form
         ("müller", "mueller"),  # another spelling
     ],
 )
@@ -133,7 +134,7 @@ def test_what_may_be_meant_is_left_as_it_is(typed: str, known: str) -> None:
         ("aingest", "ingest"),
         ("настрока", "настройка"),
         ("ρυφμιση", "ρυθμιση"),
-        ("الموسيقا", "الموسيقي"),
+        ("المسويقي", "الموسيقي"),
         ("l'ordinatuer", "ordinateur"),
     ],
 )
