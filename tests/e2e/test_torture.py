@@ -23,6 +23,7 @@ TORTURE = Path(__file__).parent.parent.parent / "scripts" / "torture"
         ("copies", 1),
         ("changes", 1),
         ("asked", 6),
+        ("away", 2),
         ("scans", 3),
         ("swaps", 5),
         ("fuzz", 3),
