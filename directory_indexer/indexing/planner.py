@@ -50,7 +50,8 @@ class Plan(NamedTuple):
 
     `requests` are files to read, and `changed` those of them that the index knows. `skipped` are to be noted anew;
     `skip_counts` covers those and the ones noted before. `failures` are to be noted, too; `broken` files were noted
-    before, and are as they were when they broke a parser. `removed` leave the index, and their hashes tell a moved
+    before, and are as they were when they broke a parser; `retried` are requests for those that failed for another
+    reason, and are as they were, too. `removed` leave the index, and their hashes tell a moved
     file from a new one; `resolved` are failures and skips of files that are gone. The file systems at `mounts` are to
     be remembered, and so is what is `settled` now and was not before; what is `left` was settled and was not met.
     With `reads_everything`, nothing that is known of other files stands for what is to be read.
@@ -68,6 +69,7 @@ class Plan(NamedTuple):
     skip_counts: Counter[SkipReason]
     ignored: tuple[IgnoredPath, ...]
     broken: tuple[FileFailure, ...] = ()
+    retried: frozenset[FilePath] = frozenset()
     mounts: Mapping[FilePath, str] = MappingProxyType({})
     settled: Mapping[FilePath, SettledDirectory] = MappingProxyType({})
     left: frozenset[FilePath] = frozenset()
@@ -124,6 +126,7 @@ class _Comparison:
         self._listed: set[FilePath] = set()
         self._requests: list[ParseRequest] = []
         self._changed: set[FilePath] = set()
+        self._retried: set[FilePath] = set()
         self._skipped: list[SkippedFile] = []
         self._broken: list[FileFailure] = []
         self._settled: dict[FilePath, SettledDirectory] = {}
@@ -189,6 +192,8 @@ class _Comparison:
     def _add_request(self, source: SourceFile, known: KnownFile) -> None:
         if known.hash:
             self._changed.add(source.path)
+        if known.state == FileState.FAILED and known.source == source and known.is_settled:
+            self._retried.add(source.path)
         is_comparable = known.recipe == self._recipe and not self._read_everything
         broken = _failure_of(known) if known.broken_recipe == self._recipe and not self._read_everything else None
         members = tuple(self._known_files.members_of(source.path).items())
@@ -228,6 +233,7 @@ class _Comparison:
             skip_counts=self._skip_counts,
             ignored=tuple(evidence.ignored),
             broken=tuple(self._broken),
+            retried=frozenset(self._retried),
             mounts=evidence.file_systems,
             settled=self._settled,
             left=frozenset(self._known_files.settled.directories.keys() - self._listed),

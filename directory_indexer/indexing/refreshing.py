@@ -59,8 +59,8 @@ class Freshness(NamedTuple):
     @property
     def _missing(self) -> Iterator[str]:
         if self.n_missing:
-            files = "1 file" if self.n_missing == 1 else f"{self.n_missing:,} files"
-            yield f"{files} changed since the last run and not indexed yet; dirindex index brings the index up to date"
+            files, are = ("1 file", "is") if self.n_missing == 1 else (f"{self.n_missing:,} files", "are")
+            yield f"{files} changed since the last run and {are} not indexed yet; dirindex index reads what is missing"
 
 
 class Refresher:
@@ -192,13 +192,20 @@ class Refresher:
 
 
 def _within(plan: Plan, scope: Sequence[FilePath]) -> Plan:
-    """Leave of a plan what has to do with a question: what is read for it, and what it must not find any more."""
+    """Leave of a plan what has to do with a question: what is read for it, and what it must not find any more.
+
+    What failed and has not changed since is left to the next run, and listed among what failed.
+    """
 
     def matters(path: FilePath) -> bool:
         return not scope or any(lies_in(path, one) for one in scope)
 
     return plan._replace(
-        requests=tuple(request for request in plan.requests if matters(request.source.path)),
+        requests=tuple(
+            request
+            for request in plan.requests
+            if matters(request.source.path) and request.source.path not in plan.retried
+        ),
         removed=tuple(path for path in plan.removed if matters(path)),
         skipped=(),
         failures=(),

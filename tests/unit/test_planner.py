@@ -210,6 +210,15 @@ def test_a_directory_with_something_to_read_and_something_that_broke_a_parser_is
     assert ([one.source.path for one in done.requests], len(done.broken), done.settled) == ([path("a")], 1, {})
 
 
+def test_a_file_that_could_not_be_read_is_tried_again_and_told_from_one_that_changed() -> None:
+    failed = {
+        path(name): KnownFile(SourceFile(path(name), size, OLD), True, None, 1, FileState.FAILED, Stage.READ, "denied")
+        for name, size in (("a", 5), ("b", 4))
+    }
+    done = planned(listing("", "a", "b"), of=failed)
+    assert ({one.source.path for one in done.requests}, set(done.retried)) == ({path("a"), path("b")}, {path("a")})
+
+
 def test_what_is_deleted_beside_a_settled_directory_of_ignored_files_goes() -> None:
     same = SameListing(ROOT, SettledDirectory(b"digest", 0, ignored=(IgnoredPath(path("build"), "build/"),)))
     assert plan(ROOT, [same, Listing(path("sub"))], Known(known("sub/b")), recipe=1).removed == (path("sub/b"),)
