@@ -28,21 +28,21 @@ DataDir = Annotated[
     ),
 ]
 InCollection = Annotated[
-    str, typer.Option("--collection", metavar="NAME", help="In this collection, not in the default one.")
+    str, typer.Option("--collection", metavar="NAME", help="Use this collection, not the default one.")
 ]
 InCollections = Annotated[
     list[str] | None,
-    typer.Option("--collection", metavar="NAME", help="In this collection; of several, the best hits of all."),
+    typer.Option("--collection", metavar="NAME", help="Search this collection; may be repeated."),
 ]
 ResultFormat = Annotated[
     Literal["text", "json", "jsonl", "tsv", "md", "grep", "paths"] | None,
-    typer.Option("--format", help="How hits are written; --json is short for json."),
+    typer.Option("--format", help="How to write hits; --json is short for --format json."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no notes.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show more.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show more detail.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
 Cursor = Annotated[
-    str, typer.Option("--cursor", help="Go on where the last page ended: its next_cursor.", show_default=False)
+    str, typer.Option("--cursor", help="Continue after the last page: its next_cursor.", show_default=False)
 ]
 
 _RANGE = r"(\d{1,9})(?:-(\d{1,9})?)?"

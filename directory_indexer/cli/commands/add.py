@@ -68,7 +68,10 @@ def add(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Send documents to a collection, which keeps them as they are; the same again replaces them."""
+    """Send documents to a collection.
+
+    The collection keeps the originals; a document that is sent again replaces the earlier one.
+    """
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
     if len(sources) > 1 and (client_id or filename or title):
         raise UsageError("--id, --name and --title are for one document, not several", hint="send them one by one")

@@ -32,7 +32,10 @@ def backup(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Copy all that is kept to a directory, while it is used: indexes, collections, documents, keys."""
+    """Copy the data directory while it is in use.
+
+    The copy holds indexes, collections, documents and keys.
+    """
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
     app = open_app(config, data_dir, output)
     report = back_up(app, Collections(app), target, tell=lambda text: output.notes([text]))

@@ -23,14 +23,17 @@ _Name = Annotated[str, typer.Argument(help="Small letters, digits and hyphens.")
 
 @cli.callback()
 def collection() -> None:
-    """Make, show and delete collections: indexes that share nothing but the model."""
+    """Create, list, describe and delete collections.
+
+    Collections are separate indexes that share nothing but the model.
+    """
 
 
 @cli.command("list")
 def list_collections(
     *, config: ConfigFile = None, data_dir: DataDir = None, quiet: Quiet = False, as_json: AsJson = False
 ) -> None:
-    """Show which collections there are, and how they stand."""
+    """List the collections, with what each holds."""
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
     entries = tuple(map(collection_entry, Collections(open_app(config, data_dir, output)).list()))
     if as_json:

@@ -48,7 +48,7 @@ _SUFFIXES = any_of(one.suffixes[0] for one in EXPORT_FORMATS)
 cli = new_command_line()
 
 
-@cli.command(help=f"Write what is indexed for other programs, as {_TITLES}.")
+@cli.command(help=f"Write what is indexed as {_TITLES}.")
 def export(
     *,
     file: Annotated[

@@ -40,7 +40,10 @@ def forget(
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Stop tracking a directory, and remove what was indexed for it; its files stay as they are."""
+    """Stop tracking a directory, and remove its index entries.
+
+    The files themselves stay as they are.
+    """
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     app = open_existing_app(config, data_dir, output, collection)
     with output.progress() as listener:

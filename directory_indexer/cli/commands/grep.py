@@ -22,41 +22,54 @@ def grep(
         list[str] | None, typer.Argument(metavar="[PATH]...", help="Directories or files to look in.")
     ] = None,
     patterns: Annotated[
-        list[str] | None, typer.Option("--regexp", "-e", metavar="PATTERN", help="Look for this, too.")
+        list[str] | None,
+        typer.Option("--regexp", "-e", metavar="PATTERN", help="A pattern to look for; may be repeated."),
     ] = None,
-    are_texts: Annotated[bool, typer.Option("--fixed-strings", "-F", help="Patterns are plain text.")] = False,
-    ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="In whatever case.")] = False,
-    case_sensitive: Annotated[bool, typer.Option("--case-sensitive", "-s", help="In this case; the default.")] = False,
-    smart_case: Annotated[bool, typer.Option("--smart-case", "-S", help="-i if there is no capital letter.")] = False,
-    are_words: Annotated[bool, typer.Option("--word-regexp", "-w", help="Only whole words.")] = False,
-    are_lines: Annotated[bool, typer.Option("--line-regexp", "-x", help="Only whole lines.")] = False,
-    invert: Annotated[bool, typer.Option("--invert-match", "-v", help="The lines that do not match.")] = False,
-    counts: Annotated[bool, typer.Option("--count", "-c", help="How many lines of each file match.")] = False,
-    files: Annotated[bool, typer.Option("--files-with-matches", "-l", help="Only the files.")] = False,
-    files_without: Annotated[bool, typer.Option("--files-without-match", "-L", help="The files without any.")] = False,
-    only_matching: Annotated[bool, typer.Option("--only-matching", "-o", help="Only what matches.")] = False,
+    are_texts: Annotated[bool, typer.Option("--fixed-strings", "-F", help="Treat patterns as plain text.")] = False,
+    ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="Ignore case.")] = False,
+    case_sensitive: Annotated[bool, typer.Option("--case-sensitive", "-s", help="Respect case; the default.")] = False,
+    smart_case: Annotated[
+        bool, typer.Option("--smart-case", "-S", help="Ignore case unless a pattern has a capital letter.")
+    ] = False,
+    are_words: Annotated[bool, typer.Option("--word-regexp", "-w", help="Match only whole words.")] = False,
+    are_lines: Annotated[bool, typer.Option("--line-regexp", "-x", help="Match only whole lines.")] = False,
+    invert: Annotated[bool, typer.Option("--invert-match", "-v", help="Show the lines that do not match.")] = False,
+    counts: Annotated[bool, typer.Option("--count", "-c", help="Show how many lines of each file match.")] = False,
+    files: Annotated[
+        bool, typer.Option("--files-with-matches", "-l", help="List only the files with a match.")
+    ] = False,
+    files_without: Annotated[
+        bool, typer.Option("--files-without-match", "-L", help="List only the files without a match.")
+    ] = False,
+    only_matching: Annotated[
+        bool, typer.Option("--only-matching", "-o", help="Show only the text that matches.")
+    ] = False,
     max_count: Annotated[
-        int | None, typer.Option("--max-count", "-m", min=1, metavar="N", help="At most N lines of each file.")
+        int | None, typer.Option("--max-count", "-m", min=1, metavar="N", help="Show at most N lines of each file.")
     ] = None,
     after: Annotated[
-        int | None, typer.Option("--after-context", "-A", min=0, metavar="N", help="N lines after.")
+        int | None, typer.Option("--after-context", "-A", min=0, metavar="N", help="Show N lines after each match.")
     ] = None,
     before: Annotated[
-        int | None, typer.Option("--before-context", "-B", min=0, metavar="N", help="N lines before.")
+        int | None, typer.Option("--before-context", "-B", min=0, metavar="N", help="Show N lines before each match.")
     ] = None,
-    context: Annotated[int, typer.Option("--context", "-C", min=0, metavar="N", help="N lines around.")] = 0,
+    context: Annotated[
+        int, typer.Option("--context", "-C", min=0, metavar="N", help="Show N lines before and after each match.")
+    ] = 0,
     kinds: Annotated[
         list[str] | None, typer.Option("--type", "-t", help="Only files of this kind: python, md, pdf …")
     ] = None,
     globs: Annotated[
         list[str] | None,
-        typer.Option("--glob", "-g", "--include", help="Only files that match, as in a .gitignore; without with !."),
+        typer.Option(
+            "--glob", "-g", "--include", help="Only files that match, as in a .gitignore; with !, only others."
+        ),
     ] = None,
     _as_always: Annotated[
         bool,
         typer.Option(
             *("--line-number", "-n", "--with-filename", "-H", "--recursive", "-r", "--extended-regexp", "-E"),
-            help="It always does, however it is asked.",
+            help="Accepted as in grep; grep always does this.",
         ),
     ] = False,
     collection: InCollection = "",

@@ -53,25 +53,26 @@ _Effort = Literal["full", "background", "none"]
 def index(
     *,
     paths: Annotated[
-        list[Path] | None, typer.Argument(parser=given_path, help="Directories; none: all that are tracked.")
+        list[Path] | None, typer.Argument(parser=given_path, help="Directories; without any, all that are tracked.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Read every file again, changed or not.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Read every file again, even if it has not changed.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what a run would do, and do nothing.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Keep running, and index what changes.")] = False,
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Wait for a running index job, or exit with 4.")
     ] = True,
     max_seconds: Annotated[
-        float | None, typer.Option("--max-seconds", help="Stop after so many seconds; the next run resumes.")
+        float | None, typer.Option("--max-seconds", help="Stop after this many seconds; the next run resumes.")
     ] = None,
     max_ocr_pages: Annotated[
-        int | None, typer.Option("--max-ocr-pages", min=0, help="Read no more scanned pages; the others wait.")
+        int | None,
+        typer.Option("--max-ocr-pages", min=0, help="Read at most this many scanned pages; the others wait."),
     ] = None,
     no_ocr: Annotated[bool, typer.Option("--no-ocr", help="Read no scanned pages; they wait.")] = False,
     pause: Annotated[
         bool, typer.Option("--pause", help="Pause the current run until --resume; nothing starts by itself meanwhile.")
     ] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with what was paused.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the paused run.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     accept_mounts: Annotated[
         bool,
@@ -102,7 +103,7 @@ def index(
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Add directories to the index, or bring tracked ones up to date."""
+    """Index directories, or bring tracked ones up to date."""
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     wanted = [os.fspath(path) for path in paths or ()]
     if (pause or resume) and (wanted or dry_run or watch or force or (pause and resume)):

@@ -67,7 +67,10 @@ def install(
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Add dirindex to your assistants: MCP server, skill, hook or rules, whichever they support."""
+    """Add dirindex to your assistants.
+
+    Each gets what it supports: the MCP server, a skill, a hook or rules.
+    """
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     loaded = load_config(file=config, data_dir=data_dir, environ=os.environ)
     output.notes(loaded.warnings)

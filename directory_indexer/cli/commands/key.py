@@ -30,7 +30,7 @@ _Name = Annotated[str, typer.Argument(help="What the key is called: whom or what
 
 @cli.callback(no_args_is_help=True)
 def key() -> None:
-    """Make, list and revoke the keys of those who may use a server over HTTP."""
+    """Make, list and revoke the keys of HTTP clients."""
 
 
 @cli.command("new")

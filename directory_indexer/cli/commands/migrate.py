@@ -36,10 +36,10 @@ def migrate(
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Copy the vectors to a Qdrant server or back, without embedding anything again.
+    """Copy the vectors to a Qdrant server or back.
 
-    What was interrupted goes on when it is run again. The index answers from where its vectors were until the
-    configuration names the other place.
+    Nothing is embedded again, and a copy that was interrupted continues when the command is run again. Until the
+    configuration names the new place, the index answers from the old one.
     """
     if bool(to_server) == to_embedded:
         raise UsageError("say where to: --to-server URL or --to-embedded")

@@ -46,7 +46,7 @@ def outline(
     ] = None,
     max_tokens: Annotated[
         int,
-        typer.Option("--max-tokens", min=0, help="Fold each outline to so many tokens; 0: show everything."),
+        typer.Option("--max-tokens", min=0, help="Fold each outline to this many tokens; 0: show everything."),
     ] = _MAX_TOKENS,
     collection: InCollection = "",
     config: ConfigFile = None,
@@ -55,7 +55,10 @@ def outline(
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the headings, symbols or pages of files, and what directories hold, with sizes."""
+    """Show the headings, symbols or pages of files, with sizes.
+
+    Of a directory, show what it holds.
+    """
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     app = open_existing_app(config, data_dir, output, collection)
     with app.docstore.snapshot() as snapshot:

@@ -40,7 +40,10 @@ def restore(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring a backup back into an empty data directory, or with --replace into the place of what is there."""
+    """Restore a backup into an empty data directory.
+
+    With --replace, the backup replaces what the data directory holds.
+    """
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
     app = open_app(config, data_dir, output)
     can_answer = sys.stdin.isatty() and sys.stderr.isatty() and not as_json

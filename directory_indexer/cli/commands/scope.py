@@ -51,7 +51,10 @@ def scope(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let a name mean some directories, for `search --scope NAME`, or show what names mean."""
+    """Name a set of directories for `search --scope NAME`.
+
+    Without a name, list the scopes; without paths, show one.
+    """
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
     team = Collections(open_app(config, data_dir, output))
     scopes = scopes_of(team, collection or DEFAULT)

@@ -53,18 +53,21 @@ cli = new_command_line()
 @cli.command()
 def search(
     *,
-    query: Annotated[str, typer.Argument(help='A question, or words, "a phrase", -without, path:, type:, heading:.')],
+    query: Annotated[
+        str, typer.Argument(help='A question or words; also "a phrase", -without, path:, type:, heading: …')
+    ],
     others: Annotated[
-        list[str] | None, typer.Argument(metavar="[PATH]...", help="Directories or files to search in; more filters.")
+        list[str] | None,
+        typer.Argument(metavar="[PATH]...", help="Directories or files to search in, and further filters."),
     ] = None,
     also: Annotated[
         list[str] | None,
-        typer.Option("--also", metavar="QUERY", help="Another wording, for one answer to all of them."),
+        typer.Option("--also", metavar="QUERY", help="Ask this, too, and merge the answers."),
     ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, max=1000, help=f"How many hits [{_DEFAULT_LIMIT}].")
     ] = None,
-    mode: Annotated[_Mode, typer.Option("--mode", "-m", help="By meaning, by words, or both.")] = "hybrid",
+    mode: Annotated[_Mode, typer.Option("--mode", "-m", help="Search by meaning, by words, or by both.")] = "hybrid",
     kinds: Annotated[
         list[str] | None, typer.Option("--type", "-t", help="Only files of this kind: python, md, pdf …")
     ] = None,
@@ -73,7 +76,7 @@ def search(
         typer.Option("--glob", "-g", help="Only files that match, as in a .gitignore of the tracked directory."),
     ] = None,
     authors: Annotated[list[str] | None, typer.Option("--author", help="Only documents by this author.")] = None,
-    languages: Annotated[list[str] | None, typer.Option("--lang", help="Only prose in this language: en, de …")] = None,
+    languages: Annotated[list[str] | None, typer.Option("--lang", help="Only text in this language: en, de …")] = None,
     tags: Annotated[list[str] | None, typer.Option("--tag", help="Only documents with this tag.")] = None,
     senders: Annotated[
         list[str] | None, typer.Option("--from", help="Only mail from this sender, and what was attached to it.")
@@ -81,47 +84,49 @@ def search(
     recipients: Annotated[
         list[str] | None, typer.Option("--to", help="Only mail to this recipient, and what was attached to it.")
     ] = None,
-    subjects: Annotated[list[str] | None, typer.Option("--subject", help="Only with this in the subject.")] = None,
+    subjects: Annotated[list[str] | None, typer.Option("--subject", help="Only mail with this in its subject.")] = None,
     created: Annotated[
         list[str] | None, typer.Option("--created", help="Only documents created in 2026, 2026-01, on 2026-01-31.")
     ] = None,
-    since: Annotated[str, typer.Option("--since", help="Only files dated since: 7d, 2w, 2026-01-31.")] = "",
-    until: Annotated[str, typer.Option("--until", help="Only files dated until: 7d, 2026, 2026-01-31.")] = "",
+    since: Annotated[str, typer.Option("--since", help="Only files dated then or later: 7d, 2w, 2026-01-31.")] = "",
+    until: Annotated[str, typer.Option("--until", help="Only files dated then or earlier: 7d, 2026, 2026-01-31.")] = "",
     grep: Annotated[
-        str, typer.Option("--grep", metavar="PATTERN", help="Only passages of which a line matches, as with grep.")
+        str, typer.Option("--grep", metavar="PATTERN", help="Only passages with a line that matches, as in grep.")
     ] = "",
     here: Annotated[
         bool, typer.Option("--here", help="Only in the tracked directory around the working directory.")
     ] = False,
-    no_tests: Annotated[bool, typer.Option("--no-tests", help="No tests: -is:test in the query.")] = False,
+    no_tests: Annotated[bool, typer.Option("--no-tests", help="Leave tests out, as -is:test does.")] = False,
     order: Annotated[
-        Literal["score", "date", "path"], typer.Option("--sort", help="In which order the best hits are shown.")
+        Literal["score", "date", "path"], typer.Option("--sort", help="Order of the best hits.")
     ] = "score",
     facets: Annotated[
-        bool, typer.Option("--facets", help="Count types, years, authors … of the files to search in; no hits.")
+        bool, typer.Option("--facets", help="Instead of hits, count the types, years, authors … of the files searched.")
     ] = False,
     show_all: Annotated[
-        bool, typer.Option("--all", "-a", help="Also hits that are much weaker than the best.")
+        bool, typer.Option("--all", "-a", help="Show hits that are much weaker than the best, too.")
     ] = False,
-    files: Annotated[bool, typer.Option("--files", "-l", help="One line a file.")] = False,
+    files: Annotated[bool, typer.Option("--files", "-l", help="Show one line per file.")] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="The whole chunk; of three hits or fewer the whole function or section.")
+        bool, typer.Option("--full", help="Show whole chunks; for three hits or fewer, the whole function or section.")
     ] = False,
     n_lines: Annotated[
-        int | None, typer.Option("--lines", min=1, max=500, help="Lines of each hit on a terminal [4].")
+        int | None, typer.Option("--lines", min=1, max=500, help="Lines shown per hit on a terminal [4].")
     ] = None,
     max_tokens: Annotated[
         int | None,
-        typer.Option("--max-tokens", metavar="N", min=1, help="Only hits that fit into N tokens of three bytes."),
+        typer.Option(
+            "--max-tokens", metavar="N", min=1, help="Only as many hits as fit into N tokens (of three bytes)."
+        ),
     ] = None,
     opened: Annotated[
         int | None,
-        typer.Option("--open", "-o", min=1, metavar="N", help="Open hit N in $EDITOR, or a page in the viewer."),
+        typer.Option("--open", "-o", min=1, metavar="N", help="Open hit N in $EDITOR, or its page in a viewer."),
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say why each hit stands where it does.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain the rank of each hit.")] = False,
     collections: InCollections = None,
     named_scope: Annotated[
-        str, typer.Option("--scope", metavar="NAME", help="Only in the directories of this scope: dirindex scope.")
+        str, typer.Option("--scope", metavar="NAME", help="Only in the directories of this scope; see dirindex scope.")
     ] = "",
     cursor: Cursor = "",
     config: ConfigFile = None,

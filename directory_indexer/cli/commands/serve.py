@@ -83,7 +83,10 @@ def serve(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no notes.")] = False,
     verbose: Verbose = False,
 ) -> None:
-    """Serve the index to assistants over MCP, on standard input and output, or over HTTP together with an API."""
+    """Serve the index to assistants over MCP.
+
+    MCP runs on standard input and output, or with --http over HTTP, beside a JSON API.
+    """
     output = Output(quiet=quiet, verbose=verbose, as_json=False)
     allowed = tuple(resolved_path(one) for one in directories or ())
     if remote is not None:

@@ -42,7 +42,7 @@ def status(
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is indexed, by words and by meaning, and what was left out and why."""
+    """Show what is indexed, and what was left out and why."""
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     app = open_existing_app(config, data_dir, output, collection)
     report = app.status.report(resolved_path(path) if path else None)

@@ -38,7 +38,10 @@ def ui(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no notes.")] = False,
     verbose: Verbose = False,
 ) -> None:
-    """Search and look at what is indexed in your browser: a page for you alone, from this machine alone."""
+    """Open a page in your browser to search and explore the index.
+
+    Only you can open it, and only on this machine.
+    """
     output = Output(quiet=quiet, verbose=verbose, as_json=False)
     app = open_existing_app(config, data_dir, output)
     access = Access(HttpAddress("127.0.0.1", usual_port() if port is None else port))
