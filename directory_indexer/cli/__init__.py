@@ -102,12 +102,13 @@ def _require_command_first(arguments: Sequence[str]) -> None:
         return
     if command := next(filter(is_command, arguments), None):
         raise UsageError(
-            f"{option} stands before the command", hint=f"options belong behind it: dirindex {command} … {option}"
+            f"{option} stands before the command", hint=f"options belong after it: dirindex {command} … {option}"
         )
 
 
 def _as_json() -> bool:
-    return "--json" in takewhile(lambda argument: argument != "--", sys.argv[1:])
+    options = list(takewhile(lambda argument: argument != "--", sys.argv[1:]))
+    return "--json" in options or "--format=json" in options or ("--format", "json") in pairwise(options)
 
 
 def _tell(error: DirIndexError) -> int:

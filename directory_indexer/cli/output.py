@@ -18,6 +18,7 @@ from directory_indexer.lazy import lazily
 
 with lazily:
     import shutil
+    import textwrap
 
     from directory_indexer.docstore.runs import RunProgress
     from directory_indexer.render.json_pages import error_json
@@ -72,7 +73,7 @@ class Output:
         """Say something beside the data, on standard error."""
         if not self.quiet:
             for note in notes:
-                sys.stderr.write(f"{note}\n")
+                _say(note)
             sys.stderr.flush()
 
     def error(self, error: DirIndexError) -> None:
@@ -81,9 +82,9 @@ class Output:
             self.data(error_json(error))
             return
         message = "\n".join(map(printable, error.message.split("\n")))
-        sys.stderr.write(f"dirindex: {message}\n")
+        _say(f"dirindex: {message}")
         if error.hint:
-            sys.stderr.write(f"  {printable(error.hint)}\n")
+            _say(printable(error.hint), indent="  ")
 
     @contextlib.contextmanager
     def progress(self) -> Iterator[Callable[[RunProgress], None]]:
@@ -95,6 +96,23 @@ class Output:
                 yield listener
         else:
             yield ProgressLines(lambda text: self.notes([text]), clock=time.monotonic)
+
+
+def _say(text: str, *, indent: str = "") -> None:
+    """Write to standard error; on a terminal, break lines between words, so that a path can be copied as a whole."""
+    for line in text.split("\n"):
+        parts = [indent + line]
+        if sys.stderr.isatty():
+            width = shutil.get_terminal_size().columns
+            parts = textwrap.wrap(
+                line,
+                width,
+                initial_indent=indent,
+                subsequent_indent=indent or "  ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        sys.stderr.write("\n".join(parts) + "\n")
 
 
 def _working_directory() -> str:

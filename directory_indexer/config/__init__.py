@@ -103,6 +103,8 @@ def _unknown(setting: Setting[object]) -> str:
     if setting.key in SECTIONS:
         return f"{setting.key}: must be an object that holds keys ({setting.where})"
     name = setting.key.rpartition(".")[2]
+    if name == "data_dir":
+        return f"{setting.key}: there is no such key; use --data-dir or DIRINDEX_DATA_DIR ({setting.where})"
     namesakes = [key for key in KEYS if key.rpartition(".")[2] == name]
     close = namesakes or difflib.get_close_matches(setting.key, [*KEYS, *SECTIONS], n=1, cutoff=0.6)
     # The section above all others has the key that most people mean.

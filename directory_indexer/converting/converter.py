@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from directory_indexer.converting.markdown import to_markdown
+from directory_indexer.errors import UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.parsing.documents import DocumentRequest, read_document
 from directory_indexer.parsing.policy import ParsePolicy
-from directory_indexer.paths import FilePath
+from directory_indexer.paths import FilePath, display, os_path
 
 with lazily:
     from directory_indexer.converting.destinations import Destinations
@@ -40,6 +42,8 @@ class Converter:
         Raises:
             UsageError: it cannot be read; the message says why.
         """
+        if os.path.isdir(os_path(path)):
+            raise UsageError(f"{display(path)} is a directory", hint="name a file in it")
         return to_markdown(read_document(DocumentRequest(path, follow_links=follow_links), self._parse_policy()))
 
     def convert_url(self, url: str, *, allow_private: bool = False) -> str:

@@ -178,7 +178,7 @@ def _require_document(status: int, headers: Mapping[str, str], address: httpx.UR
         raise UnavailableError(f"{shown(address)}: the server answers {status}", hint=_CHECK)
     said = headers.get("content-type", "").strip().lower()
     if said and said.partition("/")[0] not in _TYPES:
-        raise UsageError(f"{shown(address)} is {said[:_MOST_SHOWN]!r}, which is no document", hint=_CHECK)
+        raise UsageError(f"{shown(address)} is {said[:_MOST_SHOWN]!r}, which is not a document", hint=_CHECK)
 
 
 def _bounded(pieces: Iterable[bytes], address: httpx.URL) -> Iterator[bytes]:

@@ -58,6 +58,13 @@ class KnownFile(NamedTuple):
     broken_hash: ContentHash | None = None
     broken_recipe: int | None = None
 
+    @property
+    def why_without_text(self) -> str:
+        """Say why the index holds no text of it."""
+        if self.state is FileState.FAILED:
+            return f"it could not be indexed: {self.detail or self.reason}; dirindex index tries again"
+        return f"it was skipped: {self.reason}{f', {self.detail}' if self.detail else ''}"
+
 
 class KnownFiles:
     """The files that the index knows in a tracked directory, or none if it does not know that.

@@ -71,7 +71,7 @@ class Checkup:
             self._docstore.upkeep.require_integrity()
         except CorruptIndexError as error:
             return Finding("database", Verdict.PROBLEM, error.message, error.hint or "")
-        return Finding("database", Verdict.OK, f"{self._docstore.path} is whole")
+        return Finding("database", Verdict.OK, f"{self._docstore.path} is intact")
 
     def words(self) -> Finding:
         """Look whether the full-text index can be read and has every chunk."""
@@ -82,9 +82,9 @@ class Checkup:
         except CorruptIndexError:
             return Finding("words", Verdict.PROBLEM, "the full-text index is damaged", _REPAIR)
         if n_rows != n_chunks:
-            message = f"the full-text index has {n_rows} rows for {n_chunks} chunks"
+            message = f"the full-text index has {n_rows:,} rows for {n_chunks:,} chunks"
             return Finding("words", Verdict.PROBLEM, message, _REPAIR)
-        return Finding("words", Verdict.OK, f"{n_chunks} chunks are searchable by words")
+        return Finding("words", Verdict.OK, f"{n_chunks:,} chunks are searchable by words")
 
     def _vectors(self) -> Iterator[Finding]:
         try:
@@ -98,10 +98,10 @@ class Checkup:
     def _agreement(self, snapshot: Snapshot) -> Finding:
         lost, unknown = self.disagreement(snapshot)
         if lost or unknown:
-            message = f"{len(lost)} vectors are lost, {len(unknown)} belong to nothing"
+            message = f"vectors that are lost: {len(lost):,}; that belong to no chunk: {len(unknown):,}"
             return Finding("vectors", Verdict.PROBLEM, message, _REPAIR)
         count = len(snapshot.vectors.embedded_chunk_ids()) + snapshot.vectors.count_pending()
-        return Finding("vectors", Verdict.OK, f"{count} vectors agree with the database")
+        return Finding("vectors", Verdict.OK, f"{count:,} vectors agree with the database")
 
     def disagreement(self, snapshot: Snapshot) -> tuple[set[ChunkId], set[ChunkId]]:
         """Compare both stores: vectors that should be there and are not, and the other way round.
@@ -136,7 +136,7 @@ def _directories(snapshot: Snapshot) -> Iterator[Finding]:
 def _coverage(snapshot: Snapshot) -> Finding:
     waiting = snapshot.embedding_queue.count()
     if waiting:
-        return Finding("meaning", Verdict.WARNING, f"{waiting} chunks wait for their vectors", "dirindex index")
+        return Finding("meaning", Verdict.WARNING, f"{waiting:,} chunks wait for their vectors", "dirindex index")
     return Finding("meaning", Verdict.OK, "every chunk is searchable by meaning")
 
 

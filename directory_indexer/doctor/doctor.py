@@ -71,7 +71,7 @@ class Doctor:
     def _check_index(self) -> Iterator[Finding]:
         for path in self._vectorstores.misplaced():
             hint = "dirindex doctor --repair renames it"
-            yield Finding("vector store", Verdict.PROBLEM, f"'{path}' is no directory", hint)
+            yield Finding("vector store", Verdict.PROBLEM, f"'{path}' is not a directory", hint)
         try:
             yield from self._checkup().findings()
         except CorruptIndexError as error:

@@ -35,7 +35,7 @@ def require_free(target: FilePath, own: Iterable[FilePath], *, force: bool) -> N
     if not os.path.lexists(place):
         return
     if not stat.S_ISREG(os.lstat(place).st_mode):
-        raise UsageError(f"'{place}' is there and is no regular file", hint="for standard output write -")
+        raise UsageError(f"'{place}' exists and is not a regular file", hint="for standard output write -")
     if not force:
         raise _taken(place)
     for end in _OF_SQLITE:

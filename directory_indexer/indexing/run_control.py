@@ -53,7 +53,7 @@ class RunControl:
         """
         runs = (run,) if run else tuple(self._unended())
         if not runs:
-            raise ConflictError("no index run goes on", hint="dirindex status shows how the last one ended")
+            raise ConflictError("no index run is under way", hint="dirindex status shows how the last one ended")
         for one in runs:
             _require_pausable(one)
             _require_stoppable(one, by)

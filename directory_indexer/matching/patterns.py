@@ -86,7 +86,7 @@ def _require_pattern(pattern: str, options: PatternOptions) -> None:
     if "\n" in pattern:
         raise UsageError("a pattern has a line end in it, and lines are matched one by one", hint="give each with -e")
     if _NO_TEXT.search(pattern):
-        raise UsageError(f"'{well_formed(pattern)}' holds what is no text, and only text is indexed")
+        raise UsageError(f"'{well_formed(pattern)}' holds bytes that are not text, and only text is indexed")
     if options.are_texts:
         return
     if any(sign[0] == _ONE_BYTE for sign in re.finditer(_SIGN, pattern)):

@@ -225,9 +225,14 @@ def _numbered_lines(hit: Hit, n_lines: int) -> Iterator[Line]:
 def _agreements(hit: Hit) -> Iterator[Line]:
     """Say which passages of a similar file agree with which of the given one."""
     for one in hit.agreements[:_MOST_AGREEMENTS]:
-        place = f"lines {one.start_line}-{one.end_line}{f', {one.heading}' if one.heading else ''}"
-        own = f"lines {one.own_start_line}-{one.own_end_line}{f', {one.own_heading}' if one.own_heading else ''}"
+        place = _lines(one.start_line, one.end_line, one.heading)
+        own = _lines(one.own_start_line, one.own_end_line, one.own_heading)
         yield line(Span(f"{place}  like  {own}  {one.score:.2f}", Style.NOTE), indent=_INDENT)
+
+
+def _lines(first: int, last: int, heading: str) -> str:
+    lines = f"line {first}" if first == last else f"lines {first}-{last}"
+    return f"{lines}, {heading}" if heading else lines
 
 
 def explained(explanation: Explanation) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 from directory_indexer.docstore.runs import Outcome
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason
 from directory_indexer.render.printable import PathStyle
-from directory_indexer.render.quantities import count
+from directory_indexer.render.quantities import count, duration
 from directory_indexer.render.spans import Line, Span, Style, line
 
 FEW: Final = 5
@@ -17,14 +17,25 @@ FEW: Final = 5
 FACT_WIDTH: Final = 11
 """How many columns the name of a fact takes."""
 
-ENDINGS: Final = {
+_ENDINGS: Final = {
     Outcome.COMPLETED: "done",
     Outcome.INTERRUPTED: "stopped; the next run goes on from here",
     Outcome.PAUSED: "paused; dirindex index --resume goes on from here",
     Outcome.OUT_OF_TIME: "out of time; the next run goes on from here",
     Outcome.FAILED: "failed",
 }
-"""How a run ended, in words."""
+"""How a run ended, in words, and what continues it."""
+
+
+def ending_of(outcome: Outcome, moment: str) -> str:
+    """Say how a run ended, and when or after how long, before what continues it."""
+    ending, mark, next_step = _ENDINGS[outcome].partition("; ")
+    return f"{ending} {moment}{mark}{next_step}"
+
+
+def seconds_taken(outcome: Outcome, seconds: float) -> str:
+    """Say how long a run took: what is done is done in that time, and anything else ended after it."""
+    return f"{'in' if outcome is Outcome.COMPLETED else 'after'} {duration(seconds)}"
 
 
 def fact(name: str, *words: Span | str, style: Style = Style.NOTE) -> Line:

@@ -8,19 +8,20 @@ from directory_indexer.docstore.runs import Outcome
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.render.facts import (
-    ENDINGS,
     FEW,
     counted_pages,
+    ending_of,
     fact,
     failure_lines,
     left_out,
     listed,
     reason_of,
+    seconds_taken,
     skip_lines,
     with_advice,
 )
 from directory_indexer.render.printable import PathStyle
-from directory_indexer.render.quantities import count, duration, size
+from directory_indexer.render.quantities import count, size
 from directory_indexer.render.spans import Line, Span, Style, line
 
 with lazily:
@@ -30,8 +31,9 @@ with lazily:
 
 def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False) -> Iterator[Line]:
     """Sum up a run, so that every file that was seen is accounted for."""
-    ending = Style.GOOD if report.outcome is Outcome.COMPLETED else Style.WARNING
-    yield line(Span(ENDINGS[report.outcome], ending), f" in {duration(report.seconds)}, {size(report.n_bytes)} read")
+    style = Style.GOOD if report.outcome is Outcome.COMPLETED else Style.WARNING
+    taken = f"{seconds_taken(report.outcome, report.seconds)}, {size(report.n_bytes)} read"
+    yield line(Span(ending_of(report.outcome, taken), style))
     kinds = {
         "added": report.n_added,
         "changed": report.n_changed,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from directory_indexer.docstore.runs import Outcome
 from directory_indexer.findings import Finding, Verdict
 from directory_indexer.lazy import lazily
-from directory_indexer.render.facts import ENDINGS, FACT_WIDTH, fact
+from directory_indexer.render.facts import FACT_WIDTH, ending_of, fact, seconds_taken
 from directory_indexer.render.printable import PathStyle
 from directory_indexer.render.quantities import count, duration, size
 from directory_indexer.render.spans import Line, Span, Style, line
@@ -29,8 +29,8 @@ _VERDICTS = {
 
 def migration_lines(report: MigrationReport) -> Iterator[Line]:
     """Say how many vectors are in both stores now, and how both answer the same queries."""
-    ending = Style.GOOD if report.outcome is Outcome.COMPLETED else Style.WARNING
-    yield line(Span(ENDINGS[report.outcome], ending), f" in {duration(report.seconds)}")
+    style = Style.GOOD if report.outcome is Outcome.COMPLETED else Style.WARNING
+    yield line(Span(ending_of(report.outcome, seconds_taken(report.outcome, report.seconds)), style))
     yield fact("copied", f"{report.n_copied:,} of {count(report.n_vectors, 'vector')}")
     if report.n_compared_hits:
         yield fact("checked", f"{report.n_same_hits:,} of {report.n_compared_hits:,} sample hits are as near as before")

@@ -11,9 +11,9 @@ from directory_indexer.docstore.runs import RunRecord
 from directory_indexer.docstore.summaries import DirectoryStatus
 from directory_indexer.files import SkippedFile, SkipReason
 from directory_indexer.render.facts import (
-    ENDINGS,
     FACT_WIDTH,
     counted_pages,
+    ending_of,
     fact,
     failure_lines,
     reason_of,
@@ -169,6 +169,7 @@ def _paused(run: PausedRun, paths: PathStyle) -> str:
 
 
 def _ended(run: RunRecord, *, now: float) -> str:
-    ending = ENDINGS[run.outcome] if run.outcome else "stopped without a word"
-    reason = f": {run.message}" if run.outcome and run.message else ""
-    return f"{ending}{reason}, {ago(run.heartbeat_at, now=now)}"
+    moment = ago(run.heartbeat_at, now=now)
+    if run.outcome is None:
+        return f"stopped without a word {moment}"
+    return ending_of(run.outcome, moment) + (f": {run.message}" if run.message else "")

@@ -39,7 +39,7 @@ _STYLES = {
 }
 _REFRESHES_A_SECOND = 5
 _LEAST_WIDTH = 20
-_LEAST_PLACE = 12
+_LEAST_PLACE = len("  …")
 _TAB_SIZE = 4
 
 

@@ -91,7 +91,7 @@ def _reason(snapshot: Snapshot, path: FilePath) -> str:
     known = snapshot.files.get(path)
     if known is None:
         return "dirindex status lists the indexed directories"
-    return f"it was {known.state}: {known.reason}{f', {known.detail}' if known.detail else ''}"
+    return known.why_without_text
 
 
 def _parted(text: str) -> Iterator[tuple[str, str]]:

@@ -9,12 +9,13 @@ from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import UsageError
 from directory_indexer.extractors.kinds import GROUPS, kind_for_alias, kind_names
 from directory_indexer.lazy import lazily
-from directory_indexer.relevance.query import Query
+from directory_indexer.relevance.query import Query, WordKind
 from directory_indexer.searching.scope import Scope, contains
 
 with lazily:
     import difflib
 
+_DATE_FILTERS = ("since:", "until:")
 _ONLY_EXCLUDES = (
     "the query only says what to leave out: add what to look for; a word that begins with a hyphen is found in quotes"
 )
@@ -44,10 +45,17 @@ def _notes(snapshot: Snapshot, query: Query, scope: Scope) -> Iterator[str]:
     for name in (*query.required.kinds, *query.forbidden.kinds):
         if not _is_type(name):
             yield f"unknown type '{name}' in the query; {_near_types(name)}"
+    yield from _misread_dates(query)
     if scope.is_empty:
         for text in query.required.paths:
             if not _is_in_a_path(snapshot, text):
                 yield f"no indexed file has '{text}' in its path"
+
+
+def _misread_dates(query: Query) -> Iterator[str]:
+    for word in query.words:
+        if word.kind is not WordKind.PHRASE and word.text.lower().startswith(_DATE_FILTERS):
+            yield f"{word.text} is searched for as words: a date is written as 7d, 2w, 6m, 2026-01 or 2026-01-31"
 
 
 def _is_mixed(group: Sequence[Query]) -> bool:

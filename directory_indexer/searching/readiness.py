@@ -53,7 +53,8 @@ def coverage(snapshot: Snapshot, making: VectorMaking | None = None) -> tuple[st
         )
     if not waiting:
         return ()
-    missing = f"{waiting:,} of {n_chunks:,} chunks are not embedded yet"
+    chunks = f"chunk{'s' if n_chunks > 1 else ''} {'are' if waiting > 1 else 'is'}"
+    missing = f"{waiting:,} of {n_chunks:,} {chunks} not embedded yet"
     if making is None or not making.judged:
         return (f"{missing}: they are found by words alone",)
     n_unjudged = len(making.unjudged - making.judged)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
@@ -18,7 +19,7 @@ from directory_indexer.lazy import lazily
 from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest
 from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
-from directory_indexer.paths import FilePath, display
+from directory_indexer.paths import FilePath, display, os_path
 from directory_indexer.questions import question
 from directory_indexer.relevance.candidates import OTHER_MODEL, Model
 from directory_indexer.relevance.evidence import Excerpt, Explanation
@@ -142,10 +143,13 @@ def _model(snapshot: Snapshot) -> Model:
 
 
 def _stamped(path: FilePath) -> SourceFile:
+    if os.path.isdir(os_path(path)):
+        raise UsageError(f"{display(path)} is a directory", hint="name a file in it")
     try:
         return source_file(path)
     except OSError as error:
-        raise UsageError(f"{display(path)} cannot be read: {error.strerror}", hint="check the path") from error
+        reason = (error.strerror or type(error).__name__).lower()
+        raise UsageError(f"{display(path)} cannot be read: {reason}", hint="check the path") from error
 
 
 def _ranked_files(

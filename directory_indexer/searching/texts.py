@@ -118,7 +118,9 @@ def _characters(
             starts = [chunk.start_char for chunk in chunks]
         case Unit.PAGES:
             starts = list(page_starts)
-    if not 1 <= selection.first <= len(starts) or selection.last < selection.first:
+    if selection.last < selection.first:
+        raise UsageError(f"{_asked(selection)} is not a range: its end comes before its beginning")
+    if not 1 <= selection.first <= len(starts):
         unit = str(selection.unit)
         size = f"{len(starts) or 'no'} {unit.removesuffix('s') if len(starts) == 1 else unit}"
         raise UsageError(f"{display(path)} has {size}; you asked for {_asked(selection)}")
@@ -176,7 +178,7 @@ def _reason(snapshot: Snapshot, path: FilePath) -> str:
         return "dirindex status lists the indexed directories"
     if members := snapshot.files.members(path):
         return f"it is a container of {len(members)} files: name one of them, such as {display(members[0])}"
-    return f"it was {known.state}: {known.reason}{f', {known.detail}' if known.detail else ''}"
+    return known.why_without_text
 
 
 def _commits_named(snapshot: Snapshot, path: FilePath) -> list[FilePath]:

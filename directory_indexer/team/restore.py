@@ -57,7 +57,7 @@ def restore(app: App, source: Path, *, may_replace: bool, tell: Callable[[str], 
     """Put a backup into the place of a data directory, which must be empty unless it may be replaced.
 
     Raises:
-        UsageError: the source is no backup.
+        UsageError: the source is not a backup.
         ConsentNeededError: there is an index, and it must not be replaced.
         LockedError: an index run is going on.
         StoreError: the backup is damaged, or something cannot be written.
@@ -101,7 +101,7 @@ def _checked(source: Path) -> dict[str, Any]:
         files = {str(name): int(size) for name, size in manifest["files"].items()}
         collections = [collection_name(str(name)) for name in manifest["collections"]]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, UsageError) as error:
-        raise UsageError(f"'{source}' is no backup", hint="name a directory that dirindex backup wrote") from error
+        raise UsageError(f"'{source}' is not a backup", hint="name a directory that dirindex backup wrote") from error
     if manifest.get("format") != FORMAT:
         raise UsageError(f"'{source}' was written by a newer dirindex", hint="upgrade dirindex")
     for name, size in files.items():

@@ -132,7 +132,7 @@ class Sorting:
         elif size == 0:
             self._add_skipped(stamp, SkipReason.EMPTY)
         else:
-            self._add_skipped(stamp, SkipReason.TOO_LARGE, detail=f"more than {self._policy.max_file_size} bytes")
+            self._add_skipped(stamp, SkipReason.TOO_LARGE, detail=f"more than {self._policy.max_file_size:,} bytes")
 
     def _add_skipped(self, stamp: EntryStamp, reason: SkipReason, *, detail: str = "") -> None:
         name, _, size, *times_and_inode = stamp
@@ -152,4 +152,4 @@ class Sorting:
 
 def failure_of(path: FilePath, error: OSError) -> FileFailure:
     """Say that something could not be looked at."""
-    return FileFailure(path, Stage.WALK, error.strerror or str(error))
+    return FileFailure(path, Stage.WALK, (error.strerror or str(error)).lower())

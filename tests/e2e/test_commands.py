@@ -126,7 +126,7 @@ def test_another_wording_is_asked_for_in_the_same_list(indexed: Shell) -> None:
 
 def test_an_option_before_the_command_is_told_where_it_belongs(indexed: Shell) -> None:
     answer = json.loads(indexed.run("--json", "search", "carrots", expect=2).stdout)
-    assert answer["hint"] == "options belong behind it: dirindex search … --json"
+    assert answer["hint"] == "options belong after it: dirindex search … --json"
     assert "dirindex status … --verbose" in indexed.run("--verbose", "status", expect=2).stderr
 
 
@@ -769,6 +769,8 @@ def test_an_error_is_an_object_where_json_is_asked_for(shell: Shell) -> None:
     shell.write("note.md", "one\n")
     shell.run("index", shell.docs, "--quiet")
     assert shell.json("get", shell.docs / "nowhere.md", expect=1)["error"].endswith("nowhere.md")
+    error = json.loads(shell.run("search", "one", shell.docs / "nowhere", "--format", "json", expect=1).stdout)
+    assert error["exit_code"] == 1
 
 
 @pytest.mark.parametrize(

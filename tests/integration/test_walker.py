@@ -427,7 +427,7 @@ def test_a_directory_that_cannot_be_read_is_a_failure_and_the_walk_goes_on(as_no
     (as_nobody / "closed").chmod(0)
     result = walked(as_nobody)
 
-    assert result.failures == {"closed": "Permission denied"}
+    assert result.failures == {"closed": "permission denied"}
     assert result.files == {"open/b"}
 
 
@@ -436,7 +436,7 @@ def test_entries_that_cannot_be_looked_at_are_failures(as_nobody: Path) -> None:
     (as_nobody / "dir").chmod(0o400)
     result = walked(as_nobody)
 
-    assert result.failures == {"dir/a": "Permission denied", "dir/sub": "Permission denied"}
+    assert result.failures == {"dir/a": "permission denied", "dir/sub": "permission denied"}
 
 
 def test_an_ignore_file_that_cannot_be_read_is_a_failure_and_the_walk_goes_on(as_nobody: Path) -> None:

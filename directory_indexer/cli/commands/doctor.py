@@ -40,7 +40,7 @@ def doctor(
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check configuration, embedding, both stores and whether they agree."""
+    """Check configuration, model, stores and their agreement."""
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     app = (
         open_existing_app(config, data_dir, output, collection)

@@ -53,7 +53,10 @@ _Ids = Annotated[list[str], typer.Argument(metavar="ID", help="The ids of docume
 
 @cli.callback()
 def documents() -> None:
-    """Show, give back, delete and refresh the documents that were sent; dirindex add sends them."""
+    """List, print, refresh and delete documents that were sent.
+
+    `dirindex add` sends them.
+    """
 
 
 @cli.command("list")
@@ -61,17 +64,19 @@ def list_documents(
     *,
     state: Annotated[
         Literal["queued", "words", "complete", "failed", "deleting"] | None,
-        typer.Option("--state", help="Only those that are so far."),
+        typer.Option("--state", help="Only those in this state."),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many.")] = 100,
-    cursor: Annotated[str, typer.Option("--cursor", help="Go on where the last page ended.", show_default=False)] = "",
+    cursor: Annotated[
+        str, typer.Option("--cursor", help="Continue where the last page ended.", show_default=False)
+    ] = "",
     collection: InCollection = "",
     config: ConfigFile = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show which documents were sent to a collection, and how far each is."""
+    """List the documents of a collection, and how far each is."""
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
     page = DocumentVerbs(Collections(open_app(config, data_dir, output))).documents(
         collection or DEFAULT, cursor=cursor, limit=limit, state=State(state) if state else None
@@ -80,6 +85,8 @@ def list_documents(
         output.data(json_pages.record_json(documents_answer(page)))
         return
     output.lines(document_lines(map(document_entry, page.documents)))
+    if not page.documents and not (state or cursor):
+        output.notes(["there are no documents; dirindex add FILE sends one"])
     if page.next_cursor:
         output.notes([f"there are more: --cursor {page.next_cursor}"])
 
@@ -96,7 +103,7 @@ def get_document(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show all that is known of a document, or print its text."""
+    """Show what is known of a document, or print its text."""
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
     verbs = DocumentVerbs(Collections(open_app(config, data_dir, output)))
     if not text and not lines:
@@ -155,7 +162,7 @@ def delete_documents(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete documents with their originals, in whatever state they are."""
+    """Delete documents and their originals, whatever their state."""
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
     verbs = DocumentVerbs(Collections(open_app(config, data_dir, output)))
     for doc_id in doc_ids:
@@ -179,7 +186,7 @@ def refresh_documents(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch documents from their addresses again, unless nothing has changed there."""
+    """Fetch documents that have changed from their addresses again."""
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
     collections = Collections(open_app(config, data_dir, output))
     ingesting = Ingesting(collections, fetch=collections.fetch(allow_private=allow_private))

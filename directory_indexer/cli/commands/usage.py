@@ -21,6 +21,8 @@ with lazily:
 
 cli = new_command_line()
 
+_FEW = 5
+
 _WHERE = (
     "no session was found there; assistants keep theirs in ~/.claude/projects, ~/.codex/sessions, ~/.gemini/tmp and "
     "~/.local/share/opencode"
@@ -35,16 +37,20 @@ def usage(
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Count how often assistants searched, grepped and read, and how much text they got; nothing is sent anywhere."""
+    """Count how often assistants searched, grepped and read.
+
+    Their transcripts say so, and how much text they got; nothing is sent anywhere.
+    """
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     found = usage_answer(usage_in(os.path.expanduser(path) for path in paths))
     if as_json:
         output.data(record_json(found))
     else:
         output.lines(usage_lines(found))
-        output.lines(unreadable_lines(found, paths=output.paths) if verbose else ())
         n_unreadable = len(found.unreadable)
-        output.notes([f"{count(n_unreadable, 'file')} could not be counted; -v names them"] if n_unreadable else [])
+        are_shown = verbose or n_unreadable <= _FEW
+        output.lines(unreadable_lines(found, paths=output.paths) if are_shown else ())
+        output.notes([] if are_shown else [f"{n_unreadable:,} files could not be counted; -v names them"])
         output.notes([f"{count(found.passed_over, 'line')} could not be read as records"] if found.passed_over else [])
         output.notes([] if found.sessions else [_WHERE])
     if not found.sessions:

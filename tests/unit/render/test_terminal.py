@@ -57,6 +57,12 @@ def test_a_long_heading_gives_way_to_what_stands_behind_it() -> None:
     assert rows == [f"{'a' * 20}  Accounting …  0.57"]
 
 
+def test_on_a_narrow_terminal_nothing_of_a_heading_but_an_ellipsis_stays() -> None:
+    heading = Span("  Accounting > Invoices > Numbers", Style.PLACE)
+    rows = bare(styled([line(Span("a" * 30, Style.PATH), heading, Span("  0.57"))], width=40, environ={}))
+    assert rows == [f"{'a' * 30}  A…  0.57"]
+
+
 def test_wide_characters_fit_the_width() -> None:
     rows = bare(styled([line("面包" * 40, indent=6)], width=40, environ={}))
     assert len(rows) > 1
