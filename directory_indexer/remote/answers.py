@@ -6,7 +6,7 @@ import functools
 import json
 import typing
 from collections.abc import Mapping
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, Final, NamedTuple, TypeVar
 
 from pydantic import Field, TypeAdapter
 
@@ -16,6 +16,8 @@ _Name = Field(max_length=4096)
 _Text = Field(max_length=16_000_000)
 _Short = Field(max_length=8192)
 _Record = TypeVar("_Record")
+_MOST_ENTRIES: Final = 10_000
+"""So many any list of an answer may have; a longer one is refused without a look at millions of entries."""
 
 
 class RemoteHit(NamedTuple):
@@ -51,7 +53,7 @@ class RemoteCollection(NamedTuple):
 class RemoteCollections(NamedTuple):
     """The collections that the token is for."""
 
-    collections: Annotated[tuple[RemoteCollection, ...], "All of them.", Field(max_length=10_000)]
+    collections: Annotated[tuple[RemoteCollection, ...], "All of them.", Field(max_length=_MOST_ENTRIES)]
 
 
 class RemoteText(NamedTuple):
@@ -111,7 +113,7 @@ def _read(record: type[_Record], body: bytes) -> _Record | None:
 
 def _known(hint: Any, value: object) -> object:
     """Leave out of an object what its record has no field for, so that newer servers may say more."""
-    if typing.get_origin(hint) is tuple and isinstance(value, list):
+    if typing.get_origin(hint) is tuple and isinstance(value, list) and len(value) <= _MOST_ENTRIES:
         return [_known(typing.get_args(hint)[0], one) for one in value]
     if not hasattr(hint, "_fields") or not isinstance(value, dict):
         return value

@@ -85,7 +85,8 @@ class Exchange:
                 ) as response,
             ):
                 headers = _headers(response.headers)
-                return Response(response.status, headers, self._body(response.iter_stream(), headers))
+                body = self._body(response.iter_stream(), headers)
+                return Response(response.status, headers, self._without_token(body))
         except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError) as error:
             raise self._failure(error) from error
 
@@ -114,6 +115,11 @@ class Exchange:
         if headers.get("content-encoding", "identity") != "identity":
             raise UnavailableError(f"{self.address.shown} answers with what is packed, though it was told not to")
         return b"".join(self._bounded(pieces))
+
+    def _without_token(self, body: bytes) -> bytes:
+        """Mask the token, which servers and proxies may repeat: what they answer gets to assistants and into logs."""
+        token = self._token.encode("ascii")
+        return body.replace(token, b"*" * len(token)) if token else body
 
     def _bounded(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         left = self._longest_answer

@@ -19,6 +19,7 @@ from directory_indexer.paths import FilePath, containers_around, display, lies_i
 from directory_indexer.walker.ignore import Precedence, built_in_rules
 
 with lazily:
+    from directory_indexer.credentials.redaction import secret_spans
     from directory_indexer.policies import Policies
 
 _ID_BYTES = 16
@@ -54,6 +55,8 @@ class LocalFiles:
         return LocalDocument(path, self._converter.convert_file(path, follow_links=False), _id_of(path))
 
     def _require_harmless(self, path: FilePath) -> None:
+        if secret_spans(os.path.basename(path)):
+            raise ContentRefusedError(RefusalReason.SECRET, "the name of the file holds a secret", hint="rename it")
         if any(lies_in(path, own) or _is_same_file(path, own) for own in self._private):
             raise UsageError(f"{display(path)} belongs to dirindex itself", hint="give another file")
         rules = built_in_rules(include_secrets=False, include_hidden=True)

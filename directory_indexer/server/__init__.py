@@ -6,7 +6,6 @@ Importing the SDK takes more than a second of processor time, so nothing of it i
 from __future__ import annotations
 
 import functools
-import logging
 import os
 import signal
 import sys
@@ -24,6 +23,7 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.server.gate.access import Access
 from directory_indexer.server.identity import FROM_CLUSTER, INSTRUCTIONS
+from directory_indexer.server.log_lines import log_to_stderr
 from directory_indexer.server.startup import Greeter, importing
 
 with lazily:
@@ -67,8 +67,7 @@ def serve_stdio(app: App, options: ServeOptions) -> NoReturn:
     """Serve one client on standard input and output until it goes away."""
     parent = os.getppid()  # it may be gone before the server runs
     _prepare()
-    level = logging.INFO if options.verbose else logging.WARNING
-    logging.basicConfig(level=level, stream=sys.stderr, format="dirindex serve: %(message)s")
+    log_to_stderr(verbose=options.verbose)
     greeter = Greeter(INSTRUCTIONS if app.writes else FROM_CLUSTER)
     greeter.start()
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import sys
 from typing import NoReturn
 
 from directory_indexer.app import App
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.remote.address import RemoteAddress
+from directory_indexer.server.log_lines import log_to_stderr
 from directory_indexer.server.startup import Greeter, importing
 
 with lazily:
@@ -36,8 +35,7 @@ def serve_remote(
     Files may be read from `allowed`, else from the roots of the client; those that are `private` never.
     """
     parent = os.getppid()
-    level = logging.INFO if verbose else logging.WARNING
-    logging.basicConfig(level=level, stream=sys.stderr, format="dirindex serve: %(message)s")
+    log_to_stderr(verbose=verbose)
     with importing():
         bridge = Bridge(RemoteIndex(Exchange(address, token)), LocalFiles(app.policies, private=private))
         server = make_bridge_server(bridge, allowed)

@@ -116,7 +116,7 @@ def read_token(file: Path | None, environ: Mapping[str, str]) -> str:
     """Read the token from its file or from the environment; empty when there is none.
 
     Raises:
-        UsageError: the file cannot be read, others can read it, or the token is too short to be one.
+        UsageError: the file cannot be read, others can read it, or it holds nothing that can be a token.
     """
     token = environ.get(TOKEN_VARIABLE, "").strip()
     if file is not None:
@@ -128,9 +128,9 @@ def read_token(file: Path | None, environ: Mapping[str, str]) -> str:
             raise UsageError(f"--token-file '{file}' cannot be read: {error}") from error
         if os.name == "posix" and secret_is_open(status):
             raise UsageError(f"others can read the token in '{file}'", hint=f"chmod 600 '{file}'")
-    if (token or file is not None) and (len(token) < SHORTEST_TOKEN or not token.isascii()):
+    if (token or file is not None) and (len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable())):
         raise UsageError(
-            f"the token must have at least {SHORTEST_TOKEN} ASCII characters",
+            f"the token must have at least {SHORTEST_TOKEN} printable ASCII characters, on one line",
             hint="make one with: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'",
         )
     return token

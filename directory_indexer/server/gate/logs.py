@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Final
 
 from directory_indexer.server.gate.visits import Visit, request_id
+from directory_indexer.server.log_lines import LogLines, log_lines
 from directory_indexer.telemetry import spans
 from directory_indexer.telemetry.spans import Recorder
 
@@ -66,13 +67,12 @@ def log_request(visit: Visit, *, method: str, seconds: float) -> None:
     REQUESTS.info("request", extra={_FACTS: facts})
 
 
-class _Text(logging.Formatter):
+class _Text(LogLines):
     def format(self, record: logging.LogRecord) -> str:
         facts = getattr(record, _FACTS, {})
         told = " ".join([record.getMessage(), *(f"{name}={value}" for name, value in facts.items())])
         about = f" [{request_id.get()}]" if request_id.get() else ""
-        exception = f"\n{self.formatException(record.exc_info)}" if record.exc_info else ""
-        return f"dirindex serve{about}: {told}{exception}"
+        return log_lines(f"dirindex serve{about}", told, self.trace_of(record))
 
 
 class _Json(logging.Formatter):

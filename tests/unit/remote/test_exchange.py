@@ -136,6 +136,21 @@ def test_what_newer_servers_say_beside_is_left_out() -> None:
     assert collection.name == "a"
 
 
+def test_a_list_without_end_is_refused_before_anybody_looks_at_its_entries() -> None:
+    body = b'{"collections": [' + b"{}," * 1_000_000 + b"{}]}"
+    with Loopback(_saying(_answer(body))) as server, pytest.raises(UnavailableError, match="as dirindex does"):
+        _index(server).collections(Patience())
+
+
+def test_a_server_that_repeats_the_token_does_not_bring_it_before_an_assistant() -> None:
+    body = b'{"detail": "I was asked with Bearer ' + _TOKEN.encode() + b'"}'
+    with (
+        Loopback(_saying(_answer(body, "500 Internal Server Error"))) as server,
+        pytest.raises(UnavailableError, match=r"with Bearer \*+$"),
+    ):
+        _index(server).collections(Patience())
+
+
 def test_a_packed_answer_is_not_unpacked() -> None:
     with (
         Loopback(_saying(_answer(b"x", "200 OK", "Content-Encoding: gzip"))) as server,

@@ -105,6 +105,13 @@ def test_a_file_that_is_a_secret_by_its_content_is_refused(place: Place) -> None
         place.convert("note2.txt")
 
 
+def test_a_name_that_holds_a_secret_is_not_sent(place: Place) -> None:
+    (place.allowed / f"{SECRET}.md").write_text("Herons wait.\n")
+    with pytest.raises(ContentRefusedError, match="the name of the file holds a secret") as error:
+        place.convert(f"{SECRET}.md")
+    assert SECRET not in str(error.value)
+
+
 def test_the_token_and_the_index_are_refused_under_any_name(place: Place) -> None:
     (place.allowed / "data").mkdir()
     (place.allowed / "data/data.db").write_bytes(b"SQLite format 3\0")

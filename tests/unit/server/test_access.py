@@ -137,7 +137,7 @@ def test_a_token_that_others_can_read_is_refused(tmp_path: Path) -> None:
         read_token(file, {})
 
 
-@pytest.mark.parametrize("token", ["", "short", "é" * 20])
+@pytest.mark.parametrize("token", ["", "short", "é" * 20, "one-line-0123456\nand another"])
 def test_a_token_that_is_none_is_refused(tmp_path: Path, token: str) -> None:
     file = tmp_path / "token"
     file.write_text(token, encoding="utf-8")
