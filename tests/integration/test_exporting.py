@@ -361,7 +361,7 @@ def test_a_link_is_replaced_and_not_followed(filled: Index, out: Path) -> None:
 
 def test_only_a_file_can_be_replaced(filled: Index, out: Path) -> None:
     (out / "all.db").mkdir()
-    with pytest.raises(UsageError, match="no regular file"):
+    with pytest.raises(UsageError, match="not a regular file"):
         export(filled, out / "all.db", force=True)
     with pytest.raises(UsageError, match="there is no directory"):
         export(filled, out / "missing" / "all.db")

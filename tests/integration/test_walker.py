@@ -449,7 +449,7 @@ def test_an_ignore_file_that_cannot_be_read_is_a_failure_and_the_walk_goes_on(as
 
 
 def test_a_root_that_is_not_there_is_a_failure(root: Path) -> None:
-    assert walked(root).failures == {".": "No such file or directory"}
+    assert walked(root).failures == {".": "no such file or directory"}
 
 
 def test_a_file_that_vanishes_while_it_is_looked_at_is_a_failure(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -458,7 +458,7 @@ def test_a_file_that_vanishes_while_it_is_looked_at_is_a_failure(root: Path, mon
     result = walked(root)
 
     assert result.files == {"a"}
-    assert result.failures == {"b": "No such file or directory"}
+    assert result.failures == {"b": "no such file or directory"}
 
 
 def test_what_was_read_before_an_error_counts_and_the_directory_is_a_failure(
@@ -472,7 +472,7 @@ def test_what_was_read_before_an_error_counts_and_the_directory_is_a_failure(
     result = walked(root)
 
     assert result.files == {"sub/a", "b"}
-    assert result.failures == {"sub": "Input/output error"}
+    assert result.failures == {"sub": "input/output error"}
 
 
 @posix
@@ -523,7 +523,7 @@ def test_a_tree_deeper_than_a_path_can_be_long_ends_in_a_failure(deep_root: Path
     result = walked(root)
 
     assert result.files == {"a"}
-    assert list(result.failures.values()) == ["File name too long"]
+    assert list(result.failures.values()) == ["file name too long"]
     assert len(result.directories) > 1000
 
 
