@@ -33,6 +33,9 @@ WORDS: Final = "words"
 MANIFEST_ID: Final = point_id("manifest")
 FILE, WORD, MANIFEST = "file", "word", "manifest"
 
+_LONGEST_TEXT: Final = 262_144
+"""Twice what a passage can have, blanks aside; a search of one with 20 million characters took half a minute."""
+
 
 def passage_id(new: NewPassage) -> str:
     """Derive the id of the point of a passage: another text of the same file has other ones."""
@@ -64,6 +67,8 @@ def passage_in(payload: dict[str, Any]) -> ClusterPassage:
     """Read a passage."""
     placed = record_in(_Placed, payload)
     facts, chunk = record_in(FileFacts, payload), record_in(Chunk, payload)
+    if len(chunk.text) > _LONGEST_TEXT and len("".join(chunk.text.split())) > _LONGEST_TEXT:
+        raise ValueError("text: it is longer than any passage")
     return ClusterPassage(chunk_id_of(placed.chunk_id), placed.path, facts, chunk)
 
 

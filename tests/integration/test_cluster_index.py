@@ -296,6 +296,17 @@ def test_a_point_that_is_not_as_it_was_written_is_named_with_its_collection_and_
     assert index.reader("mended").words("ginger") == ["kitchen/soup.md"]
 
 
+def test_a_text_that_is_longer_than_any_passage_is_not_searched(index: ClusteredIndex) -> None:
+    path = models.FieldCondition(key="path", match=models.MatchValue(value=str(index.root / "kitchen/soup.md")))
+    soup, passages, client = models.Filter(must=[path]), passages_of(index), index.connection.local
+    client.set_payload(passages, {"text": f"ginger{' ' * 300_000}"}, points=soup)
+    assert index.reader("blank").words("ginger") == ["kitchen/soup.md"]
+    client.set_payload(passages, {"text": "ginger " * 50_000}, points=soup)
+    with pytest.raises(VectorStoreError, match="longer than any passage"):
+        index.reader("long").names("ginger")
+    assert verdict(index) is Verdict.PROBLEM
+
+
 def test_a_manifest_that_is_not_as_it_was_written_is_to_be_deleted_with_its_collection(index: ClusteredIndex) -> None:
     client = index.connection.local
     client.set_payload("test-catalogue", {"space": "[]"}, points=[MANIFEST_ID])
