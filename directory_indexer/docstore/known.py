@@ -61,7 +61,7 @@ class KnownFile(NamedTuple):
     @property
     def why_without_text(self) -> str:
         """Say why the index holds no text of it."""
-        if self.state is FileState.FAILED:
+        if self.state == FileState.FAILED:
             return f"it could not be indexed: {self.detail or self.reason}; dirindex index tries again"
         return f"it was skipped: {self.reason}{f', {self.detail}' if self.detail else ''}"
 

@@ -50,8 +50,8 @@ class Plan(NamedTuple):
 
     `requests` are files to read, and `changed` those of them that the index knows. `skipped` are to be noted anew;
     `skip_counts` covers those and the ones noted before. `failures` are to be noted, too; `broken` files were noted
-    before, and are as they were when they broke a parser; `retried` are requests for those that failed for another
-    reason, and are as they were, too. `removed` leave the index, and their hashes tell a moved
+    before, and are as they were when they broke a parser; `retried` are requests for those that failed for
+    another reason, of which no stamp is known. `removed` leave the index, and their hashes tell a moved
     file from a new one; `resolved` are failures and skips of files that are gone. The file systems at `mounts` are to
     be remembered, and so is what is `settled` now and was not before; what is `left` was settled and was not met.
     With `reads_everything`, nothing that is known of other files stands for what is to be read.
@@ -192,7 +192,7 @@ class _Comparison:
     def _add_request(self, source: SourceFile, known: KnownFile) -> None:
         if known.hash:
             self._changed.add(source.path)
-        if known.state == FileState.FAILED and known.source == source and known.is_settled:
+        if known.state == FileState.FAILED and known.broken_recipe is None:
             self._retried.add(source.path)
         is_comparable = known.recipe == self._recipe and not self._read_everything
         broken = _failure_of(known) if known.broken_recipe == self._recipe and not self._read_everything else None

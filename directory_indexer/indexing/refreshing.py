@@ -194,7 +194,7 @@ class Refresher:
 def _within(plan: Plan, scope: Sequence[FilePath]) -> Plan:
     """Leave of a plan what has to do with a question: what is read for it, and what it must not find any more.
 
-    What failed and has not changed since is left to the next run, and listed among what failed.
+    What could not be read is left to the next run, and counted among what failed: nothing says whether it has changed.
     """
 
     def matters(path: FilePath) -> bool:

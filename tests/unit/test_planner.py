@@ -211,11 +211,9 @@ def test_a_directory_with_something_to_read_and_something_that_broke_a_parser_is
 
 
 def test_a_file_that_could_not_be_read_is_tried_again_and_told_from_one_that_changed() -> None:
-    failed = {
-        path(name): KnownFile(SourceFile(path(name), size, OLD), True, None, 1, FileState.FAILED, Stage.READ, "denied")
-        for name, size in (("a", 5), ("b", 4))
-    }
-    done = planned(listing("", "a", "b"), of=failed)
+    unread = KnownFile(SourceFile(path("a"), 0, 0), False, None, 0, FileState.FAILED, Stage.READ, "denied")
+    broke = KnownFile(SourceFile(path("b"), 4, OLD), True, None, 1, FileState.FAILED, Stage.EXTRACT, broken_recipe=1)
+    done = planned(listing("", "a", "b"), of={path("a"): unread, path("b"): broke})
     assert ({one.source.path for one in done.requests}, set(done.retried)) == ({path("a"), path("b")}, {path("a")})
 
 
