@@ -103,16 +103,23 @@ def _say(text: str, *, indent: str = "") -> None:
     for line in text.split("\n"):
         parts = [indent + line]
         if sys.stderr.isatty():
-            width = shutil.get_terminal_size().columns
             parts = textwrap.wrap(
                 line,
-                width,
+                _message_width(),
                 initial_indent=indent,
                 subsequent_indent=indent or "  ",
                 break_long_words=False,
                 break_on_hyphens=False,
             )
         sys.stderr.write("\n".join(parts) + "\n")
+
+
+def _message_width() -> int:
+    """Ask the terminal behind standard error, for standard output may be a pipe."""
+    with contextlib.suppress(OSError):
+        if columns := os.get_terminal_size(sys.stderr.fileno()).columns:
+            return columns
+    return shutil.get_terminal_size().columns
 
 
 def _working_directory() -> str:
