@@ -17,7 +17,7 @@ _Text = Field(max_length=16_000_000)
 _Short = Field(max_length=8192)
 _Record = TypeVar("_Record")
 _MOST_ENTRIES: Final = 10_000
-"""So many any list of an answer may have; a longer one is refused without a look at millions of entries."""
+"""So many any list of an answer may have; of a longer one pydantic would write down what is wrong with each."""
 
 
 class RemoteHit(NamedTuple):
@@ -113,7 +113,9 @@ def _read(record: type[_Record], body: bytes) -> _Record | None:
 
 def _known(hint: Any, value: object) -> object:
     """Leave out of an object what its record has no field for, so that newer servers may say more."""
-    if typing.get_origin(hint) is tuple and isinstance(value, list) and len(value) <= _MOST_ENTRIES:
+    if typing.get_origin(hint) is tuple and isinstance(value, list):
+        if len(value) > _MOST_ENTRIES:
+            raise ValueError("too many entries")
         return [_known(typing.get_args(hint)[0], one) for one in value]
     if not hasattr(hint, "_fields") or not isinstance(value, dict):
         return value
