@@ -94,6 +94,9 @@ class Words(Reading):
     @property
     def languages(self) -> tuple[str, ...]:
         """In which languages, by their tags, at least a tenth of the documents is written that are in a known one."""
+        return self._once("languages", self._languages)
+
+    def _languages(self) -> tuple[str, ...]:
         rows = self._connection.execute(
             "SELECT language, count(*) FROM files WHERE language > '' GROUP BY language ORDER BY 2 DESC"
         ).fetchall()
