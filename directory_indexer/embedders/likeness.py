@@ -47,14 +47,14 @@ class _Table(NamedTuple):
         total = offset = 0
         for token, n_times in _tokens(text).items():
             weight = n_times * round(self.scales[token] * math.log1p(token - _SPECIAL_TOKENS) * _UNIT)
-            total += weight * _kept_row(token)
+            total += weight * self._row(token)
             offset += weight * _ZERO
         lanes = memoryview(total.to_bytes(4 * DIMENSIONS, "little")).cast("I").tolist()
         sums = [lane - offset for lane in lanes]
         length = math.sqrt(_product(sums, sums))
         return [one / length for one in sums] if length else []
 
-    def row(self, token: int) -> int:
+    def _row(self, token: int) -> int:
         """Spread the four bits of each dimension over lanes, those of even dimensions before the others."""
         start = 4 * N_TOKENS + token * (DIMENSIONS // 2)
         halves = self.halves[start : start + DIMENSIONS // 2]
@@ -68,12 +68,6 @@ class _Table(NamedTuple):
 def _kept_vector(passage: str) -> array[float]:
     """Give the vector of a passage; who types on is nearly always shown the same ones with the next key."""
     return array("d", _table().vector(passage))
-
-
-@lru_cache(maxsize=2048)
-def _kept_row(token: int) -> int:
-    """Give the row of a token; the passages of an index have most of their words in common."""
-    return _table().row(token)
 
 
 @cache
