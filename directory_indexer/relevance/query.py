@@ -137,7 +137,7 @@ def _read(text: str) -> Query:
     typed = text[:MAX_CHARACTERS].encode("utf-8", "replace").decode()
     pieces = [_piece(found) for found in _PIECE.finditer(typed)]
     wanted = [piece for piece in pieces if not piece.is_negative and not piece.field]
-    words = tuple(_words_of(wanted))
+    words = tuple(_words_of(wanted)) or tuple(_words_of_headings(pieces))
     meaning = " ".join(" ".join(piece.text for piece in wanted).split())
     language = language_of(meaning, [token for word in words for token in word.tokens])
     return Query(
@@ -150,6 +150,12 @@ def _read(text: str) -> Query:
         forbidden=_filters(piece for piece in pieces if piece.is_negative),
         phrases_bind=not _is_prose([word for word in words if word.kind is not WordKind.PHRASE], language),
     )
+
+
+def _words_of_headings(pieces: Iterable[_Piece]) -> Iterable[QueryWord]:
+    """Where only headings are asked for, passages are ranked by them; they are names, whose spelling matters."""
+    headings = [_Piece(piece.text) for piece in pieces if piece.field == "heading" and not piece.is_negative]
+    return (word._replace(kind=WordKind.LITERAL) for word in _words_of(headings))
 
 
 def filter_in(argument: str) -> str:

@@ -41,6 +41,18 @@ def test_no_mode_finds_what_the_query_rules_out(index: Index, query: str, wanted
     assert set(index.names(query, mode=mode)) == wanted
 
 
+@pytest.mark.parametrize("mode", [SearchMode.KEYWORD, SearchMode.HYBRID])
+@pytest.mark.parametrize("query", ["heading:boats", "type:markdown heading:boats", 'heading:"Boats"'])
+def test_what_stands_below_a_heading_is_a_good_hit_where_nothing_else_is_asked_for(
+    index: Index, query: str, mode: SearchMode
+) -> None:
+    for name, text in _TEXTS.items():
+        index.write(name, text)
+    index.run()
+    assert set(index.names(query, mode=mode)) == {"red.md", "blue.md"}
+    assert not index.searcher.search(index.request(query, mode=mode)).is_weak
+
+
 @pytest.mark.parametrize("mode", SearchMode)
 def test_what_is_quoted_among_other_words_is_in_every_hit_where_there_are_enough(
     index: Index, mode: SearchMode
