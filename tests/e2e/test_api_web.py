@@ -148,7 +148,7 @@ def test_what_has_not_changed_is_not_fetched_again(site: _Site) -> None:
         ("/to/missing", 502, "answers 404"),
         ("/large", 413, "more than"),
         ("/bomb", 502, "more than 50 MB"),
-        ("/film", 422, "no document"),
+        ("/film", 422, "not a document"),
         ("/to/to/to/to/to/to/marked", 502, "redirections"),
         ("http://127.0.0.1:1/", 422, "private network"),
         ("http://localhost:8/", 422, "private network"),

@@ -323,6 +323,7 @@ def test_a_file_is_opened_once_the_person_has_allowed_it(page: Page, opened: Pat
     look_at(page, "lantern.rb")
     button = page.get_by_role("button", name="Open in editor")
     button.click()
+    expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
     button.click()

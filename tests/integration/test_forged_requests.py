@@ -305,10 +305,10 @@ def test_a_name_that_leads_inside_when_it_is_redirected_to_is_refused(port: int)
         ("/lengths", "ProtocolError"),
         ("/smuggled", "ProtocolError"),
         ("/other", "ProtocolError"),
-        ("/type/video/mp4", "no document"),
-        ("/type/audio/mpeg", "no document"),
-        ("/type/font/woff2", "no document"),
-        ("/type/multipart/mixed", "no document"),
+        ("/type/video/mp4", "not a document"),
+        ("/type/audio/mpeg", "not a document"),
+        ("/type/font/woff2", "not a document"),
+        ("/type/multipart/mixed", "not a document"),
     ],
 )
 def test_an_answer_that_goes_beyond_all_measure_is_left(port: int, path: str, told: str) -> None:

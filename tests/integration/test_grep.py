@@ -248,7 +248,7 @@ def test_more_lines_around_than_there_are_cost_nothing(texts: Index) -> None:
 @pytest.mark.parametrize("pattern", ["\udcff", "a\ud800"])
 @pytest.mark.parametrize("are_texts", [True, False])
 def test_a_pattern_that_is_no_text_is_refused(pattern: str, *, are_texts: bool) -> None:
-    with pytest.raises(UsageError, match="is no text"):
+    with pytest.raises(UsageError, match="bytes that are not text"):
         LinePattern(PatternOptions((pattern,), are_texts=are_texts))
 
 
