@@ -10,6 +10,7 @@ from math import log
 import numpy as np
 
 from directory_indexer.lazy import lazily
+from directory_indexer.relevance.languages import is_filler, language_of
 
 with lazily:
     from numpy.typing import NDArray
@@ -42,7 +43,7 @@ def topics(texts: Sequence[str], clusters: Sequence[int] | NDArray[np.int64]) ->
     n_clusters = int(max(clusters)) + 1
     having = [Counter[str]() for _ in range(n_clusters)]
     for text, cluster in zip(texts, clusters, strict=True):
-        having[cluster].update(set(_WORD.findall(text.lower())))
+        having[cluster].update(_telling_words(text))
     everywhere = sum(having, Counter[str]())
     sizes = Counter(map(int, clusters))
     names = []
@@ -52,6 +53,12 @@ def topics(texts: Sequence[str], clusters: Sequence[int] | NDArray[np.int64]) ->
         best = sorted((word for word in worth if worth[word] > 0), key=lambda word: (-worth[word], word))
         names.append(", ".join(best[:_WORDS_OF_A_TOPIC]))
     return tuple(names)
+
+
+def _telling_words(text: str) -> set[str]:
+    words = _WORD.findall(text.lower())
+    language = language_of(text, words)
+    return {word for word in words if not is_filler(word, language)}
 
 
 def _far_apart(units: NDArray[np.float32], number: int) -> NDArray[np.float32]:

@@ -35,6 +35,11 @@ def test_a_group_is_called_by_what_only_it_has() -> None:
     assert topics(texts, [0, 0, 1, 1]) == ("carrots, soup", "rivers, boats")
 
 
+def test_words_that_say_nothing_by_themselves_name_no_group() -> None:
+    texts = ["carrots with what they have", "soup and carrots, which they have with them", "boats", "rivers, boats"]
+    assert topics(texts, [0, 0, 1, 1]) == ("carrots, soup", "boats, rivers")
+
+
 def test_one_group_needs_no_name() -> None:
     assert topics(["some words", "other words"], [0, 0]) == ("",)
 
