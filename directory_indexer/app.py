@@ -25,8 +25,8 @@ with lazily:
     from directory_indexer.doctor.doctor import Doctor
     from directory_indexer.doctor.services import ocr_finding, provider_finding
     from directory_indexer.embedders.loading import Embedders
-    from directory_indexer.embedders.space import EmbeddingSpace
     from directory_indexer.embedding_process import EmbeddingProcess, Waiting, embedding_command
+    from directory_indexer.embedding_space import EmbeddingSpace
     from directory_indexer.exporting.exporter import Exporter
     from directory_indexer.heaps import loading
     from directory_indexer.indexing.cluster import ClusterIndex

@@ -25,7 +25,7 @@ with lazily:
     from directory_indexer.converting.destinations import Destinations
     from directory_indexer.embedders import chunk_tokens
     from directory_indexer.embedders.building import Access, planned_space
-    from directory_indexer.embedders.space import EmbeddingSpace
+    from directory_indexer.embedding_space import EmbeddingSpace
     from directory_indexer.extractors import external, formats
     from directory_indexer.extractors.external.commands import Command
     from directory_indexer.extractors.external.extensions import Extension, version_of

@@ -13,7 +13,7 @@ from directory_indexer.docstore.scans import ScanCounts
 from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
 from directory_indexer.embedders.models import advice, embedded_model
-from directory_indexer.embedders.space import EmbeddingSpace
+from directory_indexer.embedding_space import EmbeddingSpace
 from directory_indexer.errors import NotIndexedError
 from directory_indexer.files import FileFailure, SkippedFile
 from directory_indexer.lazy import lazily

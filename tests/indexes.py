@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from directory_indexer.docstore.store import DocStore
     from directory_indexer.docstore.vector_sets import VectorSet
     from directory_indexer.embedders import Embedder
-    from directory_indexer.embedders.space import EmbeddingSpace
+    from directory_indexer.embedding_space import EmbeddingSpace
     from directory_indexer.extractors.document import Document
     from directory_indexer.indexing.report import IndexReport
     from directory_indexer.parsing.tasks import Limits

@@ -220,7 +220,7 @@ def _put_words(connection: sqlite3.Connection, words: Iterable[WordCount]) -> No
 def _remember(connection: sqlite3.Connection, manifest: Manifest) -> None:
     values = {
         _MANIFEST: json.dumps(manifest.to_json()),
-        "space": manifest.space,
+        "space": json.dumps(manifest.space._asdict()),
         "generation_on_server": str(manifest.version),
         "index_id": manifest.index_id,
     }

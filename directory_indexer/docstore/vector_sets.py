@@ -9,7 +9,7 @@ from typing import NamedTuple
 from directory_indexer.docstore.meta import FORMER, GENERATION_KEYS, MetaWrites
 from directory_indexer.docstore.reading import Reading
 from directory_indexer.docstore.vectors import GONE_FORMER, VectorWrites
-from directory_indexer.embedders.space import EmbeddingSpace
+from directory_indexer.embedding_space import EmbeddingSpace
 from directory_indexer.errors import IndexMismatchError
 from directory_indexer.vectorstore import VectorPlace
 

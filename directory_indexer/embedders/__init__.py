@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
+from directory_indexer.embedding_space import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.lazy import lazily
 
 with lazily:

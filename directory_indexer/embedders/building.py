@@ -9,7 +9,7 @@ from typing import NamedTuple
 from directory_indexer.embedders import Embedder
 from directory_indexer.embedders.models import embedded_model
 from directory_indexer.embedders.prefixes import known_prefixes
-from directory_indexer.embedders.space import EmbeddingSpace
+from directory_indexer.embedding_space import EmbeddingSpace
 from directory_indexer.lazy import lazily
 
 with lazily:

@@ -15,7 +15,7 @@ import numpy as np
 
 from directory_indexer.embedders.model_files import verified_file
 from directory_indexer.embedders.models import PACKAGED_MODEL, EmbeddedModel, directory_of
-from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
+from directory_indexer.embedding_space import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.errors import ProviderError
 from directory_indexer.inference import AS_WRITTEN, RUNTIME_ERRORS, VERSION, Session, load_session, session_options
 from directory_indexer.lazy import lazily

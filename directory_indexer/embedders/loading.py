@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from directory_indexer.embedders import Embedder
 from directory_indexer.embedders.building import Access, build_embedder
-from directory_indexer.embedders.space import EmbeddingSpace
+from directory_indexer.embedding_space import EmbeddingSpace
 from directory_indexer.errors import ProviderError
 from directory_indexer.heaps import loading
 

@@ -13,7 +13,7 @@ from blake3 import blake3
 
 from directory_indexer.embedders.model_files import DIMENSIONS, MODEL_DIRECTORY
 from directory_indexer.embedders.prefixes import Prefixes
-from directory_indexer.embedders.space import EmbeddingSpace
+from directory_indexer.embedding_space import EmbeddingSpace
 from directory_indexer.errors import ProviderError
 from directory_indexer.lazy import lazily
 from directory_indexer.relevance.candidates import EMBEDDED_MODEL, MULTILINGUAL_MODEL, OTHER_MODEL, Model

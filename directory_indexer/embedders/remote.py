@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from directory_indexer.embedders.service import Answer, EmbeddingService, ServiceError, Trouble
-from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
+from directory_indexer.embedding_space import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.errors import ProviderError, TextsRefusedError
 from directory_indexer.lazy import lazily
 from directory_indexer.telemetry import spans

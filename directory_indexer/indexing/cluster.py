@@ -28,9 +28,7 @@ from directory_indexer.vectorstore.cluster import (
 )
 
 with lazily:
-    import json
-
-    from directory_indexer.embedders.space import EmbeddingSpace
+    from directory_indexer.embedding_space import EmbeddingSpace
     from directory_indexer.vectorstore.cluster_reader import ClusterReader
     from directory_indexer.vectorstore.cluster_writer import ClusterWriter
 
@@ -134,7 +132,7 @@ class ClusterIndex:
             passages=passages_name(
                 self.reader.name, space.name, space.dimensions, ANALYZER_VERSION, SPARSE_VERSION, index_id
             ),
-            space=json.dumps(space._asdict()),
+            space=space,
             n_chunks=snapshot.chunks.count(),
             n_waiting=snapshot.embedding_queue.count(),
             directories=snapshot.cluster_rows.directories(without=self.documents),
@@ -162,7 +160,7 @@ class ClusterIndex:
     def _learn(self, manifest: Manifest | None, wanted: Manifest) -> None:
         """Find out what is in the cluster; of passages that are in another Qdrant collection, nothing counts."""
         self.ledger.forget()
-        self.writer.prepare(wanted.passages, dimensions=int(json.loads(wanted.space)["dimensions"]))
+        self.writer.prepare(wanted.passages, dimensions=wanted.space.dimensions)
         self.writer.undo_unpublished(wanted.passages, wanted.version if manifest else -1)
         there = Counter(self.reader.standing(wanted.passages))
         of_files = Counter[int]()

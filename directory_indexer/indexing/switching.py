@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from directory_indexer.docstore.store import DocStore
-from directory_indexer.embedders.space import EmbeddingSpace
+from directory_indexer.embedding_space import EmbeddingSpace
 from directory_indexer.errors import ProviderError
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.ids import content_hash

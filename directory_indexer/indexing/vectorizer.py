@@ -16,7 +16,7 @@ from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.docstore.vector_sets import VectorSet
 from directory_indexer.docstore.vectors import EmbeddedChunk
 from directory_indexer.embedders import Embedder
-from directory_indexer.embedders.space import EmbeddingUsage
+from directory_indexer.embedding_space import EmbeddingUsage
 from directory_indexer.errors import VectorStoreError
 from directory_indexer.files import FileFailure, Stage
 from directory_indexer.ids import ContentHash

@@ -13,7 +13,7 @@ from directory_indexer.chunker.chunks import embedding_text
 from directory_indexer.docstore.chunks import IndexedChunk
 from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.embedders import Embedder
-from directory_indexer.embedders.space import EmbeddingSpace
+from directory_indexer.embedding_space import EmbeddingSpace
 from directory_indexer.errors import NotIndexedError
 from directory_indexer.ids import ChunkId
 from directory_indexer.lazy import lazily

@@ -12,7 +12,7 @@ from directory_indexer.docstore.chunks import IndexedChunk
 from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.embedders import Embedder
 from directory_indexer.embedders.models import judged_as
-from directory_indexer.embedders.space import EmbeddingSpace
+from directory_indexer.embedding_space import EmbeddingSpace
 from directory_indexer.errors import UsageError
 from directory_indexer.files import FileFailure, SkippedFile, SourceFile, source_file
 from directory_indexer.lazy import lazily

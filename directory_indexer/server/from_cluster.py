@@ -23,7 +23,7 @@ from directory_indexer.vectorstores import plan_of
 
 with lazily:
     from directory_indexer.docstore.runs import RunRecord
-    from directory_indexer.embedders.space import EmbeddingSpace
+    from directory_indexer.embedding_space import EmbeddingSpace
     from directory_indexer.paths import FilePath
     from directory_indexer.searching.nearest import Nearest
     from directory_indexer.server.api.operations import Operation

@@ -16,12 +16,13 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from directory_indexer.chunker.chunks import Chunk
+from directory_indexer.embedding_space import EmbeddingSpace
 from directory_indexer.extractors.document import FileFacts
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.sparse import SparseVector
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Changes whenever an older dirindex would misread what is written."""
 
 STANDING: Final = 2**52
@@ -43,8 +44,7 @@ class Manifest(NamedTuple):
     """What a cluster index holds: which index it is, where that is made, and which version counts.
 
     `passages` names the Qdrant collection of the passages. Files and words that went are told of from the version
-    `kept_from` on; who knows an older one reads all of them again. `space` is what the vectors lie in, as the database
-    remembers it.
+    `kept_from` on; who knows an older one reads all of them again.
     """
 
     index_id: str
@@ -52,20 +52,22 @@ class Manifest(NamedTuple):
     version: int
     kept_from: int
     passages: str
-    space: str
+    space: EmbeddingSpace
     n_chunks: int
     n_waiting: int
     directories: tuple[TrackedDirectory, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Write it as the payload of a point."""
-        return {**self._asdict(), "format": FORMAT, "directories": [one._asdict() for one in self.directories]}
+        directories = [one._asdict() for one in self.directories]
+        return {**self._asdict(), "format": FORMAT, "space": self.space._asdict(), "directories": directories}
 
     @classmethod
     def from_json(cls, payload: dict[str, Any]) -> Manifest:
         """Read it from the payload of a point."""
         known = {name: payload[name] for name in cls._fields}
-        return cls(**{**known, "directories": tuple(TrackedDirectory(**one) for one in payload["directories"])})
+        directories = tuple(TrackedDirectory(**one) for one in payload["directories"])
+        return cls(**{**known, "space": EmbeddingSpace(**payload["space"]), "directories": directories})
 
 
 class ClusterFile(NamedTuple):

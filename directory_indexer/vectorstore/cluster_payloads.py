@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final, NamedTuple
 
 from qdrant_client import models
 
 from directory_indexer.chunker.chunks import Chunk
-from directory_indexer.errors import VectorStoreError
 from directory_indexer.extractors.document import FileFacts
 from directory_indexer.ids import chunk_id_of, uuid_text
 from directory_indexer.paths import FilePath
@@ -118,16 +116,11 @@ def manifest_in(payload: dict[str, Any]) -> Manifest:
     """Read the manifest.
 
     Raises:
-        VectorStoreError: another version of dirindex wrote it.
+        ValueError: another version of dirindex wrote it, or something else.
     """
     if payload.get("format") != FORMAT:
-        raise VectorStoreError(
-            "the cluster index was written by another version of dirindex",
-            hint="use the same version on the machine that indexes and on the servers",
-        )
-    manifest = record_in(Manifest, payload)
-    record_in(_Space, json.loads(manifest.space))
-    return manifest
+        raise ValueError("format: another version of dirindex wrote it")
+    return record_in(Manifest, payload)
 
 
 class _Placed(NamedTuple):
@@ -137,17 +130,6 @@ class _Placed(NamedTuple):
 
 class _Gone(NamedTuple):
     path: FilePath
-
-
-class _Space(NamedTuple):
-    """What a manifest must tell of the embedding model."""
-
-    provider: str
-    model: str
-    dimensions: int
-    document_prefix: str = ""
-    query_prefix: str = ""
-    is_shortened: bool = False
     endpoint: str | None = None
 
 

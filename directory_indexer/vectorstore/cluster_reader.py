@@ -82,7 +82,11 @@ class ClusterReader:
         return self._plan.name
 
     def manifest(self) -> Manifest | None:
-        """Read the manifest; None where nobody has written one."""
+        """Read the manifest; None where nobody has written one.
+
+        Raises:
+            VectorStoreError: another version of dirindex wrote it, or something else.
+        """
         try:
             records = self._connection.ask(
                 "read the manifest",
@@ -92,7 +96,10 @@ class ClusterReader:
             )
         except VectorsLostError:
             return None
-        hint = f"delete the Qdrant collection '{self._catalogue}'; the next dirindex index writes it again"
+        hint = (
+            "use one version of dirindex on all machines; if it is the same, delete the Qdrant collection "
+            f"'{self._catalogue}', and the next dirindex index writes it again"
+        )
         return Stored(self._catalogue, records[0]).read(manifest_in, hint=hint) if records else None
 
     def files(self, *, after: int) -> Iterator[ClusterFile | FilePath]:

@@ -27,7 +27,7 @@ with lazily:
     from directory_indexer.docstore.pauses import PausedRun
     from directory_indexer.docstore.runs import RunRecord
     from directory_indexer.docstore.summaries import DirectoryStatus
-    from directory_indexer.embedders.space import EmbeddingSpace
+    from directory_indexer.embedding_space import EmbeddingSpace
     from directory_indexer.paths import FilePath
     from directory_indexer.scans import Scan
     from directory_indexer.status import StatusReport

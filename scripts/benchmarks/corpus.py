@@ -20,7 +20,7 @@ from directory_indexer.config import load_config
 from directory_indexer.embedders.building import Access
 from directory_indexer.embedders.loading import Embedders
 from directory_indexer.embedders.model_files import DIMENSIONS
-from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
+from directory_indexer.embedding_space import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
 

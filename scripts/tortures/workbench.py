@@ -26,7 +26,7 @@ from directory_indexer.config import load_config
 from directory_indexer.docstore.runs import Outcome
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.embedders.model_files import DIMENSIONS
-from directory_indexer.embedders.space import EmbeddingSpace, EmbeddingUsage
+from directory_indexer.embedding_space import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.render.printable import printable
 from directory_indexer.searching.nearest import Nearest

@@ -307,14 +307,21 @@ def test_a_text_that_is_longer_than_any_passage_is_not_searched(index: Clustered
     assert verdict(index) is Verdict.PROBLEM
 
 
-def test_a_manifest_that_is_not_as_it_was_written_is_to_be_deleted_with_its_collection(index: ClusteredIndex) -> None:
+_TOO_MUCH = {"provider": "ollama", "model": "m", "dimensions": 3, "temperature": 1}
+
+
+@pytest.mark.parametrize(
+    "bad", [{"space": []}, {"space": {"provider": "ollama"}}, {"space": _TOO_MUCH}, {"format": 1}, {"version": None}]
+)
+def test_a_manifest_that_is_not_as_it_was_written_is_to_be_deleted_with_its_collection(
+    index: ClusteredIndex, bad: dict[str, object]
+) -> None:
     client = index.connection.local
-    client.set_payload("test-catalogue", {"space": "[]"}, points=[MANIFEST_ID])
+    client.set_payload("test-catalogue", bad, points=[MANIFEST_ID])
     for attempt in (index.reader().catalogue.snapshot().__enter__, index.cluster.mend):
         with pytest.raises(VectorStoreError, match="not as dirindex writes it") as error:
             attempt()
-        hint = "delete the Qdrant collection 'test-catalogue'; the next dirindex index writes it again"
-        assert error.value.hint == hint
+        assert "delete the Qdrant collection 'test-catalogue', and the next dirindex index" in str(error.value.hint)
     client.delete_collection("test-catalogue")
     index.cluster.update()
     assert verdict(index) is Verdict.OK

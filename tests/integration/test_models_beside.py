@@ -25,8 +25,8 @@ from directory_indexer.embedders.models import (
     judged_as,
 )
 from directory_indexer.embedders.prefixes import Prefixes, known_prefixes
-from directory_indexer.embedders.space import EmbeddingSpace
 from directory_indexer.embedders.unigram import Vocabulary, windows
+from directory_indexer.embedding_space import EmbeddingSpace
 from directory_indexer.errors import ProviderError
 from directory_indexer.relevance.candidates import OTHER_MODEL
 

@@ -17,7 +17,7 @@ from directory_indexer.embedders.building import Access
 from directory_indexer.embedders.openai import OpenAIService
 from directory_indexer.embedders.remote import RemoteEmbedder
 from directory_indexer.embedders.service import ServiceError, Trouble
-from directory_indexer.embedders.space import EmbeddingSpace
+from directory_indexer.embedding_space import EmbeddingSpace
 from directory_indexer.errors import ProviderError, TextsRefusedError
 from directory_indexer.files import Stage
 

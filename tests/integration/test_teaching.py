@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from directory_indexer.docstore.static_vectors import StoredModel
-    from directory_indexer.embedders.space import EmbeddingSpace
+    from directory_indexer.embedding_space import EmbeddingSpace
 
 N_FILES = 512
 A_FEW = N_FILES // 8

@@ -9,7 +9,7 @@ from directory_indexer.chunker.chunks import Chunk
 from directory_indexer.config import LoadedConfig, load_config
 from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRecord, Verb
 from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
-from directory_indexer.embedders.space import EmbeddingSpace
+from directory_indexer.embedding_space import EmbeddingSpace
 from directory_indexer.extractors.document import FileFacts, Metadata
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage
 from directory_indexer.findings import Finding, Verdict
