@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import Final, NamedTuple
 
@@ -128,28 +129,37 @@ def _found(text: str, numbers: Mapping[str, int]) -> Iterator[_Found]:
 
 
 def _in_run(run: str, numbers: Mapping[str, int]) -> Iterable[_Found]:
-    if run.isascii() and run.isalpha() and run.islower():  # most words: they are what they are looked up by
-        return [_Found(0, len(run), numbers[run])] if run in numbers else []
-    return _in_unusual_run(run, numbers)
+    if not run.isascii():
+        return _in_unusual_run(run, numbers)
+    if (number := numbers.get(run.lower())) is not None:
+        return [_Found(0, len(run), number)]
+    return [] if run.islower() and run.isalpha() else _in_parts(run, numbers)
 
 
-def _in_unusual_run(run: str, numbers: Mapping[str, int]) -> Iterator[_Found]:
+def _in_unusual_run(run: str, numbers: Mapping[str, int]) -> Iterable[_Found]:
     if re.fullmatch(UNSPACED, run):
-        yield from _grams_in(run, numbers, [size_in(run)])
-        return
-    tokens = words(run)
-    whole = [form for form in (*tokens, transliterated(run.casefold())) if form in numbers]
-    if len(tokens) == 1 and whole:
-        yield _Found(0, len(run), numbers[whole[0]])
-    elif len(tokens) > 1:
-        yield from _grams_in(run, numbers, GRAM_SIZES)
-    else:
-        for part in _PART.finditer(run):
-            if (number := numbers.get(part[0].lower())) is not None:
-                yield _Found(*part.span(), number)
+        return _in_grams(run, numbers, [size_in(run)])
+    n_words, spellings = _spellings(run)
+    if n_words > 1:
+        return _in_grams(run, numbers, GRAM_SIZES)
+    whole = [numbers[form] for form in spellings if form in numbers]
+    return [_Found(0, len(run), whole[0])] if whole else _in_parts(run, numbers)
 
 
-def _grams_in(run: str, numbers: Mapping[str, int], sizes: Iterable[int]) -> Iterator[_Found]:
+@lru_cache(maxsize=1 << 13)
+def _spellings(run: str) -> tuple[int, tuple[str, ...]]:
+    """Tell as how many words the index has a run of letters, and in which spellings, which takes 40 µs to find out."""
+    found = words(run)
+    return len(found), (*found, transliterated(run.casefold()))
+
+
+def _in_parts(run: str, numbers: Mapping[str, int]) -> Iterator[_Found]:
+    for part in _PART.finditer(run):
+        if (number := numbers.get(part[0].lower())) is not None:
+            yield _Found(*part.span(), number)
+
+
+def _in_grams(run: str, numbers: Mapping[str, int], sizes: Iterable[int]) -> Iterator[_Found]:
     for size in sizes:
         for start in range(len(run)):
             if (number := numbers.get(run[start : start + size])) is not None:
