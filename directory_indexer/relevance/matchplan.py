@@ -75,7 +75,7 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
         expression=expression,
         narrow=_expression((*required, rarest), forbidden, any_word) if rarest != any_word else None,
         rare=_expression((*required, rare), forbidden, any_word) if rare else None,
-        named=f"{{heading title path}} : ({rarest})" if rarest else None,
+        named=_expression((*required, f"{{heading title path}} : ({rarest})"), forbidden, "") if rarest else None,
         terms=_terms(planned),
         n_chunks=vocabulary.n_chunks,
         required=required,

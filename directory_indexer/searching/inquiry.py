@@ -145,8 +145,8 @@ class Inquiry:
         if (one_in := self._one_in(expression)) > 1:
             if self._plan.rare:
                 yield _Step(self._plan.rare)
-            named = f"({self._plan.named}) AND ({expression})"
-            yield _Step(named, self._one_in(named))
+            if self._plan.named:
+                yield _Step(self._plan.named, self._one_in(self._plan.named))
             yield _Step(expression, one_in)
         yield _Step(expression)
 
