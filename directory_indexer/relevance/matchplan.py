@@ -31,7 +31,8 @@ class MatchPlan(NamedTuple):
     Every hit must match each expression of `required`, and none of `forbidden`, however it was found. Where some words
     are in very many chunks, `narrow` asks for the others, and weighs all of them: it finds enough for most answers,
     the best of them hardly different from those of `expression`, in a fraction of the time. `rare` asks for words
-    that are in few chunks alone, and `named` for the rarest ones in headings, titles and paths.
+    that are in few chunks alone, `together` for chunks with all words, and `named` for the rarest ones in headings,
+    titles and paths.
 
     `branches` are the terms of what `OR` joins, group by group: of each group, one branch is asked of a passage.
     """
@@ -40,6 +41,7 @@ class MatchPlan(NamedTuple):
     expression: str | None
     narrow: str | None = None
     rare: str | None = None
+    together: str | None = None
     named: str | None = None
     terms: tuple[Term, ...] = ()
     n_chunks: int = 0
@@ -75,6 +77,7 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
         expression=expression,
         narrow=_expression((*required, rarest), forbidden, any_word) if rarest != any_word else None,
         rare=_expression((*required, rare), forbidden, any_word) if rare else None,
+        together=_expression((*required, *(_any_of([one]) for one in planned)), forbidden, "") if planned[1:] else None,
         named=_expression((*required, f"{{heading title path}} : ({rarest})"), forbidden, "") if rarest else None,
         terms=_terms(planned),
         n_chunks=vocabulary.n_chunks,

@@ -30,6 +30,8 @@ with lazily:
 
 _FEW_ROWS = 0.1
 _MOST_WEIGHED = 10_000
+_MOST_WEIGHED_OF_SEVERAL = 100_000
+"""Of several words, one chunk may have more than another."""
 
 
 class _Step(NamedTuple):
@@ -139,21 +141,20 @@ class Inquiry:
     def _steps(self, expression: str) -> Iterator[_Step]:
         """Tell what to ask for an expression, one after the other until there is enough.
 
-        Weighing a chunk takes 1 µs. Of very many of them, those with rare words or with the words in a heading, a title
-        or a path come first, and then a part that is drawn evenly: a common word by itself hardly tells them apart.
+        Weighing a chunk takes 1 µs. Of very many of them, those come first that have rare words, all words, or words in
+        a heading, a title or a path, and then a part that is drawn evenly: common words hardly tell them apart.
         """
         if (one_in := self._one_in(expression)) > 1:
-            if self._plan.rare:
-                yield _Step(self._plan.rare)
-            if self._plan.named:
-                yield _Step(self._plan.named, self._one_in(self._plan.named))
+            for first in filter(None, (self._plan.rare, self._plan.together, self._plan.named)):
+                yield _Step(first, self._one_in(first))
             yield _Step(expression, one_in)
         yield _Step(expression)
 
     def _one_in(self, expression: str) -> int:
-        if all(term.n_chunks < 2 * _MOST_WEIGHED for term in self._plan.terms):
+        most = _MOST_WEIGHED if len(self._plan.terms) == 1 else _MOST_WEIGHED_OF_SEVERAL
+        if all(term.n_chunks < 2 * most for term in self._plan.terms):
             return 1
-        return max(1, self._snapshot.words.count(expression) // _MOST_WEIGHED)
+        return max(1, self._snapshot.words.count(expression) // most)
 
     def _matches(self, step: _Step, depth: int) -> dict[ChunkId, float]:
         words, scope = self._snapshot.words, self._scope

@@ -63,12 +63,14 @@ def test_what_has_only_common_words_follows_what_has_a_rare_one(index: Index, mo
 
 @pytest.fixture
 def common(index: Index, monkeypatch: pytest.MonkeyPatch) -> Index:
-    """An index in which nearly every passage has a word, so that searches weigh one in twelve."""
-    monkeypatch.setattr(inquiry, "_MOST_WEIGHED", 10)
+    """An index in which nearly every passage has a word, so that searches weigh one in five, which fill an answer."""
+    monkeypatch.setattr(inquiry, "_MOST_WEIGHED", 45)
+    monkeypatch.setattr(inquiry, "_MOST_WEIGHED_OF_SEVERAL", 45)
     monkeypatch.setattr(matchplan, "_ENOUGH", 20)
     monkeypatch.setattr(matchplan, "_MANY", 5)
-    for number in range(120):
-        index.write(f"{number}.md", f"{'zebra ' if number % 50 == 7 else ''}memory of subject{number}, {'x ' * number}")
+    for number in range(240):
+        animals = {7: "zebra", 11: "llama"}.get(number % 50, "") + (" camel" if number % 2 else "")
+        index.write(f"{number}.md", f"{animals} memory of subject{number}, {'x ' * (number % 90)}")
     index.write("things/memory.md", "What this is about stands in its name.")
     index.write("headed.md", "# Memory\n\nAnd here it stands in the heading.")
     index.run()
@@ -81,20 +83,32 @@ def test_a_word_that_all_have_is_found_first_where_it_is_a_name_or_a_heading(com
 
 def test_a_part_of_what_has_a_common_word_is_weighed_and_all_of_it_where_more_is_asked(common: Index) -> None:
     with common.docstore.snapshot() as snapshot:
-        all_of_them = snapshot.words.ranked('"memory"', file_ids_json=None, limit=200)
-        part = snapshot.words.ranked('"memory"', file_ids_json=None, limit=200, one_in=12)
-        assert snapshot.words.count('"memory"') == len(all_of_them) == 122
-    assert 0 < len(part) < 30
+        all_of_them = snapshot.words.ranked('"memory"', file_ids_json=None, limit=300)
+        part = snapshot.words.ranked('"memory"', file_ids_json=None, limit=300, one_in=12)
+        assert snapshot.words.count('"memory"') == len(all_of_them) == 242
+    assert 0 < len(part) < 60
     assert set(part) < set(all_of_them)
-    pages = [common.names("memory", mode=SearchMode.KEYWORD, limit=limit) for limit in (5, 40, 200)]
-    assert [len(page) for page in pages] == [5, 40, 122]
+    pages = [common.names("memory", mode=SearchMode.KEYWORD, limit=limit) for limit in (5, 40, 300)]
+    assert [len(page) for page in pages] == [5, 40, 242]
     assert pages[1][:5] == pages[0]
     assert pages[2][:40] == pages[1]
 
 
 def test_a_rare_word_is_never_passed_over_beside_one_that_all_have(common: Index) -> None:
     for query in ("zebra memory", "zebra memory -lion", '"memory of" zebra'):
-        assert set(common.names(query, mode=SearchMode.KEYWORD, limit=5)) > {"7.md", "57.md", "107.md"}
+        assert set(common.names(query, mode=SearchMode.KEYWORD, limit=5)) == {
+            f"{number}.md" for number in (7, 57, 107, 157, 207)
+        }
+
+
+def test_what_has_all_of_several_common_words_is_never_passed_over(common: Index) -> None:
+    for number in range(200):
+        common.write(f"{number}-oasis.md", f"oasis in the desert {'x ' * (number % 90)}")
+    with_both = {f"both/{number}.md" for number in range(8)}
+    for name in with_both:
+        common.write(name, f"A camel at an oasis, {name}. {'y ' * 200}")
+    common.run()
+    assert set(common.names("camel oasis", mode=SearchMode.KEYWORD, limit=40)) > with_both
 
 
 def test_a_common_word_is_found_in_the_one_file_that_may_be_searched(common: Index) -> None:
