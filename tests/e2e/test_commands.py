@@ -57,6 +57,38 @@ def test_a_pipe_gets_plain_rows_that_start_with_path_and_line(indexed: Shell) ->
     assert "\x1b" not in rows[0]
 
 
+def test_the_first_index_and_the_first_answer_need_no_network(shell: Shell) -> None:
+    shell.write("keys.md", "Rotate the signing keys every ninety days.\n")
+    program = (
+        "import socket, sys\n"
+        "def refuse(*_, **__): raise AssertionError('the network was asked for')\n"
+        "socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse\n"
+        "from directory_indexer.cli import main; main()\n"
+    )
+    for words in (["index", shell.docs, "--json"], ["search", "how often do credentials change", "--json"]):
+        done = subprocess.run(
+            [sys.executable, "-c", program, *words],
+            capture_output=True,
+            check=False,
+            cwd=shell.docs,
+            env=shell.environ,
+            timeout=100,
+        )
+        assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert [hit["path"] for hit in answer["hits"]] == [str(shell.docs / "keys.md")]
+    assert "keywords alone" not in str(answer.get("notes"))
+
+
+def test_a_run_whose_time_is_up_ends_cleanly_and_the_next_one_does_what_is_left(shell: Shell) -> None:
+    shell.environ["DIRINDEX_INDEXING__EMBEDDING"] = "off"
+    shell.write("keys.md", "Rotate the signing keys every ninety days.\n")
+    report = shell.json("index", shell.docs, "--max-seconds", "0")
+    assert (report["state"], report["added"]) == ("out of time", 0)
+    report = shell.json("index", shell.docs, "--max-seconds", "1000")
+    assert (report["state"], report["added"]) == ("completed", 1)
+
+
 def test_a_search_for_nonsense_exits_with_1(indexed: Shell) -> None:
     assert indexed.run("search", "zxqv", "--mode", "keyword", expect=1).stdout == ""
 

@@ -1,0 +1,61 @@
+"""Filters count before ranking: ten asked for are ten given while there are ten, whatever else is nearer."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from indexes import Index
+
+from directory_indexer.paths import file_path
+from directory_indexer.searching import scope as scopes
+from directory_indexer.searching.answers import SearchMode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OLD, NEW = 1_000_000_000, 1_500_000_000
+N_WANTED, N_NEARER = 10, 60
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    """Give an index in which sixty files match better than the ten that a filter leaves."""
+    root = tmp_path_factory.mktemp("docs")
+    index = Index(root=root, data_dir=tmp_path_factory.mktemp("data"))
+    for number in range(N_NEARER):
+        path = index.write(f"near/{number}.md", f"Harbour boats number{number}.\n")
+        os.utime(path, (OLD, OLD))
+    for number in range(N_WANTED):
+        rest = " ".join(f"other{number}x{part}" for part in range(9))
+        path = index.write(f"far/{number}.txt", f"Harbour boats among {rest}.\n")
+        os.utime(path, (NEW, NEW))
+    index.run()
+    index.vectorizer.merger.merge_all()
+    yield index
+    index.close()
+
+
+@pytest.mark.parametrize("mode", SearchMode)
+def test_without_a_filter_what_is_nearer_is_all_that_is_given(crowded: Index, mode: SearchMode) -> None:
+    found = crowded.names("harbour boats", mode=mode, limit=N_WANTED)
+    assert len(found) == N_WANTED
+    assert not [name for name in found if name.startswith("far/")]
+
+
+@pytest.mark.parametrize("n_named", [scopes.NAMED_FILES, 0], ids=["files are named", "the store is asked for more"])
+@pytest.mark.parametrize("mode", SearchMode)
+@pytest.mark.parametrize("by", ["directory", "type", "glob", "time"])
+def test_ten_asked_for_are_ten_given_while_there_are_ten(
+    crowded: Index, monkeypatch: pytest.MonkeyPatch, by: str, mode: SearchMode, n_named: int
+) -> None:
+    monkeypatch.setattr(scopes, "NAMED_FILES", n_named)
+    narrowed: dict[str, object] = {
+        "directory": {"scope": (file_path(crowded.root / "far"),)},
+        "type": {"kinds": ("text",)},
+        "glob": {"globs": ("*.txt",)},
+        "time": {"since": float(NEW - 1)},
+    }[by]
+    found = crowded.names("harbour boats", mode=mode, limit=N_WANTED, **narrowed)
+    assert sorted(found) == sorted(f"far/{number}.txt" for number in range(N_WANTED))
