@@ -195,7 +195,9 @@ def test_every_file_of_the_page_says_what_it_may_do(server: PageServer) -> None:
     assert "default-src 'none'" in policy
     assert "require-trusted-types-for 'script'; trusted-types 'none'" in policy
     assert "unsafe" not in policy
-    for name in re.findall(r'(?:href|src)="([^"]+)"', page.text):
+    names = re.findall(r'(?:href|src)="([^"]+)"', page.text)
+    assert {"main.js", "styles.css"} <= set(names)
+    for name in names:
         found = server.ask("GET", f"/ui/{name}")
         assert found.status == 200, name
         assert found.headers["X-Content-Type-Options"] == "nosniff"

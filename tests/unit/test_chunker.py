@@ -105,7 +105,9 @@ def test_prose_is_cut_between_paragraphs() -> None:
 
 def test_a_long_paragraph_is_cut_between_sentences() -> None:
     text = " ".join(f"This is sentence number {index} of many." for index in range(30))
-    assert all(each.text.startswith("This") for each in _chunks(Document(text, "text"), size=40))
+    chunks = _chunks(Document(text, "text"), size=40)
+    assert len(chunks) > 3
+    assert all(each.text.startswith("This") for each in chunks)
 
 
 def test_a_long_sentence_is_cut_between_words() -> None:
@@ -134,6 +136,7 @@ def test_a_megabyte_that_is_one_token_is_not_one_chunk() -> None:
 
 def test_a_letter_is_not_cut_from_its_accent() -> None:
     chunks = chunk(Document("e\u0301" * 500, "text"), policy=ChunkPolicy(17), count_tokens=len)
+    assert len(chunks) > 60
     assert all(each.text.startswith("e") for each in chunks)
 
 
@@ -172,6 +175,7 @@ def test_the_last_two_pieces_are_of_about_the_same_size() -> None:
 def test_pieces_of_one_section_overlap_by_whole_lines() -> None:
     text = "".join(f"{_words(4, f'l{index}')}\n" for index in range(40))
     chunks = _chunks(Document(text, "text"), size=42, overlap=8)
+    assert len(chunks) > 3
     for one, other in pairwise(chunks):
         shared = text[other.start_char : one.end_char]
         assert len(shared.splitlines()) == 2
@@ -188,7 +192,9 @@ def test_pieces_of_a_long_line_overlap_by_whole_sentences() -> None:
 
 def test_definitions_never_overlap() -> None:
     document = _document(*((f"f{index}", _words(20) + "\n") for index in range(9)))
-    assert all(one.end_char == other.start_char for one, other in pairwise(_chunks(document, size=32, overlap=8)))
+    chunks = _chunks(document, size=32, overlap=8)
+    assert len(chunks) == 9
+    assert all(one.end_char == other.start_char for one, other in pairwise(chunks))
 
 
 def test_a_page_break_is_no_cut() -> None:
@@ -205,8 +211,9 @@ def test_a_chunk_has_the_page_that_its_first_word_stands_on() -> None:
 
 
 def test_the_heading_counts_towards_the_size() -> None:
-    document = _document(("one two three four", _words(200)))
-    for each in _chunks(document, size=32):
+    chunks = _chunks(_document(("one two three four", _words(200))), size=32)
+    assert len(chunks) > 6
+    for each in chunks:
         assert each.heading == "one two three four"
         assert each.n_tokens == _count_words(each.heading) + _count_words(each.text) <= 30
 
@@ -215,11 +222,12 @@ def test_a_long_path_keeps_its_innermost_name_and_leaves_three_quarters_to_the_t
     document = _document((_words(50, "outer") + " > " + _words(50, "inner"), _words(300)))
     chunks = _chunks(document, size=40)
     assert all(each.heading.startswith("inner0 ") for each in chunks)
-    assert len(chunks) <= 300 // (40 * 3 // 4 // 2)
+    assert 1 < len(chunks) <= 300 // (40 * 3 // 4 // 2)
 
 
 def test_a_counter_of_another_model_is_used_as_it_is() -> None:
     chunks = chunk(Document(_words(500), "text"), policy=ChunkPolicy(64), count_tokens=len)
+    assert len(chunks) > 20
     assert all(each.n_tokens <= 62 and len(each.text) <= 62 for each in chunks)
 
 

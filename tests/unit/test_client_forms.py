@@ -76,6 +76,7 @@ def test_a_server_has_the_form_that_its_client_reads(name: str) -> None:
             tree = _parsed(name, launch)
             for key in keys:
                 tree = tree[key]
+            assert tree
             assert fits(tree, {"*": form})
 
 
