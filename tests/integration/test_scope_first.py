@@ -51,11 +51,11 @@ def test_ten_asked_for_are_ten_given_while_there_are_ten(
     crowded: Index, monkeypatch: pytest.MonkeyPatch, by: str, mode: SearchMode, n_named: int
 ) -> None:
     monkeypatch.setattr(scopes, "NAMED_FILES", n_named)
-    narrowed: dict[str, object] = {
+    filters: dict[str, dict[str, object]] = {
         "directory": {"scope": (file_path(crowded.root / "far"),)},
         "type": {"kinds": ("text",)},
         "glob": {"globs": ("*.txt",)},
         "time": {"since": float(NEW - 1)},
-    }[by]
-    found = crowded.names("harbour boats", mode=mode, limit=N_WANTED, **narrowed)
+    }
+    found = crowded.names("harbour boats", mode=mode, limit=N_WANTED, **filters[by])
     assert sorted(found) == sorted(f"far/{number}.txt" for number in range(N_WANTED))
