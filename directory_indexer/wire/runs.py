@@ -67,12 +67,6 @@ class Run(NamedTuple):
     next_step: Annotated[str | None, "What to do now.", Only.MODELS] = None
 
 
-class RunList(NamedTuple):
-    """Index runs."""
-
-    operations: Annotated[tuple[Run, ...], "The newest ones, newest first."]
-
-
 def run_of(record: RunRecord, *, goes_on: bool) -> Run:
     """Describe a run; one that neither goes on nor has an outcome was killed."""
     progress = record.progress
