@@ -45,17 +45,18 @@ def _contents(data_dir: Path) -> dict[str, object]:
 
 def _kill_in(phase: Phase, process: subprocess.Popen[bytes], data_dir: Path) -> None:
     _send_in(phase, signal.SIGKILL, process, data_dir)
+    assert process.returncode == -signal.SIGKILL, "it ended before it could be killed"
 
 
 def _send_in(phase: Phase, number: signal.Signals, process: subprocess.Popen[bytes], data_dir: Path) -> None:
-    """Send a run a signal as soon as it says that it has come to a phase, unless it ends first; wait for its end."""
-    database = data_dir / "data.db"
+    """Send a run a signal as soon as it says that it has come to a phase, or to a later one; wait for its end."""
+    database, phases = data_dir / "data.db", list(Phase)
     while process.poll() is None:
         if not database.exists():
             continue
         with DocStore(database).snapshot() as snapshot:
             runs = snapshot.runs.latest(1)
-        if runs and runs[0].progress.phase is phase:
+        if runs and phases.index(runs[0].progress.phase) >= phases.index(phase):
             break
     process.send_signal(number)
     process.wait()
