@@ -22,9 +22,7 @@ def tool_call(name: str, arguments: object, *, time: str = "", is_aside: bool = 
     command = _command(given)
     about = command or text_at(given, *_ABOUT)
     kind = kind_of_call(name, command)
-    return ToolCall(
-        one_line(name), kind, shortened(one_line(about), _MAX_ABOUT), time, n_bytes_of(arguments), is_aside=is_aside
-    )
+    return ToolCall(one_line(name), kind, shortened(one_line(about), _MAX_ABOUT), time, is_aside=is_aside)
 
 
 class WaitingCalls:

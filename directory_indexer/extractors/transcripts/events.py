@@ -73,7 +73,6 @@ class ToolCall(NamedTuple):
     """On one line what it was called with: a command, a path, a pattern."""
 
     time: str = ""
-    n_argument_bytes: int = 0
     n_result_bytes: int | None = None
     """How much text the assistant was given, in UTF-8; None where no result is in the file."""
 
