@@ -63,8 +63,12 @@ class Merger:
 
     def merge_if_many(self) -> None:
         """Move pending vectors, while a run goes on, if they are so many that they slow searches down."""
-        state = self.state()
-        self._merge(state, at_least=self.store_of(state.vector_set).merge_at)
+        with self._docstore.snapshot() as snapshot:
+            n_pending = snapshot.vectors.count_pending()
+            many = self.store_of(snapshot.vector_sets.current()).merge_at
+        # The state of a large index takes longer to read than a batch takes to embed on a fast machine.
+        if n_pending >= many:
+            self._merge(self.state(), at_least=many)
 
     def merge_all(self) -> None:
         """Move every pending vector into the vector store, and let it drop every stale point."""

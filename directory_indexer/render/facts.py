@@ -19,9 +19,9 @@ FACT_WIDTH: Final = 11
 
 _ENDINGS: Final = {
     Outcome.COMPLETED: "done",
-    Outcome.INTERRUPTED: "stopped; the next run goes on from here",
+    Outcome.INTERRUPTED: "stopped; run it again to go on from here",
     Outcome.PAUSED: "paused; dirindex index --resume goes on from here",
-    Outcome.OUT_OF_TIME: "out of time; the next run goes on from here",
+    Outcome.OUT_OF_TIME: "out of time; run it again to go on from here",
     Outcome.FAILED: "failed",
 }
 """How a run ended, in words, and what continues it."""

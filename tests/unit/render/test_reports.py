@@ -73,7 +73,7 @@ def test_a_run_without_anything_to_do_says_so() -> None:
 @pytest.mark.parametrize("outcome", [Outcome.INTERRUPTED, Outcome.OUT_OF_TIME])
 def test_a_run_that_stopped_early_says_that_the_next_one_goes_on(outcome: Outcome) -> None:
     first = plain(index_lines(IndexReport(outcome, 60), paths=AT_HOME)).splitlines()[0]
-    assert first.endswith(" after 1 min 0 s, 0 B read; the next run goes on from here")
+    assert first.endswith(" after 1 min 0 s, 0 B read; run it again to go on from here")
 
 
 def test_of_many_failures_a_few_are_named_and_the_rest_counted(index_report: IndexReport) -> None:
@@ -97,7 +97,7 @@ def test_the_status_shows_coverage_skips_failures_sizes_and_runs(status_report: 
         "model      all-MiniLM-L6-v2 (embedded, 384 dimensions)",
         "on disk    32 MiB in the database, 11 MiB of vectors",
         "running    embedding, 1,200 of 5,600 chunks (21 %), started 2 minutes ago (process 4242 on box)",
-        "last run   out of time 2 hours ago; the next run goes on from here",
+        "last run   out of time 2 hours ago; run it again to go on from here",
     ]
 
 
