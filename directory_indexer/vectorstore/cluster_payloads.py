@@ -130,7 +130,6 @@ class _Placed(NamedTuple):
 
 class _Gone(NamedTuple):
     path: FilePath
-    endpoint: str | None = None
 
 
 def _record(kind: str, name: str, payload: dict[str, Any], version: int) -> models.PointStruct:
