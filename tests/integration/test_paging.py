@@ -95,10 +95,10 @@ def test_a_part_of_what_has_a_common_word_is_weighed_and_all_of_it_where_more_is
 
 
 def test_a_rare_word_is_never_passed_over_beside_one_that_all_have(common: Index) -> None:
+    with_both = {f"{number}.md" for number in (7, 57, 107, 157, 207)}
     for query in ("zebra memory", "zebra memory -lion", '"memory of" zebra'):
-        assert set(common.names(query, mode=SearchMode.KEYWORD, limit=5)) == {
-            f"{number}.md" for number in (7, 57, 107, 157, 207)
-        }
+        # The file of that name and the one with that heading may come before a long text with both words.
+        assert set(common.names(query, mode=SearchMode.KEYWORD, limit=7)) > with_both
 
 
 def test_what_has_all_of_several_common_words_is_never_passed_over(common: Index) -> None:
