@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 CHUNKS_PER_FILE = 10
 N_PARTS = 50
-_LINES_PER_CHUNK = 10
+LINES_PER_CHUNK = 10
 _FILES_PER_DIRECTORY = 40
-_WORDS_PER_LINE = 9
+WORDS_PER_LINE = 9
 _N_CENTRES = 200
 
 # With the model a merge comes minutes after the last one, and without it seconds. Fewer of them hold no less in memory.
@@ -114,8 +114,8 @@ def make_tree(root: Path, *, n_files: int, n_chunks_each: int, seed: int = 7) ->
     for number in range(n_files):
         directory = root / f"part{number // _FILES_PER_DIRECTORY % N_PARTS}" / f"topic{number // _FILES_PER_DIRECTORY}"
         directory.mkdir(parents=True, exist_ok=True)
-        drawn = iter(chance.choices(words, cum_weights=weights, k=n_chunks_each * _LINES_PER_CHUNK * _WORDS_PER_LINE))
-        lines = [" ".join(line) for line in zip(*[drawn] * _WORDS_PER_LINE, strict=True)]
+        drawn = iter(chance.choices(words, cum_weights=weights, k=n_chunks_each * LINES_PER_CHUNK * WORDS_PER_LINE))
+        lines = [" ".join(line) for line in zip(*[drawn] * WORDS_PER_LINE, strict=True)]
         (directory / f"note{number}.txt").write_text("\n".join(lines), encoding="utf-8")
 
 
@@ -125,10 +125,16 @@ def vocabulary(chance: random.Random) -> list[str]:
     return list(dict.fromkeys("".join(chance.choices(syllables, k=chance.randint(1, 4))) for _ in range(30_000)))
 
 
-def make_index(data_dir: Path, root: Path) -> App:
-    """Index a tree, or bring its index up to date, with vectors of chance."""
+def app_of_chance(data_dir: Path) -> App:
+    """Open an index, to give it vectors of chance."""
     app = App(load_config(file=None, data_dir=data_dir, environ={}))
     app.embedders = Embedders(EmbedderOfChance.space, Access(), build=lambda *_: EmbedderOfChance())
+    return app
+
+
+def make_index(data_dir: Path, root: Path) -> App:
+    """Index a tree, or bring its index up to date, with vectors of chance."""
+    app = app_of_chance(data_dir)
     app.indexer.index(
         [os.fspath(root)],
         options=IndexOptions(has_consent=True),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.corpus import CHUNKS_PER_FILE, make_index, make_tree, only_words
-from benchmarks.measure import Cost, Options, Row, cost_of, percentile, times
+from benchmarks.measure import PYTHON, Options, Row, cost_of, percentile, times
 from benchmarks.search import queries
 from benchmarks.serving import Server
 
@@ -18,11 +17,10 @@ from directory_indexer.config import load_config
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
-_SIZES_BY_WORDS = (1, 3, 10)
-_SIZES_BY_BOTH = (1, 3)
-"""As multiples of `--chunks-large`. The graphs of ten million vectors take an hour of processor time to make."""
+_SIZES = (1, 3, 10)
+"""As multiples of `--chunks-large`."""
+
 _N_CALLS = 200
 _AS_IT_IS = {"DIRINDEX_SEARCHING__REFRESH_MS": "0", "DIRINDEX_MONITORING__BACKGROUND_EMBEDDING": "false"}
 """A server for a team watches, so it does not look for changes before it answers; nothing is embedded meanwhile."""
@@ -31,62 +29,32 @@ _AS_IT_IS = {"DIRINDEX_SEARCHING__REFRESH_MS": "0", "DIRINDEX_MONITORING__BACKGR
 def scale(options: Options) -> Iterator[Row]:
     """Measure indexes of once, three times and ten times the size of the large one, each grown from the one before."""
     before = None
-    for factor in _SIZES_BY_WORDS:
-        stage = before = _grown(before, factor * options.n_chunks_large, options.place)
-        for row in _by_words(stage):
-            yield replace(row, size=stage.n_chunks)
-        if factor in _SIZES_BY_BOTH:
-            for row in _by_both(stage):
-                yield replace(row, size=stage.n_chunks)
+    for factor in _SIZES:
+        before = data_dir = _grown(before, factor * options.n_chunks_large, options.place)
+        with closing(App(load_config(file=None, data_dir=data_dir, environ={}))) as app:
+            n_chunks = app.status.summary().n_chunks
+        for row in _rows(data_dir):
+            yield replace(row, size=n_chunks)
 
 
-@dataclass(frozen=True)
-class _Stage:
-    """An index by words, the tree that it has beside those of the stage before, and what that took."""
-
-    trees: tuple[Path, ...]
-    data_dir: Path
-    n_chunks: int
-    n_chunks_asked: int
-    added: int
-    words: Cost
-
-
-def _grown(before: _Stage | None, n_chunks: int, place: Path) -> _Stage:
-    tree, data_dir, taken = (place / f"scale-{n_chunks}-{what}" for what in ("tree", "index", "words.json"))
-    n_files = -(-(n_chunks - (before.n_chunks_asked if before else 0)) // CHUNKS_PER_FILE)
-    make_tree(tree, n_files=n_files, n_chunks_each=CHUNKS_PER_FILE, seed=n_chunks)
-    if not taken.exists():
-        shutil.rmtree(data_dir, ignore_errors=True)
-        if before:
-            shutil.copytree(before.data_dir, data_dir)
-        taken.write_text(json.dumps(asdict(cost_of(only_words(data_dir, [tree])))), encoding="utf-8")
-    with closing(App(load_config(file=None, data_dir=data_dir, environ={}))) as app:
-        n_in_index = app.status.summary().n_chunks
-    return _Stage(
-        trees=(*(before.trees if before else ()), tree),
-        data_dir=data_dir,
-        n_chunks=n_in_index,
-        n_chunks_asked=n_chunks,
-        added=n_in_index - (before.n_chunks if before else 0),
-        words=Cost(**json.loads(taken.read_text("utf-8"))),
-    )
+def _grown(before: Path | None, n_chunks: int, place: Path) -> Path:
+    """Fill the index of a size unless it is there; one that was left unfinished grows on."""
+    data_dir, done = place / f"scale-{n_chunks}-index", place / f"scale-{n_chunks}-done"
+    if not done.exists():
+        if before and not data_dir.exists():
+            unfinished = data_dir.with_suffix(".part")
+            shutil.rmtree(unfinished, ignore_errors=True)
+            shutil.copytree(before, unfinished)
+            unfinished.rename(data_dir)
+        cost_of((PYTHON, str(Path(__file__).with_name("filling.py")), str(data_dir), str(n_chunks)))
+        done.touch()
+    return data_dir
 
 
-def _by_words(stage: _Stage) -> Iterator[Row]:
-    yield Row("searchable by words, a million more", "s of processor", stage.words.cpu / 1000 / stage.added * 1e6)
-    yield Row("words on disk", "MB", _n_megabytes(stage.data_dir, "data.db*"))
-    yield from _searches(stage.data_dir, "keyword")
-
-
-def _by_both(stage: _Stage) -> Iterator[Row]:
-    """Take a copy, for the index by words is what the next one grows from."""
-    data_dir = stage.data_dir.with_name(f"{stage.data_dir.name}-both")
-    if not data_dir.exists():
-        shutil.copytree(stage.data_dir, data_dir)
-    for tree in stage.trees:
-        make_index(data_dir, tree).close()
-    yield Row("words and vectors on disk", "MB", _n_megabytes(data_dir, "**/*"))
+def _rows(data_dir: Path) -> Iterator[Row]:
+    yield Row("texts and words on disk", "MB", _n_megabytes(data_dir, "data.db*"))
+    yield from _searches(data_dir, "keyword")
+    yield Row("all on disk", "MB", _n_megabytes(data_dir, "**/*"))
     yield from _searches(data_dir, "hybrid")
 
 
