@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import random
+import sqlite3
 import sys
 import time
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +24,7 @@ from benchmarks.corpus import (
     LINES_PER_CHUNK,
     N_PARTS,
     WORDS_PER_LINE,
+    EmbedderOfChance,
     app_of_chance,
     make_index,
     vocabulary,
@@ -32,22 +35,20 @@ from directory_indexer.docstore.arrivals import Arrival
 from directory_indexer.docstore.file_rows import Place
 from directory_indexer.extractors.document import FileFacts
 from directory_indexer.files import SourceFile
-from directory_indexer.ids import content_hash
+from directory_indexer.ids import content_hash, new_chunk_id
 from directory_indexer.parsing.outcomes import ParsedFile
 from directory_indexer.paths import FilePath
-from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
+from directory_indexer.vectorstore import VectorPoint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from directory_indexer.app import App
 
 _FILES_AT_ONCE = 2000
 _FILES_PER_DIRECTORY = 400
 _TOKENS_PER_WORD = 2
-_BEFORE_A_MERGE = 100_000
-
-EmbeddedVectorStore.merge_at = _BEFORE_A_MERGE
+_MERGED_AT_ONCE = 100_000
 
 
 def main() -> None:
@@ -61,25 +62,40 @@ def main() -> None:
         app = make_index(data_dir, root)  # once: it would remove what is filled in
     while (n_before := app.status.summary().n_chunks) < n_chunks:
         _fill(app, root, first=n_before // CHUNKS_PER_FILE, n_files=-(-(n_chunks - n_before) // CHUNKS_PER_FILE))
-    app.vectorizer.merger.merge_all()
     app.close()
 
 
 def _fill(app: App, root: Path, *, first: int, n_files: int) -> None:
-    """Put in as many files as are embedded before a merge, and embed them."""
-    files = _files(root, first)
+    """Put in as many files as are merged at once, and their vectors."""
+    files = list(islice(_files(root, first), min(n_files, _MERGED_AT_ONCE // CHUNKS_PER_FILE)))
     with app.docstore.snapshot() as snapshot:
         [directory_id] = snapshot.directories.all().values()
     recipe = app.policies.fingerprint.recipe
-    left = min(n_files, _BEFORE_A_MERGE // CHUNKS_PER_FILE)
-    while left > 0:
-        some = list(islice(files, min(left, _FILES_AT_ONCE)))
+    for start in range(0, len(files), _FILES_AT_ONCE):
+        some = [Arrival(Place(directory_id), one) for one in files[start : start + _FILES_AT_ONCE]]
         with app.docstore.transaction() as transaction:
-            transaction.arrivals.put([Arrival(Place(directory_id), one) for one in some], recipe=recipe)
-        left -= len(some)
-    for _ in app.vectorizer.embed_pending():
-        pass
+            transaction.arrivals.put(some, recipe=recipe)
+    merger = app.vectorizer.merger
+    state = merger.state()
+    generation = merger.store_of(state.vector_set).merge(state.generation, deletes=(), upserts=_points(root, files))
+    with closing(sqlite3.connect(app.docstore.path)) as database, database:
+        database.execute("UPDATE chunks SET is_embedded = 1 WHERE is_embedded = 0")
+    with app.docstore.transaction() as transaction:
+        transaction.vectors.publish(merger.place, generation)
+    merger.store_of(state.vector_set).discard_others(generation)
     app.docstore.upkeep.checkpoint(must_stop=lambda: False)
+
+
+def _points(root: Path, files: Sequence[ParsedFile]) -> Iterator[VectorPoint]:
+    """Give vectors of chance, which do not wait in the database first."""
+    embedder = EmbedderOfChance()
+    for file in files:
+        path = file.source.path
+        parents = [parent for parent in Path(path).parents if parent.is_relative_to(root)]
+        directories = tuple(FilePath(os.fspath(parent)) for parent in reversed(parents))
+        vectors = embedder.embed_documents([chunk.text for chunk in file.chunks])
+        for chunk, vector in zip(file.chunks, vectors, strict=True):
+            yield VectorPoint(new_chunk_id(path, file.hash, chunk.ordinal), path, directories, vector.tobytes())
 
 
 def _files(root: Path, first: int) -> Iterator[ParsedFile]:
