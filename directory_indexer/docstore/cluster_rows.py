@@ -51,8 +51,13 @@ class ClusterRows(Reading):
             yield _file(row), int(row[-1])
 
     def words(self) -> Iterator[WordCount]:
-        """Give every word, sorted as SQLite sorts them, with the number of chunks that have it."""
-        rows = self._connection.execute("SELECT term, doc FROM chunks_vocab WHERE doc > 0 ORDER BY term")
+        """Give every word, sorted as SQLite sorts them, with the number of chunks that have it.
+
+        FTS5 has no term for an accent that stands by itself.
+        """
+        rows = self._connection.execute(
+            "SELECT term, doc FROM chunks_vocab WHERE term IS NOT NULL AND doc > 0 ORDER BY term"
+        )
         return (WordCount(*row) for row in rows)
 
     def chunks(self, file: ClusterFile) -> list[IndexedChunk]:

@@ -75,6 +75,11 @@ def verdict(index: ClusteredIndex) -> Verdict:
     return finding.verdict
 
 
+def test_an_accent_that_stands_by_itself_is_no_word_of_the_cluster(tmp_path: Path) -> None:
+    with indexed(tmp_path, {"scan.txt": "A cafe \u0301 at the harbour, and \u064e\u0651 a lighthouse."}) as index:
+        assert [hit.path for hit in index.reader().result("lighthouse").hits] == [file_path(index.root / "scan.txt")]
+
+
 @pytest.mark.parametrize(
     "query",
     [
