@@ -162,11 +162,11 @@ class Chunks(Reading):
 
         Documents that say when they were made are as old as they say, others as their files.
         """
-        chosen = "" if file_ids_json is None else "WHERE f.id IN (SELECT value FROM json_each(?))"
+        chosen = "f.hash IS NOT NULL" if file_ids_json is None else "f.id IN (SELECT value FROM json_each(?))"
         order = "ORDER BY coalesce(f.dated_at, f.mtime_ns / 1e9) DESC, f.id"
         rows = self._connection.execute(
             f"""SELECT {CHUNK_COLUMNS} FROM {_TEXTS_OF_FILES} WHERE c.ordinal = 0 AND f.id IN (
-                    SELECT f.id FROM files f {chosen} {order} LIMIT ?) {order}""",  # noqa: S608
+                    SELECT f.id FROM files f WHERE {chosen} {order} LIMIT ?) {order}""",  # noqa: S608
             [limit] if file_ids_json is None else [file_ids_json, limit],
         )
         return [indexed_chunk(row) for row in rows]

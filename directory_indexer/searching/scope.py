@@ -62,7 +62,7 @@ def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> S
     wanted = _filter(request, query)
     if _is_everything(snapshot, request.scope):
         wanted = wanted._replace(within=())
-    if wanted == ALL_FILES and not _names_paths(request, query):
+    if not _names_paths(request, query) and (wanted == ALL_FILES or snapshot.files.all_match(wanted)):
         return Scope(None, VectorScope())
     tests = {id_: _path_test(request, query, root) for root, id_ in snapshot.directories.all().items()}
     files = [file for file in snapshot.files.matching(wanted) if tests[file.directory_id](file.path)]

@@ -9,11 +9,13 @@ import pytest
 from indexes import Index
 
 from directory_indexer.paths import file_path
+from directory_indexer.relevance.query import parse_query
 from directory_indexer.searching import scope as scopes
 from directory_indexer.searching.answers import SearchMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 OLD, NEW = 1_000_000_000, 1_500_000_000
 N_WANTED, N_NEARER = 10, 60
@@ -59,3 +61,36 @@ def test_ten_asked_for_are_ten_given_while_there_are_ten(
     }
     found = crowded.names("harbour boats", mode=mode, limit=N_WANTED, **filters[by])
     assert sorted(found) == sorted(f"far/{number}.txt" for number in range(N_WANTED))
+
+
+@pytest.mark.parametrize(
+    ("filters", "leaves_any_out"),
+    [
+        ({}, False),
+        ({"since": float(OLD)}, False),
+        ({"since": float(OLD + 1)}, True),
+        ({"until": float(NEW + 1)}, False),
+        ({"until": float(NEW)}, True),
+        ({"kinds": ("text", "markdown")}, False),
+        ({"kinds": ("text",)}, True),
+        ({"globs": ("*",)}, True),
+    ],
+)
+def test_a_filter_that_every_file_passes_names_none(
+    crowded: Index, filters: dict[str, object], *, leaves_any_out: bool
+) -> None:
+    request = crowded.request("", **filters)
+    with crowded.docstore.snapshot() as snapshot:
+        scope = scopes.resolve_scope(snapshot, request, parse_query(""))
+    assert (scope.file_ids is not None) == leaves_any_out
+
+
+def test_files_without_text_take_no_place_of_those_that_changed_last(tmp_path: Path) -> None:
+    index = Index(root=tmp_path / "docs", data_dir=tmp_path / "data")
+    index.root.mkdir()
+    os.utime(index.write("old.md", "Harbour boats.\n"), (OLD, OLD))
+    for number in range(3):
+        index.write(f"empty{number}.md", "")
+    index.run()
+    assert index.names("", since=0.0, limit=2) == ["old.md"]
+    index.close()
