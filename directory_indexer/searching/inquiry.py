@@ -146,15 +146,22 @@ class Inquiry:
         """
         if (one_in := self._one_in(expression)) > 1:
             for first in filter(None, (self._plan.rare, self._plan.together, self._plan.named)):
-                yield _Step(first, self._one_in(first))
+                if n_chunks := self._snapshot.words.count(first):
+                    yield _Step(first, self._part(n_chunks))
             yield _Step(expression, one_in)
         yield _Step(expression)
 
     def _one_in(self, expression: str) -> int:
-        most = _MOST_WEIGHED if len(self._plan.terms) == 1 else _MOST_WEIGHED_OF_SEVERAL
-        if all(term.n_chunks < 2 * most for term in self._plan.terms):
+        if all(term.n_chunks < 2 * self._most_weighed for term in self._plan.terms):
             return 1
-        return max(1, self._snapshot.words.count(expression) // most)
+        return self._part(self._snapshot.words.count(expression))
+
+    def _part(self, n_chunks: int) -> int:
+        return max(1, n_chunks // self._most_weighed)
+
+    @property
+    def _most_weighed(self) -> int:
+        return _MOST_WEIGHED if len(self._plan.terms) == 1 else _MOST_WEIGHED_OF_SEVERAL
 
     def _matches(self, step: _Step, depth: int) -> dict[ChunkId, float]:
         words, scope = self._snapshot.words, self._scope
