@@ -36,6 +36,11 @@ _FORMS = (
     *("lantern.rb", "lantern.md", "lantern.csv", "lantern.xlsx", "lantern.pptx", "lantern.docx", "lantern.eml"),
     *("lantern.pdf", "lantern.png", "lantern-scan.pdf"),
 )
+# Who types pauses when a test calls pause(), whatever time has passed.
+_PAUSES = """() => {
+  const wait = setTimeout;
+  window.setTimeout = (then, ms) => (ms === 250 ? void (window.pause = then) : wait(then, ms));
+}"""
 _NAME = "<b onclick=alert(1)>&quot;.md"
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
@@ -125,6 +130,35 @@ def test_a_hit_is_looked_at_and_its_link_leads_there_again(page: Page) -> None:
     page.goto(kept)
     expect(page.locator(".preview .wanted")).to_contain_text("parsnips at the end")
     expect(page.locator("#query")).to_have_value("parsnips")
+
+
+def _pause(page: Page) -> None:
+    """Let who types pause, on a page with ``_PAUSES``, and wait until the answer by meaning has come."""
+    with page.expect_response(lambda response: '"hybrid"' in (response.request.post_data or "")):
+        page.evaluate("pause()")
+    page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+
+
+def test_a_click_counts_though_other_hits_come_while_the_button_is_down(page: Page) -> None:
+    page.evaluate(_PAUSES)
+    page.locator("#query").fill("parsnips")
+    page.locator(".hit", has_text="parsnips at the end").hover()
+    page.mouse.down()
+    _pause(page)
+    expect(page.locator(".how")).to_contain_text("by words;")
+    page.mouse.up()
+    expect(page.locator(".how")).to_contain_text("by words and meaning")
+    expect(page.locator(".preview .wanted")).to_contain_text("parsnips at the end")
+
+
+def test_keys_stay_at_their_hit_when_more_hits_come(page: Page) -> None:
+    page.evaluate(_PAUSES)
+    page.locator("#query").fill("parsnips")
+    expect(page.locator(".hit")).to_have_count(1)
+    page.keyboard.press("ArrowDown")
+    _pause(page)
+    expect(page.locator(".how")).to_contain_text("by words and meaning")
+    expect(page.locator(".hit", has_text="parsnips at the end")).to_be_focused()
 
 
 def test_filters_toggle_and_stand_in_the_address(page: Page) -> None:

@@ -15,6 +15,7 @@ export class Hits {
   #more = element("div", { class: "more-hits" });
   #onMore;
   #hasScores = false;
+  #released = Promise.resolve(); // for as long as a button of the mouse is down on a hit, this waits
 
   constructor({ onChoose, onSort, onMore, below }) {
     this.#onChoose = onChoose;
@@ -24,6 +25,7 @@ export class Hits {
     }
     this.#sort.addEventListener("change", () => onSort(this.#sort.value));
     const bar = element("div", { class: "bar" }, this.#state, this.#sort);
+    this.#list.addEventListener("pointerdown", () => this.#press());
     this.part = element("section", { class: "results", "aria-label": words.hits.label }, bar, this.#notes, this.#list, this.#more, below);
   }
 
@@ -35,10 +37,28 @@ export class Hits {
     this.part.setAttribute("aria-busy", String(is));
   }
 
+  // Resolves once no hit is being pressed: one that goes away between the press and the release would lose its click.
+  get released() {
+    return this.#released;
+  }
+
+  #press() {
+    const listening = new AbortController();
+    this.#released = new Promise((resolve) => {
+      const release = () => {
+        listening.abort();
+        setTimeout(resolve); // the click comes right after
+      };
+      for (const end of ["pointerup", "pointercancel"]) addEventListener(end, release, { signal: listening.signal });
+    });
+  }
+
   show(answer, { query, ms, isFirst }) {
+    const held = this.#links.find(({ link }) => link === document.activeElement)?.place;
     this.#links = [];
     this.#hasScores = Boolean(query.trim());
     this.#list.replaceChildren(...groups(answer.hits).map((hits) => this.#file(hits)));
+    if (held) (this.#links.find(({ place }) => isSame(place, held)) ?? this.#links[0])?.link.focus();
     this.#sort.hidden = !this.#hasScores; // the files that changed last have an order of their own
     this.#state.replaceChildren(...said(answer, query, ms, isFirst));
     this.#notes.replaceChildren(...notes(answer));
@@ -89,8 +109,7 @@ export class Hits {
 
   select(place) {
     for (const { link, place: own } of this.#links) {
-      const is = own.doc === place.doc && own.line === place.line && (own.page || "") === (place.page || "");
-      if (is) link.setAttribute("aria-current", "true");
+      if (isSame(own, place)) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
     }
   }
@@ -142,6 +161,8 @@ export class Hits {
 }
 
 const isWide = matchMedia("(min-width: 60rem)");
+
+const isSame = (one, other) => one.doc === other.doc && one.line === other.line && (one.page || "") === (other.page || "");
 
 const NAMED_IN_A_TERMINAL = /; dirindex status -v names them$/;
 

@@ -93,6 +93,7 @@ async function ask(state, mode) {
     hits.isBusy(true);
     try {
       const answer = await post("search", { ...request(about), ...HOW[how] }, controller.signal);
+      await hits.released;
       asked = keyOf(about);
       hits.show(answer, { query: about.q, ms: performance.now() - began, isFirst: how === "keyword" });
       hits.select(read().place);
@@ -118,6 +119,7 @@ async function more(what) {
   try {
     const given = { ...request(state), ...HOW.hybrid, ...what };
     const answer = await post("search", given);
+    await hits.released;
     if (keyOf(read()) !== key) return;
     if (what.cursor) hits.add(answer);
     else hits.show(answer, { query: state.q, ms: 0, isFirst: false });
