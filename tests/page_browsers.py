@@ -6,7 +6,7 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +20,8 @@ OPTIONS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
+_PATIENCE_MS = 30_000  # for what a page does, on a machine that runs other tests beside
+expect.set_options(timeout=_PATIENCE_MS)
 
 
 @contextmanager
@@ -35,7 +37,7 @@ def admit(server: PageServer, browser: Browser, kept: Path) -> Path:
     """Keep what a browser has after it came by the address that the command gave out."""
     page = browser.new_page()
     page.goto(server.address)
-    page.locator("main").wait_for(timeout=30_000)
+    page.locator("main").wait_for(timeout=_PATIENCE_MS)
     assert "code" not in page.url
     page.context.storage_state(path=kept)
     page.context.close()
@@ -46,7 +48,7 @@ def admit(server: PageServer, browser: Browser, kept: Path) -> Path:
 def watched_page(server: PageServer, browser: Browser, admitted: Path) -> Iterator[Page]:
     """Give a page, and fail if it complained or asked for anything elsewhere."""
     context = browser.new_context(storage_state=admitted, viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(_PATIENCE_MS)
     page = context.new_page()
     said: list[str] = []
     asked: list[str] = []
