@@ -151,6 +151,17 @@ def test_a_click_counts_though_other_hits_come_while_the_button_is_down(page: Pa
     expect(page.locator(".preview .wanted")).to_contain_text("parsnips at the end")
 
 
+@pytest.mark.parametrize("opens_menu", ["right", "left"])
+def test_hits_come_though_a_menu_kept_the_release_of_a_button(page: Page, opens_menu: Literal["left", "right"]) -> None:
+    page.locator("#query").fill("parsnips")
+    hit = page.locator(".hit", has_text="parsnips at the end")
+    hit.hover()
+    page.mouse.down(button=opens_menu)
+    hit.dispatch_event("contextmenu")
+    page.locator("#query").fill("carrots")
+    expect(page.locator(".hit").first).to_contain_text("Carrots")
+
+
 def test_keys_stay_at_their_hit_when_more_hits_come(page: Page) -> None:
     page.evaluate(_PAUSES)
     page.locator("#query").fill("parsnips")

@@ -15,7 +15,7 @@ export class Hits {
   #more = element("div", { class: "more-hits" });
   #onMore;
   #hasScores = false;
-  #released = Promise.resolve(); // for as long as a button of the mouse is down on a hit, this waits
+  #released = Promise.resolve(); // pending while the main button of the mouse is down on a hit
 
   constructor({ onChoose, onSort, onMore, below }) {
     this.#onChoose = onChoose;
@@ -25,7 +25,7 @@ export class Hits {
     }
     this.#sort.addEventListener("change", () => onSort(this.#sort.value));
     const bar = element("div", { class: "bar" }, this.#state, this.#sort);
-    this.#list.addEventListener("pointerdown", () => this.#press());
+    this.#list.addEventListener("pointerdown", ({ button }) => button === 0 && this.#press());
     this.part = element("section", { class: "results", "aria-label": words.hits.label }, bar, this.#notes, this.#list, this.#more, below);
   }
 
@@ -49,7 +49,7 @@ export class Hits {
         listening.abort();
         setTimeout(resolve); // the click comes right after
       };
-      for (const end of ["pointerup", "pointercancel"]) addEventListener(end, release, { signal: listening.signal });
+      for (const end of RELEASES) addEventListener(end, release, { signal: listening.signal });
     });
   }
 
@@ -161,6 +161,8 @@ export class Hits {
 }
 
 const isWide = matchMedia("(min-width: 60rem)");
+
+const RELEASES = ["pointerup", "pointercancel", "contextmenu", "blur"]; // a menu or another window may keep the first
 
 const isSame = (one, other) => one.doc === other.doc && one.line === other.line && (one.page || "") === (other.page || "");
 
