@@ -67,7 +67,9 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
             ("beside_code", -asked * behind[at]),
         )
         quality = (
-            _quality(evidence[at], cosines[at] + surprise) if readable[at] else _by_words(evidence[at], usual_length)
+            _quality(evidence[at], cosines[at] + surprise, nothing=_NOTHING if asked else _NOTHING_BY_MEANING)
+            if readable[at]
+            else _by_words(evidence[at], usual_length)
         )
         score = math.fsum([value for _, value in signals])
         found.append(
@@ -135,9 +137,9 @@ def _weight_of_meaning(language: str, candidates: Sequence[Candidate], model: Mo
     return _COSINE * math.log(_BLURRED / min(max(length, _SHORT), _LONG))
 
 
-def _quality(evidence: float, cosine: float) -> float:
-    """Tell, between 0 and 1, how well a passage answers by meaning and words."""
-    return min(max((cosine + _WORDS * evidence - _NOTHING) / (1 - _NOTHING), 0.0), 1.0)
+def _quality(evidence: float, cosine: float, *, nothing: float) -> float:
+    """Tell, between 0 and 1, how well a passage answers by meaning and words; `nothing` is what any passage has."""
+    return min(max((cosine + _WORDS * evidence - nothing) / (1 - nothing), 0.0), 1.0)
 
 
 def _by_words(evidence: float, usual_length: float) -> float:
@@ -185,6 +187,9 @@ _TAKEN_FOR: Final = "english"
 
 _WORDS: Final = 0.8
 _NOTHING: Final = 0.32
+_NOTHING_BY_MEANING: Final = 0.28
+"""Passages that were found by meaning alone have fewer of the words by chance."""
+
 _FULL: Final = 0.4
 _USUAL_LENGTH: Final = 60
 _SHORTEST: Final = 20

@@ -58,7 +58,9 @@ def rank(
     bands = [judged(plan, list(band), model) for _, band in groupby(found, key=lambda one: one.band)]
     # Whether there is something good does not depend on what stands in front.
     best_matches = sorted(bands[0], key=lambda one: -one.score - one.set_back)
-    by_itself = max(one.quality for one in best_matches[:_TOP])
+    # By meaning alone, what has the words, too, may stand anywhere: they do not lift it.
+    is_by_meaning = not by_words and model.reads(plan.query.language)
+    by_itself = max(one.quality for one in best_matches[: None if is_by_meaning else _TOP])
     quality = beyond_doubt(by_itself, plan, best_matches, likeness)
     ordered = [one for judged in bands for one in _one_file_after_another(judged)]
     hidden = Counter(one.candidate.path for _, one in ordered[limit:])

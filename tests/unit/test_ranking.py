@@ -131,6 +131,23 @@ def test_meaning_weighs_more_for_short_passages() -> None:
     assert short > long > 0
 
 
+def test_by_meaning_alone_what_has_the_words_is_good_wherever_it_stands() -> None:
+    nearer = [candidate(f"n{n}", f"soup {n}", meaning=0.3 - n / 1000) for n in range(9)]
+    last = candidate("last", "rotate the signing keys", meaning=0.25)
+    ranking = rank(PLAN, [*nearer, last], limit=10, model=EMBEDDED_MODEL)
+    assert ranking.hits[-1].chunk_id == b"last"
+    assert not ranking.is_weak
+    assert rank(PLAN, nearer, limit=10, model=EMBEDDED_MODEL).is_weak
+
+
+def test_by_meaning_alone_words_save_nothing_that_the_model_cannot_read() -> None:
+    plan = plan_match(parse_query("حدوث المثانة"), Words())
+    nearer = [candidate(f"n{n}", f"{n} " * 9, meaning=0.9) for n in range(3)]
+    last = candidate("last", "حدوث المثانة", meaning=0.1)
+    assert rank(plan, [*nearer, last], limit=4, model=EMBEDDED_MODEL).is_weak
+    assert not rank(plan, [last], limit=4, model=EMBEDDED_MODEL).is_weak
+
+
 def test_nothing_at_all_is_weak() -> None:
     assert rank(PLAN, [], limit=5, model=EMBEDDED_MODEL).is_weak
 
