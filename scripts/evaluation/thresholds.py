@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evaluation.sets import RetrievalSet
 
 _LINES: Final = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6)
-_MODES: Final = (SearchMode.KEYWORD, SearchMode.HYBRID)
+_MODES: Final = (SearchMode.KEYWORD, SearchMode.SEMANTIC, SearchMode.HYBRID)
 
 
 class Scores(NamedTuple):
@@ -46,7 +46,7 @@ def trade_off(sets: Sequence[RetrievalSet], foreign: Mapping[str, Sequence[str]]
 
 
 def _asked(one: RetrievalSet, foreign: Sequence[str], data_dir: Path) -> dict[SearchMode, Scores]:
-    """Ask in both modes; the repositories of a set share the foreign questions."""
+    """Ask in every mode; the repositories of a set share the foreign questions."""
     own: defaultdict[SearchMode, list[float]] = defaultdict(list)
     others: defaultdict[SearchMode, list[float]] = defaultdict(list)
     repositories = list(one.repositories())

@@ -432,6 +432,17 @@ def test_where_words_leave_it_in_doubt_likeness_decides() -> None:
     assert [hit.chunk_id for hit in alike.hits] == [hit.chunk_id for hit in unlike.hits]
 
 
+def test_code_needs_less_likeness_than_prose() -> None:
+    code = [one._replace(is_code=True) for one in doubtful()]
+    prose, half, all_code = (
+        rank(PLAN, found, limit=5, model=OTHER_MODEL, likeness=lambda _question, _passages: 0.5).hits[0].score
+        for found in (doubtful(), [code[0], doubtful()[1]], code)
+    )
+    without = rank(PLAN, doubtful(), limit=5, model=OTHER_MODEL).hits[0].score
+    assert prose < without < all_code
+    assert prose < half < all_code
+
+
 def test_likeness_that_cannot_be_told_changes_nothing() -> None:
     without = rank(PLAN, doubtful(), limit=5, model=OTHER_MODEL)
     assert rank(PLAN, doubtful(), limit=5, model=OTHER_MODEL, likeness=lambda _question, _passages: None) == without
