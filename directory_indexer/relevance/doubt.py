@@ -50,7 +50,7 @@ def _reads(candidate: Candidate) -> bool:
 
 # Chosen on the sets of docs/ranking.md; 3 and 5 in place of 4 change little.
 _STEEPNESS: Final = 4
-_USUAL: Final = 0.54
+_USUAL: Final = 0.52
 _USUAL_IN_CODE: Final = 0.45
 _PASSAGES: Final = 10
 _HOPELESS: Final = 0.07
