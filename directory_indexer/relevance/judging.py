@@ -128,13 +128,19 @@ def _weights_of_meaning(usual: float, candidates: Sequence[Candidate], model: Mo
 
 
 def _weight_of_meaning(language: str, candidates: Sequence[Candidate], model: Model) -> float:
-    """Tell what a cosine weighs in a language: more for short passages, whose words are few."""
+    """Tell what a cosine weighs in a language: more for code, whose words are not those that people ask in.
+
+    The shorter functions are, the more it weighs: they have few words. Short prose has those that count.
+    """
     if not model.reads(language):
         return 0.0
     if model.languages is not None and language not in model.languages:
         return _FOREIGN_COSINE
-    length = _median([len(one.text) for one in candidates])
-    return _COSINE * math.log(_BLURRED / min(max(length, _SHORT), _LONG))
+    lengths = [len(one.text) for one in candidates if one.is_code]
+    if not lengths:
+        return _COSINE
+    in_code = _COSINE_IN_CODE * math.log(_BLURRED / min(max(_median(lengths), _SHORT), _LONG))
+    return _COSINE + (in_code - _COSINE) * len(lengths) / len(candidates)
 
 
 def _quality(evidence: float, cosine: float, *, nothing: float) -> float:
@@ -173,7 +179,8 @@ def _stem(path: str) -> str:
 # All weights were chosen on the sets of docs/ranking.md; each may change by a third without moving a set by 0.01.
 _USUAL_INFORMATION: Final = 60.0
 _MANY_CHUNKS: Final = 1000
-_COSINE: Final = 0.75
+_COSINE: Final = 0.6
+_COSINE_IN_CODE: Final = 0.75
 _BLURRED: Final = 1900
 _SHORT: Final = 150
 _LONG: Final = 1200

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.candidates import EMBEDDED_MODEL, MULTILINGUAL_MODEL, OTHER_MODEL, Candidate
@@ -122,13 +124,14 @@ def test_words_alone_make_an_order() -> None:
     assert not ranking.is_weak
 
 
-def test_meaning_weighs_more_for_short_passages() -> None:
-    """Whose words are few."""
-    lines = [[candidate(str(n), f"{n} keys " * times, words=5.0, meaning=0.7) for n in range(4)] for times in (30, 150)]
-    short, long = (
-        dict(rank(PLAN, line, limit=1, model=EMBEDDED_MODEL).hits[0].explanation.signals)["semantic"] for line in lines
-    )
-    assert short > long > 0
+@pytest.mark.parametrize("n_code", [0, 2, 4])
+def test_meaning_weighs_more_for_short_code_and_the_same_for_all_prose(n_code: int) -> None:
+    def weight(times: int) -> float:
+        found = [candidate(str(n), f"{n} keys " * times, words=5.0, meaning=0.7, is_code=n < n_code) for n in range(4)]
+        return dict(rank(PLAN, found, limit=1, model=EMBEDDED_MODEL).hits[0].explanation.signals)["semantic"]
+
+    short, long = weight(30), weight(150)
+    assert short > long > 0 if n_code else short == long > 0
 
 
 def test_by_meaning_alone_what_has_the_words_is_good_wherever_it_stands() -> None:
@@ -223,14 +226,15 @@ def test_prose_and_generated_files_come_after_code_unless_prose_is_looked_for() 
     assert order(PLAN, code, made, notes, more)[:3] == [b"code", b"notes", b"made"]
     asked = plan_match(parse_query("documentation of how we rotate keys"), Words())
     assert order(asked, code, made, notes, more)[0] == b"notes"
-    assert order(PLAN, code, notes)[0] == b"notes", "one passage of code tells nothing"
+    nearer = candidate("notes", "rotate the keys.", path="/notes.md", words=2.0, meaning=0.8)
+    assert order(PLAN, code, nearer)[0] == b"notes", "one passage of code tells nothing"
 
 
 def test_a_list_of_changes_comes_after_other_prose_unless_it_is_asked_for_changes() -> None:
     code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.2, is_code=True)
     notes = candidate("notes", "rotate keys.", path="/notes.md", words=2.0, meaning=0.5)
     changes = candidate("changes", "rotate the keys", path="/CHANGELOG.md", words=2.0, meaning=0.55)
-    more = candidate("more", "keys", path="/src/more.py", words=0.1, meaning=0.1, is_code=True)
+    more = candidate("more", "keys", path="/src/more.py", words=0.1, meaning=-0.3, is_code=True)
     assert order(PLAN, code, notes, changes, more)[:3] == [b"notes", b"code", b"changes"]
     asked = plan_match(parse_query("in which version we rotate keys"), Words())
     assert order(asked, code, notes, changes, more)[0] == b"changes"
@@ -246,7 +250,7 @@ def test_a_long_lock_file_does_not_make_a_question_one_about_prose() -> None:
 
 
 def test_where_there_is_little_code_or_nothing_but_tests_nothing_stands_back() -> None:
-    notes = [candidate(f"n{n}", f"rotate keys {n}", path=f"/n{n}.md", words=2.0, meaning=0.6) for n in range(3)]
+    notes = [candidate(f"n{n}", f"rotate keys {n}", path=f"/n{n}.md", words=2.0, meaning=0.8) for n in range(3)]
     code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.5, is_code=True)
     assert order(PLAN, code, *notes)[-1] == b"code"
     tests = [
