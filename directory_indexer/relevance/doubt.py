@@ -24,13 +24,15 @@ def beyond_doubt(quality: float, plan: MatchPlan, best: Sequence[Judged], likene
     if likeness is None or not _is_doubtful(quality, plan, best):
         return quality
     passages = [one for one in (judged.candidate for judged in best) if _reads(one)][:_PASSAGES]
+    if not passages:
+        return quality
     alike = likeness(plan.query.meaning, [f"{one.heading}\n{one.text}" for one in passages])
-    return quality if alike is None else min(quality * math.exp(_STEEPNESS * (alike - _usual(passages))), _CERTAIN)
+    return quality if alike is None else min(quality * math.exp(_STEEPNESS * (alike - _neutral(passages))), _CERTAIN)
 
 
-def _usual(passages: Sequence[Candidate]) -> float:
-    """Tell how alike a question is to what may answer it: less to code, which has other words than people."""
-    return math.fsum(_USUAL_IN_CODE if one.is_code else _USUAL for one in passages) / len(passages)
+def _neutral(passages: Sequence[Candidate]) -> float:
+    """Give the likeness that speaks neither for an answer nor against it: less in code, which has other words."""
+    return math.fsum(_NEUTRAL_IN_CODE if one.is_code else _NEUTRAL for one in passages) / len(passages)
 
 
 def _is_doubtful(quality: float, plan: MatchPlan, best: Sequence[Judged]) -> bool:
@@ -50,8 +52,8 @@ def _reads(candidate: Candidate) -> bool:
 
 # Chosen on the sets of docs/ranking.md; 3 and 5 in place of 4 change little.
 _STEEPNESS: Final = 4
-_USUAL: Final = 0.52
-_USUAL_IN_CODE: Final = 0.45
+_NEUTRAL: Final = 0.52
+_NEUTRAL_IN_CODE: Final = 0.45
 _PASSAGES: Final = 10
 _HOPELESS: Final = 0.07
 _CERTAIN: Final = 0.9

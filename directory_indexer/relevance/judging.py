@@ -18,7 +18,8 @@ class Judged(NamedTuple):
     """A candidate with what speaks for it: signals that add up to its score, and how well it answers, from 0 to 1.
 
     It is `set_back` so far because it stands beside the code, however well it answers, and its file is `named` by so
-    much of the question. `coverage` is how much of what the question tells it has.
+    much of the question. `coverage` is how much of what the question tells it has. If it `is_readable`, its quality
+    rests on its cosine, too.
     """
 
     candidate: Candidate
@@ -28,6 +29,7 @@ class Judged(NamedTuple):
     set_back: float = 0.0
     named: float = 0.0
     coverage: float = 0.0
+    is_readable: bool = False
 
 
 def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> list[Judged]:
@@ -73,7 +75,16 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
         )
         score = math.fsum([value for _, value in signals])
         found.append(
-            Judged(one, signals, score, quality, asked * behind[at], named=named[one.path], coverage=coverage[at])
+            Judged(
+                one,
+                signals,
+                score,
+                quality,
+                asked * behind[at],
+                named=named[one.path],
+                coverage=coverage[at],
+                is_readable=readable[at],
+            )
         )
     return sorted(found, key=lambda one: (-one.score, place_of(one.candidate)))
 
@@ -128,9 +139,9 @@ def _weights_of_meaning(usual: float, candidates: Sequence[Candidate], model: Mo
 
 
 def _weight_of_meaning(language: str, candidates: Sequence[Candidate], model: Model) -> float:
-    """Tell what a cosine weighs in a language: more for code, whose words are not those that people ask in.
+    """Tell what a cosine weighs in a language: the same in all prose, and the more in code, the shorter functions are.
 
-    The shorter functions are, the more it weighs: they have few words. Short prose has those that count.
+    They have few of the words that people ask in; short prose has those that count.
     """
     if not model.reads(language):
         return 0.0
@@ -139,12 +150,12 @@ def _weight_of_meaning(language: str, candidates: Sequence[Candidate], model: Mo
     lengths = [len(one.text) for one in candidates if one.is_code]
     if not lengths:
         return _COSINE
-    in_code = _COSINE_IN_CODE * math.log(_BLURRED / min(max(_median(lengths), _SHORT), _LONG))
+    in_code = max(_COSINE_IN_CODE * math.log(_BLURRED / max(_median(lengths), _SHORT)), _COSINE)
     return _COSINE + (in_code - _COSINE) * len(lengths) / len(candidates)
 
 
 def _quality(evidence: float, cosine: float, *, nothing: float) -> float:
-    """Tell, between 0 and 1, how well a passage answers by meaning and words; `nothing` is what any passage has."""
+    """Tell, between 0 and 1, how well a passage answers by meaning and words; `nothing` is what an unrelated one reaches."""
     return min(max((cosine + _WORDS * evidence - nothing) / (1 - nothing), 0.0), 1.0)
 
 
@@ -176,14 +187,13 @@ def _stem(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]
 
 
-# All weights were chosen on the sets of docs/ranking.md; each may change by a third without moving a set by 0.01.
+# All weights were chosen on the sets of docs/ranking.md; changed by a third, each moves few of them by more than 0.01.
 _USUAL_INFORMATION: Final = 60.0
 _MANY_CHUNKS: Final = 1000
 _COSINE: Final = 0.6
 _COSINE_IN_CODE: Final = 0.75
 _BLURRED: Final = 1900
 _SHORT: Final = 150
-_LONG: Final = 1200
 _FOREIGN_COSINE: Final = 0.2
 _NAMES: Final = 0.2
 _FILE_NAME: Final = 0.1
@@ -195,7 +205,7 @@ _TAKEN_FOR: Final = "english"
 _WORDS: Final = 0.8
 _NOTHING: Final = 0.32
 _NOTHING_BY_MEANING: Final = 0.28
-"""Passages that were found by meaning alone have fewer of the words by chance."""
+"""By meaning alone, fewer passages have words of the question by chance."""
 
 _FULL: Final = 0.4
 _USUAL_LENGTH: Final = 60

@@ -58,9 +58,7 @@ def rank(
     bands = [judged(plan, list(band), model) for _, band in groupby(found, key=lambda one: one.band)]
     # Whether there is something good does not depend on what stands in front.
     best_matches = sorted(bands[0], key=lambda one: -one.score - one.set_back)
-    # By meaning alone, what has the words, too, may stand anywhere: they do not lift it.
-    is_by_meaning = not by_words and model.reads(plan.query.language)
-    by_itself = max(one.quality for one in best_matches[: None if is_by_meaning else _TOP])
+    by_itself = _best_quality(best_matches)
     quality = beyond_doubt(by_itself, plan, best_matches, likeness)
     ordered = [one for judged in bands for one in _one_file_after_another(judged)]
     hidden = Counter(one.candidate.path for _, one in ordered[limit:])
@@ -84,6 +82,16 @@ def rank(
         for shown, (score, one) in zip(accumulate(deserved, min), ordered[:limit], strict=False)
     )
     return Ranking(hits, is_weak=quality < _WEAK)
+
+
+def _best_quality(best_matches: Sequence[Judged]) -> float:
+    """Give the highest quality among the first, or among all that the model reads if none was found by words.
+
+    By meaning alone, words move nothing to the front, so a passage that has them, too, may stand anywhere.
+    """
+    is_by_meaning = all(one.candidate.keyword_score is None for one in best_matches)
+    counted = [one for at, one in enumerate(best_matches) if at < _TOP or (is_by_meaning and one.is_readable)]
+    return max(one.quality for one in counted)
 
 
 def worth_showing(ranking: Ranking) -> tuple[Ranked, ...]:

@@ -124,14 +124,26 @@ def test_words_alone_make_an_order() -> None:
     assert not ranking.is_weak
 
 
-@pytest.mark.parametrize("n_code", [0, 2, 4])
-def test_meaning_weighs_more_for_short_code_and_the_same_for_all_prose(n_code: int) -> None:
-    def weight(times: int) -> float:
-        found = [candidate(str(n), f"{n} keys " * times, words=5.0, meaning=0.7, is_code=n < n_code) for n in range(4)]
-        return dict(rank(PLAN, found, limit=1, model=EMBEDDED_MODEL).hits[0].explanation.signals)["semantic"]
+def weight_of_meaning(*passages: tuple[str, int]) -> float:
+    """Tell what a cosine of 0.5 counts beside passages in "code" or "prose" of so many words."""
+    found = [
+        candidate(str(n), f"{n} keys " * times, words=5.0, meaning=0.5, is_code=kind == "code")
+        for n, (kind, times) in enumerate(passages)
+    ]
+    return dict(rank(PLAN, found, limit=1, model=EMBEDDED_MODEL).hits[0].explanation.signals)["semantic"]
 
-    short, long = weight(30), weight(150)
-    assert short > long > 0 if n_code else short == long > 0
+
+def test_meaning_weighs_the_same_in_all_prose_and_more_in_short_code() -> None:
+    prose = weight_of_meaning(("prose", 30), ("prose", 30))
+    assert weight_of_meaning(("prose", 150), ("prose", 90)) == prose
+    assert weight_of_meaning(("code", 30), ("code", 30)) > weight_of_meaning(("code", 90), ("code", 90)) > prose
+    assert weight_of_meaning(("code", 900), ("code", 900)) == prose
+
+
+def test_code_among_prose_counts_by_its_share_and_its_own_length() -> None:
+    prose, code = weight_of_meaning(("prose", 30), ("prose", 30)), weight_of_meaning(("code", 30), ("code", 30))
+    assert weight_of_meaning(("code", 30), ("prose", 30)) == pytest.approx((prose + code) / 2)
+    assert weight_of_meaning(("code", 30), ("prose", 900)) == pytest.approx((prose + code) / 2)
 
 
 def test_by_meaning_alone_what_has_the_words_is_good_wherever_it_stands() -> None:
@@ -143,10 +155,18 @@ def test_by_meaning_alone_what_has_the_words_is_good_wherever_it_stands() -> Non
     assert rank(PLAN, nearer, limit=10, model=EMBEDDED_MODEL).is_weak
 
 
-def test_by_meaning_alone_words_save_nothing_that_the_model_cannot_read() -> None:
-    plan = plan_match(parse_query("حدوث المثانة"), Words())
-    nearer = [candidate(f"n{n}", f"{n} " * 9, meaning=0.9) for n in range(3)]
-    last = candidate("last", "حدوث المثانة", meaning=0.1)
+def test_by_meaning_alone_less_is_good() -> None:
+    """Because words that a passage has by chance do not help it."""
+    near = candidate("near", "credentials", meaning=0.48)
+    assert not rank(PLAN, [near], limit=2, model=EMBEDDED_MODEL).is_weak
+    assert rank(PLAN, [near, candidate("a", "soup", words=0.1)], limit=2, model=EMBEDDED_MODEL).is_weak
+
+
+@pytest.mark.parametrize("question", ["حدوث المثانة", "rotate the signing keys"])
+def test_of_what_the_model_cannot_read_only_the_first_three_count(question: str) -> None:
+    plan = plan_match(parse_query(question), Words())
+    nearer = [candidate(f"n{n}", f"ش{n}", meaning=0.9)._replace(language="ar") for n in range(3)]
+    last = candidate("last", question, meaning=0.1)._replace(language="ar")
     assert rank(plan, [*nearer, last], limit=4, model=EMBEDDED_MODEL).is_weak
     assert not rank(plan, [last], limit=4, model=EMBEDDED_MODEL).is_weak
 
@@ -450,6 +470,12 @@ def test_code_needs_less_likeness_than_prose() -> None:
 def test_likeness_that_cannot_be_told_changes_nothing() -> None:
     without = rank(PLAN, doubtful(), limit=5, model=OTHER_MODEL)
     assert rank(PLAN, doubtful(), limit=5, model=OTHER_MODEL, likeness=lambda _question, _passages: None) == without
+
+
+def test_of_passages_without_a_letter_that_the_table_knows_likeness_is_not_asked() -> None:
+    foreign = [one._replace(language="ar") for one in doubtful()]
+    without = rank(PLAN, foreign, limit=5, model=OTHER_MODEL)
+    assert rank(PLAN, foreign, limit=5, model=OTHER_MODEL, likeness=lambda _question, _passages: 0.0) == without
 
 
 def test_what_has_all_of_the_words_is_in_no_doubt() -> None:
