@@ -155,7 +155,7 @@ def _weight_of_meaning(language: str, candidates: Sequence[Candidate], model: Mo
 
 
 def _quality(evidence: float, cosine: float, *, nothing: float) -> float:
-    """Tell, between 0 and 1, how well a passage answers by meaning and words; `nothing` is what an unrelated one reaches."""
+    """Tell, between 0 and 1, how well a passage answers by meaning and words; an unrelated one reaches `nothing`."""
     return min(max((cosine + _WORDS * evidence - nothing) / (1 - nothing), 0.0), 1.0)
 
 
