@@ -59,7 +59,12 @@ def write_tiny_model(directory: Path) -> TinyModel:
     description = directory / "model.json"
     description.write_text(json.dumps({"name": SHAPE.name, "dimensions": WIDTH, "blake3": {}}))
     manifest.write(directory, outputs, is_accepted=True)
-    package = ModelPackage("dirindex-tiny-model", directory.name, manifest=blake3(description.read_bytes()).hexdigest())
+    package = ModelPackage(
+        "dirindex-tiny-model",
+        directory.name,
+        manifest=blake3(description.read_bytes()).hexdigest(),
+        source="packaging/tiny",
+    )
     model = EmbeddedModel(SHAPE.name, WIDTH, WINDOW, N_WINDOWS, "unigram", 9000, PREFIXES, package, MULTILINGUAL_MODEL)
     return TinyModel(directory, model, weights)
 

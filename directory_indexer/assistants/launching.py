@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from directory_indexer.errors import UsageError
+from directory_indexer.lazy import lazily
+
+with lazily:
+    from importlib import metadata
 
 SERVER_NAME: Final = "dirindex"
 """What assistants call the server."""
@@ -24,9 +31,13 @@ class Launch:
 
 
 def launch_of(arguments: Sequence[str], *, url: str = "", has_token: bool = False) -> Launch:
-    """Find the command that starts this very installation; one that uv made for a moment is made again."""
-    if _is_for_a_moment(sys.prefix) and (uvx := shutil.which("uvx")):
-        return Launch(os.path.abspath(uvx), (SERVER_NAME, *arguments), url, has_token)
+    """Return the command that starts this installation.
+
+    Raises:
+        UsageError: uv made the environment for one run, and cannot make it again from a file.
+    """
+    if _is_ephemeral(sys.prefix) and (uvx := shutil.which("uvx")):
+        return Launch(os.path.abspath(uvx), ("--from", _source(), SERVER_NAME, *arguments), url, has_token)
     suffix = ".exe" if sys.platform == "win32" else ""
     beside = os.path.join(os.path.dirname(sys.executable), SERVER_NAME + suffix)
     if os.path.exists(beside):
@@ -34,6 +45,16 @@ def launch_of(arguments: Sequence[str], *, url: str = "", has_token: bool = Fals
     return Launch(sys.executable, ("-m", "directory_indexer", *arguments), url, has_token)
 
 
-def _is_for_a_moment(prefix: str) -> bool:
+def _is_ephemeral(prefix: str) -> bool:
     parts = prefix.replace("\\", "/").split("/")
     return "archive-v0" in parts or "environments-v2" in parts
+
+
+def _source() -> str:
+    # By its name alone, uvx would run whatever the package index has under it.
+    direct_url = json.loads(metadata.distribution("directory-indexer").read_text("direct_url.json") or "{}")
+    source = str(direct_url.get("url", ""))
+    if not source.startswith("file:"):
+        message = "uv made the environment of this dirindex for one run, and an assistant could not start it later"
+        raise UsageError(message, hint="install dirindex first: uv tool install . in a checkout")
+    return f"directory-indexer @ {source}"

@@ -34,7 +34,7 @@ class EmbeddingConfig(NamedTuple):
     )
     model: str = key(
         Text(".+", otherwise="must not be empty"),
-        "model of the provider; null: its usual one; multilingual-e5-small comes with dirindex-multilingual",
+        "model of the provider; null: its usual one; multilingual-e5-small comes with directory-indexer-multilingual",
     )
     endpoint: str | None = key(ENDPOINT, "URL of the provider; null: its usual one")
     api_key: SecretText | None = key(Secret(or_null=True), "key of the provider")

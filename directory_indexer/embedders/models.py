@@ -23,11 +23,16 @@ with lazily:
 
 
 class ModelPackage(NamedTuple):
-    """What a model is installed with: a distribution, its folder of files, and the BLAKE3 of `model.json` in there."""
+    """The distribution that brings a model.
+
+    `folder` holds its files, `manifest` is the BLAKE3 of `model.json` there, and `source` the directory of a checkout
+    that builds it.
+    """
 
     distribution: str
     folder: str
     manifest: str
+    source: str
 
 
 class EmbeddedModel(NamedTuple):
@@ -70,8 +75,11 @@ class EmbeddedModel(NamedTuple):
         """What brings missing or damaged files back."""
         if self.package is None:
             return "install dirindex again: the embedded model is part of the package"
-        return f"pip install --force-reinstall {self.package.distribution}"
+        source = self.package.source
+        return f"in a checkout: {source}/build && pip install ./{source}"
 
+
+_UPGRADE: Final = "update the checkout of dirindex and run pip install . in it"
 
 # Each knows 512 positions, of which two go to the marks of start and end.
 _WINDOW: Final = 510
@@ -99,9 +107,10 @@ MULTILINGUAL: Final = EmbeddedModel(
     tokens_a_second=4600,
     prefixes=Prefixes(query="query: ", document="passage: "),
     package=ModelPackage(
-        "dirindex-multilingual",
-        "dirindex_multilingual",
+        "directory-indexer-multilingual",
+        "directory_indexer_multilingual",
         manifest="c66e5b148299df5f41893fdd6f500d85b78b974af2ce7e48654c1d21314dcfb4",
+        source="packaging/multilingual",
     ),
     judged=MULTILINGUAL_MODEL,
 )
@@ -129,14 +138,13 @@ def directory_of(model: EmbeddedModel) -> str:
     """
     if model.package is None:
         return MODEL_DIRECTORY
-    distribution, folder, manifest = model.package
+    distribution, folder, manifest, _ = model.package
     try:
         found = metadata.distribution(distribution)
         directory = os.path.abspath(str(found.locate_file(folder)))
     except ImportError as error:  # what `PackageNotFoundError` is, without an import to name it
-        hint = f"pip install {distribution}"
-        message = f"the model '{model.name}' is not installed; it comes with {distribution}"
-        raise ProviderError(message, hint=hint) from error
+        message = f"the model '{model.name}' is not installed; it comes with the package {distribution}"
+        raise ProviderError(message, hint=model.repair) from error
     try:
         with open(os.path.join(directory, "model.json"), "rb") as file:
             is_known = blake3(file.read()).hexdigest() == manifest
@@ -146,7 +154,7 @@ def directory_of(model: EmbeddedModel) -> str:
         message = (
             f"{distribution} {found.version} in '{directory}' is not what this version of dirindex was tested with"
         )
-        raise ProviderError(message, hint=f"pip install --upgrade dirindex {distribution}")
+        raise ProviderError(message, hint=f"{_UPGRADE}, then {model.repair}")
     return directory
 
 
@@ -171,6 +179,3 @@ def judged_as(space: EmbeddingSpace) -> Model:
     """Tell what ranking knows about the cosines of a space."""
     known = EMBEDDED_MODELS.get(space.model) if space.provider == "embedded" else None
     return OTHER_MODEL if known is None else known.judged
-
-
-_UPGRADE: Final = "pip install --upgrade dirindex"

@@ -116,7 +116,7 @@ def _built(make: Callable[..., _T], *arguments: str, extra: str) -> _T:
     except ModuleNotFoundError as error:
         raise UnavailableError(
             f"telemetry is configured, but '{error.name}' is not installed",
-            hint=f"pip install 'dirindex[{extra}]'; or turn telemetry off with {_OFF}=true",
+            hint=f"pip install '.[{extra}]' in a checkout; or turn telemetry off with {_OFF}=true",
         ) from error
     except ValueError as error:  # its message may show a key
         raise UsageError(

@@ -19,6 +19,8 @@ class Published(NamedTuple):
     wheel_sha256: str
     manual: str
     manual_sha256: str
+    bundle: str
+    bundle_sha256: str
 
 
 def write_channels(templates: Path, directory: Path, published: Published) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The bill of materials of what `pip install dirindex` installs, in CycloneDX."""
+"""The bill of materials of what the wheel of a release installs, in CycloneDX."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-_NAME = "dirindex"
+_NAME = "directory-indexer"
 _VALIDATE = """
 import sys
 from cyclonedx.schema import SchemaVersion

@@ -12,7 +12,7 @@ from shells import Shell
 from directory_indexer.embedders.models import MULTILINGUAL, missing
 
 MODEL = "multilingual-e5-small"
-INSTALL = "pip install dirindex-multilingual"
+INSTALL = "pip install ./packaging/multilingual"
 
 IS_MISSING = missing(MULTILINGUAL.space) is not None
 needs_package = pytest.mark.skipif(IS_MISSING, reason=INSTALL)
@@ -30,10 +30,13 @@ def shell(tmp_path: Path, home_directory: Path) -> Shell:
 def _with_another_package(shell: Shell, tmp_path: Path) -> None:
     """Put a package of the same name first on the path, which says what it is when it is imported."""
     place = tmp_path / "site"
-    package, described = place / "dirindex_multilingual", place / "dirindex_multilingual-0.1.dist-info"
+    package, described = (
+        place / "directory_indexer_multilingual",
+        place / "directory_indexer_multilingual-0.1.dist-info",
+    )
     for directory in (package, described):
         directory.mkdir(parents=True)
-    (described / "METADATA").write_text("Metadata-Version: 2.4\nName: dirindex-multilingual\nVersion: 0.1\n")
+    (described / "METADATA").write_text("Metadata-Version: 2.4\nName: directory-indexer-multilingual\nVersion: 0.1\n")
     (package / "model.json").write_text('{"name": "multilingual-e5-small", "dimensions": 384, "blake3": {}}')
     (package / "__init__.py").write_text("raise SystemExit('imported')")
     shell.environ["PYTHONPATH"] = os.fspath(place)
@@ -43,8 +46,8 @@ def _with_another_package(shell: Shell, tmp_path: Path) -> None:
 def test_a_package_that_this_version_does_not_know_is_refused_wherever_it_matters(shell: Shell, tmp_path: Path) -> None:
     shell.run("index", shell.docs)
     _with_another_package(shell, tmp_path)
-    told = "dirindex-multilingual 0.1 in "
-    upgrade = "pip install --upgrade dirindex dirindex-multilingual"
+    told = "directory-indexer-multilingual 0.1 in "
+    upgrade = "run pip install . in it"
 
     assert upgrade in shell.run("config").stderr
     assert any(told in warning for warning in shell.json("config")["warnings"])
@@ -67,7 +70,7 @@ def test_without_the_packaged_models_vectors_words_answer_and_say_why(shell: She
     found = shell.run("search", "pilot")
 
     assert "harbour.txt" in found.stdout
-    assert "answered by keywords alone: dirindex-multilingual 0.1" in found.stderr
+    assert "answered by keywords alone: directory-indexer-multilingual 0.1" in found.stderr
 
 
 @pytest.mark.skipif(not IS_MISSING, reason="the package is installed")
@@ -78,7 +81,7 @@ def test_a_missing_package_is_named_with_what_installs_it(shell: Shell) -> None:
     said = shell.run("index", shell.docs, expect=3)
     assert INSTALL in said.stdout + said.stderr
     assert INSTALL in shell.run("status").stdout
-    assert "it comes with dirindex-multilingual" in shell.run("search", "pilot").stderr
+    assert "it comes with the package directory-indexer-multilingual" in shell.run("search", "pilot").stderr
     assert INSTALL in shell.run("doctor", expect=3).stdout
 
 
@@ -123,8 +126,10 @@ def test_the_packaged_model_answers_until_the_other_is_there_and_again_afterward
 
 @needs_package
 def test_the_package_holds_files_alone() -> None:
-    files = metadata.distribution("dirindex-multilingual").files or []
+    files = metadata.distribution("directory-indexer-multilingual").files or []
     named = {
-        file.name for file in files if file.parts[0] == "dirindex_multilingual" and "__pycache__" not in file.parts
+        file.name
+        for file in files
+        if file.parts[0] == "directory_indexer_multilingual" and "__pycache__" not in file.parts
     }
     assert named == {"__init__.py", "model.json", "model.onnx", "weights.bin", "vocabulary.txt", "scores.bin"}

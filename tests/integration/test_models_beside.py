@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 DATA = Path(__file__).parents[1] / "data"
 PACKAGING = Path(__file__).parents[2] / "packaging/multilingual"
 TEXT = "the harbour opens at nine, and 漢字 äöü"
+INSTALL = "in a checkout: packaging/tiny/build && pip install ./packaging/tiny"
+UPGRADE = "update the checkout of dirindex and run pip install . in it"
 
 
 @pytest.fixture(scope="module")
@@ -119,9 +121,11 @@ def test_an_installed_package_is_found_and_not_imported(installed: TinyModel) ->
 
 
 def test_a_package_that_is_not_installed_is_named_with_what_installs_it(tiny: TinyModel) -> None:
-    with pytest.raises(ProviderError, match=r"'tiny' is not installed; it comes with dirindex-tiny-model") as raised:
+    with pytest.raises(
+        ProviderError, match=r"'tiny' is not installed; it comes with the package dirindex-tiny-model"
+    ) as raised:
         EmbeddedEmbedder(tiny.model)
-    assert raised.value.hint == "pip install dirindex-tiny-model"
+    assert raised.value.hint == INSTALL
 
 
 def test_a_package_with_other_files_is_refused(installed: TinyModel) -> None:
@@ -130,7 +134,7 @@ def test_a_package_with_other_files_is_refused(installed: TinyModel) -> None:
 
     with pytest.raises(ProviderError, match=r"dirindex-tiny-model 3\.1 in '.*' is not what") as raised:
         EmbeddedEmbedder(installed.model)
-    assert raised.value.hint == "pip install --upgrade dirindex dirindex-tiny-model"
+    assert raised.value.hint == f"{UPGRADE}, then {INSTALL}"
 
 
 @pytest.mark.parametrize("name", ["weights.bin", "model.onnx", "vocabulary.txt", "scores.bin"])
@@ -141,7 +145,7 @@ def test_a_damaged_file_of_a_package_is_refused_with_what_mends_it(installed: Ti
 
     with pytest.raises(ProviderError, match=f"'.*{name}' is damaged") as raised:
         EmbeddedEmbedder(installed.model)
-    assert raised.value.hint == "pip install --force-reinstall dirindex-tiny-model"
+    assert raised.value.hint == INSTALL
 
 
 @pytest.mark.parametrize("name", ["weights.bin", "scores.bin", "model.json"])
@@ -150,13 +154,13 @@ def test_a_missing_file_of_a_package_is_refused_with_what_mends_it(installed: Ti
 
     with pytest.raises(ProviderError, match=f"cannot read '.*{name}'") as raised:
         EmbeddedEmbedder(installed.model)
-    assert raised.value.hint == "pip install --force-reinstall dirindex-tiny-model"
+    assert raised.value.hint == INSTALL
 
 
 def test_a_model_of_a_later_version_is_refused_with_what_to_do() -> None:
     with pytest.raises(ProviderError, match="has no embedded model 'e6'") as raised:
         embedded_model("e6")
-    assert raised.value.hint == "pip install --upgrade dirindex"
+    assert raised.value.hint == UPGRADE
     assert "e6" in advice(EmbeddingSpace("embedded", "e6", 384))
     assert judged_as(EmbeddingSpace("embedded", "e6", 384)) is OTHER_MODEL
 
@@ -177,7 +181,7 @@ def test_an_index_of_the_packaged_model_keeps_the_name_of_its_space() -> None:
     assert MULTILINGUAL.prefixes == known_prefixes(MULTILINGUAL.name)
 
 
-@pytest.mark.skipif(advice(MULTILINGUAL.space) != "", reason="pip install dirindex-multilingual")
+@pytest.mark.skipif(advice(MULTILINGUAL.space) != "", reason="pip install ./packaging/multilingual")
 def test_vectors_of_the_package_are_those_of_the_weights_in_float32() -> None:
     texts = json.loads((DATA / "golden_texts_multilingual.json").read_text(encoding="utf-8"))
     exact = np.array(json.loads((DATA / "golden_vectors_multilingual.json").read_text(encoding="utf-8")))
@@ -192,7 +196,7 @@ def test_vectors_of_the_package_are_those_of_the_weights_in_float32() -> None:
 
 def test_the_package_is_the_one_that_this_version_expects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MULTILINGUAL.package is not None
-    described = tmp_path / "dirindex_multilingual-1.dist-info"
+    described = tmp_path / "directory_indexer_multilingual-1.dist-info"
     described.mkdir()
     (described / "METADATA").write_text(
         f"Metadata-Version: 2.4\nName: {MULTILINGUAL.package.distribution}\nVersion: 1\n"

@@ -27,6 +27,39 @@ def test_every_client_is_told_the_command_with_absolute_paths(client: Client) ->
     assert client.where
 
 
+def _in_an_environment_for_one_run(directory: Path, monkeypatch: pytest.MonkeyPatch, direct_url: str) -> None:
+    described = directory / "archive-v0/site/directory_indexer-9.dist-info"
+    described.mkdir(parents=True)
+    (described / "METADATA").write_text("Metadata-Version: 2.4\nName: directory-indexer\nVersion: 9\n")
+    (described / "direct_url.json").write_text(direct_url)
+    (directory / "uvx").touch(mode=0o755)
+    monkeypatch.syspath_prepend(described.parent)
+    monkeypatch.setattr(sys, "prefix", str(described.parent))
+    monkeypatch.setenv("PATH", str(directory))
+
+
+def test_an_environment_for_one_run_is_made_again_from_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _in_an_environment_for_one_run(tmp_path, monkeypatch, '{"url": "file:///a/b.whl"}')
+
+    launch = launch_of(["serve"])
+
+    assert launch.command == str(tmp_path / "uvx")
+    assert launch.arguments == ("--from", "directory-indexer @ file:///a/b.whl", "dirindex", "serve")
+
+
+def test_no_assistant_starts_what_the_package_index_has_under_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _in_an_environment_for_one_run(tmp_path, monkeypatch, "{}")
+
+    with pytest.raises(UsageError, match="for one run") as raised:
+        launch_of(["serve"])
+
+    assert raised.value.hint == "install dirindex first: uv tool install . in a checkout"
+
+
 @pytest.mark.parametrize(
     "client", [one for one in CLIENTS.values() if one.name not in {"codex", "goose"}], ids=lambda one: one.name
 )

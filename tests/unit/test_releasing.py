@@ -64,18 +64,29 @@ def test_the_files_of_package_managers_have_the_addresses_and_hashes_of_the_rele
         version=__version__,
         date="2026-01-31",
         url="https://example.org/release",
-        wheel="dirindex-0.1.0-py3-none-any.whl",
+        wheel="directory_indexer-0.1.0-py3-none-any.whl",
         wheel_sha256="a" * 64,
         manual="dirindex-0.1.0-manual.tar.gz",
         manual_sha256="b" * 64,
+        bundle="dirindex-0.1.0.mcpb",
+        bundle_sha256="c" * 64,
     )
     written = write_channels(ROOT / "packaging" / "channels", tmp_path, published)
     texts = {path.name: path.read_text(encoding="utf-8") for path in written}
     assert [name for name, text in texts.items() if re.search(r"@[a-z0-9_]+@", text)] == []
     scoop = json.loads(texts["dirindex.json"])
-    assert (scoop["hash"], scoop["url"]) == ("a" * 64, "https://example.org/release/dirindex-0.1.0-py3-none-any.whl")
+    assert (scoop["hash"], scoop["url"]) == (
+        "a" * 64,
+        "https://example.org/release/directory_indexer-0.1.0-py3-none-any.whl",
+    )
     assert "a" * 64 in texts["dirindex.rb"]
     assert "b" * 64 in texts["dirindex.rb"]
+    entry = json.loads(texts["server.json"])
+    (package,) = entry["packages"]
+    assert (entry["version"], package["registryType"]) == (__version__, "mcpb")
+    assert package["identifier"] == "https://example.org/release/dirindex-0.1.0.mcpb"
+    assert package["fileSha256"] == "c" * 64
+    assert len(entry["description"]) <= 100
     if shutil.which("ruby"):
         subprocess.run(["ruby", "-c", str(tmp_path / "dirindex.rb")], check=True, capture_output=True)
 
@@ -103,7 +114,7 @@ def test_a_bill_of_materials_says_what_it_is_of_and_nothing_of_the_machine_that_
     wheel = {"url": "file:///home/ann/dist/dirindex.whl", "type": "distribution"}
     components = [
         {
-            "name": "dirindex",
+            "name": "directory-indexer",
             "version": "1",
             "type": "library",
             "bom-ref": "dirindex==1",
@@ -114,13 +125,16 @@ def test_a_bill_of_materials_says_what_it_is_of_and_nothing_of_the_machine_that_
     ]
     licences = licences_in((ROOT / "THIRD_PARTY.md").read_text(encoding="utf-8"))
     bill = finished_materials({"metadata": {"tools": {}}, "components": components, "dependencies": []}, licences)
-    assert (bill["metadata"]["component"]["name"], bill["metadata"]["component"]["type"]) == ("dirindex", "application")
+    assert (bill["metadata"]["component"]["name"], bill["metadata"]["component"]["type"]) == (
+        "directory-indexer",
+        "application",
+    )
     assert [one["name"] for one in bill["components"]] == ["ahocorasick_rs", "anyio"]
     assert [one["licenses"][0]["license"] for one in bill["components"]] == [{"name": "Apache 2.0"}, {"id": "MIT"}]
     assert "ann" not in json.dumps(bill)
 
 
 def test_a_bill_of_materials_is_refused_where_a_licence_is_not_known() -> None:
-    components = [{"name": "dirindex", "version": "1"}, {"name": "unheard-of", "version": "2"}]
+    components = [{"name": "directory-indexer", "version": "1"}, {"name": "unheard-of", "version": "2"}]
     with pytest.raises(SystemExit, match="unheard-of"):
         finished_materials({"metadata": {}, "components": components}, {"other": "MIT"})

@@ -58,6 +58,6 @@ def test_other_licences_are_taken(third_party: Any, licence: str) -> None:
 
 
 def test_what_only_developers_need_is_not_listed(third_party: Any) -> None:
-    found = third_party.closure("dirindex")
+    found = third_party.closure("directory-indexer")
     assert {"pymupdf", "sqlite-utils", "click"} <= found
     assert not {"pytest", "ruff", "hypothesis"} & found

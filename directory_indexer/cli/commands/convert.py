@@ -50,7 +50,8 @@ def convert(
 ) -> None:
     """Write a document of any kind as Markdown, without indexing it.
 
-    Web pages that do not mark their main part lose their menus and banners with: pip install 'dirindex[web]'
+    Web pages that do not mark their main part lose their menus and banners with the extra `web`: in a checkout,
+    pip install '.[web]'
     """
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     app = open_app(config, data_dir, output)

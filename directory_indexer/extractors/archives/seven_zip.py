@@ -1,4 +1,4 @@
-"""7-Zip archives, where the extra `dirindex[7z]` is installed."""
+"""7-Zip archives, where the extra `7z` is installed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def open_seven_zip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # no
         ExtractionError: it is damaged.
     """
     if py7zr is None:
-        raise SkipFileError(SkipReason.BINARY, "7-Zip archive: pip install 'dirindex[7z]' has it read")
+        raise SkipFileError(SkipReason.BINARY, "7-Zip archive: pip install '.[7z]' in a checkout has it read")
     unpacked = _Unpacked(budget)
     try:
         with py7zr.SevenZipFile(file) as archive:

@@ -1,4 +1,4 @@
-"""Files compressed with Zstandard, unpacked by the standard library since Python 3.14, before by `dirindex[7z]`."""
+"""Files compressed with Zstandard, unpacked by the standard library since Python 3.14, before by the extra `7z`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def unpacked_by_zstandard(file: IO[bytes]) -> io.BufferedReader:
         SkipFileError: nothing that unpacks it is installed.
     """
     if zstd is None:
-        reason = "Zstandard archive: Python 3.14, or pip install 'dirindex[7z]', has it read"
+        reason = "Zstandard archive: Python 3.14, or pip install '.[7z]' in a checkout, has it read"
         raise SkipFileError(SkipReason.BINARY, reason)
     return io.BufferedReader(_Unpacked(zstd.ZstdFile(file)))
 

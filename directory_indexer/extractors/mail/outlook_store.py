@@ -1,4 +1,4 @@
-"""Stores of Outlook (PST, OST), where the extra `dirindex[pst]` is installed; messages are members in folders."""
+"""Stores of Outlook (PST, OST), where the extra `pst` is installed; messages are members in folders."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def open_outlook_store(file: BinaryIO, kind: str, budget: Budget) -> Contents:  
         ExtractionError: it is damaged.
     """
     if pypff is None:
-        raise SkipFileError(SkipReason.BINARY, "store of Outlook: pip install 'dirindex[pst]' has it read")
+        raise SkipFileError(SkipReason.BINARY, "store of Outlook: pip install '.[pst]' in a checkout has it read")
     store = pypff.file()
     try:
         store.open_file_object(file)

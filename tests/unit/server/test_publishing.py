@@ -38,23 +38,6 @@ def test_the_bundle_names_this_version_and_these_tools() -> None:
     assert asked == set(manifest["user_config"])
 
 
-def test_the_registry_entry_names_this_version_of_this_package() -> None:
-    entry = published("server.json")
-    (package,) = entry["packages"]
-    assert entry["version"] == package["version"] == directory_indexer.__version__
-    assert package["identifier"] == project()["name"]
-    assert package["transport"] == {"type": "stdio"}
-    assert package["packageArguments"][0]["value"] == "serve"
-    assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", entry["name"])
-    assert len(entry["description"]) <= 100
-
-
-def test_the_readme_names_the_registry_entry() -> None:
-    """The registry takes it for the proof that the package belongs to the entry."""
-    readme = (ROOT / str(project()["readme"])).read_text(encoding="utf-8")
-    assert re.findall(r"mcp-name: (\S+)", readme) == [published("server.json")["name"]]
-
-
 def test_the_documentation_names_every_tool_and_argument() -> None:
     text = (ROOT / "docs/mcp.md").read_text(encoding="utf-8")
     for entry in TOOLS:

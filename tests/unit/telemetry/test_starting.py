@@ -72,7 +72,7 @@ def test_what_is_not_installed_is_named_with_how_to_install_it(
     monkeypatch.delitem(sys.modules, f"directory_indexer.telemetry.{module}", raising=False)
     with pytest.raises(UnavailableError, match="is not installed") as caught:
         start(NOBODY, environ)
-    assert f"pip install 'dirindex[{extra}]'" in str(caught.value.hint)
+    assert f"pip install '.[{extra}]'" in str(caught.value.hint)
     assert spans.recorder() is None
 
 
