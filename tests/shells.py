@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from warm_commands import is_warm, run_warm
+
 DIRINDEX = Path(sys.executable).with_name("dirindex")
 
 
@@ -17,21 +19,25 @@ class Shell:
 
     def __init__(self, tmp_path: Path, home: Path) -> None:
         self.docs = tmp_path / "docs"
-        self.docs.mkdir()
+        self.docs.mkdir(exist_ok=True)
         self.data_dir = tmp_path / "data"
         self.environ = {**os.environ, "HOME": str(home), "DIRINDEX_DATA_DIR": str(self.data_dir)}
 
     def run(self, *words: str | Path, expect: int | None = 0, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [os.fspath(DIRINDEX), *(os.fspath(word) for word in words)],
-            capture_output=True,
-            check=False,
-            cwd=self.docs,
-            encoding="utf-8",
-            env=self.environ,
-            input=stdin,
-            timeout=100,
-        )
+        command = [os.fspath(word) for word in (DIRINDEX, *words)]
+        if is_warm(self.environ):
+            done = run_warm(command, cwd=self.docs, environ=self.environ, stdin=stdin, seconds=100)
+        else:
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                check=False,
+                cwd=self.docs,
+                encoding="utf-8",
+                env=self.environ,
+                input=stdin,
+                timeout=100,
+            )
         assert expect is None or done.returncode == expect, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 

@@ -1,0 +1,14 @@
+"""Ages and dates that narrow a search."""
+
+from __future__ import annotations
+
+import pytest
+
+from directory_indexer.errors import UsageError
+from directory_indexer.searching.conditions import since_moment
+
+
+@pytest.mark.parametrize("age", ["7dogs", "7months7", "3 wise", "7", "d", "1e3d", "7D7", "-7d"])
+def test_an_age_in_no_known_unit_is_refused(age: str) -> None:
+    with pytest.raises(UsageError, match="neither an age nor a date"):
+        since_moment(age, name="--since")

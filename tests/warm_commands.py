@@ -1,0 +1,168 @@
+"""The command without its start: a process with every module imported, whose forks run one command each.
+
+Three quarters of the time of a short command are imports. A fork has what the process of a command has: its own memory,
+environment, directory, streams and end. What is claimed of the start itself runs the installed command.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import pkgutil
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_LIBRARIES = ("numpy", "onnxruntime", "qdrant_edge", "rich.console", "typer", "tree_sitter", "pydantic")
+_FOR_FEW = re.compile(r"__main__|\.(azure|otlp|openai|ollama|cluster\w*|seven_zip)$")
+"""Modules whose libraries take seconds to import, and few commands need."""
+
+_LENGTH = struct.Struct("!I")
+_DECIDES_THE_START = ("PYTHON", "LC_", "LANG")
+
+
+def is_warm(environ: Mapping[str, str]) -> bool:
+    """Whether a command with this environment starts as this process did."""
+    return hasattr(os, "fork") and _start_settings(environ) == _start_settings(os.environ)
+
+
+def run_warm(
+    words: Sequence[str], *, cwd: Path, environ: Mapping[str, str], stdin: str, seconds: float
+) -> subprocess.CompletedProcess[str]:
+    """Run a command in a fork and return what it wrote.
+
+    Raises:
+        subprocess.TimeoutExpired: it took longer than `seconds`; it is killed.
+    """
+    with contextlib.ExitStack() as stack:
+        streams = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
+        streams[0].write(stdin.encode())
+        streams[0].seek(0)
+        connection = stack.enter_context(socket.socket(socket.AF_UNIX))
+        connection.connect(_forker())
+        call = json.dumps({"words": words, "cwd": os.fspath(cwd), "environ": dict(environ)}).encode()
+        socket.send_fds(connection, [_LENGTH.pack(len(call))], [stream.fileno() for stream in streams])
+        connection.sendall(call)
+        pid = int.from_bytes(_exactly(connection, 4), "big")
+        connection.settimeout(seconds)
+        try:
+            code = int.from_bytes(_exactly(connection, 4), "big", signed=True)
+        except TimeoutError:
+            os.kill(pid, signal.SIGKILL)
+            raise subprocess.TimeoutExpired(list(words), seconds) from None
+        for stream in streams:
+            stream.seek(0)
+        _, stdout, stderr = (stream.read().decode() for stream in streams)
+    return subprocess.CompletedProcess(list(words), code, stdout, stderr)
+
+
+def _start_settings(environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environ.items() if name.startswith(_DECIDES_THE_START)}
+
+
+@cache
+def _forker() -> str:
+    """Start the process that forks, once; it ends with this one, which holds its standard input."""
+    address = os.path.join(tempfile.mkdtemp(), "commands")
+    command = [sys.executable, __file__, address]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/")
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    _kept.append(process)
+    return address
+
+
+_kept: list[subprocess.Popen[bytes]] = []
+
+
+def _exactly(connection: socket.socket, n_bytes: int) -> bytes:
+    content = b""
+    while len(content) < n_bytes:
+        part = connection.recv(n_bytes - len(content))
+        if not part:
+            raise EOFError("the process that forks has ended")
+        content += part
+    return content
+
+
+def main() -> None:
+    """Import everything and fork a process for each connection, until standard input ends."""
+    sys.path[:] = [entry for entry in sys.path if entry != os.path.dirname(os.path.abspath(__file__))]
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _import_everything()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(sys.argv[1])
+        listener.listen(64)
+        print("ready", flush=True)
+        if os.fork() == 0:
+            _serve(listener)
+        sys.stdin.buffer.read()
+        os.killpg(0, signal.SIGTERM)
+
+
+def _import_everything() -> None:
+    import directory_indexer  # noqa: PLC0415 - this file is imported by tests, too
+
+    ours = (module.name for module in pkgutil.walk_packages(directory_indexer.__path__, "directory_indexer."))
+    for name in (*_LIBRARIES, *ours):
+        if not _FOR_FEW.search(name):
+            importlib.import_module(name)
+
+
+def _serve(listener: socket.socket) -> None:
+    while True:
+        connection, _ = listener.accept()
+        if os.fork() == 0:
+            listener.close()
+            _wait_for_command(connection)
+        connection.close()
+
+
+def _wait_for_command(connection: socket.socket) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    header, streams, _, _ = socket.recv_fds(connection, _LENGTH.size, 3)
+    call = json.loads(_exactly(connection, *_LENGTH.unpack(header)))
+    pid = os.fork()
+    if pid == 0:
+        connection.close()
+        _become(call, streams)
+    connection.sendall(pid.to_bytes(4, "big"))
+    _, status = os.waitpid(pid, 0)
+    connection.sendall(os.waitstatus_to_exitcode(status).to_bytes(4, "big", signed=True))
+    os._exit(0)
+
+
+def _become(call: dict[str, object], streams: list[int]) -> None:
+    from directory_indexer.__main__ import start  # noqa: PLC0415 - this file is imported by tests, too
+
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.chdir(str(call["cwd"]))
+    os.environ.clear()
+    os.environ.update(call["environ"])  # type: ignore[arg-type]
+    sys.argv[:] = call["words"]  # type: ignore[assignment]
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - for as long as the process lives
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", closefd=False, errors="backslashreplace")  # noqa: SIM115
+    try:
+        start()
+    finally:
+        os._exit(70)
+
+
+if __name__ == "__main__":
+    main()
