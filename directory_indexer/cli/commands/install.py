@@ -17,8 +17,8 @@ from directory_indexer.errors import ConsentNeededError, ExitCode
 from directory_indexer.lazy import lazily
 
 with lazily:
+    from directory_indexer.assistants import client_table
     from directory_indexer.assistants.applying import recording
-    from directory_indexer.assistants.client_table import CLIENTS, client_named
     from directory_indexer.assistants.clients import Part
     from directory_indexer.cli.installing import installation, removal
     from directory_indexer.config import load_config
@@ -35,7 +35,7 @@ cli = new_command_line()
 
 def client_names() -> list[str]:
     """Complete the names of assistants."""
-    return list(CLIENTS)
+    return list(client_table.CLIENTS)
 
 
 @cli.command()
@@ -74,7 +74,7 @@ def install(
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     loaded = load_config(file=config, data_dir=data_dir, environ=os.environ)
     output.notes(loaded.warnings)
-    named = [client_named(name) for name in clients or ()]
+    named = [client_table.client_named(name) for name in clients or ()]
     options = {"mcp": mcp, "skill": skill, "hooks": hooks, "rules": rules}
     parts = [Part(name) for name, is_wanted in options.items() if is_wanted]
     if uninstall:
