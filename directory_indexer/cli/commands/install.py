@@ -3,7 +3,6 @@
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +23,7 @@ with lazily:
     from directory_indexer.config import load_config
     from directory_indexer.render.installs import change_lines, failure_lines, step_lines
     from directory_indexer.render.json_pages import record_json
+    from directory_indexer.render.quantities import count
     from directory_indexer.wire.installs import install_answer
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def install(
         output.lines([] if quiet else change_lines(plan, paths=output.paths))
     failures = []
     if not dry_run and plan.after != plan.before:
-        _require_consent(plan, is_named=bool(named), yes=yes, as_json=as_json)
+        _require_consent(plan, output, is_named=bool(named), yes=yes)
         with recording(loaded.data_dir, plan):
             failures = change.apply(plan, loaded.data_dir)
     if as_json:
@@ -101,16 +101,13 @@ def install(
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
-def _require_consent(plan: "Plan", *, is_named: bool, yes: bool, as_json: bool) -> None:
-    if yes or not plan.drafts:
+def _require_consent(plan: "Plan", output: Output, *, is_named: bool, yes: bool) -> None:
+    if yes or not plan.drafts or output.confirm(f"{count(len(plan.drafts), 'file')} will be written"):
         return
-    can_answer = sys.stdin.isatty() and sys.stderr.isatty() and not as_json
-    n_files = len(plan.drafts)
-    if can_answer and typer.confirm(f"Write {n_files} {'file' if n_files == 1 else 'files'}?", err=True):
-        return
-    if can_answer or not is_named:
+    if output.can_ask or not is_named:
         raise ConsentNeededError(
-            "nothing was written", hint="" if can_answer else "name the assistants, or add --yes for all that are found"
+            "nothing was written",
+            hint="" if output.can_ask else "name the assistants, or add --yes for all that are found",
         )
 
 
