@@ -60,8 +60,8 @@ class Output:
             self.data(plain(lines))
 
     def data(self, text: str) -> None:
-        """Write to standard output as it is, ended by a line end."""
-        sys.stdout.write(text if text.endswith("\n") or not text else f"{text}\n")
+        """Write to standard output as it is, ended by a line end or NUL."""
+        sys.stdout.write(text if text.endswith(("\n", "\0")) or not text else f"{text}\n")
         sys.stdout.flush()
 
     @staticmethod
