@@ -4,8 +4,9 @@
         import numpy as np
         from directory_indexer.embedders.building import build_embedder
 
-What a block names stands for the real thing: it can be called and asked for attributes, which imports it. It is no
-class to inherit from, to catch or to compare with. Python 3.15 has a keyword for it (PEP 810).
+What a block names stands for the real thing: it can be called and asked for attributes, which imports it. All else is
+refused: here, or for `except`, which no object can refuse, by `scripts/check_lazy_names`. For a value that is not
+callable, name its module in the block: `client_table.CLIENTS`. Python 3.15 has a keyword for it (PEP 810).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import builtins
 import sys
 import threading
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +32,21 @@ class _Lazy:
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         return self.__resolved()(*args, **keywords)
+
+    def __refuse(self, *_: object) -> NoReturn:
+        name = f"{self.__module}.{self.__name}".rstrip(".")
+        raise TypeError(f"{name} is imported lazily: it can be called and asked for attributes, and nothing else")
+
+    def __bool__(self) -> bool:
+        return True  # as every callable and module is, and nothing else is passed on
+
+    # These would answer for the stand-in, not for what it stands for.
+    for _method in (
+        *("__eq__", "__ne__", "__hash__", "__len__", "__iter__", "__contains__", "__getitem__"),
+        *("__str__", "__format__", "__index__", "__or__", "__ror__", "__enter__", "__exit__"),
+        *("__mro_entries__", "__instancecheck__", "__subclasscheck__"),
+    ):
+        locals()[_method] = __refuse
 
     def __resolved(self) -> Any:
         module = import_module(self.__module)

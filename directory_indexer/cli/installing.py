@@ -11,8 +11,8 @@ from directory_indexer.errors import UsageError
 from directory_indexer.lazy import lazily
 
 with lazily:
+    from directory_indexer.assistants import client_table
     from directory_indexer.assistants.applying import apply_installation, apply_removal
-    from directory_indexer.assistants.client_table import CLIENTS
     from directory_indexer.assistants.clients import default_parts
     from directory_indexer.assistants.installing import Installation, found_clients, has_plugin
     from directory_indexer.assistants.launching import launch_of
@@ -49,9 +49,9 @@ def installation(clients: Sequence[Client], parts: Sequence[Part], arguments: Se
         UsageError: no client is found, or a named one has no place for the parts.
     """
     system = this_system()
-    chosen = clients or found_clients(CLIENTS.values(), system)
+    chosen = clients or found_clients(client_table.CLIENTS.values(), system)
     if not chosen:
-        raise UsageError("no assistant was found on this machine", hint=f"name one: {', '.join(CLIENTS)}")
+        raise UsageError("no assistant was found on this machine", hint=f"name one: {', '.join(client_table.CLIENTS)}")
     wanted = [(one, [part for part in parts or default_parts(one) if part in one.parts]) for one in chosen]
     if placeless := [one.name for one, of_one in wanted if clients and not of_one]:
         raise UsageError(

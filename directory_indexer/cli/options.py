@@ -38,6 +38,9 @@ ResultFormat = Annotated[
     Literal["text", "json", "jsonl", "tsv", "md", "grep", "paths"] | None,
     typer.Option("--format", help="How to write hits; --json is short for --format json."),
 ]
+Null = Annotated[
+    bool, typer.Option("--null", "-0", help="Write exact paths alone, each ended by a NUL, as xargs -0 reads them.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no notes.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show more detail.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]

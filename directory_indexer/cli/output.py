@@ -20,6 +20,8 @@ with lazily:
     import shutil
     import textwrap
 
+    import typer
+
     from directory_indexer.docstore.runs import RunProgress
     from directory_indexer.render.json_pages import error_json
     from directory_indexer.render.printable import PathStyle, printable
@@ -58,8 +60,8 @@ class Output:
             self.data(plain(lines))
 
     def data(self, text: str) -> None:
-        """Write to standard output as it is, ended by a line end."""
-        sys.stdout.write(text if text.endswith("\n") or not text else f"{text}\n")
+        """Write to standard output as it is, ended by a line end or NUL."""
+        sys.stdout.write(text if text.endswith(("\n", "\0")) or not text else f"{text}\n")
         sys.stdout.flush()
 
     @staticmethod
@@ -85,6 +87,22 @@ class Output:
         _say(f"dirindex: {message}")
         if error.hint:
             _say(printable(error.hint), indent="  ")
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether somebody at a terminal can answer a question."""
+        return sys.stdin.isatty() and sys.stderr.isatty() and not self.as_json
+
+    def confirm(self, consequence: str) -> bool:
+        """Ask at a terminal whether to do what has this consequence; without one, the answer is no."""
+        if not self.can_ask:
+            return False
+        _say(consequence)
+        try:
+            return typer.confirm("Do it?", err=True)
+        except typer.Abort:  # the input has ended
+            _say("")
+            return False
 
     @contextlib.contextmanager
     def progress(self) -> Iterator[Callable[[RunProgress], None]]:

@@ -11,7 +11,7 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import display, exact_text, os_path, resolved_path
 
 with lazily:
-    from directory_indexer.server.gate.access import TOKEN_VARIABLE
+    from directory_indexer.server.gate import access
 
 _CONFIG, _DATA_DIR = "DIRINDEX_CONFIG", "DIRINDEX_DATA_DIR"
 
@@ -36,7 +36,7 @@ def server_arguments(
 
 def unset_variables_note() -> list[str]:
     """Name the variables of this shell that change a server, and that an assistant will not set."""
-    handed_on = {_CONFIG, _DATA_DIR, TOKEN_VARIABLE}
+    handed_on = {_CONFIG, _DATA_DIR, access.TOKEN_VARIABLE}
     variables = sorted(name for name in os.environ if name.startswith("DIRINDEX_") and name not in handed_on)
     return (
         [f"the assistant does not see {', '.join(variables)}: use the configuration file instead"] if variables else []

@@ -41,15 +41,17 @@ class Showing(NamedTuple):
     max_tokens: int = 0
 
 
-def form_of(form: str | None, *, as_json: bool) -> str:
-    """Read `--format`, beside which `--json` is short for one of its values.
+def form_of(form: str | None, *, as_json: bool, is_null: bool) -> str:
+    """Read `--format`, beside which `--json` and `--null` are short for a value each.
 
     Raises:
-        UsageError: both are given and differ.
+        UsageError: they contradict each other.
     """
+    if is_null and (as_json or form not in {None, Format.PATHS.value}):
+        raise UsageError("--null is for paths alone", hint="leave it out, or add --format paths")
     if as_json and form not in {None, "json"}:
         raise UsageError(f"--json and --format {form} exclude each other", hint="leave one of them out")
-    return "json" if as_json else form or "text"
+    return Format.NULL_PATHS.value if is_null else "json" if as_json else form or "text"
 
 
 def show_result(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any, NamedTuple
 
 _FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")
+_JSON_LIST = re.compile(r"""\s*\[\s*(?:["{]|\]\s*$)""")
+"""Lists of texts and of objects; a bracket alone may begin a pattern, such as `[ab]*.tmp`."""
 
 
 class Mistake(NamedTuple):
@@ -172,7 +175,7 @@ class Secret(Kind):
 
 
 class Several(Kind):
-    """A list of values of one kind; a variable separates them by commas."""
+    """A list of values of one kind; a variable holds it as JSON, or separates the values by commas."""
 
     def __init__(self, kind: Kind, *, of: str) -> None:
         super().__init__()
@@ -180,6 +183,11 @@ class Several(Kind):
         self._of = of
 
     def from_text(self, text: str) -> object:  # noqa: D102 - as above
+        if _JSON_LIST.match(text):
+            try:
+                return json.loads(text)
+            except (ValueError, RecursionError):
+                return text
         return [self._kind.from_text(part.strip()) for part in text.split(",") if part.strip()]
 
     def typed(self, value: object, locate: Callable[[str], Path]) -> object:  # noqa: D102 - as above

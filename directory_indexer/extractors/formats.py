@@ -245,9 +245,5 @@ FORMATS: Final[dict[str, Format]] = {
     "7z": Format("archives", "7z", open=open_seven_zip, sniff=is_seven_zip, header=b"7z\xbc\xaf"),
 }
 
-PICTURED: Final = frozenset(
-    kind
-    for kind, one in FORMATS.items()
-    if one.open is open_ooxml or one.open is open_odf or (one.extract is extract_image and kind != "gif")
-)
+PICTURED: Final = frozenset("docx jpeg odg odp ods odt png pptx tiff vsdx webp xlsx".split())
 """The kinds whose pictures may be read: those that are pictures, and those that have pictures as members."""

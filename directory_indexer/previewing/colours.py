@@ -1,4 +1,4 @@
-"""Colours of source code, as stretches of its text."""
+"""Colours of source code, as stretches of its text; the only module that imports Pygments."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Final
 from pygments.lexers import find_lexer_class_by_name
 from pygments.token import Token
 from pygments.util import ClassNotFound
-
-from directory_indexer.previewing.requests import Colours
 
 _STYLES: Final = (
     (Token.Comment, "comment"),
@@ -25,13 +23,13 @@ _STYLES: Final = (
 _LEXERS: Final = {"restructuredtext": "rst", "dotenv": "bash", "csharp": "c#", "jsonl": "json"}
 
 
-def colours_of(text: str, kind: str) -> Colours:
-    """Tell keywords, literals, comments and what is defined from the rest."""
+def colours_of(text: str, kind: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the first and the following character of keywords, literals, comments and definitions, and which it is."""
     try:
         lexer = find_lexer_class_by_name(_LEXERS.get(kind, kind))()
     except ClassNotFound:
-        return Colours(())
-    return Colours(tuple(_joined(_stretches(lexer.get_tokens_unprocessed(text)))))
+        return
+    yield from _joined(_stretches(lexer.get_tokens_unprocessed(text)))
 
 
 def _stretches(tokens: Iterator[tuple[int, object, str]]) -> Iterator[tuple[int, int, str]]:
@@ -43,12 +41,12 @@ def _stretches(tokens: Iterator[tuple[int, object, str]]) -> Iterator[tuple[int,
 
 def _joined(stretches: Iterator[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
     before: tuple[int, int, str] | None = None
-    for one in stretches:
-        if before and before[1] == one[0] and before[2] == one[2]:
-            before = (before[0], one[1], one[2])
+    for stretch in stretches:
+        if before and before[1] == stretch[0] and before[2] == stretch[2]:
+            before = (before[0], stretch[1], stretch[2])
             continue
         if before:
             yield before
-        before = one
+        before = stretch
     if before:
         yield before

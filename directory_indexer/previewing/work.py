@@ -8,7 +8,7 @@ from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.lazy import lazily
 from directory_indexer.parsing.one_file import where
 from directory_indexer.parsing.tasks import WorkerFailure
-from directory_indexer.previewing.requests import ColourRequest, MarkdownRequest, ScreenRequest, TableRequest
+from directory_indexer.previewing.requests import ColourRequest, Colours, MarkdownRequest, ScreenRequest, TableRequest
 
 with lazily:
     from directory_indexer.previewing.colours import colours_of
@@ -41,7 +41,7 @@ def _(request: ScreenRequest) -> object:
 
 @_answer.register
 def _(request: ColourRequest) -> object:
-    return colours_of(request.text, request.kind)
+    return Colours(tuple(colours_of(request.text, request.kind)))
 
 
 @_answer.register

@@ -6,16 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
+from directory_indexer.extractors.kinds import GROUPS
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.evidence import Explanation
 from directory_indexer.render.printable import PathStyle, file_uri, printable, single_line
 from directory_indexer.render.quantities import count, day
 from directory_indexer.render.spans import Line, Span, Style, line
-from directory_indexer.render.windows import window
+from directory_indexer.render.windows import Stretch, window
 
 with lazily:
-    from directory_indexer.render.syntax import colours_of
+    from directory_indexer.previewing.colours import colours_of
     from directory_indexer.searching.answers import Hit, OnDisk, SearchRequest, SearchResult
     from directory_indexer.searching.texts import FileText
     from directory_indexer.wire.documents import metadata_of
@@ -36,6 +37,15 @@ _NEAR_ZERO = 0.15
 """Where nothing matches well, what scores less is offered and not shown."""
 
 _ALL_LINES = 2**31
+_MOST_COLOURED = 20_000
+"""So many characters of code are coloured: some patterns of Pygments take long for what is no language."""
+
+_CODE_STYLES: Final = {
+    "keyword": Style.KEYWORD,
+    "literal": Style.LITERAL,
+    "comment": Style.NOTE,
+    "definition": Style.DEFINITION,
+}
 
 
 class View(StrEnum):
@@ -218,8 +228,14 @@ def one_a_file(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _numbered_lines(hit: Hit, n_lines: int) -> Iterator[Line]:
-    for one in window(hit, n_lines=n_lines, colours=colours_of(hit.text, hit.facts.kind)):
-        yield Line(one.spans, _INDENT, Span(f"{one.number:>{_NUMBER_WIDTH}}", Style.NOTE))
+    for row in window(hit, n_lines=n_lines, colours=_code_colours(hit.text, hit.facts.kind)):
+        yield Line(row.spans, _INDENT, Span(f"{row.number:>{_NUMBER_WIDTH}}", Style.NOTE))
+
+
+def _code_colours(text: str, kind: str) -> list[Stretch]:
+    if kind not in GROUPS["code"] or len(text) > _MOST_COLOURED:
+        return []
+    return [Stretch(start, end, _CODE_STYLES[style]) for start, end, style in colours_of(text, kind)]
 
 
 def _agreements(hit: Hit) -> Iterator[Line]:

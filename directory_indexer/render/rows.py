@@ -33,6 +33,7 @@ class Format(StrEnum):
     MD = "md"
     GREP = "grep"
     PATHS = "paths"
+    NULL_PATHS = "paths ended by NUL"
 
 
 TSV_COLUMNS: Final = ("path", "line", "end_line", "page", "score", "date", "kind", "heading", "excerpt")
@@ -57,6 +58,8 @@ def rows(
             lines = [line for hit in result.hits for line in _matching_lines(hit, paths)]
         case Format.PATHS:
             lines = [_path(hit, paths) for hit in one_a_file(result.hits)]
+        case Format.NULL_PATHS:
+            return "".join(f"{paths.exact(hit.path)}\0" for hit in one_a_file(result.hits))
         case _:
             return search_rows(result, paths=paths, view=view, explain=explain)
     return "".join(f"{line}\n" for line in lines)

@@ -104,14 +104,13 @@ class _Display:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._meter = PaceMeter()
-        self._shown = (RunProgress(Phase.WAITING), Pace())
+        self._shown: tuple[RunProgress, Pace] | None = None
 
     def update(self, progress: RunProgress) -> None:
         self._shown = (progress, self._meter.observe(progress, at=self._clock()))
 
     def renderable(self) -> Group:
-        progress, pace = self._shown
-        return progress_display(progress, pace, at=self._clock())
+        return progress_display(*self._shown, at=self._clock()) if self._shown else Group()
 
 
 def _text(*spans: Span) -> Text:

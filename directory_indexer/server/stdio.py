@@ -14,10 +14,13 @@ import select
 import stat
 import sys
 from collections.abc import Callable
+from types import TracebackType
 from typing import Any, NoReturn, Self
 
 import anyio
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 
 from directory_indexer.lazy import lazily
 from directory_indexer.server.ending import end, stop_at_a_signal, stop_with_the_parent
@@ -25,6 +28,7 @@ from directory_indexer.server.startup import Greeter, Unanswered
 
 with lazily:
     from mcp.server.lowlevel import Server
+    from mcp.shared._stream_protocols import ReadStream
 
 
 def run_stdio(server: Server[None], greeter: Greeter, *, parent: int, close: Callable[[], None]) -> NoReturn:
@@ -47,8 +51,54 @@ async def _serve(server: Server[None], greeter: Greeter, parent: int, close: Cal
         async with stdio_server(stdin=source, stdout=sink) as (reader, writer):
             with contextlib.redirect_stdout(sys.stderr):
                 unanswered = Unanswered(writer, greeter.answered)
-                await server.run(reader, unanswered, server.create_initialization_options())
+                valid = _Valid(reader, unanswered)
+                await server.run(valid, unanswered, server.create_initialization_options())
         tasks.cancel_scope.cancel()
+
+
+class _Valid:
+    """The messages of a client; for what is none it gets an error, where the SDK would be silent."""
+
+    def __init__(self, reader: ReadStream[SessionMessage | Exception], writer: Unanswered) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        async for item in self._reader:
+            if not isinstance(item, Exception):
+                return item
+            if error := _refusal(item):
+                await self._writer.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=error)))
+        raise StopAsyncIteration
+
+    async def receive(self) -> SessionMessage | Exception:
+        """Return the next message."""
+        return await anext(self)
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._reader.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self._reader.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        return await self._reader.__aexit__(kind, error, traceback)
+
+
+def _refusal(mistake: Exception) -> ErrorData | None:
+    """Return the error for what could not be validated; a blank line is no message."""
+    (details, *_) = getattr(mistake, "errors", list)() or ({},)
+    if details.get("type") != "json_invalid":
+        return ErrorData(code=INVALID_REQUEST, message="this is no message of JSON-RPC 2.0")
+    is_blank = not str(details.get("input")).strip()
+    return None if is_blank else ErrorData(code=PARSE_ERROR, message="this is no JSON")
 
 
 class _Lines:

@@ -29,6 +29,7 @@ from directory_indexer.permissions import directory_mode, file_mode
 from directory_indexer.policies import PAGES_NAME
 from directory_indexer.team.collections import Collections
 from directory_indexer.vectorstore import VectorPlace
+from directory_indexer.vectorstore.generation_files import size_bytes
 from directory_indexer.vectorstore.generations import Generations
 
 FORMAT: Final = 1
@@ -45,6 +46,9 @@ class BackupReport(NamedTuple):
     place: Path
     n_collections: int
     n_documents: int
+    n_indexed: int
+    """The files that are indexed in its collections; documents that were sent are among them."""
+
     n_files: int
     n_bytes: int
     has_vectors: bool
@@ -66,11 +70,12 @@ def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[
         tell("copying the registry and the originals")
         n_documents = _copy_registry(app, draft)
         names = collections.names()
+        n_indexed = 0
         for name in names:
             tell(f"copying the index of the collection '{name}'")
             place = draft if name == DEFAULT else draft / "team" / "collections" / name
             with collections.using(name) as opened:
-                _copy_index(opened.app, place)
+                n_indexed += _copy_index(opened.app, place)
         if said := _configuration(app):
             _write(draft / CONFIGURATION, json.dumps(said, ensure_ascii=False, indent=2))
         files = _files_in(draft)
@@ -82,6 +87,7 @@ def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[
             "collections": names,
             "files": files,
         }
+        n_bytes = size_bytes(draft)
         _write(draft / MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1))
         if target.is_dir():
             target.rmdir()
@@ -92,7 +98,7 @@ def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     has_vectors = app.vectorstores.place is VectorPlace.EMBEDDED
-    return BackupReport(target, len(names), n_documents, len(files), sum(files.values()), has_vectors)
+    return BackupReport(target, len(names), n_documents, n_indexed, len(files), n_bytes, has_vectors)
 
 
 def _require_free(target: Path, app: App) -> None:
@@ -132,20 +138,25 @@ def _copy_registry(app: App, draft: Path) -> int:
     return int(n_documents)
 
 
-def _copy_index(app: App, place: Path) -> None:
-    """Copy a database, and the vectors that it names; again, when a run has replaced them meanwhile."""
+def _copy_index(app: App, place: Path) -> int:
+    """Copy a database, and the vectors that it names; again, when a run has replaced them meanwhile.
+
+    Returns:
+        How many files are indexed in it.
+    """
     storage = app.loaded.config.storage
     if not storage.sqlite_path.exists():
-        return
+        return 0
     place.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
     copy = place / "data.db"
     for _ in range(_ATTEMPTS):
         shutil.rmtree(place / "qdrant", ignore_errors=True)
         copy.unlink(missing_ok=True)
         copy_database(storage.sqlite_path, copy)
+        n_indexed, generations = _contents(app, copy)
         if all(
             Generations(storage.qdrant.path / name).copy_to(number, place / "qdrant" / name)
-            for name, number in _generations(app, copy)
+            for name, number in generations
         ):
             break
     else:
@@ -153,22 +164,23 @@ def _copy_index(app: App, place: Path) -> None:
     pages = storage.sqlite_path.with_name(PAGES_NAME)
     if pages.exists():
         copy_database(pages, place / PAGES_NAME)
+    return n_indexed
 
 
-def _generations(app: App, database: Path) -> list[tuple[str, int]]:
-    """Name the generations of vectors that a copy of a database needs."""
+def _contents(app: App, database: Path) -> tuple[int, list[tuple[str, int]]]:
+    """Count the indexed files of a copy of a database, and name the generations of vectors that it needs."""
     docstore = DocStore(database)
     try:
         with docstore.snapshot() as snapshot:
-            sets = snapshot.vector_sets
+            sets, n_indexed = snapshot.vector_sets, snapshot.overview.summary().n_files
             if VectorPlace.SERVER in sets.generations():
-                return []
+                return n_indexed, []
             found = [(sets.current(), sets.generation(VectorPlace.EMBEDDED))]
             if former := sets.former():
                 found.append((former, sets.answering_generation(VectorPlace.EMBEDDED)))
     finally:
         docstore.close()
-    return [(app.vectorstores.name_of(vector_set), number) for vector_set, number in found if number]
+    return n_indexed, [(app.vectorstores.name_of(vector_set), number) for vector_set, number in found if number]
 
 
 def _configuration(app: App) -> dict[str, Any]:

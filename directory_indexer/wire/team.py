@@ -182,8 +182,9 @@ class BackupAnswer(NamedTuple):
     place: Annotated[str, "The directory that holds it."]
     collections: Annotated[int, "Collections in it."]
     documents: Annotated[int, "Documents in it, with their originals."]
+    indexed: Annotated[int, "Files indexed in its collections; the documents are among them."]
     files: Annotated[int, "Files that it consists of."]
-    bytes: Annotated[int, "Its size."]
+    bytes: Annotated[int, "What it takes on the disk."]
     vectors: Annotated[bool, "False where vectors are on a Qdrant server, and are made again after a restore."]
 
 

@@ -582,6 +582,17 @@ main()
     assert (done.returncode, done.stderr) == (3, "dirindex: the system refuses: Operation not permitted\n")
 
 
+def test_paths_with_line_breaks_reach_xargs_as_they_are(shell: Shell) -> None:
+    names = {"new\nline.md", "new\\nline.md"}
+    for name in names:
+        shell.write(name, f"Rotate the signing key of {name!r}.\n")
+    shell.run("index", shell.docs, "--quiet")
+    words = ("search", "rotate signing key", "--mode", "keyword")
+    assert set(shell.run(*words, "--format", "paths", "-0").stdout.split("\0")) == {*names, ""}
+    assert "--null is for paths alone" in shell.run(*words, "--format", "tsv", "-0", expect=2).stderr
+    assert "--null is for paths alone" in shell.run(*words, "--json", "--null", expect=2).stdout
+
+
 def test_forget_says_what_it_cannot_remove(indexed: Shell) -> None:
     (indexed.data_dir / "dirindex.log").mkdir()
     (indexed.data_dir / "data.db.damaged-20260101-000000").mkdir()

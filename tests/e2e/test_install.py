@@ -53,6 +53,20 @@ def test_without_a_terminal_nothing_is_written_unasked(shell: Shell) -> None:
     assert shell.json("install", "codex", "--mcp")["files"]
 
 
+def test_where_there_is_no_assistant_those_that_can_be_named_are(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    shell.environ["HOME"] = str(tmp_path / "empty")
+    refused = shell.run("install", "--dry-run", expect=2).stderr
+    assert "no assistant was found on this machine" in refused
+    assert "name one: claude-code, " in refused
+
+
+def test_variables_that_an_assistant_does_not_see_are_named_but_the_token(shell: Shell) -> None:
+    shell.environ |= {"DIRINDEX_TOKEN": "abc", "DIRINDEX_OCR__ENGINE": "off"}
+    printed = shell.run("serve", "--print-config", "cursor").stderr
+    assert "the assistant does not see DIRINDEX_OCR__ENGINE: " in printed
+
+
 def test_names_and_homes_that_are_none_are_refused(shell: Shell, tmp_path: Path) -> None:
     assert "no place is known for hooks in zed" in shell.run("install", "zed", "--hooks", expect=2).stderr
     assert "known are" in shell.run("install", "emacs", expect=2).stderr

@@ -316,6 +316,34 @@ def test_a_tool_that_is_not_there_is_a_protocol_error(client: RawClient) -> None
     assert "search" in answer["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("broken", "code"),
+    [
+        (b"not json", -32700),
+        (b"\xff\xfe", -32700),
+        (b"x" * 100_000, -32700),
+        (b"[" * 100_000, -32700),
+        (b"[]", -32600),
+        (b'{"jsonrpc":"2.0","id":7}', -32600),
+        (b'{"jsonrpc":"1.0","id":7,"method":"ping"}', -32600),
+    ],
+    ids=lambda one: str(one)[:30],
+)
+def test_what_is_no_message_is_answered_with_an_error(client: RawClient, broken: bytes, code: int) -> None:
+    n_lines = len(client.lines)
+    client.send_bytes(broken + b"\n")
+    assert client.request("ping")["result"] == {}
+    answers = [json.loads(line) for line in client.lines[n_lines:]]
+    assert [(one["id"], one["error"]["code"]) for one in answers if "error" in one] == [(None, code)]
+
+
+def test_a_blank_line_is_passed_over(client: RawClient) -> None:
+    n_lines = len(client.lines)
+    client.send_bytes(b"\n  \n")
+    assert client.request("ping")["result"] == {}
+    assert not [line for line in client.lines[n_lines:] if "error" in line]
+
+
 def test_broken_messages_do_not_end_the_session(client: RawClient) -> None:
     for broken in (b"not json\n", b"[]\n", b"\n", b"\xff\xfe\n", b'{"jsonrpc":"2.0","id":7}\n', b"x" * 100_000 + b"\n"):
         client.send_bytes(broken)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import threading
 from collections.abc import Callable, Mapping
@@ -115,6 +116,25 @@ def complete(team: Team) -> None:
         with team.collections.using(name) as opened:
             opened.queue.index_words()
             opened.queue.complete()
+
+
+def test_a_backup_counts_what_is_indexed_and_what_it_takes_on_the_disk(team: Team, tmp_path: Path) -> None:
+    report = back_up(team.app, team.collections, tmp_path / "backup", tell=silent)
+    listed = [team.collections.look_at(name) for name in team.collections.names()]
+    assert report.n_indexed == sum(one.index.n_files for one in listed) > 0
+    assert report.n_documents == sum(sum(one.documents.values()) for one in listed)
+    on_disk = sum(path.stat().st_blocks * 512 for path in (tmp_path / "backup").rglob("*") if path.is_file())
+    assert report.n_bytes == pytest.approx(on_disk, abs=10_000)  # without its manifest
+
+
+def test_doctor_tells_vectors_in_the_store_from_those_that_wait_in_the_database(team: Team) -> None:
+    with team.collections.using("birds") as opened:
+        messages = {one.check: one.message for one in opened.app.doctor.check()}
+    assert messages["vector store"] == "the embedded engine keeps no vectors"
+    assert re.fullmatch(
+        r"vectors that agree with the database: 0; that wait in the database to be merged: [1-9]\d*",
+        messages["vectors"],
+    )
 
 
 def test_everything_comes_back_in_the_same_place(team: Team, tmp_path: Path) -> None:

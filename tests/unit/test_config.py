@@ -82,6 +82,35 @@ def test_the_environment_is_stronger_than_the_file_and_each_origin_is_kept(tmp_p
     assert setting(loaded, "indexing.concurrency").where == "default"
 
 
+@pytest.mark.parametrize(
+    ("text", "patterns"),
+    [
+        ('["*.tmp"]', ("*.tmp",)),
+        (' [ "a,b", "c d" ] ', ("a,b", "c d")),
+        ("[]", ()),
+        ("[ab]*.tmp, [!c].log", ("[ab]*.tmp", "[!c].log")),
+        ("[]x]", ("[]x]",)),
+    ],
+)
+def test_a_list_in_a_variable_is_json_or_separated_by_commas(
+    tmp_path: Path, text: str, patterns: tuple[str, ...]
+) -> None:
+    loaded = load(tmp_path, DIRINDEX_INDEXING__IGNORE_PATTERNS=text)
+    assert loaded.config.indexing.ignore_patterns == patterns
+
+
+@pytest.mark.parametrize("text", ['["*.tmp"', '["a", 3]', '[{"a": 1}]'])
+def test_a_list_in_a_variable_that_is_wrong_is_a_mistake(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ConfigError, match="ignore_patterns"):
+        load(tmp_path, DIRINDEX_INDEXING__IGNORE_PATTERNS=text)
+
+
+def test_a_list_of_objects_in_a_variable_is_json(tmp_path: Path) -> None:
+    extractors = '[{"kind": "x", "suffixes": ["x"], "command": ["cat", "{file}"]}]'
+    (extractor,) = load(tmp_path, DIRINDEX_INDEXING__EXTRACTORS=extractors).config.indexing.extractors
+    assert extractor.command == ("cat", "{file}")
+
+
 def test_variables_are_read_as_the_type_of_their_key(tmp_path: Path) -> None:
     loaded = load(
         tmp_path,

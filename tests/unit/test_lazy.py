@@ -69,3 +69,32 @@ except ZeroDivisionError:
     print(builtins.__import__ is real)
 """
     assert run(code) == "True\n"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "list(digits)",
+        "'x' in digits",
+        "digits == '0'",
+        "digits != '0'",
+        "{digits}",
+        "{digits: 1}",
+        "digits[0]",
+        "len(digits)",
+        "str(digits)",
+        "f'{digits}'",
+        "'%s' % digits",
+        "int | digits",
+        "digits | int",
+        "isinstance('x', Fraction)",
+        "issubclass(int, Fraction)",
+        "class Half(Fraction): pass",
+    ],
+)
+def test_what_a_stand_in_cannot_do_for_the_real_thing_is_refused_by_name(use: str) -> None:
+    names: dict[str, object] = {}
+    exec(f"{BLOCK}    from string import digits", names)  # noqa: S102 - the text is ours
+    name = "fractions.Fraction" if "Fraction" in use else "string.digits"
+    with pytest.raises(TypeError, match=f"^{name} is imported lazily: it can be called and asked for attributes"):
+        exec(use, names)  # noqa: S102

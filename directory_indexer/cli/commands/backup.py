@@ -13,7 +13,7 @@ from directory_indexer.lazy import lazily
 
 with lazily:
     from directory_indexer.render import json_pages
-    from directory_indexer.render.quantities import size
+    from directory_indexer.render.quantities import count, size
     from directory_indexer.team.backup import back_up
     from directory_indexer.team.collections import Collections
     from directory_indexer.wire.team import backup_answer
@@ -42,7 +42,8 @@ def backup(
     if as_json:
         output.data(json_pages.record_json(backup_answer(report)))
         return
-    holds = f"{report.n_collections:,} collections with {report.n_documents:,} documents, {size(report.n_bytes)}"
-    output.notes([f"{report.place} holds {holds}"])
+    indexed, sent = count(report.n_indexed, "indexed file"), count(report.n_documents, "document")
+    holds = f"{count(report.n_collections, 'collection')} with {indexed} and {sent} that were sent"
+    output.notes([f"{report.place} holds {holds}; it takes {size(report.n_bytes)}"])
     if not report.has_vectors:
         output.notes(["vectors lie on the Qdrant server and are not in it: they are made again after a restore"])

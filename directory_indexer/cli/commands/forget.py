@@ -20,11 +20,16 @@ from directory_indexer.cli.options import (
     new_command_line,
 )
 from directory_indexer.cli.output import Output
+from directory_indexer.errors import ConsentNeededError
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import resolved_path
+from directory_indexer.paths import lies_in, resolved_path
 
 with lazily:
+    from directory_indexer.app import App
+    from directory_indexer.indexing.roots import forgettable, require_forgettable
     from directory_indexer.render import json_pages
+    from directory_indexer.render.printable import printable
+    from directory_indexer.render.quantities import count
 
 cli = new_command_line()
 
@@ -33,6 +38,7 @@ cli = new_command_line()
 def forget(
     *,
     path: Annotated[Path, typer.Argument(parser=given_path, help="A tracked directory.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     collection: InCollection = "",
     config: ConfigFile = None,
     data_dir: DataDir = None,
@@ -42,10 +48,12 @@ def forget(
 ) -> None:
     """Stop tracking a directory, and remove its index entries.
 
-    The files themselves stay as they are.
+    The files themselves stay as they are. On a terminal, it asks first.
     """
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     app = open_existing_app(config, data_dir, output, collection)
+    if output.can_ask and not yes and not output.confirm(_consequence(app, path)):
+        raise ConsentNeededError("nothing was removed")
     with output.progress() as listener:
         n_files = app.indexer.forget(os.fspath(path), listener=listener)
     left_behind = app.docstore.upkeep.left_behind()
@@ -59,3 +67,20 @@ def forget(
     else:
         output.notes([f"{path} is no longer tracked; {n_files:,} files removed from the index"])
     output.notes(left_behind)
+
+
+def _consequence(app: "App", path: Path) -> str:
+    with app.docstore.snapshot() as snapshot:
+        root = forgettable(os.fspath(path), snapshot)
+        require_forgettable(root, app.policies.walk)
+        counts = [one for counts in snapshot.directory_counts.by_root().values() for one in counts]
+        n_pages = snapshot.scans.counts(root).n_read
+    lost = [one for one in counts if lies_in(one.path, root)]
+    parts = [
+        count(sum(one.n_files for one in lost), "file"),
+        count(sum(one.n_chunks for one in lost), "chunk"),
+        count(sum(one.n_embedded for one in lost), "vector"),
+        *([f"what OCR has read of {count(n_pages, 'page')}"] if n_pages else []),
+    ]
+    of = printable(os.fspath(path))
+    return f"{', '.join(parts[:-1])} and {parts[-1]} of {of} will be removed from the index; the files themselves stay"

@@ -194,8 +194,7 @@ def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, 
         with output.progress() as listener:
             return app.indexer.index(paths, options=options, listener=listener, stop_reason=switch.reason)
     except ConsentNeededError as error:
-        can_answer = sys.stdin.isatty() and sys.stderr.isatty() and not output.as_json
-        if not can_answer or not typer.confirm(f"{error.message}. Do it?", err=True):
+        if not output.confirm(error.message):
             raise
     consenting = options._replace(has_consent=True)
     with output.progress() as listener:

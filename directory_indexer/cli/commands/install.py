@@ -3,7 +3,6 @@
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,13 +16,14 @@ from directory_indexer.errors import ConsentNeededError, ExitCode
 from directory_indexer.lazy import lazily
 
 with lazily:
+    from directory_indexer.assistants import client_table
     from directory_indexer.assistants.applying import recording
-    from directory_indexer.assistants.client_table import CLIENTS, client_named
     from directory_indexer.assistants.clients import Part
     from directory_indexer.cli.installing import installation, removal
     from directory_indexer.config import load_config
     from directory_indexer.render.installs import change_lines, failure_lines, step_lines
     from directory_indexer.render.json_pages import record_json
+    from directory_indexer.render.quantities import count
     from directory_indexer.wire.installs import install_answer
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ cli = new_command_line()
 
 def client_names() -> list[str]:
     """Complete the names of assistants."""
-    return list(CLIENTS)
+    return list(client_table.CLIENTS)
 
 
 @cli.command()
@@ -74,7 +74,7 @@ def install(
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     loaded = load_config(file=config, data_dir=data_dir, environ=os.environ)
     output.notes(loaded.warnings)
-    named = [client_named(name) for name in clients or ()]
+    named = [client_table.client_named(name) for name in clients or ()]
     options = {"mcp": mcp, "skill": skill, "hooks": hooks, "rules": rules}
     parts = [Part(name) for name, is_wanted in options.items() if is_wanted]
     if uninstall:
@@ -89,7 +89,7 @@ def install(
         output.lines([] if quiet else change_lines(plan, paths=output.paths))
     failures = []
     if not dry_run and plan.after != plan.before:
-        _require_consent(plan, is_named=bool(named), yes=yes, as_json=as_json)
+        _require_consent(plan, output, is_named=bool(named), yes=yes)
         with recording(loaded.data_dir, plan):
             failures = change.apply(plan, loaded.data_dir)
     if as_json:
@@ -101,16 +101,13 @@ def install(
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
-def _require_consent(plan: "Plan", *, is_named: bool, yes: bool, as_json: bool) -> None:
-    if yes or not plan.drafts:
+def _require_consent(plan: "Plan", output: Output, *, is_named: bool, yes: bool) -> None:
+    if yes or not plan.drafts or output.confirm(f"{count(len(plan.drafts), 'file')} will be written"):
         return
-    can_answer = sys.stdin.isatty() and sys.stderr.isatty() and not as_json
-    n_files = len(plan.drafts)
-    if can_answer and typer.confirm(f"Write {n_files} {'file' if n_files == 1 else 'files'}?", err=True):
-        return
-    if can_answer or not is_named:
+    if output.can_ask or not is_named:
         raise ConsentNeededError(
-            "nothing was written", hint="" if can_answer else "name the assistants, or add --yes for all that are found"
+            "nothing was written",
+            hint="" if output.can_ask else "name the assistants, or add --yes for all that are found",
         )
 
 

@@ -17,6 +17,7 @@ from directory_indexer.cli.options import (
     Cursor,
     DataDir,
     InCollections,
+    Null,
     Quiet,
     ResultFormat,
     Verbose,
@@ -134,10 +135,11 @@ def search(
     quiet: Quiet = False,
     verbose: Verbose = False,
     result_format: ResultFormat = None,
+    null: Null = False,
     as_json: AsJson = False,
 ) -> None:
     """Find passages by meaning and by words, best first."""
-    form = form_of(result_format, as_json=as_json)
+    form = form_of(result_format, as_json=as_json, is_null=null)
     output = Output(quiet=quiet, verbose=verbose, as_json=form.startswith("json"))
     query, places = _query_and_places(query, others or ())
     query, *queries = (f"{one} -is:test" if no_tests else one for one in (query, *(also or ())))

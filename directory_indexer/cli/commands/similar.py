@@ -15,6 +15,7 @@ from directory_indexer.cli.options import (
     Cursor,
     DataDir,
     InCollection,
+    Null,
     Quiet,
     ResultFormat,
     Verbose,
@@ -48,10 +49,11 @@ def similar(
     quiet: Quiet = False,
     verbose: Verbose = False,
     result_format: ResultFormat = None,
+    null: Null = False,
     as_json: AsJson = False,
 ) -> None:
     """Find files like this one."""
-    form = form_of(result_format, as_json=as_json)
+    form = form_of(result_format, as_json=as_json, is_null=null)
     output = Output(quiet=quiet, verbose=verbose, as_json=form.startswith("json"))
     app = open_existing_app(config, data_dir, output, collection)
     within = (resolved_path(path),) if path else ()

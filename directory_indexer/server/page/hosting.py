@@ -16,9 +16,10 @@ from directory_indexer.server.page.opening import Doorway, address_of
 
 IDLE_SECONDS = 30 * 60
 _LOOK_SECONDS = 15
-_OPEN = "open in your browser, within two minutes,"
-_IF_NONE_OPENS = "if no page opens in your browser, open"
-_UNTIL_WHEN = "the page is for you alone; it ends with this command (Ctrl+C), or when it was not used for half an hour"
+_OPEN = "open in your browser, within two minutes:"
+_IF_NONE_OPENS = "if no page opens in your browser, open:"
+_UNTIL_WHEN = """the page is for you alone; it ends with this command (Ctrl+C),
+  or when it was not used for half an hour"""
 _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 
 
@@ -44,7 +45,7 @@ class PageHost:
         with Doorway(self._data_dir) as doorway:
             wanted = self._options.opens_browser and has_screen(sys.platform, os.environ)
             opened = wanted and await anyio.to_thread.run_sync(doorway.lead_to, address)
-            sys.stderr.write(f"{_IF_NONE_OPENS if opened else _OPEN} {address}\n{_UNTIL_WHEN}\n")
+            sys.stderr.write(f"{_IF_NONE_OPENS if opened else _OPEN}\n  {address}\n{_UNTIL_WHEN}\n")
             sys.stderr.flush()
             while self.browsers.idle_seconds < IDLE_SECONDS:  # noqa: ASYNC110 - time that passes is no event
                 await anyio.sleep(_LOOK_SECONDS)

@@ -266,7 +266,14 @@ def test_paths_in_a_pipe_are_relative_below_the_working_directory_and_no_options
     assert shown.splitlines() == ["./-x.md", "/srv/b.md", "bread.md"]
 
 
-@pytest.mark.parametrize("form", [form for form in Format if form is not Format.JSON])
+def test_paths_that_end_with_nul_are_exact_whatever_is_in_them(result: SearchResult, hit: Hit) -> None:
+    names = ("a\nb.md", "a\\nb.md", "caf\udce9.md", "-x.md")
+    hits = tuple(hit._replace(path=file_path(f"/srv/{name}")) for name in names)
+    shown = rows(result._replace(hits=(*hits, hits[0])), Format.NULL_PATHS, paths=PathStyle("/srv"))
+    assert shown == "a\nb.md\0a\\nb.md\0caf\udce9.md\0./-x.md\0"
+
+
+@pytest.mark.parametrize("form", [form for form in Format if form not in {Format.JSON, Format.NULL_PATHS}])
 def test_no_form_lets_a_hostile_file_forge_a_hit(result: SearchResult, hit: Hit, form: Format) -> None:
     hostile = "x\x1b]0;owned\x07\n/etc/passwd:1\t1.00\r```\n"
     evil = hit._replace(

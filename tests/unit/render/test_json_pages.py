@@ -195,7 +195,7 @@ def _of_a_team() -> dict[str, str]:
         "documents get": document_entry(SENT),
         "documents delete": DeletedAnswer((SENT.doc_id,)),
         "scope": scopes_answer(scopes),
-        "backup": BackupAnswer("/mnt/backup/monday", 2, 12, 40, 9_000_000, vectors=True),
+        "backup": BackupAnswer("/mnt/backup/monday", 2, 12, 1200, 40, 9_000_000, vectors=True),
         "restore": RestoreAnswer("2026-06-01T12:00:00Z", 2, 12, 0, vectors=True),
     }
     return {name: record_json(record) for name, record in records.items()}

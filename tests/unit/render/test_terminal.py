@@ -3,13 +3,19 @@ from __future__ import annotations
 import io
 import re
 
+import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
 from directory_indexer.docstore.runs import Phase, RunProgress
+from directory_indexer.extractors.document import FileFacts
+from directory_indexer.extractors.formats import FORMATS
+from directory_indexer.render.answers import search_lines
+from directory_indexer.render.printable import PathStyle
 from directory_indexer.render.progress import Pace
 from directory_indexer.render.spans import Span, Style, line
 from directory_indexer.render.terminal import live_progress, progress_display, styled
+from directory_indexer.searching.answers import Hit, SearchResult
 
 _CODES = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\")
 
@@ -95,3 +101,23 @@ def test_the_live_display_leaves_nothing_behind() -> None:
         show(RunProgress(Phase.READING, bytes_done=1, bytes_total=2))
     assert "reading" in out.getvalue()
     assert out.getvalue().rstrip("\n").endswith("\x1b[2K")
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_hits_of_every_kind_fit_and_show_their_lines(result: SearchResult, hit: Hit, width: int) -> None:
+    hits = tuple(hit._replace(facts=FileFacts(kind)) for kind in FORMATS)
+    lines = search_lines(result._replace(hits=hits), paths=PathStyle(), explain=True)
+    rows = bare(styled(lines, width=width, environ={}))
+    assert max(map(cell_len, rows)) <= width
+    assert sum("Bake with steam," in row for row in rows) == len(FORMATS)
+
+
+def test_code_is_coloured_and_prose_is_not(result: SearchResult, hit: Hit) -> None:
+    code = hit._replace(text="def f():  # x\n    return 'a'\n", start_line=1)
+
+    def shown(kind: str) -> str:
+        lines = search_lines(result._replace(hits=(code._replace(facts=FileFacts(kind)),)), paths=PathStyle())
+        return styled(lines, width=80, environ={})
+
+    assert "\x1b[34mreturn" in shown("python")
+    assert "\x1b[34mreturn" not in shown("markdown")
