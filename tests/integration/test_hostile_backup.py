@@ -138,9 +138,6 @@ REGISTRIES: dict[str, Callable[[Path], object]] = {
     "what was replaced leads out": lambda backup: written(
         backup, "team/team.db", 'INSERT INTO replaced SELECT collection, doc_id, \'["birds", "../x"]\' FROM documents'
     ),
-    "a key with the right of the owner": lambda backup: (
-        written(backup, "team/team.db", "PRAGMA ignore_check_constraints = 1") or rightless(backup)
-    ),
     "a trigger": lambda backup: written(
         backup,
         "team/team.db",
