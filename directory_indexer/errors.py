@@ -17,6 +17,7 @@ DirIndexError                     70  a bug, when nothing more precise is raised
 │   ├── StoreError                 3  SQLite or the vector store cannot be read or written
 │   │   ├── DiskFullError          3  there is no room left on the disk
 │   │   ├── CorruptIndexError      3  the database is damaged and has to be built again
+│   │   ├── CorruptRegistryError   3  the registry holds what dirindex does not write; it cannot be built again
 │   │   ├── PageCacheError         3  what OCR has read cannot be kept; pages wait
 │   │   ├── VectorStoreError       3  the vectors cannot be reached, read or written; words still answer
 │   │   │   └── VectorsLostError   3  they are damaged or not there, and must be made again from the texts
@@ -154,8 +155,15 @@ class DiskFullError(StoreError):
     """There is no room left on the disk."""
 
 
+REBUILD = "dirindex doctor --repair sets the damaged database aside and builds the index again"
+
+
 class CorruptIndexError(StoreError):
     """The database is damaged and has to be built again."""
+
+
+class CorruptRegistryError(StoreError):
+    """The registry holds what dirindex does not write; other than an index, nothing builds it again."""
 
 
 class PageCacheError(StoreError):

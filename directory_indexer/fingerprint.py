@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from directory_indexer.errors import REBUILD, CorruptIndexError
 from directory_indexer.ids import content_hash
 
 
@@ -53,8 +54,26 @@ class Fingerprint(NamedTuple):
 
     @classmethod
     def from_json(cls, text: str) -> Fingerprint:
-        """Read a remembered fingerprint."""
-        return cls(**json.loads(text))
+        """Parse a remembered fingerprint.
+
+        Raises:
+            CorruptIndexError: it is damaged.
+        """
+        try:
+            return _checked(cls(**json.loads(text)))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise CorruptIndexError("the record of what built the index is damaged", hint=REBUILD) from error
+
+
+def _checked(built: Fingerprint) -> Fingerprint:
+    are_versions = all(isinstance(version, int) for version in dict(built.formats).values())
+    if not are_versions or not all(isinstance(one, str) for one in built[:_N_TEXTS]):
+        raise TypeError(built)
+    return built._replace(formats=dict(built.formats), pictured=tuple(map(str, built.pictured)))
+
+
+_N_TEXTS = 5
+"""The fields that are texts come first."""
 
 
 _WORK = {

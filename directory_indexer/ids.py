@@ -1,6 +1,7 @@
 """Ids and hashes: derived from what they stand for, never drawn."""
 
 import base64
+import re
 from collections.abc import Iterator
 from typing import BinaryIO, NewType
 
@@ -17,10 +18,15 @@ ContentHash = NewType("ContentHash", bytes)
 """The first 16 bytes of the blake3 hash of a file's bytes or of a chunk's embedded text."""
 
 
+DocId = NewType("DocId", str)
+"""The id of a document, 24 letters and digits; made by `doc_id`, or derived."""
+
+
 ChunkId = NewType("ChunkId", bytes)
 """The 16 bytes of the UUIDv5 of a chunk's path, content hash and ordinal; people and Qdrant read it as `uuid_text`."""
 
 
+_DOC_ID = re.compile(r"[a-z2-7]{24}")
 _PIECE_BYTES = 1 << 24
 _CHUNK_NAMESPACE = bytes.fromhex("8b0f6c1e5d0a5f3e9f642f6d0c6b7a11")
 
@@ -42,6 +48,11 @@ def hash_of(file: BinaryIO) -> ContentHash:
     """Hash what a file holds from where it stands, as `content_hash` does."""
     *_, of_all = (content_hash(b""), *hashes_of(file))
     return of_all
+
+
+def doc_id(text: str) -> DocId | None:
+    """Parse the id of a document; None if it can be none."""
+    return DocId(text) if _DOC_ID.fullmatch(text) else None
 
 
 def document_id(path: FilePath) -> str:

@@ -7,6 +7,7 @@ the descriptor of a directory; there the path of what was opened is asked for an
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -28,6 +29,9 @@ _FOLLOWING_FLAGS: Final = os.O_RDONLY | sum(
     getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY")
 )
 _FILE_FLAGS: Final = _FOLLOWING_FLAGS | getattr(os, "O_NOFOLLOW", 0)
+_NEW_FILE_FLAGS: Final = (
+    os.O_WRONLY | os.O_CREAT | os.O_EXCL | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"))
+)
 _DIRECTORY_FLAGS: Final = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_DIRECTORY", "O_CLOEXEC", "O_NOFOLLOW"))
 # To go through a directory takes less permission than to list it.
 _PASSAGE_FLAGS: Final = _DIRECTORY_FLAGS | next(
@@ -88,6 +92,41 @@ def open_directory(path: str) -> int:
     parent = _open_passage(directory)
     try:
         return _open_below(parent, name, _DIRECTORY_FLAGS, path)
+    finally:
+        os.close(parent)
+
+
+def create_file(path: str, mode: int) -> int:
+    """Create a file for writing where there is nothing yet, given by an absolute path without links.
+
+    Raises:
+        OSError: something is there, or a component is a symbolic link (ELOOP).
+    """
+    if not CAN_OPEN_BELOW:
+        return os.open(path, _NEW_FILE_FLAGS, mode)
+    directory, name = os.path.split(path)
+    parent = _open_passage(directory)
+    try:
+        return os.open(name, _NEW_FILE_FLAGS, mode, dir_fd=parent)
+    finally:
+        os.close(parent)
+
+
+def make_directory(path: str, mode: int) -> None:
+    """Make a directory where there may be one already, given by an absolute path without links.
+
+    Raises:
+        OSError: something else is there, or a component is a symbolic link (ELOOP).
+    """
+    if not CAN_OPEN_BELOW:
+        os.makedirs(path, mode, exist_ok=True)
+        return
+    directory, name = os.path.split(path)
+    parent = _open_passage(directory)
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(name, mode, dir_fd=parent)
+        os.close(_open_below(parent, name, _PASSAGE_FLAGS, path))
     finally:
         os.close(parent)
 

@@ -208,6 +208,11 @@ class PageCache(NamedTuple):
             raise PageCacheError(f"'{self.path}' is not a file", hint=_REMOVE)
 
 
+def make_tables(connection: sqlite3.Connection, _: int) -> None:
+    """Make the tables of the cache in an empty database; there is one version of them."""
+    connection.executescript(_TABLES)
+
+
 def _prune(connection: sqlite3.Connection, *, used: set[PageKey], max_bytes: int) -> None:
     today = _today()
     # A clock that was ahead has left days that are still to come.

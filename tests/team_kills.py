@@ -26,6 +26,7 @@ from directory_indexer.errors import ConflictError, NotIndexedError
 from directory_indexer.registry.stored_documents import State
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.team.backup import back_up
+from directory_indexer.team.restore import RestoreOptions
 from directory_indexer.team.restore import restore as restored
 from directory_indexer.team.sending import Sending, Wait
 
@@ -161,7 +162,7 @@ def require_agreement(team: Team) -> None:
         with opened.app.docstore.snapshot() as snapshot:
             indexed = {file.path for file in snapshot.files.in_order(ALL_FILES)}
             assert snapshot.words.count_rows() == snapshot.chunks.count()
-        named = {str(opened.originals.place_of(one.doc_id) / one.stored_name): one for one in documents}  # type: ignore[arg-type]
+        named = {str(opened.originals.place_of(one.doc_id) / one.stored_name): one for one in documents}
         assert set(named) == kept == indexed, (sorted(named), sorted(kept), sorted(indexed))
         for under_way in ("incoming", "replaced"):
             assert [path.name for path in opened.originals.directory.parent.glob(f"{under_way}/*")] == []
@@ -232,7 +233,8 @@ def delete_collection(team: Team) -> None:
 
 def restore(team: Team) -> None:
     """Put a backup of another state into the place of this one."""
-    restored(team.app, team.data_dir.parent / "backup", may_replace=True, tell=lambda _: None)
+    options = RestoreOptions(may_replace=True)
+    restored(team.app, team.data_dir.parent / "backup", options, tell=lambda _: None)
 
 
 VERBS = {verb.__name__: verb for verb in (add, replace, rename, refresh, cancel, delete, delete_collection, restore)}

@@ -13,6 +13,7 @@ from typing import Final, NewType
 
 from directory_indexer.config import LoadedConfig
 from directory_indexer.errors import UsageError
+from directory_indexer.ids import DocId, doc_id
 from directory_indexer.paths import FilePath, file_path, lies_in
 
 CollectionName = NewType("CollectionName", str)
@@ -69,12 +70,12 @@ def collection_directory(data_dir: Path, name: str) -> Path:
     return team_directory(data_dir) / "collections" / name
 
 
-def doc_id_of(path: FilePath, directory: FilePath) -> str | None:
+def doc_id_of(path: FilePath, directory: FilePath) -> DocId | None:
     """Tell which document a file is, or lies in, by the directory of documents; None for any other file."""
     if not lies_in(path, directory):
         return None
     parts = path[len(directory) :].split(os.sep)
-    return parts[_DOC_ID_PART] if len(parts) > _DOC_ID_PART + 1 else None
+    return doc_id(parts[_DOC_ID_PART]) if len(parts) > _DOC_ID_PART + 1 else None
 
 
 def documents_directory(data_dir: Path, name: str) -> Path:

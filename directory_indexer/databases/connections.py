@@ -77,6 +77,8 @@ class Connections:
             self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
         )
         connection.execute("PRAGMA foreign_keys = ON")
+        # The file may come from a backup: what its schema says calls no function that only the program may call.
+        connection.execute("PRAGMA trusted_schema = OFF")
         # A published generation of vectors must not be named by a commit that a power cut takes back.
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA temp_store = MEMORY")

@@ -1,11 +1,19 @@
-"""Copies a database of SQLite as it is at one moment, whoever writes to it meanwhile."""
+"""Copies a database of SQLite as it is at one moment, and looks at one that comes from elsewhere before it is used.
+
+A database brings code along: triggers and views run when its tables are used, and virtual tables are whatever their
+module makes of their arguments. So one that comes from elsewhere must have the tables that this program makes, and
+nothing else.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sqlite3
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final, TypeAlias
 
 from directory_indexer.errors import StoreError
 from directory_indexer.permissions import file_mode
@@ -35,19 +43,61 @@ def copy_database(source: Path, target: Path) -> None:
         raise StoreError(f"'{source}' cannot be copied to '{target}': {error}", hint="free some disk space") from error
 
 
-def require_whole(path: Path) -> None:
-    """Let SQLite look at every page of a database that nobody has open.
+def require_expected(path: Path, make: Callable[[sqlite3.Connection, int], None], *, name: str) -> None:
+    """Make sure that a database that nobody has open is whole, and has the tables of its version and nothing else.
+
+    `make` makes the tables of a version in an empty database; `name` is what messages call this one.
 
     Raises:
-        StoreError: it is damaged, or none.
+        StoreError: it is damaged, no database, of a newer version, or has other tables, or triggers or views.
     """
     try:
         with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            found = [row[0] for row in connection.execute("PRAGMA quick_check")]
-    except sqlite3.Error as error:
-        found = [str(error)]
-    if found != ["ok"]:
-        raise StoreError(f"'{path}' is damaged: {'; '.join(found[:3])}", hint="take another backup")
+            connection.executescript("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")
+            version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+            _require_schema(connection, _made(make, version), name=name)
+            damage = [row[0] for row in connection.execute("PRAGMA quick_check")]
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        damage = [str(error)]
+    if damage != ["ok"]:
+        raise StoreError(f"'{name}' is damaged: {'; '.join(damage[:3])}", hint=_ANOTHER)
+
+
+def _made(make: Callable[[sqlite3.Connection, int], None], version: int) -> set[_Entry]:
+    with contextlib.closing(sqlite3.connect(":memory:")) as fresh:
+        make(fresh, version)
+        return set(_schema_of(fresh)) | set(_columns_of(fresh))
+
+
+def _require_schema(connection: sqlite3.Connection, expected: set[_Entry], *, name: str) -> None:
+    """Compare what is declared, before SQLite is asked for columns, which starts the modules of virtual tables."""
+    foreign = set(_schema_of(connection)) - expected or expected ^ {*_schema_of(connection), *_columns_of(connection)}
+    if foreign:
+        told = ", ".join(sorted({" ".join(entry[:2]) for entry in foreign})[:3])
+        raise StoreError(f"'{name}' does not have the tables of dirindex: {told}", hint=_ANOTHER)
+
+
+def _schema_of(connection: sqlite3.Connection) -> Iterator[_Entry]:
+    rows = connection.execute(
+        "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite$_%' ESCAPE '$'"
+    )
+    for kind, name, table, sql in rows:
+        module = _VIRTUAL.match(sql or "")
+        yield kind, name, table, module[1].lower() if module else ""
+
+
+def _columns_of(connection: sqlite3.Connection) -> Iterator[_Entry]:
+    for kind, name, _, module in list(_schema_of(connection)):
+        if kind == "table" and not module:
+            columns = connection.execute(
+                "SELECT name, type, pk, hidden FROM pragma_table_xinfo(?) ORDER BY cid", (name,)
+            )
+            yield "columns of", name, repr(columns.fetchall()), ""
+
+
+_Entry: TypeAlias = tuple[str, str, str, str]
+_VIRTUAL: Final = re.compile(r"\s*CREATE\s+VIRTUAL\s+TABLE\b.*?\bUSING\s+(\w+)", re.IGNORECASE | re.DOTALL)
+_ANOTHER: Final = "take another backup"
 
 
 def log_ahead(path: Path) -> None:

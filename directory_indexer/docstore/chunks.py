@@ -8,6 +8,7 @@ from itertools import chain, count
 from typing import Any, NamedTuple
 
 from directory_indexer.chunker.chunks import Chunk, embedding_text
+from directory_indexer.databases.stored_values import stored
 from directory_indexer.docstore.filters import FileFilter, condition_of
 from directory_indexer.docstore.meta import MetaWrites
 from directory_indexer.docstore.reading import Reading, batches, marks
@@ -245,7 +246,7 @@ class ChunkWrites:
         known = self._meta.get(_ROWS_GIVEN)
         if known is None:
             self._connection.execute("INSERT INTO meta VALUES (?, ?)", (_ROWS_GIVEN, str(last)))
-        elif int(known) < last:
+        elif stored("meta.rows_given", int, known) < last:
             self._connection.execute("UPDATE meta SET value = ? WHERE key = ?", (str(last), _ROWS_GIVEN))
 
     def pack_texts(self, limit: int) -> bool:
@@ -254,11 +255,12 @@ class ChunkWrites:
         if until is None:
             return False
         rows = self._connection.execute(
-            "SELECT id, text FROM chunk_texts WHERE id <= ? ORDER BY id DESC LIMIT ?", (int(until), limit)
+            "SELECT id, text FROM chunk_texts WHERE id <= ? ORDER BY id DESC LIMIT ?",
+            (stored("meta.plain_texts_until", int, until), limit),
         ).fetchall()
         # Rows that shrink where they are would leave their pages half empty.
         self._connection.executemany("DELETE FROM chunk_texts WHERE id = ?", [(id_,) for id_, _ in rows])
-        self._connection.executemany(_ADD_TEXT, [(id_, packed(unpacked(stored))) for id_, stored in reversed(rows)])
+        self._connection.executemany(_ADD_TEXT, [(id_, packed(unpacked(text))) for id_, text in reversed(rows)])
         if rows:
             self._meta.set(_PLAIN_TEXTS, str(rows[-1][0] - 1))
         else:
@@ -303,8 +305,8 @@ class ChunkWrites:
 
 def indexed_chunk(row: Sequence[Any]) -> IndexedChunk:
     """Make a record of a row that begins with `CHUNK_COLUMNS`."""
-    id_, chunk_id, holder_id, path, mtime_ns, ordinal, stored, *rest = row
-    chunk = Chunk(ordinal, unpacked(stored), *rest[: len(_PLACE)])
+    id_, chunk_id, holder_id, path, mtime_ns, ordinal, text, *rest = row
+    chunk = Chunk(ordinal, unpacked(text), *rest[: len(_PLACE)])
     facts = FileFacts(*rest[len(_PLACE) : len(_PLACE) + len(FileFacts._fields)])
     return IndexedChunk(id_, chunk_id, holder_id, path, mtime_ns, facts, chunk)
 

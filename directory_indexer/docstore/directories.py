@@ -8,6 +8,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Mapping
 
+from directory_indexer.databases.stored_values import mapping_in, stored, text, texts_in
 from directory_indexer.docstore.known import left_out_of
 from directory_indexer.docstore.reading import Reading
 from directory_indexer.docstore.shared_texts import HAS_TEXT
@@ -32,9 +33,7 @@ class Directories(Reading):
     def mounts(self, directory_id: int) -> dict[FilePath, str]:
         """Name the file system that a tracked directory lay on when it was last read, and those that began in it."""
         row = self._connection.execute("SELECT mounts FROM directories WHERE id = ?", (directory_id,)).fetchone()
-        found = json.loads(row[0])
-        # Up to schema 5 it is a list of places.
-        return found if isinstance(found, dict) else dict.fromkeys(found, "")
+        return stored("directories.mounts", mounts_in, row[0])
 
     def statuses(self) -> tuple[DirectoryStatus, ...]:
         """Sum up every tracked directory."""
@@ -67,7 +66,7 @@ class Directories(Reading):
             n_chunks=n_chunks,
             n_embedded=n_embedded,
             n_tokens_to_embed=n_tokens_to_embed,
-            skipped=tuple((SkipReason(reason), count) for reason, count in skipped),
+            skipped=tuple((stored("files.reason", SkipReason, reason), count) for reason, count in skipped),
             n_failed=self._count(
                 "SELECT count(*) FROM files WHERE directory_id = ? AND state = 'failed'", (directory_id,)
             ),
@@ -80,6 +79,17 @@ class Directories(Reading):
                 (directory_id,),
             ),
         )
+
+
+def mounts_in(written: object) -> dict[FilePath, str]:
+    """Parse the file systems of a directory.
+
+    Raises:
+        ValueError, TypeError: it is something else.
+    """
+    if text(written).startswith("["):  # up to schema 5 it is a list of places
+        return {FilePath(place): "" for place in texts_in(written)}
+    return {FilePath(place): text(name) for place, name in mapping_in(written).items()}
 
 
 class DirectoryWrites:

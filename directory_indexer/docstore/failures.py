@@ -8,7 +8,8 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from directory_indexer.errors import CorruptIndexError, DiskFullError, StoreError
+from directory_indexer.databases.stored_values import DamagedValueError
+from directory_indexer.errors import REBUILD, CorruptIndexError, DiskFullError, StoreError
 
 
 @contextlib.contextmanager
@@ -16,6 +17,8 @@ def translated_errors(path: Path) -> Iterator[None]:
     """Let no error of SQLite or of the disk leave this room as it is."""
     try:
         yield
+    except DamagedValueError as error:
+        raise CorruptIndexError(f"{path}: '{error.column}' of a row is damaged", hint=MEND) from error
     except sqlite3.Error as error:
         if str(error).startswith("Could not decode"):  # which is not SQLite's, and has no number
             raise CorruptIndexError(f"{path}: text in it is damaged", hint=REBUILD) from error
@@ -32,8 +35,8 @@ def translated_errors(path: Path) -> Iterator[None]:
         raise StoreError(f"{error.filename}: {error.strerror}", hint="choose another place with --data-dir") from error
 
 
+MEND = "dirindex doctor --repair mends it, or sets the database aside and builds the index again"
 _CHECK = "dirindex doctor checks the index"
-REBUILD = "dirindex doctor --repair sets the damaged database aside and builds the index again"
 _ERRORS = {
     sqlite3.SQLITE_CORRUPT: CorruptIndexError,
     sqlite3.SQLITE_NOTADB: CorruptIndexError,

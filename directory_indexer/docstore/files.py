@@ -6,12 +6,15 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from directory_indexer.databases.stored_values import stored
+from directory_indexer.docstore.failures import MEND
 from directory_indexer.docstore.filters import FileFilter, condition_of, within_condition
 from directory_indexer.docstore.known import KNOWN_COLUMNS, KnownFile, KnownFiles, known_by_path
 from directory_indexer.docstore.reading import Reading, batches, marks
+from directory_indexer.errors import CorruptIndexError
 from directory_indexer.ids import ContentHash
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath
+from directory_indexer.paths import FilePath, display
 
 with lazily:
     from directory_indexer.extractors.document import FileFacts
@@ -63,7 +66,20 @@ class TextFile(NamedTuple):
     @property
     def page_starts(self) -> tuple[int, ...]:
         """Give the character at which each page begins."""
-        return tuple(map(int, self.pages.split()))
+        try:
+            return page_starts_in(self.pages)
+        except (ValueError, AttributeError) as error:
+            message = f"where the pages of {display(self.path)} begin is not recorded as it should be"
+            raise CorruptIndexError(message, hint=MEND) from error
+
+
+def page_starts_in(written: str) -> tuple[int, ...]:
+    """Parse the characters at which pages begin.
+
+    Raises:
+        ValueError, AttributeError: it is something else.
+    """
+    return tuple(map(int, written.split()))
 
 
 class Files(Reading):
@@ -90,7 +106,7 @@ class Files(Reading):
     def page_starts(self, path: FilePath) -> tuple[int, ...]:
         """Give the character at which each page of a file begins; empty when it has no pages."""
         row = self._connection.execute("SELECT page_starts FROM files WHERE path = ?", (path,)).fetchone()
-        return tuple(map(int, row[0].split())) if row else ()
+        return stored("files.page_starts", page_starts_in, row[0]) if row else ()
 
     def masked(self, path: FilePath) -> int:
         """Count the secrets that are masked in the text of a file."""

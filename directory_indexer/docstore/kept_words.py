@@ -63,7 +63,7 @@ def kept_words(connection: sqlite3.Connection, *, fingerprint: str, n_chunks: in
     `fingerprint` says which index it is, and what cut its texts into words.
     """
     file = _beside(Path(connection.execute("PRAGMA database_list").fetchone()[2]))
-    with contextlib.suppress(OSError, ValueError, TypeError):
+    with contextlib.suppress(OSError, ValueError, TypeError, RecursionError, OverflowError):
         written, _, lines = _read(file).partition(b"\n")
         made_by, last_row, n_known, n_bytes, *anchors = json.loads(written)
         n_new = _n_after(connection, last_row)

@@ -14,6 +14,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
+from directory_indexer.databases.stored_values import list_in, stored, text, whole
 from directory_indexer.docstore.schema import PARENT
 from directory_indexer.files import SkipReason, SourceFile, Stamp
 from directory_indexer.ids import ContentHash
@@ -136,13 +137,23 @@ class KnownFiles:
 def _settled(path: FilePath, digest: bytes, n_files: int, left_out: str) -> SettledDirectory:
     if not left_out:
         return SettledDirectory(digest, n_files)
-    skipped, ignored = json.loads(left_out)
+    skipped, ignored = stored("settled_directories.left_out", parsed_left_out, left_out)
     prefix = prefix_of(path)
     return SettledDirectory(
-        digest,
-        n_files,
-        tuple((SkipReason(reason), count) for reason, count in skipped),
-        tuple(IgnoredPath(FilePath(prefix + name), rule) for name, rule in ignored),
+        digest, n_files, skipped, tuple(IgnoredPath(FilePath(prefix + name), rule) for name, rule in ignored)
+    )
+
+
+def parsed_left_out(written: object) -> tuple[tuple[tuple[SkipReason, int], ...], tuple[tuple[str, str], ...]]:
+    """Parse what `left_out_of` has written: reasons with their counts, and names with their rules.
+
+    Raises:
+        ValueError, TypeError: it is something else.
+    """
+    skipped, ignored = list_in(written)
+    return (
+        tuple((SkipReason(reason), whole(count)) for reason, count in skipped),
+        tuple((text(name), text(rule)) for name, rule in ignored),
     )
 
 

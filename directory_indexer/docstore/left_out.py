@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from directory_indexer.databases.stored_values import stored
 from directory_indexer.docstore.filters import within_condition
 from directory_indexer.docstore.reading import Reading, marks
 from directory_indexer.docstore.shared_texts import HAS_TEXT
@@ -113,7 +114,9 @@ class LeftOut(Reading):
                 ORDER BY path LIMIT ?""",  # noqa: S608
             [*arguments, *arguments, limit],
         )
-        return tuple(FileFailure(FilePath(row[0]), Stage(row[1]), row[2], hash=row[3]) for row in rows)
+        return tuple(
+            FileFailure(FilePath(row[0]), stored("files.reason", Stage, row[1]), row[2], hash=row[3]) for row in rows
+        )
 
     def skipped(self, *, within: FilePath | None, limit: int) -> tuple[SkippedFile, ...]:
         """List the files that were left out, with reason and detail."""
@@ -122,4 +125,7 @@ class LeftOut(Reading):
             f"SELECT path, reason, detail FROM files f WHERE state = 'skipped' AND {condition} ORDER BY path LIMIT ?",  # noqa: S608
             [*arguments, limit],
         )
-        return tuple(SkippedFile(FilePath(path), SkipReason(reason), detail) for path, reason, detail in rows)
+        return tuple(
+            SkippedFile(FilePath(path), stored("files.reason", SkipReason, reason), detail)
+            for path, reason, detail in rows
+        )

@@ -15,14 +15,30 @@ with lazily:
 
 
 def damage_in(connection: sqlite3.Connection) -> list[str]:
-    """Let SQLite check every page and index but that of the words, and look whether every text can be read."""
+    """Let SQLite check every page and index but that of the words, and look whether every text can be read.
+
+    Raises:
+        sqlite3.OperationalError, zlib.error: a text cannot be read.
+    """
     lines = [row[0] for row in connection.execute("PRAGMA integrity_check(3)")]
     # SQLite 3.44 and newer look at the full-text index, too, which can be made again by itself.
     found = [line for line in lines if line != "ok" and "FTS5 table" not in line]
     if not found:
         for (stored,) in connection.execute("SELECT text FROM chunk_texts"):
             unpacked(stored)
+        _read_texts(connection)
     return found
+
+
+def _read_texts(connection: sqlite3.Connection) -> None:
+    """Read every text that is stored as it is: names, headings, titles, messages."""
+    tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('chunk_texts', 'chunks_vocab')"
+    for (table,) in connection.execute(f"{tables} AND name NOT GLOB 'chunks_fts*'").fetchall():
+        rows = connection.execute("SELECT name FROM pragma_table_info(?) WHERE type = 'TEXT'", (table,))
+        columns = ", ".join(f'"{name}"' for (name,) in rows)
+        if columns:
+            for _ in connection.execute(f'SELECT {columns} FROM "{table}"'):  # noqa: S608 - as the schema names them
+                pass
 
 
 def set_aside(path: Path) -> Path:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 
+from directory_indexer.databases.stored_values import mapping_in, text, whole
 from directory_indexer.docstore.reading import Reading
+from directory_indexer.embedding_space import EmbeddingSpace
 from directory_indexer.lazy import lazily
 from directory_indexer.vectorstore import VectorPlace
 
@@ -15,8 +18,37 @@ GENERATION_KEYS = {VectorPlace.EMBEDDED: "generation", VectorPlace.SERVER: "gene
 """Under which key each vector store's generation is remembered; both hold the same vectors where both are named."""
 
 
+_SUFFIX = re.compile(r"(-[0-9a-f]{8})?")
+
 FORMER = "former_"
 """Begins the keys of what answers until a switch to another space is complete."""
+
+
+def space_in(written: object) -> EmbeddingSpace:
+    """Parse a remembered space.
+
+    Raises:
+        ValueError, TypeError: it is something else.
+    """
+    space = EmbeddingSpace(**mapping_in(written))
+    texts = (space.provider, space.model, space.document_prefix, space.query_prefix, space.endpoint or "")
+    if not all(isinstance(one, str) for one in texts) or not 0 <= whole(space.dimensions) <= _MOST_DIMENSIONS:
+        raise TypeError(space)
+    return space
+
+
+def suffix_in(written: object) -> str:
+    """Parse what the name of a vector set has behind the configured one: it becomes part of a path.
+
+    Raises:
+        ValueError, TypeError: it is something else.
+    """
+    if not _SUFFIX.fullmatch(text(written)):
+        raise ValueError(written)
+    return text(written)
+
+
+_MOST_DIMENSIONS = 65_536
 
 
 class Meta(Reading):

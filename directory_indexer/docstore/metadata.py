@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from directory_indexer.databases.stored_values import stored
 from directory_indexer.docstore.reading import Reading, batches, marks
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, well_formed
@@ -58,8 +59,9 @@ class DocumentMetadata(Reading):
                 batch,
             )
             for path, name, value in rows:
-                found.setdefault(path, {}).setdefault(_FIELDS[name], []).append(value)
-        return {path: _metadata(values) for path, values in found.items()}
+                field = stored("metadata.name", _FIELDS.__getitem__, name)
+                found.setdefault(path, {}).setdefault(field, []).append(value)
+        return {path: stored("metadata.value", _metadata, values) for path, values in found.items()}
 
 
 class MetadataWrites:

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from directory_indexer.databases.connections import Connections
 from directory_indexer.databases.ownership import require_own
-from directory_indexer.docstore.failures import REBUILD
 from directory_indexer.docstore.schema import SCHEMA_VERSION, migrate, tables_of, version_of
-from directory_indexer.errors import CorruptIndexError, StoreError
+from directory_indexer.errors import REBUILD, CorruptIndexError, StoreError
 from directory_indexer.lock import write_lock
 from directory_indexer.permissions import directory_mode
 

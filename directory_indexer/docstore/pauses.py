@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
-from typing import NamedTuple
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
 
+from directory_indexer.databases.stored_values import moment, stored, texts_in, whole
 from directory_indexer.docstore.reading import Reading
+from directory_indexer.docstore.runs import options_text
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 
@@ -69,4 +71,16 @@ class PauseWrites:
 
 def _paused_runs(connection: sqlite3.Connection) -> tuple[PausedRun, ...]:
     rows = connection.execute("SELECT run_id, directories, options, paused_at FROM paused_runs ORDER BY run_id")
-    return tuple(PausedRun(row[0], tuple(map(FilePath, json.loads(row[1]))), row[2], row[3]) for row in rows)
+    return tuple(stored("paused_runs", paused_run, row) for row in rows)
+
+
+def paused_run(row: Sequence[Any]) -> PausedRun:
+    """Parse a row of `PausedRun`.
+
+    Raises:
+        ValueError, TypeError: a column holds what this program does not write.
+    """
+    run_id, directories, options, paused_at = row
+    return PausedRun(
+        whole(run_id), tuple(map(FilePath, texts_in(directories))), options_text(options), moment(paused_at)
+    )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from directory_indexer.databases.stored_values import mapping_in, moment, stored, text, texts_in, whole
 from directory_indexer.docstore.reading import Reading
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, well_formed
@@ -120,6 +121,11 @@ class RunRecord(NamedTuple):
     options: str = "{}"
 
 
+RUN_COLUMNS = """id, pid, host, verb, directories, started_at, heartbeat_at, phase, files_done, files_total,
+    bytes_done, bytes_total, chunks_done, chunks_total, n_failed, pages_done, pages_total,
+    outcome, message, origin, id IN (SELECT run_id FROM paused_runs), options"""
+
+
 class Runs(Reading):
     """The runs of one moment."""
 
@@ -129,14 +135,12 @@ class Runs(Reading):
         While one embeds for hours, it gives way to hundreds of newer ones.
         """
         rows = self._connection.execute(
-            """SELECT id, pid, host, verb, directories, started_at, heartbeat_at, phase, files_done, files_total,
-                      bytes_done, bytes_total, chunks_done, chunks_total, n_failed, pages_done, pages_total,
-                      outcome, message, origin, id IN (SELECT run_id FROM paused_runs), options
+            f"""SELECT {RUN_COLUMNS}
                FROM runs WHERE id IN (SELECT id FROM runs ORDER BY id DESC LIMIT ?) OR outcome IS NULL
-               ORDER BY id DESC""",
+               ORDER BY id DESC""",  # noqa: S608 - made of constants
             (limit,),
         )
-        return tuple(_run_record(row) for row in rows)
+        return tuple(stored("runs", run_record, row) for row in rows)
 
 
 class RunWrites:
@@ -198,17 +202,38 @@ class RunWrites:
         self._connection.execute("UPDATE runs SET directories = '[]', message = ''")
 
 
-def _run_record(row: Sequence[object]) -> RunRecord:
+def run_record(row: Sequence[Any]) -> RunRecord:
+    """Parse a row of `RUN_COLUMNS`.
+
+    Raises:
+        ValueError, TypeError: one of them holds what this program does not write.
+    """
     id_, pid, host, verb, directories, started_at, heartbeat_at, phase, *counts = row[:17]
-    progress = RunProgress(Phase(phase), *counts)  # type: ignore[arg-type]
-    outcome = Outcome(str(row[17])) if row[17] else None
-    places = tuple(map(FilePath, json.loads(str(directories))))
     return RunRecord(
-        *(id_, pid, host, Verb(verb), places, started_at, heartbeat_at, progress, outcome, row[18]),  # type: ignore[arg-type]
-        origin=Origin(str(row[19])),
+        id=whole(id_),
+        pid=whole(pid),
+        host=text(host),
+        verb=Verb(verb),
+        directories=tuple(map(FilePath, texts_in(directories))),
+        started_at=moment(started_at),
+        heartbeat_at=moment(heartbeat_at),
+        progress=RunProgress(Phase(phase), *map(whole, counts)),  # type: ignore[arg-type]
+        outcome=Outcome(row[17]) if row[17] else None,
+        message=text(row[18]),
+        origin=Origin(row[19]),
         is_paused=bool(row[20]),
-        options=str(row[21]),
+        options=options_text(row[21]),
     )
+
+
+def options_text(written: object) -> str:
+    """Return the options of a run as they are written, if they are an object.
+
+    Raises:
+        ValueError, TypeError: they are something else.
+    """
+    mapping_in(written)
+    return text(written)
 
 
 _RUNS_KEPT = 100

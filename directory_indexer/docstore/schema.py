@@ -288,6 +288,18 @@ def migrate(connection: sqlite3.Connection) -> None:
         connection.executescript(f"BEGIN IMMEDIATE; {_MIGRATIONS[version]} PRAGMA user_version = {version}; COMMIT;")
 
 
+def make_tables(connection: sqlite3.Connection, version: int) -> None:
+    """Make the tables of a version in an empty database.
+
+    Raises:
+        StoreError: a newer dirindex made this version.
+    """
+    connection.execute(f"PRAGMA user_version = {version}")
+    version_of(connection)
+    for number in range(1, version + 1):
+        connection.executescript(_MIGRATIONS[number])
+
+
 def tables_of(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
     """Name the tables and indexes of a database, each with its columns."""
     names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master")]

@@ -10,21 +10,22 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from directory_indexer.docstore.reading import Reading, batches, marks
+from directory_indexer.docstore.vectors import is_vector
 from directory_indexer.ids import ContentHash
 
 
 class SearchVectors(Reading):
     """The vectors of one moment that searches made, as float32 values by the hashes of their texts."""
 
-    def of_texts(self, space: str, text_hashes: Sequence[ContentHash]) -> dict[ContentHash, bytes]:
-        """Give those of texts in an embedding space, by its name."""
+    def of_texts(self, space: str, text_hashes: Sequence[ContentHash], *, dimensions: int) -> dict[ContentHash, bytes]:
+        """Return those of texts in an embedding space, by its name; one that is damaged is made again."""
         found: dict[ContentHash, bytes] = {}
         for batch in batches(text_hashes):
             rows = self._connection.execute(
                 f"SELECT text_hash, vector FROM search_vectors WHERE space = ? AND text_hash IN ({marks(batch)})",  # noqa: S608
                 [space, *batch],
             )
-            found.update(rows)
+            found.update((digest, vector) for digest, vector in rows if is_vector(vector, dimensions))
         return found
 
     def has_any(self) -> bool:

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from directory_indexer.databases.stored_values import stored
 from directory_indexer.docstore.reading import Reading
 from directory_indexer.lazy import lazily
 
@@ -59,12 +60,16 @@ class StaticVectors(Reading):
         if isinstance(known, StaticBlocks):
             return known
         found = self._connection.execute("SELECT rows, codes FROM static_vectors").fetchall()
-        rows = np.frombuffer(b"".join(row[0] for row in found), np.int64)
-        codes = np.frombuffer(b"".join(row[1] for row in found), np.uint8)
-        blocks = StaticBlocks(rows, codes.reshape(rows.size, codes.size // max(rows.size, 1)))
-        if codes.nbytes <= _MOST_REMEMBERED:
+        blocks = stored("static_vectors", _blocks_in, found)
+        if blocks.codes.nbytes <= _MOST_REMEMBERED:
             self._known[_BLOCKS] = blocks
         return blocks
+
+
+def _blocks_in(found: Sequence[tuple[bytes, bytes]]) -> StaticBlocks:
+    rows = np.frombuffer(b"".join(row[0] for row in found), np.int64)
+    codes = np.frombuffer(b"".join(row[1] for row in found), np.uint8)
+    return StaticBlocks(rows, codes.reshape(rows.size, codes.size // max(rows.size, 1)))
 
 
 class StaticVectorWrites:

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from directory_indexer.databases.connections import Connections
 from directory_indexer.docstore import removed_words
-from directory_indexer.docstore.failures import REBUILD, translated_errors
+from directory_indexer.docstore.damage import damaged_values, mend_values
+from directory_indexer.docstore.failures import translated_errors
 from directory_indexer.docstore.kept_words import forget_words
 from directory_indexer.docstore.leftovers import damage_in, left_behind, remove_damaged
-from directory_indexer.errors import CorruptIndexError
+from directory_indexer.errors import REBUILD, CorruptIndexError
 
 _CHECKPOINT_MS = 500
 
@@ -63,6 +64,23 @@ class Upkeep:
     def left_behind(self) -> list[str]:
         """Say what may still hold what was removed after the database was compacted."""
         return left_behind(self._path)
+
+    def damaged_values(self) -> list[str]:
+        """Name the values that this program cannot have written."""
+        with translated_errors(self._path), contextlib.closing(self._connections.open()) as connection:
+            return sorted({name for name, _, _ in damaged_values(connection)})
+
+    def mend_values(self) -> list[str]:
+        """Mend the values that this program cannot have written, and name them.
+
+        Raises:
+            CorruptIndexError: one of them says what the rest means.
+        """
+        with translated_errors(self._path), contextlib.closing(self._connections.open()) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            mended = mend_values(connection)
+            connection.execute("COMMIT")
+            return mended
 
     def require_integrity(self) -> None:
         """Let SQLite check every page and index but that of the words, and look whether every text can be read.

@@ -6,7 +6,8 @@ import json
 import sqlite3
 from typing import NamedTuple
 
-from directory_indexer.docstore.meta import FORMER, GENERATION_KEYS, MetaWrites
+from directory_indexer.databases.stored_values import stored
+from directory_indexer.docstore.meta import FORMER, GENERATION_KEYS, MetaWrites, space_in, suffix_in
 from directory_indexer.docstore.reading import Reading
 from directory_indexer.docstore.vectors import GONE_FORMER, VectorWrites
 from directory_indexer.embedding_space import EmbeddingSpace
@@ -41,16 +42,16 @@ class VectorSets(Reading):
     def current(self) -> VectorSet:
         """Tell which vectors runs add to."""
         space = self._meta("space")
-        return VectorSet(_space_from_json(space) if space else None, self._meta("suffix") or "")
+        return VectorSet(stored("meta.space", space_in, space) if space else None, self._suffix(""))
 
     def former(self) -> VectorSet | None:
         """Tell which vectors answer until those of another space are complete; None unless a switch is under way."""
         former = self._meta("former_space")
-        return VectorSet(_space_from_json(former), self._meta("former_suffix") or "") if former else None
+        return VectorSet(stored("meta.space", space_in, former), self._suffix(FORMER)) if former else None
 
     def left(self) -> VectorSet | None:
         """Tell which vectors answered before the last switch: somebody may have read them when they were dropped."""
-        suffix = self._meta("left_suffix")
+        suffix = None if self._meta("left_suffix") is None else self._suffix("left_")
         return None if suffix is None or suffix == self.current().suffix else VectorSet(suffix=suffix)
 
     def answering(self) -> VectorSet:
@@ -78,8 +79,14 @@ class VectorSets(Reading):
         return self._generations("")
 
     def _generations(self, prefix: str) -> dict[VectorPlace, int]:
-        named = {place: int(self._meta(prefix + key) or 0) for place, key in GENERATION_KEYS.items()}
+        named = {
+            place: stored("meta.generation", int, self._meta(prefix + key) or 0)
+            for place, key in GENERATION_KEYS.items()
+        }
         return {place: generation for place, generation in named.items() if generation}
+
+    def _suffix(self, prefix: str) -> str:
+        return stored("meta.suffix", suffix_in, self._meta(f"{prefix}suffix") or "")
 
     @property
     def is_switching(self) -> bool:
@@ -148,11 +155,6 @@ class VectorSetWrites:
         self._connection.execute("DELETE FROM refused_chunks")
         for key in _SET_KEYS:
             self._connection.execute("DELETE FROM meta WHERE key = ?", (key,))
-
-
-def _space_from_json(text: str) -> EmbeddingSpace:
-    """Read a remembered space."""
-    return EmbeddingSpace(**json.loads(text))
 
 
 def _generation(generations: dict[VectorPlace, int], place: VectorPlace) -> int:

@@ -7,7 +7,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
-from directory_indexer.docstore.meta import FORMER, GENERATION_KEYS, MetaWrites
+from directory_indexer.databases.stored_values import DamagedValueError, stored
+from directory_indexer.docstore.meta import FORMER, GENERATION_KEYS, MetaWrites, space_in
 from directory_indexer.docstore.reading import Reading, batches, marks
 from directory_indexer.ids import ChunkId, ContentHash
 from directory_indexer.lazy import lazily
@@ -21,6 +22,10 @@ with lazily:
 
 NEEDLESS = "text_hash NOT IN (SELECT text_hash FROM chunks WHERE is_embedded = 0)"
 """The condition over stale points that no text waits for the vector of."""
+
+
+FLOAT_BYTES = 4
+"""Vectors are stored as float32 values."""
 
 
 _PENDING_VECTORS = "pending_vectors"
@@ -50,6 +55,13 @@ GONE_FORMER = "NOT EXISTS (SELECT 1 FROM chunks c WHERE c.chunk_id = p.chunk_id 
 
 
 _FORMER = "EXISTS (SELECT 1 FROM former_points p WHERE p.chunk_id = c.chunk_id AND p.text_hash = c.text_hash)"
+
+
+def is_vector(value: object, dimensions: int) -> bool:
+    """Whether a value can be a vector of so many dimensions, or of any number where that is 0."""
+    if not isinstance(value, bytes):
+        return False
+    return len(value) == FLOAT_BYTES * dimensions if dimensions else bool(value) and len(value) % FLOAT_BYTES == 0
 
 
 class EmbeddedChunk(NamedTuple):
@@ -93,6 +105,7 @@ class Vectors(Reading):
         if self._is_switching:
             return PendingVectors((), (), b"")
         rows = self._connection.execute(f"SELECT p.chunk_id, c.file_id, p.vector FROM {_PENDING}").fetchall()  # noqa: S608
+        self._require_vectors(row[2] for row in rows)
         return PendingVectors(
             tuple(row[0] for row in rows),
             tuple(row[1] for row in rows),
@@ -108,7 +121,19 @@ class Vectors(Reading):
                 batch,
             )
             found.update(rows)
+        self._require_vectors(found.values())
         return found
+
+    def _require_vectors(self, vectors: Iterable[object]) -> None:
+        """Make sure that vectors have the dimensions of their space.
+
+        Raises:
+            DamagedValueError: one of them has not.
+        """
+        space = self._meta("space")
+        dimensions = stored("meta.space", space_in, space).dimensions if space else 0
+        if not all(is_vector(vector, dimensions) for vector in vectors):
+            raise DamagedValueError("pending_vectors.vector")
 
     def pending_points(self) -> Iterator[VectorPoint]:
         """Give the vectors that no generation holds yet as the vector store wants them."""
@@ -117,6 +142,7 @@ class Vectors(Reading):
                 JOIN files f ON f.id = c.file_id JOIN directories d ON d.id = f.directory_id"""  # noqa: S608
         )
         for chunk_id, vector, *place in rows:
+            self._require_vectors([vector])
             yield VectorPoint(chunk_id, *_tags(*place), vector)
 
     def points(self, vectors: Mapping[ChunkId, NDArray[np.float32]]) -> list[VectorPoint]:

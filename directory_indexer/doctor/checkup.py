@@ -41,6 +41,7 @@ class Checkup:
         yield self._permissions()
         yield self._space()
         yield self._database()
+        yield from self._values()
         yield self.words()
         with self._docstore.snapshot() as snapshot:
             yield from _directories(snapshot)
@@ -72,6 +73,11 @@ class Checkup:
         except CorruptIndexError as error:
             return Finding("database", Verdict.PROBLEM, error.message, error.hint or "")
         return Finding("database", Verdict.OK, f"{self._docstore.path} is intact")
+
+    def _values(self) -> Iterator[Finding]:
+        if names := self._docstore.upkeep.damaged_values():
+            message = f"{self._docstore.path}: {', '.join(names)} of rows are damaged"
+            yield Finding("values", Verdict.PROBLEM, message, _REPAIR)
 
     def words(self) -> Finding:
         """Look whether the full-text index can be read and has every chunk."""

@@ -81,6 +81,7 @@ class Doctor:
         docstore, checkup = self._docstore(), self._checkup()
         with write_lock(self._lock_path, wait=False):
             docstore.upkeep.require_integrity()
+            yield from _repair_values(docstore)
             for path in checkup.open_to_others():
                 confine(path)
             yield from _repair_words(docstore, checkup)
@@ -100,6 +101,12 @@ class Doctor:
         with docstore.snapshot() as snapshot:
             vector_set = snapshot.vector_sets.current()
         return Checkup(docstore, self._vectorstores.of(vector_set))
+
+
+def _repair_values(docstore: DocStore) -> Iterator[Finding]:
+    if names := docstore.upkeep.mend_values():
+        message = f"damaged values of {', '.join(names)} were dropped; what they were of is read again"
+        yield Finding("values", Verdict.REPAIRED, message, "dirindex index")
 
 
 def _repair_words(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:

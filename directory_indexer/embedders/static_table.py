@@ -122,6 +122,20 @@ class Rows:
         self._is_known[tokens] = True
 
 
+def static_model(weights: bytes, mean: bytes, own: bytes) -> StaticModel:
+    """Make a model of what an index has stored of it.
+
+    Raises:
+        ValueError: it is not as it was stored.
+    """
+    if (len(weights), len(mean)) != (_FLOAT_BYTES * N_TOKENS, _FLOAT_BYTES * DIMENSIONS):
+        raise ValueError("not the weights and the mean of this table")
+    rows = own_rows(own)
+    if rows.tokens.size and int(rows.tokens.max()) >= N_TOKENS:
+        raise ValueError("rows of tokens that there are not")
+    return StaticModel(np.frombuffer(weights, np.float32), np.frombuffer(mean, np.float32), rows)
+
+
 def own_rows(packed: bytes) -> OwnRows:
     """Read the rows of an index from what `bytes` of them gave."""
     n_rows = len(packed) // (2 + 4 + DIMENSIONS // 2)
@@ -176,6 +190,7 @@ def packed_table(vectors: NDArray[np.float32]) -> bytes:
     return bytes(scales.tobytes() + halves.tobytes())
 
 
+_FLOAT_BYTES = 4
 _TEXTS_AT_A_TIME = 32
 """With 8, or with 512, the sums take half as long again."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
 from directory_indexer.docstore.store import DocStore
@@ -14,7 +15,7 @@ with lazily:
 
     from directory_indexer.docstore.static_vectors import StoredModel
     from directory_indexer.embedders.static_lessons import learned
-    from directory_indexer.embedders.static_table import StaticModel, own_rows
+    from directory_indexer.embedders.static_table import StaticModel, static_model
 
 
 _SAMPLE = 2000
@@ -40,10 +41,10 @@ class FirstPass:
         rest = np.setdiff1d(waiting, covered, assume_unique=True)
         # What was learned from a small part of the index says little of the whole.
         is_old = stored is None or stored.version != STATIC_TABLE_VERSION or rest.size > covered.size
-        if stored is None or is_old or self._teaching.pays(stored.n_lessons):
+        is_kept = stored is not None and not is_old and not self._teaching.pays(stored.n_lessons)
+        model = _loaded(stored) if is_kept and stored is not None else None
+        if model is None:
             model, rest = self._begin(waiting, must_stop), waiting
-        else:
-            model = _loaded(stored)
         step = _BLOCK * _BLOCKS_A_COMMIT
         for start in range(0, rest.size, step):
             if must_stop():
@@ -80,7 +81,7 @@ class FirstPass:
         return [found[row] for row in rows if row in found]
 
 
-def _loaded(stored: StoredModel) -> StaticModel:
-    return StaticModel(
-        np.frombuffer(stored.weights, np.float32), np.frombuffer(stored.mean, np.float32), own_rows(stored.own_rows)
-    )
+def _loaded(stored: StoredModel) -> StaticModel | None:
+    with contextlib.suppress(ValueError, TypeError):  # what is damaged is made anew
+        return static_model(stored.weights, stored.mean, stored.own_rows)
+    return None

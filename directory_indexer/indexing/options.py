@@ -86,12 +86,13 @@ class IndexOptions(NamedTuple):
 def options_of(written: Iterable[str]) -> IndexOptions:
     """Ask for all that runs were asked for which go on as one; the paths of runs are resolved already."""
     asked = [json.loads(one) for one in written]
-    limits = [one.get("most_pages") for one in asked]
+    written_limits = [one.get("most_pages") for one in asked]
+    limits = [limit for limit in written_limits if isinstance(limit, int)]
     return IndexOptions(
         read_everything=any(one.get("read_everything") for one in asked),
         has_consent=any(one.get("has_consent") for one in asked),
         accepts_mounts=any(one.get("accepts_mounts") for one in asked),
-        most_pages=None if None in limits else max(limits, default=None),
+        most_pages=max(limits, default=None) if len(limits) == len(asked) else None,
         is_exact=True,
     )
 

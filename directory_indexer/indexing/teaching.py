@@ -103,7 +103,7 @@ class Teaching:
         with self._docstore.snapshot() as snapshot:
             chunks = [one for one in snapshot.embedding_queue.chunks(rows) if one.embedding_text]
             hashes = [one.text_hash for one in chunks]
-            vectors = snapshot.search_vectors.of_texts(teacher.space.name, hashes)
+            vectors = snapshot.search_vectors.of_texts(teacher.space.name, hashes, dimensions=PACKAGED_MODEL.dimensions)
         texts = {one.text_hash: one.embedding_text for one in chunks}
         missing = [one for one in texts if one not in vectors]
         # A model that fails says so when all is embedded; learning does without.

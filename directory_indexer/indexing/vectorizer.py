@@ -87,7 +87,9 @@ class Vectorizer:
         space = self._embedder().space
         with self._docstore.snapshot() as snapshot:
             chunks = snapshot.embedding_queue.chunks(snapshot.search_vectors.rows_waiting(space.name))
-            made = snapshot.search_vectors.of_texts(space.name, [chunk.text_hash for chunk in chunks])
+            hashes = [chunk.text_hash for chunk in chunks]
+            made = snapshot.search_vectors.of_texts(space.name, hashes, dimensions=space.dimensions)
+            chunks = [chunk for chunk in chunks if chunk.text_hash in made]
         if chunks:
             self.spaces.adopt(space)
         with self._docstore.transaction() as transaction:
@@ -183,7 +185,8 @@ class Vectorizer:
         vectors = snapshot.vector_sets.current()
         known = snapshot.embedding_queue.pending_twins(hashes)
         if vectors.space is not None:
-            known |= snapshot.search_vectors.of_texts(vectors.space.name, hashes)
+            space = vectors.space
+            known |= snapshot.search_vectors.of_texts(space.name, hashes, dimensions=space.dimensions)
         twins = snapshot.embedding_queue.embedded_twins([digest for digest in hashes if digest not in known])
         if not twins:
             return known

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import time
-from collections.abc import Mapping
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
+from directory_indexer.databases.stored_values import DamagedValueError, intact, mapping_in, stored, text
 from directory_indexer.registry.store import Registry
 
 KEPT_SECONDS: Final = 86_400.0
@@ -20,6 +22,28 @@ class GivenAnswer(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+def given_answer(row: Sequence[Any]) -> GivenAnswer:
+    """Parse the columns of a row.
+
+    Raises:
+        DamagedValueError: one of them holds what this program does not write.
+    """
+    request, status, headers, body = row
+    if not (isinstance(request, bytes) and isinstance(body, bytes) and isinstance(status, int) and 100 <= status < 600):  # noqa: PLR2004 - as HTTP has them
+        raise DamagedValueError("answers.body")
+    return GivenAnswer(request, status, stored("answers.headers", _headers_in, headers), body)
+
+
+def _headers_in(written: object) -> dict[str, str]:
+    headers = mapping_in(written)
+    if not all(_HEADER.fullmatch(f"{name}: {text(value)}") for name, value in headers.items()):
+        raise ValueError(headers)
+    return headers
+
+
+_HEADER: Final = re.compile(r"[A-Za-z0-9-]+: [\x20-\x7e]*")
 
 
 class GivenAnswers:
@@ -37,7 +61,7 @@ class GivenAnswers:
                 "SELECT request, status, headers, body FROM answers WHERE caller = ? AND name = ? AND at > ?",
                 (caller, name, time.time() - KEPT_SECONDS),
             ).fetchone()
-        return None if row is None else GivenAnswer(row[0], row[1], json.loads(row[2]), row[3])
+        return next(intact(given_answer, [] if row is None else [row]), None)
 
     def keep(self, caller: bytes, name: str, answer: GivenAnswer) -> None:
         """Keep an answer, and forget those that are too old."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+from directory_indexer.config.collections import CollectionName, collection_name
+from directory_indexer.databases.stored_values import intact, moment, stored, text
 from directory_indexer.registry.store import Registry
 
 _KNOWN = "collections"
@@ -14,7 +17,7 @@ _SELECT = "SELECT name, description, created_at, is_leaving FROM collections ORD
 class CollectionRow(NamedTuple):
     """What is known of a collection; one that `is_leaving` is gone for everybody but those who remove it."""
 
-    name: str
+    name: CollectionName
     description: str
     created_at: float
     """Seconds since the epoch: of two collections by one name, each has another."""
@@ -22,8 +25,23 @@ class CollectionRow(NamedTuple):
     is_leaving: bool = False
 
 
+def collection_row(row: Sequence[Any]) -> CollectionRow:
+    """Parse the columns of a row.
+
+    Raises:
+        DamagedValueError: one of them holds what this program does not write.
+    """
+    name, description, created_at, is_leaving = row
+    return CollectionRow(
+        stored("collections.name", lambda value: collection_name(text(value)), name),
+        stored("collections.description", text, description),
+        stored("collections.created_at", moment, created_at),
+        bool(is_leaving),
+    )
+
+
 class CollectionRows:
-    """The collections in a registry."""
+    """The collections in a registry; lists leave out damaged rows, which the doctor names and mends."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -36,15 +54,20 @@ class CollectionRows:
             known = connection.known.get(_KNOWN)
             if known is None:
                 rows = connection.raw.execute(_SELECT).fetchall()
-                known = connection.known[_KNOWN] = tuple(
-                    CollectionRow(name, description, created_at, bool(is_leaving))
-                    for name, description, created_at, is_leaving in rows
-                )
+                known = connection.known[_KNOWN] = tuple(intact(collection_row, rows))
             return known  # type: ignore[return-value]  # as it was put there
 
     def get(self, name: str) -> CollectionRow | None:
         """Look for one of them."""
         return next((row for row in self.all() if row.name == name), None)
+
+    def are_intact(self) -> bool:
+        """Whether no row is damaged: only then is a collection gone of which there is none."""
+        if not self._registry.exists():
+            return True
+        with self._registry.reading() as connection:
+            (n_rows,) = connection.raw.execute("SELECT count(*) FROM collections").fetchone()
+        return int(n_rows) == len(self.all())
 
     def add(self, name: str, *, description: str) -> bool:
         """Make a collection, and tell whether there was none of that name."""

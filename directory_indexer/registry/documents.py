@@ -11,24 +11,35 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from directory_indexer.config.collections import DEFAULT
+from directory_indexer.databases.stored_values import intact
 from directory_indexer.errors import ConflictError
 from directory_indexer.registry.replacements import Replacement
 from directory_indexer.registry.store import Registry
 from directory_indexer.registry.stored_documents import COLUMNS, Progress, State, StoredDocument, stored_document
 
+_SELECT: Final = f"SELECT {COLUMNS} FROM documents WHERE collection = ?"  # noqa: S608 - constants
+_STATES: Final = ", ".join(f"'{state}'" for state in State)
 _LEAVING: Final = "SELECT is_leaving FROM collections WHERE name = ?"
 
 
 class Documents:
-    """The documents of one collection."""
+    """The documents of one collection; lists leave out damaged rows, which the doctor names and mends."""
 
     def __init__(self, registry: Registry, collection: str) -> None:
         self._registry = registry
         self._collection = collection
 
     def get(self, doc_id: str) -> StoredDocument | None:
-        """Look for one of them."""
-        return next(iter(self.get_all([doc_id])), None)
+        """Look for one of them.
+
+        Raises:
+            CorruptRegistryError: its row is damaged.
+        """
+        if not self._registry.exists():
+            return None
+        with self._registry.reading() as connection:
+            row = connection.raw.execute(f"{_SELECT} AND doc_id = ?", (self._collection, doc_id)).fetchone()
+            return None if row is None else stored_document(row)
 
     def get_all(self, doc_ids: Sequence[str]) -> list[StoredDocument]:
         """Look for several."""
@@ -66,7 +77,7 @@ class Documents:
                    AND (state = 'deleting' OR (state IN ('queued', 'words') AND NOT is_paused))""",
                 (self._collection,),
             ).fetchall()
-        return frozenset(State(state) for (state,) in rows)
+        return frozenset(State(state) for (state,) in rows)  # as the condition has them
 
     def pause(self, doc_id: str, *, is_paused: bool) -> bool:
         """Let a document go no further, or let it go on; tell whether it is under way."""
@@ -84,7 +95,8 @@ class Documents:
             return {}
         with self._registry.reading() as connection:
             rows = connection.raw.execute(
-                "SELECT state, count(*) FROM documents WHERE collection = ? GROUP BY state", (self._collection,)
+                f"SELECT state, count(*) FROM documents WHERE collection = ? AND state IN ({_STATES}) GROUP BY state",  # noqa: S608 - constants
+                (self._collection,),
             ).fetchall()
         return {State(state): n_documents for state, n_documents in rows}
 
@@ -158,6 +170,6 @@ class Documents:
     def _read(self, condition: str, *values: object) -> list[StoredDocument]:
         if not self._registry.exists():
             return []
-        query = f"SELECT {COLUMNS} FROM documents WHERE collection = ? {condition}"  # noqa: S608 - constants
         with self._registry.reading() as connection:
-            return list(map(stored_document, connection.raw.execute(query, (self._collection, *values))))
+            rows = connection.raw.execute(f"{_SELECT} {condition}", (self._collection, *values))
+            return list(intact(stored_document, rows))

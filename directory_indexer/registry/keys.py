@@ -11,12 +11,13 @@ import hmac
 import json
 import re
 import secrets
-import sqlite3
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from directory_indexer.config.collections import collection_name
+from directory_indexer.databases.stored_values import DamagedValueError, intact, moment, stored, texts_in
 from directory_indexer.errors import UsageError
 from directory_indexer.registry.store import Registry
 
@@ -31,9 +32,9 @@ _KNOWN = "keys"
 _INSERT = """
 INSERT INTO keys (name, digest, access_right, collections, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)
 """
-_SELECT = """
-SELECT name, digest, access_right, collections, created_at, expires_at, last_used_at FROM keys ORDER BY name
-"""
+_COLUMNS = "name, digest, access_right, collections, created_at, expires_at, last_used_at"
+_SELECT = f"SELECT {_COLUMNS} FROM keys ORDER BY name"  # noqa: S608 - constants
+_DIGEST_BYTES = 32
 
 
 class Right(StrEnum):
@@ -90,7 +91,7 @@ class Key(NamedTuple):
 
 
 class Keys:
-    """The keys in a registry."""
+    """The keys in a registry; one whose row is damaged opens nothing, and the doctor names it."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -126,7 +127,7 @@ class Keys:
         with self._registry.reading() as connection:
             known = connection.known.get(_KNOWN)
             if known is None:
-                known = connection.known[_KNOWN] = tuple(map(_key, connection.raw.execute(_SELECT)))
+                known = connection.known[_KNOWN] = tuple(intact(key_row, connection.raw.execute(_SELECT)))
             return known  # type: ignore[return-value]  # as it was put there
 
     def note_uses(self, used_at: Mapping[bytes, float]) -> None:
@@ -162,7 +163,29 @@ def key_of(secret: str, keys: Sequence[Key], *, now: float) -> Key | None:
     return next((key for key in fitting if not key.is_expired(now)), None)
 
 
-def _key(row: sqlite3.Row | tuple[str, bytes, str, str | None, float, float | None, float | None]) -> Key:
-    name, digest, right, collections, created_at, expires_at, last_used_at = row
-    only = None if collections is None else frozenset(json.loads(collections))
-    return Key(name, digest, Right(right), only, created_at, expires_at, last_used_at)
+def key_row(row: Sequence[Any]) -> Key:
+    """Parse the columns of a row.
+
+    Raises:
+        DamagedValueError: one of them holds what this program does not write, or a right that no key has.
+    """
+    name, digest, right, collections, *moments = row
+    if not (isinstance(name, str) and _NAME.fullmatch(name)):
+        raise DamagedValueError("keys.name")
+    if not isinstance(digest, bytes) or len(digest) != _DIGEST_BYTES:
+        raise DamagedValueError("keys.digest")
+    if right == Right.OWNER:
+        raise DamagedValueError("keys.access_right")
+    created_at, *others = (one if one is None else stored("keys.created_at", moment, one) for one in moments)
+    if created_at is None:
+        raise DamagedValueError("keys.created_at")
+    only = None if collections is None else frozenset(stored("keys.collections", _names_in, collections))
+    return Key(name, digest, stored("keys.access_right", Right, right), only, created_at, *others)
+
+
+def _names_in(written: object) -> tuple[str, ...]:
+    """Parse names of collections, of which a key that is not good for all has at least one."""
+    names = tuple(map(collection_name, texts_in(written)))
+    if not names:
+        raise ValueError(written)
+    return names

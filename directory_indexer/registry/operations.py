@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
+from directory_indexer.databases.stored_values import DamagedValueError, intact, mapping_in, moment, stored, text
 from directory_indexer.registry.store import Registry
 
 _MOST_SHOWN: Final = 50
@@ -43,7 +44,7 @@ class Wish(StrEnum):
 
 
 class OperationRow(NamedTuple):
-    """One operation; `collection` is empty where it is about all of them, `options` and `result` are JSON.
+    """One operation; `collection` is empty where it is about all of them.
 
     `id` is the moment of its beginning in milliseconds: a count would tell of operations on other collections.
     """
@@ -51,11 +52,11 @@ class OperationRow(NamedTuple):
     id: int
     kind: Kind
     collection: str
-    options: str
+    options: Mapping[str, Any]
     state: OperationState
     wish: Wish
     message: str
-    result: str
+    result: Mapping[str, Any]
     started_at: float
     ended_at: float | None
 
@@ -143,6 +144,12 @@ class Operations:
                 (message, time.time()),
             )
 
+    def forget_all(self) -> None:
+        """Forget all of them, and every answer that was kept to be given again."""
+        with self._registry.writing() as connection:
+            connection.execute("DELETE FROM operations")
+            connection.execute("DELETE FROM answers")
+
     def forget_ended(self) -> int:
         """Forget those that have ended; tell how many."""
         with self._registry.writing() as connection:
@@ -153,9 +160,27 @@ class Operations:
             return []
         query = f"SELECT {_COLUMNS} FROM operations {condition}"  # noqa: S608 - constants
         with self._registry.reading() as connection:
-            return list(map(_operation, connection.raw.execute(query, values)))
+            return list(intact(operation_row, connection.raw.execute(query, values)))
 
 
-def _operation(row: Sequence[Any]) -> OperationRow:
-    found = OperationRow._make(row)
-    return found._replace(kind=Kind(found.kind), state=OperationState(found.state), wish=Wish(found.wish))
+def operation_row(row: Sequence[Any]) -> OperationRow:
+    """Parse the columns of a row.
+
+    Raises:
+        DamagedValueError: one of them holds what this program does not write.
+    """
+    operation = OperationRow._make(row)
+    if not isinstance(operation.id, int):
+        raise DamagedValueError("operations.id")
+    stored("operations.started_at", moment, operation.started_at)
+    if operation.ended_at is not None:
+        stored("operations.ended_at", moment, operation.ended_at)
+    return operation._replace(
+        kind=stored("operations.kind", Kind, operation.kind),
+        collection=stored("operations.collection", text, operation.collection),
+        options=stored("operations.options", mapping_in, operation.options),
+        state=stored("operations.state", OperationState, operation.state),
+        wish=stored("operations.wish", Wish, operation.wish),
+        message=stored("operations.message", text, operation.message),
+        result=stored("operations.result", mapping_in, operation.result),
+    )

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from typing import Final
 
+from directory_indexer.databases.stored_values import DamagedValueError, list_in, stored
 from directory_indexer.registry.stored_documents import COLUMNS, State, StoredDocument, stored_document
 
 
@@ -25,7 +26,7 @@ class Replacement:
         kept = connection.execute(
             "SELECT document FROM replaced WHERE collection = ? AND doc_id = ?", self._key
         ).fetchone()
-        self.found = None if kept is None else stored_document(json.loads(kept[0]))
+        self.found = None if kept is None else replaced_document(*self._key, kept[0])
         """What is found of it, as long as what takes its place is not."""
 
     def put(self, document: StoredDocument) -> StoredDocument:
@@ -54,6 +55,18 @@ class Replacement:
 
     def _write(self, document: StoredDocument) -> None:
         self._connection.execute(f"INSERT OR REPLACE INTO documents ({COLUMNS}) VALUES ({_MARKS})", document)  # noqa: S608
+
+
+def replaced_document(collection: str, doc_id: str, written: object) -> StoredDocument:
+    """Parse the row of a document that another one takes the place of.
+
+    Raises:
+        DamagedValueError: it is none, or one of another document.
+    """
+    document = stored_document(stored("replaced.document", list_in, written))
+    if (document.collection, document.doc_id) != (collection, doc_id):
+        raise DamagedValueError("replaced.document")
+    return document
 
 
 FOUND: Final = frozenset({State.WORDS, State.COMPLETE})

@@ -131,6 +131,18 @@ def version_of(connection: sqlite3.Connection) -> int:
     return version
 
 
+def make_tables(connection: sqlite3.Connection, version: int) -> None:
+    """Make the tables of a version in an empty database.
+
+    Raises:
+        StoreError: a newer dirindex made this version.
+    """
+    connection.execute(f"PRAGMA user_version = {version}")
+    version_of(connection)
+    for number in range(1, version + 1):
+        connection.executescript(_MIGRATIONS[number])
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the registry to the current schema; called under a lock, it does nothing when it is current."""
     for version in range(version_of(connection) + 1, SCHEMA_VERSION + 1):

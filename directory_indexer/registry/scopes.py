@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
 
+from directory_indexer.databases.stored_values import DamagedValueError, intact, stored, text
 from directory_indexer.paths import FilePath
 from directory_indexer.registry.store import Registry
+
+
+def scope_row(row: Sequence[Any]) -> tuple[str, FilePath]:
+    """Parse a name and a path.
+
+    Raises:
+        DamagedValueError: one of them is none.
+    """
+    name, path = (stored("scopes", text, value) for value in row)
+    if not os.path.isabs(path) or "\0" in path:
+        raise DamagedValueError("scopes.path")
+    return name, FilePath(path)
 
 
 class Scopes:
@@ -24,8 +39,8 @@ class Scopes:
                 "SELECT name, path FROM scopes WHERE collection = ? ORDER BY name, path", (self._collection,)
             ).fetchall()
         found: dict[str, tuple[FilePath, ...]] = {}
-        for name, path in rows:
-            found[name] = (*found.get(name, ()), FilePath(path))
+        for name, path in intact(scope_row, rows):
+            found[name] = (*found.get(name, ()), path)
         return found
 
     def put(self, name: str, paths: Iterable[FilePath]) -> None:

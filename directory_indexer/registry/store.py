@@ -13,7 +13,8 @@ from pathlib import Path
 
 from directory_indexer.databases.connections import Connection, Connections
 from directory_indexer.databases.ownership import require_own
-from directory_indexer.errors import DiskFullError, StoreError
+from directory_indexer.databases.stored_values import DamagedValueError
+from directory_indexer.errors import CorruptRegistryError, DiskFullError, StoreError
 from directory_indexer.lock import write_lock
 from directory_indexer.permissions import directory_mode
 from directory_indexer.registry.schema import SCHEMA_VERSION, migrate, version_of
@@ -25,6 +26,7 @@ class Registry:
     Raises:
         StoreError: from every method, when the registry cannot be opened, read or written, is not ours, or was made by
             a newer dirindex.
+        CorruptRegistryError: what was asked for cannot be what this program has written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -76,7 +78,11 @@ def _translated_errors(path: Path) -> Iterator[None]:
     """Let no error of SQLite or of the disk leave this room as it is."""
     try:
         yield
+    except DamagedValueError as error:
+        raise CorruptRegistryError(f"{path}: '{error.column}' of a row is damaged", hint=REPAIR) from error
     except sqlite3.Error as error:
+        if str(error).startswith("Could not decode"):  # which is not SQLite's, and has no number
+            raise CorruptRegistryError(f"{path}: text in it is damaged", hint=REPAIR) from error
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         kind = DiskFullError if code == sqlite3.SQLITE_FULL else StoreError
         raise kind(f"{path}: {error}", hint=_HINTS.get(code)) from error
@@ -84,6 +90,7 @@ def _translated_errors(path: Path) -> Iterator[None]:
         raise StoreError(f"{error.filename or path}: {error.strerror}", hint=_ELSEWHERE) from error
 
 
+REPAIR = "dirindex doctor --repair mends damaged rows, or takes them out, and keeps a copy of what was there"
 _ELSEWHERE = "choose another place with --data-dir"
 _RESTORE = "bring it back from a backup, for nothing else has what is in it; set aside, a new one is made"
 _HINTS = {

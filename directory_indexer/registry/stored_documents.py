@@ -1,11 +1,23 @@
-"""A document that was sent, as the registry knows it: what it is, where it came from, and how far it is."""
+"""A document that was sent, as the registry knows it: what it is, where it came from, and how far it is.
+
+Its id and its names become parts of paths, and may come from a backup that others could write to. So no row leaves this
+module that this program could not have written.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NewType
+
+from directory_indexer.config.collections import CollectionName, collection_name
+from directory_indexer.databases.stored_values import DamagedValueError, mapping_in, moment, stored, text
+from directory_indexer.errors import UsageError
+from directory_indexer.ids import DocId, doc_id
+
+StoredName = NewType("StoredName", str)
+"""What the file of a document is called on disk: one name, of no directory, harmless on every system."""
 
 
 class Source(StrEnum):
@@ -35,12 +47,12 @@ class StoredDocument(NamedTuple):
     `version` counts how often it was sent. `metadata` is what the sender said, beside the title, as JSON.
     """
 
-    collection: str
-    doc_id: str
+    collection: CollectionName
+    doc_id: DocId
     version: int
     source: Source
     filename: str
-    stored_name: str
+    stored_name: StoredName
     url: str
     media_type: str
     n_bytes: int
@@ -68,9 +80,8 @@ class StoredDocument(NamedTuple):
     """The last version of it that was taken back, so that the one before stayed; 0 for none."""
 
     def said(self) -> dict[str, Any]:
-        """Give what the sender said of it."""
-        said: dict[str, Any] = json.loads(self.metadata)
-        return said
+        """Return what the sender said of it."""
+        return mapping_in(self.metadata)
 
 
 class Progress(NamedTuple):
@@ -87,11 +98,99 @@ COLUMNS: Final = ", ".join(StoredDocument._fields)
 
 
 def stored_document(row: Sequence[Any]) -> StoredDocument:
-    """Read the columns of a row."""
-    found = StoredDocument._make(row)
-    return found._replace(
-        source=Source(found.source),
-        state=State(found.state),
-        allows_secrets=bool(found.allows_secrets),
-        is_paused=bool(found.is_paused),
+    """Parse the columns of a row.
+
+    Raises:
+        DamagedValueError: one of them holds what this program does not write.
+    """
+    for column, value in zip(StoredDocument._fields, row, strict=False):
+        if not _is_valid(column, value):
+            raise DamagedValueError(f"documents.{column}")
+    document = stored("documents", StoredDocument._make, row)
+    return document._replace(
+        source=Source(document.source),
+        state=State(document.state),
+        allows_secrets=bool(document.allows_secrets),
+        is_paused=bool(document.is_paused),
     )
+
+
+def mended_document(row: Sequence[Any]) -> StoredDocument:
+    """Parse the columns of a damaged row with defaults for what is damaged; its file is read again.
+
+    Raises:
+        DamagedValueError: its id or a name is damaged, and nobody can know which document it was.
+    """
+    values = dict(zip(StoredDocument._fields, row, strict=True))
+    damaged = {column for column, value in values.items() if not _is_valid(column, value)}
+    defaults = {column: _DEFAULTS.get(column, kind()) for column, kind in _KINDS.items()}
+    mended = {**values, **{column: defaults[column] for column in damaged - _IDENTITY}}
+    if mended["state"] != State.DELETING:
+        mended["state"] = State.QUEUED
+    return stored_document(tuple(mended.values()))
+
+
+def is_stored_name(name: str) -> bool:
+    """Whether a name can be that of the file of a document."""
+    return bool(_STORED_NAME.fullmatch(name)) and not _RESERVED.fullmatch(name) and len(name.encode()) <= _MOST_BYTES
+
+
+def _is_valid(column: str, value: object) -> bool:
+    kind = _KINDS[column]
+    if not isinstance(value, kind):
+        return False
+    check = _CHECKS.get(column, text if kind is str else None)
+    try:
+        return check is None or check(value) not in {None, False}
+    except (ValueError, TypeError, RecursionError, UsageError):
+        return False
+
+
+def _is_count(number: int) -> bool:
+    return 0 <= number < _MOST_COUNTED
+
+
+_MOST_BYTES: Final = 255
+_MOST_COUNTED: Final = 2**62
+_STORED_NAME: Final = re.compile(
+    r"""[^./\\<>:"|?*!~$%`\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]
+        [^/\\<>:"|?*!~$%`\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]*(?<![. ])""",
+    re.VERBOSE,
+)
+_RESERVED: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+_MEDIA_TYPE: Final = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,127}/[A-Za-z0-9!#$&^_.+-]{1,127}")
+_HASH: Final = re.compile(r"[0-9a-f]{32}")
+_ONE_LINE: Final = re.compile(r"[^\x00-\x1f\x7f]*")
+
+_IDENTITY: Final = frozenset({"collection", "doc_id", "stored_name"})
+_KINDS: Final[Mapping[str, type]] = {
+    **dict.fromkeys(StoredDocument._fields, str),
+    **dict.fromkeys(("version", "n_bytes", "mtime_ns", "allows_secrets", "n_chunks", "n_masked"), int),
+    **dict.fromkeys(("is_paused", "cancelled"), int),
+    **dict.fromkeys(("added_at", "changed_at"), float),
+}
+_CHECKS: Final[Mapping[str, Callable[[Any], object]]] = {
+    "collection": collection_name,
+    "doc_id": doc_id,
+    "stored_name": is_stored_name,
+    "source": Source,
+    "state": State,
+    "metadata": lambda written: len(mapping_in(written)) >= 0,
+    "media_type": _MEDIA_TYPE.fullmatch,
+    "content_hash": _HASH.fullmatch,
+    "etag": _ONE_LINE.fullmatch,
+    "last_modified": _ONE_LINE.fullmatch,
+    **dict.fromkeys(("version", "n_bytes", "n_chunks", "n_masked", "cancelled"), _is_count),
+    **dict.fromkeys(("added_at", "changed_at"), lambda seconds: moment(seconds) <= seconds),
+}
+"""What a value must be beside its type; a check of one that is wrong returns None or false, or raises."""
+
+_DEFAULTS: Final[Mapping[str, object]] = {
+    "version": 1,
+    "source": Source.FILE,
+    "filename": "?",
+    "media_type": "application/octet-stream",
+    "content_hash": "0" * 32,
+    "metadata": "{}",
+    "state": State.QUEUED,
+}

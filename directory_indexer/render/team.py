@@ -10,7 +10,8 @@ from directory_indexer.render.quantities import count, size
 from directory_indexer.render.spans import Line, Span, Style, line
 
 with lazily:
-    from directory_indexer.paths import FilePath
+    from directory_indexer.paths import FilePath, display
+    from directory_indexer.team.restore import RestoreReport
     from directory_indexer.wire.team import CollectionEntry, DocumentEntry, SentAnswer
 
 _FAILED = "failed"
@@ -43,6 +44,15 @@ def document_lines(documents: Iterable[DocumentEntry]) -> Iterator[Line]:
         )
         if one.message:
             yield line(Span(printable(single_line(one.message)), Style.WARNING), indent=2)
+
+
+def restore_notes(report: RestoreReport) -> Iterator[str]:
+    """Yield what of a backup was left out, and which directories of this machine the indexes track now."""
+    if report.left_out:
+        yield "left out, as was asked for: " + "; ".join(map(printable, report.left_out))
+    if report.directories:
+        tracked = ", ".join(printable(display(path)) for path in report.directories)
+        yield f"the next dirindex index reads these directories of this machine: {tracked}"
 
 
 def fact_lines(document: DocumentEntry) -> Iterator[Line]:

@@ -78,7 +78,9 @@ class OnDemandEmbedding:
         """Give the vectors that were made of these chunks before, and make those that are worth the time."""
         texts = {chunk.text_hash: chunk.embedding_text for chunk in chunks}
         hashes = list(texts)
-        kept = self._snapshot.search_vectors.of_texts(self._meaning.embedder.space.name, hashes)
+        kept = self._snapshot.search_vectors.of_texts(
+            self._meaning.embedder.space.name, hashes, dimensions=self._meaning.vector.size
+        )
         if not kept.keys() >= set(hashes[:_SETTLED]):
             worth_it = hashes if len(kept) < _BEST else hashes[:_BEST]
             wanted = {digest: texts[digest] for digest in worth_it if digest not in kept}

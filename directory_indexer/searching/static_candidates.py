@@ -8,10 +8,11 @@ from typing import Final
 
 import numpy as np
 
+from directory_indexer.databases.stored_values import DamagedValueError, stored
 from directory_indexer.docstore.static_vectors import StaticBlocks
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.embedders.model_files import STATIC_TABLE_VERSION
-from directory_indexer.embedders.static_table import StaticModel, nearest_codes, own_rows, similarities
+from directory_indexer.embedders.static_table import CODE_BYTES, nearest_codes, similarities, static_model
 from directory_indexer.lazy import lazily
 from directory_indexer.searching.scope import Scope
 
@@ -61,15 +62,16 @@ class StaticCandidates:
         stored = self._snapshot.static_vectors.model()
         if stored is None or stored.version != STATIC_TABLE_VERSION:
             return StaticBlocks(np.empty(0, np.int64), np.empty((0, 0), np.uint8))
-        return self._snapshot.static_vectors.all()
+        blocks = self._snapshot.static_vectors.all()
+        if blocks.rows.size and blocks.codes.shape[1] != CODE_BYTES:
+            raise DamagedValueError("static_vectors.codes")
+        return blocks
 
     @cached_property
     def _vector(self) -> NDArray[np.float32]:
         """That of the question."""
-        stored = self._snapshot.static_vectors.model()
-        assert stored is not None  # noqa: S101 - where there are static vectors, there is what made them
-        model = StaticModel(
-            np.frombuffer(stored.weights, np.float32), np.frombuffer(stored.mean, np.float32), own_rows(stored.own_rows)
-        )
+        of_index = self._snapshot.static_vectors.model()
+        assert of_index is not None  # noqa: S101 - where there are static vectors, there is what made them
+        model = stored("static_model", lambda made: static_model(made.weights, made.mean, made.own_rows), of_index)
         vector: NDArray[np.float32] = model.vectors([self._text])[0]
         return vector

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 from directory_indexer.errors import (
     BusyError,
     CorruptIndexError,
+    CorruptRegistryError,
     DirIndexError,
     IndexMismatchError,
     LockedError,
@@ -43,6 +44,7 @@ NEXT_CALLS: Final[NextCalls] = (
     (IndexMismatchError, 'call search with mode="keyword"; the user can run `dirindex index --yes`.'),
     (LockedError, "call server_info to see the run that goes on, then index again."),
     (CorruptIndexError, "ask the user to run `dirindex doctor --repair`."),
+    (CorruptRegistryError, "ask the user to run `dirindex doctor --repair`."),
     (VectorStoreError, 'call search with mode="keyword"; the user can run `dirindex doctor`.'),
     (StoreError, "ask the user to run `dirindex doctor`."),
     (DirIndexError, "call server_info."),

@@ -6,7 +6,6 @@ Who works holds a lock that the kernel drops when its process dies: what is note
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -170,7 +169,7 @@ class Administration:
                 raise LeftOffError
 
         try:
-            result = self._works[row.kind](row.collection, json.loads(row.options), tell)
+            result = self._works[row.kind](row.collection, row.options, tell)
         except LeftOffError:
             return (*_ENDED[self._operations.wish(row.id)], {})
         except DirIndexError as error:

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from directory_indexer import __version__
 from directory_indexer.app import App
 from directory_indexer.config.collections import DEFAULT, documents_directory, registry_path, team_directory
 from directory_indexer.config.kinds import Secret
@@ -25,16 +24,15 @@ from directory_indexer.config.sources import KEYS, Source
 from directory_indexer.databases.copying import copy_database
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import StoreError, UsageError
+from directory_indexer.paths import well_formed
 from directory_indexer.permissions import directory_mode, file_mode
 from directory_indexer.policies import PAGES_NAME
+from directory_indexer.registry.repairs import require_intact
 from directory_indexer.team.collections import Collections
+from directory_indexer.team.manifest import CONFIGURATION, MANIFEST, BackupFile, Manifest, backup_file, is_backup_file
 from directory_indexer.vectorstore import VectorPlace
 from directory_indexer.vectorstore.generation_files import size_bytes
 from directory_indexer.vectorstore.generations import Generations
-
-FORMAT: Final = 1
-MANIFEST: Final = "manifest.json"
-CONFIGURATION: Final = "config.json"
 
 _ATTEMPTS: Final = 20
 _ELSEWHERE: Final = frozenset({"storage.sqlite_path", "storage.qdrant.path"})
@@ -79,16 +77,10 @@ def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[
         if said := _configuration(app):
             _write(draft / CONFIGURATION, json.dumps(said, ensure_ascii=False, indent=2))
         files = _files_in(draft)
-        manifest = {
-            "format": FORMAT,
-            "dirindex": __version__,
-            "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "data_dir": os.path.realpath(app.loaded.data_dir),
-            "collections": names,
-            "files": files,
-        }
+        made_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        data_dir = well_formed(os.path.realpath(app.loaded.data_dir))
         n_bytes = size_bytes(draft)
-        _write(draft / MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1))
+        _write(draft / MANIFEST, Manifest(made_at, data_dir, tuple(names), files).to_json())
         if target.is_dir():
             target.rmdir()
         draft.rename(target)
@@ -126,13 +118,14 @@ def _copy_registry(app: App, draft: Path) -> int:
     links = around / f"backup-{secrets.token_hex(4)}"
     try:
         with app.registry.writing() as connection:
+            require_intact(connection, source)
             copy_database(source, team / source.name)
             names = [row[0] for row in connection.execute("SELECT DISTINCT collection FROM documents")]
             for name in names:
                 _link_tree(documents_directory(app.loaded.data_dir, name), links / name)
             (n_documents,) = connection.execute("SELECT count(*) FROM documents").fetchone()
         for name in names:
-            _copy_tree(links / name, team / "collections" / name / "documents")
+            _copy_originals(links / name, team / "collections" / name / "documents", draft)
     finally:
         shutil.rmtree(links, ignore_errors=True)
     return int(n_documents)
@@ -213,10 +206,15 @@ def _link_tree(source: Path, target: Path) -> None:
             shutil.copy2(path, place)
 
 
-def _copy_tree(source: Path, target: Path) -> None:
-    """Copy files as durable ones: a link of a file that is never changed is as good as a copy."""
+def _copy_originals(source: Path, target: Path, draft: Path) -> None:
+    """Copy files as durable ones: a link of a file that is never changed is as good as a copy.
+
+    What somebody else has put among the originals is no part of a backup.
+    """
     for path in _regular_files(source):
         place = target / path.relative_to(source)
+        if not is_backup_file(place.relative_to(draft).as_posix()):
+            continue
         place.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
         try:
             os.link(path, place)
@@ -229,8 +227,9 @@ def _regular_files(directory: Path) -> Iterator[Path]:
     return (path for path in sorted(directory.rglob("*")) if path.is_file() and not path.is_symlink())
 
 
-def _files_in(directory: Path) -> dict[str, int]:
-    return {path.relative_to(directory).as_posix(): path.stat().st_size for path in _regular_files(directory)}
+def _files_in(directory: Path) -> dict[BackupFile, int]:
+    files = _regular_files(directory)
+    return {backup_file(path.relative_to(directory).as_posix()): path.stat().st_size for path in files}
 
 
 def _write(path: Path, text: str) -> None:

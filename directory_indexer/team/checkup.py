@@ -2,18 +2,62 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from directory_indexer.config.collections import (
+    DEFAULT,
+    collection_directory,
+    collection_name,
+    documents_directory,
+)
+from directory_indexer.errors import UsageError
 from directory_indexer.findings import Finding, Verdict
+from directory_indexer.ids import doc_id
 from directory_indexer.paths import containers_around, file_path
+from directory_indexer.registry.collections import CollectionRows
+from directory_indexer.registry.repairs import damage_in, repair
+from directory_indexer.registry.store import Registry
 from directory_indexer.registry.stored_documents import State
-from directory_indexer.team.naming import DocId
 from directory_indexer.team.opened import OpenCollection
-from directory_indexer.team.originals import hash_of_file
+from directory_indexer.team.originals import Originals, hash_of_file
 
+_FIX_ROWS = "dirindex doctor --repair mends them, or takes them out, and keeps a copy"
 _FIX = "dirindex doctor --repair brings them together"
 _MOST_NAMED = 3
+
+
+def registry_findings(registry: Registry) -> Iterator[Finding]:
+    """Look for rows of the registry that dirindex cannot have written."""
+    if damaged := damage_in(registry):
+        columns = ", ".join(sorted({row.column for row in damaged}))
+        rows = "1 row is" if len(damaged) == 1 else f"{len(damaged):,} rows are"
+        yield Finding("registry", Verdict.PROBLEM, f"{registry.path}: {rows} damaged ({columns})", _FIX_ROWS)
+
+
+def repair_registry(registry: Registry, data_dir: Path) -> Iterator[Finding]:
+    """Mend the rows of the registry, and have their documents looked at; what cannot be mended is taken out."""
+    report = repair(registry)
+    if report is None:
+        return
+    for document in report.mended:
+        Originals(documents_directory(data_dir, document.collection)).leave_mark(document.doc_id)
+    if report.has_lost_collections:
+        _bring_back_collections(registry, data_dir)
+    message = f"{len(report.mended):,} rows mended, {report.n_removed:,} taken out; {report.copy} has what was there"
+    yield Finding("registry", Verdict.REPAIRED, message)
+
+
+def _bring_back_collections(registry: Registry, data_dir: Path) -> None:
+    """Let there be collections again whose rows were lost, by the names of their directories."""
+    rows = CollectionRows(registry)
+    for place in sorted(collection_directory(data_dir, DEFAULT).parent.glob("*/data.db")):
+        with contextlib.suppress(UsageError):
+            name = collection_name(place.parent.name)
+            if name != DEFAULT:
+                rows.add(name, description="")
 
 
 def document_findings(opened: OpenCollection) -> Iterator[Finding]:
@@ -50,7 +94,7 @@ def repair_documents(opened: OpenCollection) -> Iterator[Finding]:
     n_removed = 0
     for path in opened.originals.directory.glob("*/*"):
         if path.name not in known:
-            n_removed += _remove_unknown(opened, DocId(path.name))
+            n_removed += _remove_unknown(opened, path)
     n_lacking, n_dropped = opened.queue.reconcile()
     opened.queue.index_words()
     if n_lacking or n_dropped or n_removed:
@@ -58,12 +102,16 @@ def repair_documents(opened: OpenCollection) -> Iterator[Finding]:
         yield Finding("documents", Verdict.REPAIRED, message)
 
 
-def _remove_unknown(opened: OpenCollection, doc_id: DocId) -> bool:
-    """Remove an original that belongs to no document, unless it has been sent since; tell whether it was removed."""
-    with opened.documents.replacing(doc_id) as replacement:
+def _remove_unknown(opened: OpenCollection, place: Path) -> bool:
+    """Remove an original that belongs to no document, unless it has been sent since; return whether it was removed."""
+    known = doc_id(place.name)
+    if known is None or place != opened.originals.place_of(known):  # nobody can send anything to there
+        shutil.rmtree(place, ignore_errors=True)
+        return True
+    with opened.documents.replacing(known) as replacement:
         if replacement.before is not None:
             return False
-        opened.originals.remove(doc_id)
+        opened.originals.remove(known)
         return True
 
 

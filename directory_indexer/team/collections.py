@@ -67,7 +67,7 @@ class Collections:
 
     def names(self) -> list[CollectionName]:
         """Name all collections, the one that was there first before the others."""
-        return [DEFAULT, *(CollectionName(row.name) for row in self._rows.all() if not row.is_leaving)]
+        return [DEFAULT, *(row.name for row in self._rows.all() if not row.is_leaving and row.name != DEFAULT)]
 
     @contextlib.contextmanager
     def using(self, name: str) -> Iterator[OpenCollection]:
@@ -158,20 +158,21 @@ class Collections:
         if row.name == DEFAULT:
             raise UsageError("the collection 'default' cannot be deleted", hint="dirindex forget PATH empties it")
         self._rows.let_leave(row.name)
-        self._pool.drop(CollectionName(row.name))
-        remove(self._app, CollectionName(row.name), seconds)
+        self._pool.drop(row.name)
+        remove(self._app, row.name, seconds)
 
     def finish_deletions(self) -> None:
         """Remove from the disk what was deleted."""
         for row in self._rows.all():
-            if row.is_leaving:
-                self._pool.drop(CollectionName(row.name))
-                remove(self._app, CollectionName(row.name))
+            if row.is_leaving and row.name != DEFAULT:
+                self._pool.drop(row.name)
+                remove(self._app, row.name)
 
     def recover(self) -> None:
         """Go on with what was under way in processes that are gone."""
         self.finish_deletions()
-        remove_unknown(self.data_dir, {DEFAULT, *(row.name for row in self._rows.all())})
+        if self._rows.are_intact():
+            remove_unknown(self.data_dir, {DEFAULT, *(row.name for row in self._rows.all())})
         for name in self.names():
             with self.using(name) as opened:
                 opened.queue.recover()
@@ -198,7 +199,7 @@ class Collections:
         if name == DEFAULT:
             return DEFAULT, 0.0
         row = self._row(name)
-        return CollectionName(row.name), row.created_at
+        return row.name, row.created_at
 
     def _row(self, name: str) -> CollectionRow:
         row = self._rows.get(name)

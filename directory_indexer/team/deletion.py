@@ -41,9 +41,13 @@ def remove(around: App, name: CollectionName, seconds: float | None = None) -> N
 
 
 def remove_unknown(data_dir: Path, known: Collection[str]) -> None:
-    """Remove directories of collections that are gone: whoever had one open may have made its database anew."""
+    """Remove directories of collections that are gone: whoever had one open may have made its database anew.
+
+    One with originals in it was not deleted: the registry has lost it.
+    """
     around = team_directory(data_dir)
-    unknown = (place for place in around.glob("collections/*") if place.name not in known)
+    places = (place for place in around.glob("collections/*") if place.name not in known)
+    unknown = (place for place in places if not (place / "documents").exists())
     for place in (*around.glob(f"{_GONE}*"), *unknown):
         shutil.rmtree(place, ignore_errors=True)
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from directory_indexer.errors import ConflictError, LockedError, NotIndexedError, UsageError
+from directory_indexer.ids import DocId
+from directory_indexer.ids import doc_id as parsed_id
 from directory_indexer.paths import FilePath
 from directory_indexer.registry.replacements import FOUND
 from directory_indexer.registry.stored_documents import State, StoredDocument
 from directory_indexer.searching.texts import FileText, Selection, read_text
-from directory_indexer.team import naming
 from directory_indexer.team.collections import Collections
-from directory_indexer.team.naming import DocId
 from directory_indexer.team.opened import OpenCollection
 
 _PAGE: Final = 100
@@ -62,7 +62,7 @@ class DocumentVerbs:
         """
         if not 1 <= limit <= _MOST_ON_A_PAGE:
             raise UsageError(f"limit is {limit}", hint=f"1 to {_MOST_ON_A_PAGE} documents can be listed at a time")
-        if cursor and naming.doc_id(cursor) is None:
+        if cursor and parsed_id(cursor) is None:
             raise UsageError("the cursor is not one that a list gave", hint="list the documents from the beginning")
         with self._collections.using(collection) as opened:
             found = opened.documents.page(after=cursor, limit=limit + 1, state=state)
@@ -144,7 +144,7 @@ class DocumentVerbs:
             NotIndexedError: there is no such document.
         """
         with self._collections.using(collection) as opened:
-            checked = naming.doc_id(doc_id)
+            checked = parsed_id(doc_id)
             if checked is None or not opened.documents.let_leave(checked):
                 raise _no_document(doc_id)
             try:
@@ -161,7 +161,7 @@ def known_document(opened: OpenCollection, doc_id: str) -> StoredDocument:
     Raises:
         NotIndexedError: there is no such document.
     """
-    checked = naming.doc_id(doc_id)
+    checked = parsed_id(doc_id)
     document = opened.documents.get(checked) if checked else None
     if document is None or document.state is State.DELETING:
         raise _no_document(doc_id)

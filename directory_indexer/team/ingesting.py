@@ -13,12 +13,12 @@ from typing import Final
 
 from directory_indexer.converting.fetching import Fetch, Fetched, Validators
 from directory_indexer.errors import ConflictError, LockedError
-from directory_indexer.ids import content_hash
+from directory_indexer.ids import DocId, content_hash
 from directory_indexer.registry.stored_documents import Source, State
 from directory_indexer.team import naming
 from directory_indexer.team.collections import Collections
 from directory_indexer.team.documents import deadline_in, known_document
-from directory_indexer.team.naming import DocId, new_doc_id, stored_name
+from directory_indexer.team.naming import new_doc_id, stored_name
 from directory_indexer.team.opened import OpenCollection
 from directory_indexer.team.originals import Received
 from directory_indexer.team.sending import Content, Effect, Sending, Sent, Wait, accepted, require_sayable

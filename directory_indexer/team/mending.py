@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from directory_indexer.ids import DocId
 from directory_indexer.registry.replacements import Replacement
 from directory_indexer.registry.stored_documents import State, StoredDocument
-from directory_indexer.team.naming import DocId
 from directory_indexer.team.originals import Originals, hash_of_file
 
 

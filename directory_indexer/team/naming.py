@@ -10,20 +10,18 @@ import mimetypes
 import os
 import re
 import unicodedata
-from typing import Final, NewType
+from typing import Final
 
 import blake3
 
 from directory_indexer.converting.addresses import address_of
 from directory_indexer.errors import UsageError
 from directory_indexer.extractors.recognition import expected_format
+from directory_indexer.ids import DocId
 from directory_indexer.paths import FilePath
-
-DocId = NewType("DocId", str)
-"""24 letters and digits."""
+from directory_indexer.registry.stored_documents import StoredName
 
 _ID_BYTES: Final = 15
-_ID: Final = re.compile(r"[a-z2-7]{24}")
 _MOST_BYTES: Final = 1024
 _MOST_STORED_BYTES: Final = 120
 _MOST_SUFFIX_BYTES: Final = 20
@@ -38,11 +36,6 @@ def new_doc_id(collection: str, kind: str, key: str) -> DocId:
     """Derive the id of a document from what it is called by whoever sends it: an id, an address or a file name."""
     digest = blake3.blake3(f"{collection}\0{kind}\0{key}".encode("utf-8", "surrogatepass")).digest(length=_ID_BYTES)
     return DocId(base64.b32encode(digest).decode().lower())
-
-
-def doc_id(text: str) -> DocId | None:
-    """Take the id of a document as somebody wrote it; None if it can be none."""
-    return DocId(text) if _ID.fullmatch(text) else None
 
 
 def checked_name(text: str, *, what: str) -> str:
@@ -66,7 +59,7 @@ def printable_name(text: str) -> str:
     return _CONTROLS.sub("", text)[:_MOST_STORED_BYTES] or "index"
 
 
-def stored_name(filename: str, *, is_text: bool = False) -> str:
+def stored_name(filename: str, *, is_text: bool = False) -> StoredName:
     """Give the name of the file on disk for what a sender calls a document: safe wherever it is copied to.
 
     A text that is called `report.pdf` is stored as `report.pdf.md`, for it would not be read as what it is.
@@ -78,14 +71,14 @@ def stored_name(filename: str, *, is_text: bool = False) -> str:
     name = _shortened(name)
     if is_text and not expected_format(FilePath(name)).is_text:
         name += ".md"
-    return name
+    return StoredName(name)
 
 
-def name_with_suffix(name: str, media_type: str) -> str:
+def name_with_suffix(name: StoredName, media_type: str) -> StoredName:
     """Give a name the suffix of its media type, where it has none."""
     if os.path.splitext(name)[1]:
         return name
-    return name + (mimetypes.guess_extension(media_type, strict=False) or "")
+    return StoredName(name + (mimetypes.guess_extension(media_type, strict=False) or ""))
 
 
 def media_type_of(filename: str, said: str = "") -> str:

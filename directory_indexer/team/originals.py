@@ -19,10 +19,10 @@ from typing import BinaryIO, Final, NamedTuple
 import blake3
 
 from directory_indexer.errors import ContentRefusedError, DiskFullError, RefusalReason, StoreError
+from directory_indexer.ids import DocId, doc_id
 from directory_indexer.lock import HeldLock, try_lock
 from directory_indexer.paths import FilePath, file_path
 from directory_indexer.permissions import directory_mode, file_mode
-from directory_indexer.team.naming import DocId
 
 _HASH_BYTES: Final = 16
 _PIECE_BYTES: Final = 1 << 20
@@ -112,7 +112,8 @@ class Originals:
 
     def aside(self) -> list[DocId]:
         """Name the documents of which something is set aside."""
-        return [DocId(one.name) for one in self._replaced.iterdir()] if self._replaced.is_dir() else []
+        names = (place.name for place in self._replaced.iterdir()) if self._replaced.is_dir() else ()
+        return [known for name in names if (known := doc_id(name))]
 
     def keep_only(self, doc_id: DocId, name: str) -> None:
         """Remove what is left of a document by other names."""
@@ -145,9 +146,17 @@ class Originals:
                 if lock is None:
                     continue
                 with lock:
-                    yield DocId(mark.name.partition("-")[0])
+                    if known := doc_id(mark.name.partition("-")[0]):
+                        yield known
                     shutil.rmtree(mark.with_suffix(""), ignore_errors=True)
                     mark.unlink(missing_ok=True)
+
+    def leave_mark(self, doc_id: DocId) -> None:
+        """Mark a document as one that was under way, so that whoever recovers next looks at it."""
+        with _translated_errors():
+            self._incoming.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
+            _, lock = self._new_mark(doc_id)
+        lock.release()
 
     @contextlib.contextmanager
     def marked(self, doc_id: DocId) -> Iterator[Path]:

@@ -18,12 +18,12 @@ from directory_indexer.docstore.known import FileState
 from directory_indexer.docstore.runs import Outcome
 from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.errors import LockedError
+from directory_indexer.ids import DocId
 from directory_indexer.indexing.named_files import NamedFiles
 from directory_indexer.paths import FilePath, containers_around, file_path, lies_in, members_directory
 from directory_indexer.registry.documents import Documents
 from directory_indexer.registry.stored_documents import Progress, State, StoredDocument
 from directory_indexer.team.mending import mend
-from directory_indexer.team.naming import DocId
 from directory_indexer.team.originals import Originals
 
 _TAIL: Final = 4

@@ -1,6 +1,8 @@
-"""Restores a backup: all of it is copied beside its place first, and then put there.
+"""Restores a backup: all of it is copied beside its place first, examined, and then put there.
 
-What puts it there is written down before, so a restore that is cut off is completed by the next one.
+A backup is data, not a program: nothing in it decides where files are written or removed, and settings and keys are
+taken only with consent. What puts it into its place is written down before, so a restore that is cut off is completed
+by the next one.
 """
 
 from __future__ import annotations
@@ -9,27 +11,47 @@ import contextlib
 import glob
 import json
 import os
+import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
-from pathlib import Path, PurePosixPath
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
 
 from directory_indexer.app import App
-from directory_indexer.config.collections import CollectionName, collection_name, of_collection, team_directory
-from directory_indexer.databases.copying import log_ahead, require_whole
-from directory_indexer.errors import ConsentNeededError, StoreError, UsageError
+from directory_indexer.config.collections import DEFAULT, of_collection, team_directory
+from directory_indexer.errors import ConsentNeededError, StoreError
 from directory_indexer.lock import write_lock
-from directory_indexer.permissions import confine, directory_mode
+from directory_indexer.nofollow import create_file
+from directory_indexer.paths import FilePath, file_path
+from directory_indexer.permissions import directory_mode, file_mode
 from directory_indexer.policies import PAGES_NAME
+from directory_indexer.registry.keys import Key, Keys
+from directory_indexer.registry.operations import Operations
+from directory_indexer.registry.store import Registry
 from directory_indexer.registry.stored_documents import State
-from directory_indexer.team.backup import CONFIGURATION, FORMAT, MANIFEST
+from directory_indexer.team.brought import brought_keys, brought_settings, key_line
 from directory_indexer.team.collections import Collections
+from directory_indexer.team.manifest import CONFIGURATION, DATABASE, REGISTRY, VECTORS, BackupFile, Manifest
+from directory_indexer.team.opened import OpenCollection
+from directory_indexer.team.staging import BackupSource, examine, place_in
 from directory_indexer.vectorstore import VectorPlace
 
 _JOURNAL: Final = "restore.json"
-_PARTS: Final = ("data.db", PAGES_NAME, "qdrant", "team", CONFIGURATION)
+_TEAM: Final = "team"
 _BESIDE: Final = ("-wal", "-shm")
+_TOKEN: Final = re.compile(r"[0-9a-f]{8}")
+
+
+class RestoreOptions(NamedTuple):
+    """What a restore may do.
+
+    `accepts_settings` says whether it takes settings and keys that need consent, or leaves them out; with None it takes
+    nothing if there are any.
+    """
+
+    may_replace: bool = False
+    accepts_settings: bool | None = None
 
 
 class RestoreReport(NamedTuple):
@@ -44,6 +66,12 @@ class RestoreReport(NamedTuple):
     has_vectors: bool
     """False where vectors lie on a Qdrant server: dirindex index makes them again."""
 
+    left_out: tuple[str, ...]
+    """A line for each setting and key that was not taken."""
+
+    directories: tuple[FilePath, ...]
+    """The directories that the indexes track: the next run reads what lies there on this machine."""
+
 
 class _Move(NamedTuple):
     """One thing to be put into its place, empty if only what is there must go; that goes to `aside` first."""
@@ -53,78 +81,72 @@ class _Move(NamedTuple):
     aside: str
 
 
-def restore(app: App, source: Path, *, may_replace: bool, tell: Callable[[str], None]) -> RestoreReport:
+class _Restore(NamedTuple):
+    """A restore that goes on: the places of the parts of a backup, and what tells its copies from those of others."""
+
+    source: BackupSource
+    manifest: Manifest
+    places: Mapping[str, Path]
+    token: str
+
+    def staged(self, part: str) -> Path:
+        """Return where a part is copied to first."""
+        return _beside(self.places[part], self.token)
+
+
+def restore(app: App, source: Path, options: RestoreOptions, *, tell: Callable[[str], None]) -> RestoreReport:
     """Put a backup into the place of a data directory, which must be empty unless it may be replaced.
 
     Raises:
         UsageError: the source is not a backup.
-        ConsentNeededError: there is an index, and it must not be replaced.
+        ConsentNeededError: there is an index, and it must not be replaced; or settings or keys need consent.
         LockedError: an index run is going on.
-        StoreError: the backup is damaged, or something cannot be written.
+        StoreError: the backup is damaged, holds what dirindex does not write, or something cannot be written.
     """
     data_dir = app.loaded.data_dir
     data_dir.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
-    _complete_moves(data_dir)
-    source = Path(os.path.abspath(os.path.expanduser(source)))
-    manifest = _checked(source)
     places = _places(app)
-    for place in places.values():
-        for left in place.parent.glob(f".{glob.escape(place.name)}.restoring-*"):
-            _remove(left)
-    taken = [place for place in places.values() if _is_taken(place)]
-    if taken and not may_replace:
-        raise ConsentNeededError(
-            f"'{taken[0]}' is there already", hint="add --replace to put the backup into its place, or use --data-dir"
-        )
-    token = secrets.token_hex(4)
-    try:
-        with contextlib.ExitStack() as stack:
-            for lock_path in _lock_paths(app) if taken else ():
-                stack.enter_context(write_lock(lock_path, wait=False))
-            tell("copying the backup")
-            moves = _stage(source, manifest, places, token)
-            _write_journal(data_dir, moves)
-            app.close()
-            _complete_moves(data_dir)
-    except OSError as error:
-        raise StoreError(f"the backup cannot be restored: {error}", hint="free some disk space") from error
-    finally:
-        for place in places.values():
-            _remove(_staged(place, token))
-    return _made_ready(App(app.loaded), manifest, tell)
-
-
-def _checked(source: Path) -> dict[str, Any]:
-    """Read what a backup says of itself, and look whether all of it is there."""
-    try:
-        manifest = json.loads((source / MANIFEST).read_text(encoding="utf-8"))
-        files = {str(name): int(size) for name, size in manifest["files"].items()}
-        collections = [collection_name(str(name)) for name in manifest["collections"]]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, UsageError) as error:
-        raise UsageError(f"'{source}' is not a backup", hint="name a directory that dirindex backup wrote") from error
-    if manifest.get("format") != FORMAT:
-        raise UsageError(f"'{source}' was written by a newer dirindex", hint="upgrade dirindex")
-    for name, size in files.items():
-        parts = PurePosixPath(name).parts
-        path = source / name
-        if name.startswith("/") or ".." in parts or "\\" in name or not parts or parts[0] not in _PARTS:
-            raise StoreError(f"'{source}' names a file outside of it: '{name}'", hint="take another backup")
-        if path.is_symlink() or not path.is_file() or path.stat().st_size != size:
-            raise StoreError(f"'{path}' is not as it was backed up", hint="take another backup")
-        if name.endswith(".db"):
-            require_whole(path)
-    return {"files": files, "collections": collections, "made_at": str(manifest.get("made_at", ""))}
+    _complete_moves(data_dir, places)
+    with BackupSource(source) as opened:
+        this = _Restore(opened, opened.manifest(), places, secrets.token_hex(4))
+        _remove_leftovers(places)
+        taken = [place for place in places.values() if _is_taken(place)]
+        if taken and not options.may_replace:
+            hint = "add --replace to put the backup into its place, or use --data-dir"
+            raise ConsentNeededError(f"'{taken[0]}' is there already", hint=hint)
+        try:
+            with contextlib.ExitStack() as stack:
+                for lock_path in _lock_paths(app) if taken else ():
+                    stack.enter_context(write_lock(lock_path, wait=False))
+                left_out = _stage(this, app, options, tell)
+                _write_journal(data_dir, _moves(this))
+                app.close()
+                _complete_moves(data_dir, places)
+        except OSError as error:
+            raise StoreError(f"the backup cannot be restored: {error}", hint="free some disk space") from error
+        finally:
+            for part in places:
+                _remove(this.staged(part))
+    return _made_ready(App(app.loaded), this.manifest, left_out, tell)
 
 
 def _places(app: App) -> dict[str, Path]:
     storage, data_dir = app.loaded.config.storage, app.loaded.data_dir
-    return {
-        "data.db": storage.sqlite_path,
+    places = {
+        DATABASE: storage.sqlite_path,
         PAGES_NAME: storage.sqlite_path.with_name(PAGES_NAME),
-        "qdrant": storage.qdrant.path,
-        "team": team_directory(data_dir),
+        VECTORS: storage.qdrant.path,
+        _TEAM: team_directory(data_dir),
         CONFIGURATION: data_dir / CONFIGURATION,
     }
+    # The user may have put links on the way to them; whoever could put one there later is not followed.
+    return {part: Path(os.path.realpath(place.parent), place.name) for part, place in places.items()}
+
+
+def _remove_leftovers(places: Mapping[str, Path]) -> None:
+    for place in places.values():
+        for left in place.parent.glob(f".{glob.escape(place.name)}.restoring-*"):
+            _remove(left)
 
 
 def _is_taken(place: Path) -> bool:
@@ -135,53 +157,116 @@ def _is_taken(place: Path) -> bool:
 
 def _lock_paths(app: App) -> Iterator[Path]:
     collections = Collections(app)
-    for name in collections.names():
+    names = [DEFAULT]
+    with contextlib.suppress(StoreError):  # what is damaged may be what is to be replaced
+        names = collections.names()
+    for name in names:
         lock_path = of_collection(app.loaded, name).config.storage.sqlite_path.with_name("write.lock")
         if lock_path.parent.is_dir():
             yield lock_path
     collections.close()
 
 
-def _stage(source: Path, manifest: dict[str, Any], places: dict[str, Path], token: str) -> list[_Move]:
-    """Copy the backup beside where it goes; what it does not have goes as well."""
-    staged: set[str] = set()
-    for name in manifest["files"]:
-        part, *rest = PurePosixPath(name).parts
-        staged.add(part)
-        target = _staged(places[part], token).joinpath(*rest)
-        target.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
-        shutil.copy2(source / name, target)
-        confine(target)
-        if name.endswith(".db"):
-            log_ahead(target)
-        _flush(target)
+def _stage(this: _Restore, app: App, options: RestoreOptions, tell: Callable[[str], None]) -> tuple[str, ...]:
+    """Copy the backup beside where it goes, and return what of it is left out.
+
+    What needs consent comes first, for all else may take hours.
+
+    Raises:
+        ConsentNeededError: there is something that needs it, and nobody has said whether it is taken.
+    """
+    tell("copying the backup")
+    copied_first = [name for name in this.manifest.files if name in {CONFIGURATION, REGISTRY}]
+    others = [name for name in this.manifest.files if name not in {CONFIGURATION, REGISTRY}]
+    registry = Registry(this.staged(_TEAM) / "team.db")
+    for name in copied_first:
+        _copy(this, name)
+    lines = _settings_in_question(this, options)
+    with contextlib.closing(registry):
+        keys = brought_keys(registry, _known_keys(app)) if REGISTRY in copied_first else ()
+        lines += tuple(map(key_line, keys))
+        if lines and options.accepts_settings is None:
+            raise ConsentNeededError(
+                "\n  ".join(["the backup brings what runs commands, leads to addresses or opens the index", *lines]),
+                hint="add --accept-settings to take all of it, or --leave-settings to restore everything else",
+            )
+        if REGISTRY in copied_first:
+            Operations(registry).forget_all()  # begun elsewhere; somebody could go on with them here
+            for key in () if options.accepts_settings else keys:
+                Keys(registry).revoke(key.name)
+    for name in others:
+        _copy(this, name)
+    return () if options.accepts_settings else lines
+
+
+def _known_keys(app: App) -> tuple[Key, ...]:
+    try:
+        return Keys(app.registry).all()
+    except StoreError:  # it may be damaged, and be restored for that
+        return ()
+
+
+def _settings_in_question(this: _Restore, options: RestoreOptions) -> tuple[str, ...]:
+    """Describe the settings that need consent, and leave them out of the copy if they are not accepted."""
+    name = BackupFile(CONFIGURATION)
+    if name not in this.manifest.files or this.places[CONFIGURATION].exists():  # what is configured now stays
+        return ()
+    copy = this.staged(CONFIGURATION)
+    settings = brought_settings(copy.read_bytes(), where=CONFIGURATION)
+    if settings.others and options.accepts_settings is False:
+        copy.unlink()
+        _write(copy, json.dumps(settings.harmless, ensure_ascii=False, indent=2))
+    return settings.others
+
+
+def _copy(this: _Restore, name: BackupFile) -> None:
+    part, *rest = name.split("/")
+    target = place_in(this.staged(part), tuple(rest))
+    this.source.copy(name, this.manifest.files[name], target)
+    examine(name, target)
+    _flush(target)
+
+
+def _moves(this: _Restore) -> list[_Move]:
+    """Plan what goes where; what the backup does not have goes as well."""
     moves = [
-        _Move(str(_staged(place, token)) if part in staged else "", str(place), str(_staged(place, f"{token}-old")))
-        for part, place in places.items()
+        _Move(str(staged) if staged.exists() else "", str(place), str(_beside(place, f"{this.token}-old")))
+        for part, place in this.places.items()
         if not (part == CONFIGURATION and place.exists())
+        for staged in (this.staged(part),)
     ]
-    beside = [places[part].with_name(places[part].name + end) for part in ("data.db", PAGES_NAME) for end in _BESIDE]
-    return [*(_Move("", str(one), str(_staged(one, f"{token}-old"))) for one in beside), *moves]
+    logs = (place for place in _logs(this.places))
+    return [*(_Move("", str(log), str(_beside(log, f"{this.token}-old"))) for log in logs), *moves]
 
 
-def _staged(place: Path, token: str) -> Path:
+def _logs(places: Mapping[str, Path]) -> list[Path]:
+    """Name what SQLite keeps beside databases."""
+    databases = (places[DATABASE], places[PAGES_NAME])
+    return [place.with_name(place.name + end) for place in databases for end in _BESIDE]
+
+
+def _beside(place: Path, token: str) -> Path:
     return place.with_name(f".{place.name}.restoring-{token}")
 
 
 def _write_journal(data_dir: Path, moves: list[_Move]) -> None:
     draft = data_dir / f".{_JOURNAL}"
-    draft.write_text(json.dumps([move._asdict() for move in moves]), encoding="utf-8")
-    _flush(draft)
+    draft.unlink(missing_ok=True)
+    _write(draft, json.dumps([move._asdict() for move in moves]))
     draft.replace(data_dir / _JOURNAL)
     _flush(data_dir)
 
 
-def _complete_moves(data_dir: Path) -> None:
-    """Do what is written down of a restore; doing it again does no harm."""
+def _complete_moves(data_dir: Path, places: Mapping[str, Path]) -> None:
+    """Do what is written down of a restore; doing it again does no harm.
+
+    Raises:
+        StoreError: what is written down is not what a restore into this data directory writes.
+    """
     journal = data_dir / _JOURNAL
     if not journal.exists():
         return
-    moves = [_Move(**move) for move in json.loads(journal.read_text(encoding="utf-8"))]
+    moves = _parsed_moves(journal, {*map(str, places.values()), *map(str, _logs(places))})
     for staged, place, aside in moves:
         is_staged = bool(staged) and os.path.lexists(staged)
         # What is there is the old one as long as the new one waits, or none is to come.
@@ -194,11 +279,37 @@ def _complete_moves(data_dir: Path) -> None:
         _remove(Path(move.aside))
 
 
-def _made_ready(app: App, manifest: dict[str, Any], tell: Callable[[str], None]) -> RestoreReport:
-    """Let every index know its documents where they are now."""
+def _parsed_moves(journal: Path, places: set[str]) -> list[_Move]:
+    """Parse a journal: only what belongs to this data directory is moved or removed."""
+    try:
+        moves = [_Move(**move) for move in json.loads(journal.read_text(encoding="utf-8"))]
+        are_own = all(_is_own(move, places) for move in moves)
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        are_own = False
+    if not are_own:
+        hint = "move it away, and restore the backup again with --replace"
+        raise StoreError(f"'{journal}' is not what a restore has written", hint=hint)
+    return moves
+
+
+def _is_own(move: _Move, places: set[str]) -> bool:
+    if move.place not in places:
+        return False
+    _, _, token = move.aside.removesuffix("-old").rpartition("-")
+    place = Path(move.place)
+    return (
+        bool(_TOKEN.fullmatch(token))
+        and move.aside == str(_beside(place, f"{token}-old"))
+        and move.staged in {"", str(_beside(place, token))}
+    )
+
+
+def _made_ready(app: App, manifest: Manifest, left_out: tuple[str, ...], tell: Callable[[str], None]) -> RestoreReport:
+    """Bring every index together with its documents, which may lie elsewhere now."""
     collections = Collections(app)
     has_vectors = app.vectorstores.place is VectorPlace.EMBEDDED
     n_documents = n_read_again = 0
+    tracked: set[FilePath] = set()
     for name in collections.names():
         with collections.using(name) as opened:
             if not has_vectors and opened.app.loaded.config.storage.sqlite_path.exists():
@@ -211,9 +322,25 @@ def _made_ready(app: App, manifest: dict[str, Any], tell: Callable[[str], None])
                 n_read_again += len(opened.documents.in_state(State.QUEUED))
                 opened.queue.index_words()
             n_documents += n_here
-    names: list[CollectionName] = manifest["collections"]
+            tracked |= _tracked(opened)
     collections.close()
-    return RestoreReport(manifest["made_at"], len(names), n_documents, n_read_again, has_vectors)
+    return RestoreReport(
+        manifest.made_at,
+        len(manifest.collections),
+        n_documents,
+        n_read_again,
+        has_vectors,
+        left_out,
+        tuple(sorted(tracked)),
+    )
+
+
+def _tracked(opened: OpenCollection) -> set[FilePath]:
+    """Name the tracked directories of a collection, but for that of its documents."""
+    if not opened.app.loaded.config.storage.sqlite_path.exists():
+        return set()
+    with opened.app.docstore.snapshot() as snapshot:
+        return set(snapshot.directories.all()) - {file_path(opened.originals.directory)}
 
 
 def _start_vectors_over(app: App) -> None:
@@ -221,6 +348,13 @@ def _start_vectors_over(app: App) -> None:
     with write_lock(app.lock_path, wait=True), app.docstore.transaction() as transaction:
         transaction.vector_sets.start_over()
         transaction.meta.forget("index_id")
+
+
+def _write(path: Path, text: str) -> None:
+    with open(create_file(str(path), file_mode()), "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _remove(path: Path) -> None:

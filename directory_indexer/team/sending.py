@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple
 
 from directory_indexer.converting.fetching import Validators
 from directory_indexer.errors import ConflictError, UsageError
+from directory_indexer.ids import DocId
 from directory_indexer.registry.replacements import FOUND
-from directory_indexer.registry.stored_documents import Source, State, StoredDocument
+from directory_indexer.registry.stored_documents import Source, State, StoredDocument, StoredName
 from directory_indexer.team import naming
-from directory_indexer.team.naming import DocId
 from directory_indexer.team.opened import OpenCollection
 from directory_indexer.team.originals import Received
 from directory_indexer.team.verdicts import Verdict
@@ -84,7 +84,7 @@ class Content(NamedTuple):
     pieces: Iterable[bytes]
     doc_id: DocId
     filename: str
-    stored_name: str
+    stored_name: StoredName
     media_type: str
     url: str = ""
     validators: Validators = Validators()

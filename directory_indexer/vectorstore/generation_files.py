@@ -5,17 +5,25 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from pathlib import Path
+from typing import TypeVar
 
 from blake3 import blake3
 
 from directory_indexer.errors import VectorsLostError
 from directory_indexer.permissions import confine, directory_mode
 
+Value = TypeVar("Value", int, str)
+
 _CONTENTS = "contents.json"
 _DIGESTS = "checksums.json"
 _COUNT = "n_vectors"
 _BLOCK = bytes(1 << 16)
+_INSIDE = re.compile(r"(?:(?!\.{1,2}(?:/|$))[^/\\:\x00]+(?:/(?!$)|$))+")
+"""Names with slashes between them, of which none is that of a directory around another."""
+
+_WRONG = (ValueError, TypeError, RecursionError)
 _HINT = "dirindex index makes the vectors again from the stored texts"
 
 
@@ -35,8 +43,8 @@ class GenerationFiles:
         The engine opens some damaged directories without complaint, with fewer vectors than they held.
         """
         try:
-            lengths: dict[str, int] = json.loads((self.path / _CONTENTS).read_bytes())
-        except (OSError, ValueError) as error:
+            lengths = _listed((self.path / _CONTENTS).read_bytes(), int)
+        except (OSError, *_WRONG) as error:
             raise self._damaged(error) from error
         self.require_lengths(lengths)
         return lengths
@@ -56,7 +64,7 @@ class GenerationFiles:
         """Read all files, and compare them with their checksums."""
         try:
             damaged = [name for name, digest in self._digests().items() if _digest(self.path / name) != digest]
-        except (OSError, ValueError) as error:
+        except (OSError, *_WRONG) as error:
             raise self._damaged(error) from error
         if damaged:
             raise self._damaged(f"{damaged[0]} has changed")
@@ -110,16 +118,29 @@ class GenerationFiles:
     def _digests(self) -> dict[str, str]:
         """Give the checksums; a generation of an earlier version has none."""
         try:
-            digests: dict[str, str] = json.loads((self.path / _DIGESTS).read_bytes())
+            return _listed((self.path / _DIGESTS).read_bytes(), str)
         except FileNotFoundError:
             return {}
-        return digests
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self.path).as_posix()
 
     def _damaged(self, how: object) -> VectorsLostError:
         return VectorsLostError(f"the vectors in '{self.path}' are damaged: {how}", hint=_HINT)
+
+
+def _listed(content: bytes, kind: type[Value]) -> dict[str, Value]:
+    """Parse a list of files, which are copied by their names: each lies in the directory of the list.
+
+    Raises:
+        ValueError, TypeError: it is none, or a name leads out.
+    """
+    listed = json.loads(content)
+    if not isinstance(listed, dict) or not all(isinstance(value, kind) for value in listed.values()):
+        raise TypeError("it is no list of files")
+    if foreign := [name for name in listed if not _INSIDE.fullmatch(name)]:
+        raise ValueError(f"{foreign[0]!a} lies elsewhere")
+    return listed
 
 
 def _link(source: Path, target: Path) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
@@ -74,7 +73,6 @@ def ingest_entry(document: StoredDocument, *, name: str, version: int) -> Operat
 
 def administrative_entry(row: OperationRow, *, name: str) -> OperationEntry:
     """Describe administrative work."""
-    result = json.loads(row.result)
     return OperationEntry(
         id=name,
         kind=row.kind,
@@ -83,7 +81,7 @@ def administrative_entry(row: OperationRow, *, name: str) -> OperationEntry:
         message=row.message or None,
         started_at=timestamp(row.started_at),
         ended_at=timestamp(row.ended_at),
-        result=result or None,
+        result=row.result or None,
     )
 
 

@@ -196,6 +196,8 @@ class RestoreAnswer(NamedTuple):
     documents: Annotated[int, "Documents in it."]
     read_again: Annotated[int, "Documents that were read again; an index run gives them their vectors."]
     vectors: Annotated[bool, "False where vectors are on a Qdrant server, and an index run makes them again."]
+    left_out: Annotated[tuple[str, ...], "Settings and keys of the backup that were not taken."]
+    directories: Annotated[tuple[FilePath, ...], "Tracked directories, which the next index run reads."]
 
 
 def backup_answer(report: BackupReport) -> BackupAnswer:

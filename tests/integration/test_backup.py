@@ -38,7 +38,7 @@ from directory_indexer.searching.answers import SearchMode
 from directory_indexer.team.backup import back_up
 from directory_indexer.team.checkup import document_findings, repair_documents
 from directory_indexer.team.opened import OpenCollection
-from directory_indexer.team.restore import restore
+from directory_indexer.team.restore import RestoreOptions, restore
 from directory_indexer.team.scopes import scopes_of
 from directory_indexer.team.sending import Wait
 
@@ -79,7 +79,7 @@ def restored(
     source: Path, data_dir: Path, *, may_replace: bool = False, environ: Mapping[str, str] = MappingProxyType({})
 ) -> Team:
     team = Team(data_dir, **environ)
-    restore(team.app, source, may_replace=may_replace, tell=silent)
+    restore(team.app, source, RestoreOptions(may_replace=may_replace), tell=silent)
     team.close()
     return Team(data_dir, **environ)
 
@@ -282,9 +282,9 @@ def test_nothing_is_replaced_without_consent_or_during_a_run(team: Team, tmp_pat
     before = contents(team)
     tried(team, tmp_path / "backup")
     with pytest.raises(ConsentNeededError):
-        restore(team.app, tmp_path / "backup", may_replace=False, tell=silent)
+        restore(team.app, tmp_path / "backup", RestoreOptions(may_replace=False), tell=silent)
     with write_lock(team.data_dir / "team/collections/fish/write.lock", wait=False), pytest.raises(LockedError):
-        restore(team.app, tmp_path / "backup", may_replace=True, tell=silent)
+        restore(team.app, tmp_path / "backup", RestoreOptions(may_replace=True), tell=silent)
     assert contents(team) == before
     assert [path.name for path in team.data_dir.iterdir() if "restor" in path.name] == []
 
@@ -329,7 +329,7 @@ def test_what_is_no_whole_backup_changes_nothing(team: Team, tmp_path: Path, how
     tried(team, tmp_path / "backup")
     DAMAGES[how](tmp_path / "backup")
     with pytest.raises((UsageError, StoreError)):
-        restore(team.app, tmp_path / "backup", may_replace=True, tell=silent)
+        restore(team.app, tmp_path / "backup", RestoreOptions(may_replace=True), tell=silent)
     assert contents(team) == before
     with pytest.raises((UsageError, StoreError)):
         restored(tmp_path / "backup", tmp_path / "other")

@@ -23,6 +23,7 @@ from directory_indexer.errors import (
     RefusalReason,
     UsageError,
 )
+from directory_indexer.ids import DocId
 from directory_indexer.lock import HeldLock, try_lock, write_lock
 from directory_indexer.paths import os_path
 from directory_indexer.registry.documents import Documents
@@ -31,7 +32,6 @@ from directory_indexer.searching.answers import SearchMode
 from directory_indexer.team.background import Background
 from directory_indexer.team.checkup import repair_documents
 from directory_indexer.team.ingesting import Ingesting
-from directory_indexer.team.naming import DocId
 from directory_indexer.team.originals import Originals
 from directory_indexer.team.sending import Effect, OnConflict, Sending, Wait
 

@@ -19,7 +19,12 @@ with lazily:
     from directory_indexer.config.collections import CollectionName
     from directory_indexer.findings import Finding, Verdict
     from directory_indexer.render import json_pages, reports
-    from directory_indexer.team.checkup import document_findings, repair_documents
+    from directory_indexer.team.checkup import (
+        document_findings,
+        registry_findings,
+        repair_documents,
+        repair_registry,
+    )
     from directory_indexer.team.opened import OpenCollection
 
 cli = new_command_line()
@@ -51,7 +56,8 @@ def doctor(
         gone = app.policies.page_cache.clear()
         output.notes([f"{gone.n_pages:,} pages are forgotten; dirindex index --force reads them again"])
     try:
-        findings = list(app.doctor.repair() if repair else app.doctor.check())
+        findings = list(_of_registry(app, repair=repair))
+        findings += app.doctor.repair() if repair else app.doctor.check()
         findings += _of_documents(app, repair=repair)
     except StoreError as error:
         if "dirindex doctor" in (error.hint or ""):  # it would lead back to here
@@ -70,6 +76,15 @@ def doctor(
 def _of_collection(hint: str, collection: str) -> str:
     """Let the commands of a hint be about a collection."""
     return re.sub(r"\b(dirindex (?:index|forget|doctor --repair))\b", rf"\1 --collection {collection}", hint)
+
+
+def _of_registry(app: App, *, repair: bool) -> Iterator[Finding]:
+    """Look at the rows of the registry, if there is one."""
+    if not app.registry.exists():
+        return
+    if repair:
+        yield from repair_registry(app.registry, app.loaded.data_dir)
+    yield from registry_findings(app.registry)
 
 
 def _of_documents(app: App, *, repair: bool) -> Iterator[Finding]:

@@ -16,9 +16,9 @@ from directory_indexer.errors import ConsentNeededError
 from directory_indexer.lazy import lazily
 
 with lazily:
-    from functools import partial
-
     from directory_indexer.render import json_pages
+    from directory_indexer.render.team import restore_notes
+    from directory_indexer.team.restore import RestoreOptions
     from directory_indexer.team.restore import restore as restore_backup
     from directory_indexer.wire.team import restore_answer
 
@@ -34,6 +34,14 @@ def restore(
     replace: Annotated[
         bool, typer.Option("--replace", help="Put it into the place of what is there, which is lost.")
     ] = False,
+    accept_settings: Annotated[
+        bool | None,
+        typer.Option(
+            "--accept-settings/--leave-settings",
+            help="Take settings that run commands or name addresses, and keys; or restore everything else.",
+            show_default=False,
+        ),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     config: ConfigFile = None,
     data_dir: DataDir = None,
@@ -52,14 +60,15 @@ def restore(
         raise ConsentNeededError(
             f"everything in '{app.loaded.data_dir}' would be replaced", hint="add --yes if that is meant"
         )
-    run = partial(restore_backup, app, source, may_replace=replace)
-    report = run(tell=lambda text: output.notes([text]))
+    options = RestoreOptions(may_replace=replace, accepts_settings=accept_settings)
+    report = restore_backup(app, source, options, tell=lambda text: output.notes([text]))
     if as_json:
         output.data(json_pages.record_json(restore_answer(report)))
         return
     output.notes(
         [f"restored as of {report.made_at}: {report.n_collections:,} collections, {report.n_documents:,} documents"]
     )
+    output.notes(restore_notes(report))
     if report.n_read_again:
         how = "dirindex index --collection NAME gives them their vectors, and so does the next server"
         output.notes([f"{report.n_read_again:,} documents were read again; {how}"])

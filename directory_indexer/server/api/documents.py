@@ -13,7 +13,7 @@ from directory_indexer.docstore.filters import FileFilter
 from directory_indexer.errors import ConflictError, NotIndexedError, UsageError
 from directory_indexer.extractors.document import FileFacts
 from directory_indexer.extractors.recognition import expected_kind
-from directory_indexer.ids import document_id
+from directory_indexer.ids import DocId, document_id
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, lies_in
 from directory_indexer.registry.stored_documents import State
@@ -21,7 +21,6 @@ from directory_indexer.searching.texts import Selection, Unit, read_text
 from directory_indexer.server.api.arguments import DocumentCall, DocumentsCall, ListedState, SentDocumentCall
 from directory_indexer.server.api.operations import Reply, Services
 from directory_indexer.server.places import scope_of
-from directory_indexer.team.naming import DocId
 from directory_indexer.wire.documents import TextAnswer, text_answer
 from directory_indexer.wire.files import DocumentFacts, DocumentList, document_facts
 from directory_indexer.wire.objects import timestamp

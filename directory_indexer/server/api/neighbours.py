@@ -50,7 +50,7 @@ def _entries(services: Services, opened: OpenCollection, found: Sequence[Neighbo
     for one in found:
         path, doc_id, name = one.stored.path, ids.get(one.stored.path), os.path.basename(one.stored.path)
         if lies_in(path, own):
-            document = sent.get(doc_id or "")
+            document = sent.get(doc_id) if doc_id else None
             if document is None or document.state is State.DELETING:
                 continue
             name = document.filename

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from directory_indexer.chunker.chunks import Chunk
+from directory_indexer.config.collections import CollectionName
 from directory_indexer.docstore.runs import Outcome
 from directory_indexer.errors import ConfigError
 from directory_indexer.exporting.exporter import ExportReport
 from directory_indexer.exporting.formats import named_format
 from directory_indexer.extractors.document import FileFacts
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
-from directory_indexer.ids import ChunkId
+from directory_indexer.ids import ChunkId, DocId
 from directory_indexer.indexing.report import IndexReport, MigrationReport
 from directory_indexer.matching.patterns import PatternOptions
 from directory_indexer.paths import file_path
 from directory_indexer.registry.keys import Key, Right
-from directory_indexer.registry.stored_documents import Source, State, StoredDocument
+from directory_indexer.registry.stored_documents import Source, State, StoredDocument, StoredName
 from directory_indexer.render.json_pages import (
     PAGE_BYTES,
     config_json,
@@ -148,12 +149,12 @@ def test_the_documentation_shows_what_is_written(  # noqa: PLR0913, PLR0917 - ea
 
 
 SENT = StoredDocument(
-    collection="birds",
-    doc_id="4t5wfkoro22ubw2ydmh72o7e",
+    collection=CollectionName("birds"),
+    doc_id=DocId("4t5wfkoro22ubw2ydmh72o7e"),
     version=2,
     source=Source.FILE,
     filename="heron.md",
-    stored_name="heron.md",
+    stored_name=StoredName("heron.md"),
     url="",
     media_type="text/markdown",
     n_bytes=4096,
@@ -196,7 +197,9 @@ def _of_a_team() -> dict[str, str]:
         "documents delete": DeletedAnswer((SENT.doc_id,)),
         "scope": scopes_answer(scopes),
         "backup": BackupAnswer("/mnt/backup/monday", 2, 12, 1200, 40, 9_000_000, vectors=True),
-        "restore": RestoreAnswer("2026-06-01T12:00:00Z", 2, 12, 0, vectors=True),
+        "restore": RestoreAnswer(
+            "2026-06-01T12:00:00Z", 2, 12, 0, vectors=True, left_out=("key 'eve' (read, birds)",), directories=()
+        ),
     }
     return {name: record_json(record) for name, record in records.items()}
 

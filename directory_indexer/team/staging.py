@@ -1,0 +1,161 @@
+"""Files of a backup on their way into a data directory: opened with distrust, copied beside their place, and examined.
+
+A backup may lie where others can write. Its files are opened component by component from its directory, so no link
+leads out of it, and what is examined is the copy, which nobody else can change.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, BinaryIO, Final, Self
+
+from directory_indexer.databases.copying import log_ahead, require_expected
+from directory_indexer.docstore import damage, schema
+from directory_indexer.errors import StoreError, UsageError
+from directory_indexer.nofollow import Passage, create_file, make_directory
+from directory_indexer.page_cache import make_tables as make_page_tables
+from directory_indexer.permissions import directory_mode, file_mode
+from directory_indexer.policies import PAGES_NAME
+from directory_indexer.registry import repairs
+from directory_indexer.registry.schema import make_tables as make_registry_tables
+from directory_indexer.registry.store import Registry
+from directory_indexer.team.manifest import (
+    CONFIGURATION,
+    DATABASE,
+    MANIFEST,
+    REGISTRY,
+    BackupFile,
+    Manifest,
+    parsed_manifest,
+)
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_MOST_MANIFEST_BYTES: Final = 1 << 28
+_PIECE_BYTES: Final = 1 << 20
+_ANOTHER: Final = "take another backup"
+_DATABASES: Final[Mapping[str, Callable[[sqlite3.Connection, int], None]]] = {
+    DATABASE: schema.make_tables,
+    PAGES_NAME: make_page_tables,
+    PurePosixPath(REGISTRY).name: make_registry_tables,
+}
+"""What makes the tables of the databases of a backup, by the names of their files."""
+
+
+class BackupSource:
+    """A backup that is read; nothing of it is opened behind a link."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(os.path.realpath(os.path.expanduser(path)))
+        self._passage = Passage()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._passage.close()
+
+    def manifest(self) -> Manifest:
+        """Read what the backup says of itself.
+
+        Raises:
+            UsageError: it is no backup.
+            StoreError: it names a file that no backup has.
+        """
+        try:
+            with self._opened(MANIFEST) as file:
+                content = file.read(_MOST_MANIFEST_BYTES)
+        except OSError as error:
+            hint = "name a directory that dirindex backup wrote"
+            raise UsageError(f"'{self.path}' is not a backup", hint=hint) from error
+        return parsed_manifest(content, where=str(self.path))
+
+    def content(self, name: BackupFile, size: int) -> bytes:
+        """Read a small file.
+
+        Raises:
+            StoreError: it is not as it was backed up.
+        """
+        with self._as_backed_up(name, size) as file:
+            return file.read(size)
+
+    def copy(self, name: BackupFile, size: int, target: Path) -> None:
+        """Copy a file to where there is nothing yet, with its time, and have it written to the disk.
+
+        Raises:
+            StoreError: it is not as it was backed up.
+        """
+        with (
+            self._as_backed_up(name, size) as file,
+            open(create_file(str(target), file_mode()), "wb") as copy,
+        ):
+            shutil.copyfileobj(file, copy, _PIECE_BYTES)
+            copy.flush()
+            status = os.fstat(file.fileno())
+            is_same = os.fstat(copy.fileno()).st_size == size
+            os.fsync(copy.fileno())
+        os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+        if not is_same:
+            raise self._changed(name)
+
+    @contextlib.contextmanager
+    def _as_backed_up(self, name: BackupFile, size: int) -> Iterator[BinaryIO]:
+        try:
+            file = self._opened(name)
+        except OSError as error:
+            raise self._changed(name) from error
+        with file:
+            if os.fstat(file.fileno()).st_size != size:
+                raise self._changed(name)
+            yield file
+
+    def _opened(self, name: str) -> BinaryIO:
+        descriptor = self._passage.open_file(os.path.join(self.path, *name.split("/")))
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise IsADirectoryError(name)
+        return os.fdopen(descriptor, "rb")
+
+    def _changed(self, name: str) -> StoreError:
+        return StoreError(f"'{self.path / name}' is not as it was backed up", hint=_ANOTHER)
+
+
+def place_in(root: Path, parts: tuple[str, ...]) -> Path:
+    """Make the directories of a file below a root that nobody else knows of yet, and return its path."""
+    place = root
+    for part in parts:
+        make_directory(str(place), directory_mode())
+        place /= part
+    return place
+
+
+def examine(name: BackupFile, copy: Path) -> None:
+    """Make sure that the copy of a database is one that dirindex can have written.
+
+    Raises:
+        StoreError: it is not.
+    """
+    make = _DATABASES.get(copy_name := PurePosixPath(name).name)
+    if make is None or name == CONFIGURATION:
+        return
+    require_expected(copy, make, name=name)
+    if copy_name == DATABASE:
+        damage.require_harmless(copy, name=name)
+    log_ahead(copy)
+    if name == REGISTRY:
+        _examine_registry(copy)
+
+
+def _examine_registry(copy: Path) -> None:
+    with contextlib.closing(Registry(copy)) as registry:
+        if damaged := repairs.damage_in(registry):
+            raise StoreError(
+                f"'{REGISTRY}' of the backup holds a row that dirindex does not write: {damaged[0].column}",
+                hint=_ANOTHER,
+            )
