@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from directory_indexer.databases.connections import Connection, Connections
+from directory_indexer.databases.connections import FREE_SPACE, Connection, Connections, is_disk_full
 from directory_indexer.databases.ownership import require_own
 from directory_indexer.errors import DiskFullError, StoreError
 from directory_indexer.lock import write_lock
@@ -77,9 +77,10 @@ def _translated_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
+        if is_disk_full(error):
+            raise DiskFullError(f"{path}: {error}", hint=FREE_SPACE) from error
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        kind = DiskFullError if code == sqlite3.SQLITE_FULL else StoreError
-        raise kind(f"{path}: {error}", hint=_HINTS.get(code)) from error
+        raise StoreError(f"{path}: {error}", hint=_HINTS.get(code)) from error
     except OSError as error:
         raise StoreError(f"{error.filename or path}: {error.strerror}", hint=_ELSEWHERE) from error
 
@@ -87,7 +88,6 @@ def _translated_errors(path: Path) -> Iterator[None]:
 _ELSEWHERE = "choose another place with --data-dir"
 _RESTORE = "bring it back from a backup, for nothing else has what is in it; set aside, a new one is made"
 _HINTS = {
-    sqlite3.SQLITE_FULL: "free some disk space and run the same command again",
     sqlite3.SQLITE_READONLY: _ELSEWHERE,
     sqlite3.SQLITE_CANTOPEN: _ELSEWHERE,
     sqlite3.SQLITE_CORRUPT: _RESTORE,
