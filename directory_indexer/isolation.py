@@ -19,6 +19,7 @@ GC_THRESHOLD = 50_000
 NEUTRAL_DIRECTORY = os.path.dirname(sys.executable) if os.name == "nt" else "/"
 """Where a child works."""
 
+_KILL = 9
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -36,6 +37,25 @@ def isolated_command(function: str, *arguments: str, is_bare: bool = False) -> t
     )
     bare = ("-S",) if is_bare and _finds_on_path() else ()
     return (sys.executable, *_flags(), *bare, "-c", program, *arguments)
+
+
+def end_groups() -> None:
+    """End process groups when the process that writes their numbers to standard input has ended, however it ended.
+
+    A group whose number it writes again, with a minus sign, has ended by itself.
+    """
+    groups: set[int] = set()
+    for line in sys.stdin:
+        number = int(line)
+        if number > 0:
+            groups.add(number)
+        else:
+            groups.discard(-number)
+    for group in groups:
+        try:
+            os.killpg(group, _KILL)
+        except OSError:  # it has ended meanwhile
+            continue
 
 
 def without_python_settings(environ: "Mapping[str, str]") -> dict[str, str]:

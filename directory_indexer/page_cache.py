@@ -17,7 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from directory_indexer.errors import PageCacheError
+from directory_indexer.databases.connections import require_room
+from directory_indexer.errors import DiskFullError, PageCacheError
 from directory_indexer.packed_pages import packed, unpacked
 from directory_indexer.paths import well_formed
 from directory_indexer.permissions import file_mode
@@ -180,11 +181,14 @@ class PageCache(NamedTuple):
         for _ in range(2):
             try:
                 self._require_file()
+                require_room(self.path)
                 with contextlib.closing(sqlite3.connect(self.path, timeout=_SECONDS)) as connection:
                     connection.executescript(f"PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON; {_TABLES}")
                     with connection:
                         connection.execute("BEGIN IMMEDIATE")
                         work(connection)
+            except DiskFullError as error:
+                raise PageCacheError(error.message, hint=_MAKE_WRITABLE) from error
             except OSError as error:
                 hint = _REMOVE if error.errno in _NO_FILE else _MAKE_WRITABLE
                 raise PageCacheError(f"'{self.path}' cannot be written: {error.strerror}", hint=hint) from error

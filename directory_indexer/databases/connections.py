@@ -8,11 +8,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import sys
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from directory_indexer.errors import DiskFullError
 from directory_indexer.permissions import file_mode
 
 
@@ -22,7 +24,8 @@ class Connection:
     `known` is what questions have found out; it holds as long as nobody writes.
     """
 
-    def __init__(self, *, identity: tuple[int, int], raw: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, *, identity: tuple[int, int], raw: sqlite3.Connection) -> None:
+        self._path = path
         self.raw = raw
         self.identity = identity
         self.known: dict[str, object] = {}
@@ -37,7 +40,12 @@ class Connection:
             self._version = version
 
     def begin_writing(self, *, waits: bool = True) -> None:
-        """Become the only writer; waits for another one, or fails at once while there is one."""
+        """Become the only writer; waits for another one, or fails at once while there is one.
+
+        Raises:
+            DiskFullError: there is no room.
+        """
+        require_room(self._path)
         self.raw.execute(f"PRAGMA busy_timeout = {round(1000 * _BUSY_SECONDS) if waits else 0}")
         self.raw.execute("BEGIN IMMEDIATE")
         # The version tells of the commits of other connections only.
@@ -55,7 +63,7 @@ class Connections:
     def lend(self) -> Iterator[Connection]:
         """Give a connection for one transaction, which is undone unless the block commits it."""
         # Should the file be replaced in between, the connection is not used twice.
-        connection = self._idle_one() or Connection(identity=_identity(self._path), raw=self.open())
+        connection = self._idle_one() or Connection(self._path, identity=_identity(self._path), raw=self.open())
         try:
             yield connection
         except BaseException:
@@ -70,7 +78,12 @@ class Connections:
             connection.raw.close()
 
     def open(self) -> sqlite3.Connection:
-        """Open a connection to a database that is there, or make an empty one that only this user can read."""
+        """Open a connection to a database that is there, or make an empty one that only this user can read.
+
+        Raises:
+            DiskFullError: there is no room.
+        """
+        require_room(self._path)
         if not self._path.exists():
             os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, file_mode()))
         connection = sqlite3.connect(
@@ -104,6 +117,28 @@ class Connections:
         return None
 
 
+def require_room(path: Path) -> None:
+    """Look whether what SQLite maps into memory of a database, the index of its log, can be allocated.
+
+    SQLite allocates it by the last byte of each page. Where blocks are smaller than a page, this leaves holes, and the
+    system ends a process that writes to one for which there is no room.
+
+    Raises:
+        DiskFullError: it cannot.
+    """
+    if sys.platform == "win32" or not path.parent.is_dir():
+        return
+    room = os.statvfs(path.parent)
+    if room.f_frsize < _MAPPED_PAGE_BYTES and room.f_bavail * room.f_frsize < _LEAST_ROOM_BYTES:
+        raise DiskFullError(f"{path}: no space left on device", hint=FREE_SPACE)
+
+
+def is_disk_full(error: sqlite3.Error) -> bool:
+    """Whether SQLite found no room; it allocates the index of its log before it maps it."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    return code & 0xFF == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_SHMSIZE
+
+
 def _identity(path: Path) -> tuple[int, int]:
     try:
         status = path.stat()
@@ -112,6 +147,9 @@ def _identity(path: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
+FREE_SPACE: Final = "free some disk space and run the same command again: nothing that was written is lost"
+_MAPPED_PAGE_BYTES: Final = 4096
+_LEAST_ROOM_BYTES: Final = 1 << 18
 _MOST_IDLE: Final = 4
 _CACHE_KB: Final = 8_000
 _BUSY_SECONDS: Final = 60.0

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from directory_indexer.databases.connections import FREE_SPACE, is_disk_full
 from directory_indexer.databases.stored_values import DamagedValueError
 from directory_indexer.errors import REBUILD, CorruptIndexError, DiskFullError, StoreError
 
@@ -22,6 +23,8 @@ def translated_errors(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         if str(error).startswith("Could not decode"):  # which is not SQLite's, and has no number
             raise CorruptIndexError(f"{path}: text in it is damaged", hint=REBUILD) from error
+        if is_disk_full(error):
+            raise DiskFullError(f"{path}: {error}", hint=FREE_SPACE) from error
         detailed = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         code = detailed & 0xFF
         hint = _HINTS.get(detailed) or _HINTS.get(code, _CHECK)
@@ -40,10 +43,8 @@ _CHECK = "dirindex doctor checks the index"
 _ERRORS = {
     sqlite3.SQLITE_CORRUPT: CorruptIndexError,
     sqlite3.SQLITE_NOTADB: CorruptIndexError,
-    sqlite3.SQLITE_FULL: DiskFullError,
 }
 _HINTS = {
-    sqlite3.SQLITE_FULL: "free some disk space and run the same command again: nothing that was written is lost",
     sqlite3.SQLITE_READONLY: "make the index directory writable, or choose another one with --data-dir",
     sqlite3.SQLITE_CANTOPEN: "make the index directory readable and writable, or choose another with --data-dir; "
     "when too many files are open, ulimit -n raises the limit",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from directory_indexer.databases.connections import Connection, Connections
+from directory_indexer.databases.connections import FREE_SPACE, Connection, Connections, is_disk_full
 from directory_indexer.databases.ownership import require_own
 from directory_indexer.databases.stored_values import DamagedValueError
 from directory_indexer.errors import CorruptRegistryError, DiskFullError, StoreError
@@ -83,9 +83,10 @@ def _translated_errors(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         if str(error).startswith("Could not decode"):  # which is not SQLite's, and has no number
             raise CorruptRegistryError(f"{path}: text in it is damaged", hint=REPAIR) from error
+        if is_disk_full(error):
+            raise DiskFullError(f"{path}: {error}", hint=FREE_SPACE) from error
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        kind = DiskFullError if code == sqlite3.SQLITE_FULL else StoreError
-        raise kind(f"{path}: {error}", hint=_HINTS.get(code)) from error
+        raise StoreError(f"{path}: {error}", hint=_HINTS.get(code)) from error
     except OSError as error:
         raise StoreError(f"{error.filename or path}: {error.strerror}", hint=_ELSEWHERE) from error
 
@@ -94,7 +95,6 @@ REPAIR = "dirindex doctor --repair mends damaged rows, or takes them out, and ke
 _ELSEWHERE = "choose another place with --data-dir"
 _RESTORE = "bring it back from a backup, for nothing else has what is in it; set aside, a new one is made"
 _HINTS = {
-    sqlite3.SQLITE_FULL: "free some disk space and run the same command again",
     sqlite3.SQLITE_READONLY: _ELSEWHERE,
     sqlite3.SQLITE_CANTOPEN: _ELSEWHERE,
     sqlite3.SQLITE_CORRUPT: _RESTORE,

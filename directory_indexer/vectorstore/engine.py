@@ -30,6 +30,8 @@ _POINTS_AT_ONCE = 25_000
 
 Item = TypeVar("Item")
 
+_NO_ROOM = ("No space left on device", "Disk quota exceeded")
+
 
 class EngineShape(NamedTuple):
     """How vectors are kept: their size, from when on they have a graph, and how large the piece of one graph is."""
@@ -83,6 +85,8 @@ def translated_errors(doing: str, kind: type[VectorStoreError] = VectorStoreErro
     except Exception as error:
         # The engine raises plain exceptions, whatever the cause; subclasses come from elsewhere.
         if type(error) is Exception or isinstance(error, OSError):
+            if any(reason in str(error) for reason in _NO_ROOM):  # which damages nothing that is published
+                raise VectorStoreError(f"cannot {doing}: {error}", hint="free some disk space") from error
             raise kind(f"cannot {doing}: {error}", hint="dirindex doctor --repair") from error
         raise
 

@@ -6,13 +6,15 @@ import contextlib
 import json
 import os
 import re
+import sys
 from pathlib import Path
 from typing import TypeVar
 
 from blake3 import blake3
 
-from directory_indexer.errors import VectorsLostError
+from directory_indexer.errors import VectorsLostError, VectorStoreError
 from directory_indexer.permissions import confine, directory_mode
+from directory_indexer.walker.filesystems import FileSystems
 
 Value = TypeVar("Value", int, str)
 
@@ -24,6 +26,9 @@ _INSIDE = re.compile(r"(?:(?!\.{1,2}(?:/|$))[^/\\:\x00]+(?:/(?!$)|$))+")
 """Names with slashes between them, of which none is that of a directory around another."""
 
 _WRONG = (ValueError, TypeError, RecursionError)
+_MAPPED_WHOLE_BYTES = 1 << 24
+"""The engine reads small files as a whole when it opens them, and of the pages of larger ones what holds something."""
+
 _HINT = "dirindex index makes the vectors again from the stored texts"
 
 
@@ -59,6 +64,24 @@ class GenerationFiles:
             raise self._damaged(error) from error
         if damaged:
             raise self._damaged(f"{damaged[0]} is cut short")
+
+    def allocate(self, lengths: dict[str, int]) -> None:
+        """Allocate what opening the generation maps into memory.
+
+        On a file system in memory a page of a hole is allocated when it is first read through a map, and where there is
+        no room for it, the system ends the process.
+
+        Raises:
+            VectorStoreError: the disk is too full.
+        """
+        if sys.platform != "linux" or not _is_in_memory(self.path):
+            return
+        try:
+            for name, length in lengths.items():
+                _allocate(self.path / name, length)
+        except OSError as error:
+            message = f"the vectors in '{self.path}' cannot be read: {error.strerror}"
+            raise VectorStoreError(message, hint="free some disk space") from error
 
     def require_intact(self) -> None:
         """Read all files, and compare them with their checksums."""
@@ -141,6 +164,28 @@ def _listed(content: bytes, kind: type[Value]) -> dict[str, Value]:
     if foreign := [name for name in listed if not _INSIDE.fullmatch(name)]:
         raise ValueError(f"{foreign[0]!a} lies elsewhere")
     return listed
+
+
+def _is_in_memory(path: Path) -> bool:
+    directory = os.path.realpath(path)
+    found = FileSystems().of(directory, path=directory, device=os.stat(directory).st_dev)
+    return found.name.partition(" ")[0] == "tmpfs"
+
+
+if sys.platform == "linux":
+
+    def _allocate(path: Path, length: int) -> None:
+        with path.open("r+b") as file:
+            mapped = length if length <= _MAPPED_WHOLE_BYTES else _end_of_content(file.fileno())
+            if mapped:
+                os.posix_fallocate(file.fileno(), 0, mapped)
+
+    def _end_of_content(descriptor: int) -> int:
+        end = 0
+        with contextlib.suppress(OSError):  # what is left is a hole
+            while True:
+                end = os.lseek(descriptor, os.lseek(descriptor, end, os.SEEK_DATA), os.SEEK_HOLE)
+        return end
 
 
 def _link(source: Path, target: Path) -> bool:

@@ -94,6 +94,7 @@ class GenerationReader:
         if held is None:
             raise GenerationGoneError(f"generation {generation} of the vectors is gone")
         try:
+            held.files.allocate(held.lengths)
             # Not a walk: other readers make and remove files of their own in there while they open and close it.
             bring_into_memory(
                 held.files.path / name for name in held.lengths if os.path.basename(name) in {CODES, _OLD_CODES}

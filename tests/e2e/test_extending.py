@@ -156,25 +156,34 @@ def test_what_a_command_starts_ends_with_it(shell: Shell, tmp_path: Path) -> Non
         os.close(reading)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with the one that started it")
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_nothing_of_a_command_is_left_when_a_run_is_stopped(shell: Shell, tmp_path: Path, how: signal.Signals) -> None:
-    pipe, scratch = tmp_path / "pipe", tmp_path / "scratch"
+def holding_pipe(pipe: Path) -> dict[str, Any]:
+    """A command whose child holds a pipe open as long as it lives."""
     os.mkfifo(pipe)
-    scratch.mkdir()
-    program = "import sys, time; f = open(sys.argv[2], 'wb', 0); f.write(b'x'); time.sleep(600)"
-    waiting = reader(program, seconds=600)
-    waiting["command"].append(str(pipe))
-    configure(shell, waiting)
+    program = 'exec 9>"$1"; sleep 1000 & echo started >&9; wait'
+    return reader(seconds=600) | {"command": ["/bin/sh", "-c", program, "{file}", str(pipe)]}
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_of_a_command_is_left_when_a_run_is_stopped_or_killed(
+    shell: Shell, tmp_path: Path, how: signal.Signals
+) -> None:
+    configure(shell, holding_pipe(tmp_path / "pipe"))
     command: list[str | Path] = [DIRINDEX, "index", shell.docs, "--quiet"]
-    with subprocess.Popen(command, env=shell.environ | {"TMPDIR": str(scratch)}, stderr=subprocess.DEVNULL) as run:
-        with pipe.open("rb", 0) as reading:
-            assert reading.read(1) == b"x"
-            assert [one.read_text() for one in scratch.glob("**/file.rev")] == ["regnig dna storrac lioB"]
+    with subprocess.Popen(command, env=shell.environ, stderr=subprocess.DEVNULL) as run:
+        with (tmp_path / "pipe").open("rb", 0) as reading:
+            assert reading.readline() == b"started\n"
             run.send_signal(how)
-            assert reading.read(1) == b""  # the command has ended
+            assert reading.read() == b""  # the command has ended, and what it has started
         run.wait()
-    assert list(scratch.iterdir()) == []
+
+
+def test_nothing_of_a_command_is_left_when_it_takes_too_long(shell: Shell, tmp_path: Path) -> None:
+    configure(shell, holding_pipe(tmp_path / "pipe") | {"seconds": 1})
+    reading = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    shell.run("index", shell.docs, "--quiet", expect=None)
+    with open(reading, "rb", 0) as written:
+        assert written.read() == b"started\n"
+    assert "takes longer than 1 s" in failures(shell)
 
 
 def test_what_a_command_leaves_in_the_place_of_its_output_is_not_read(shell: Shell, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
+import contextlib
 import os
 import shutil
 import signal
@@ -13,8 +13,12 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from directory_indexer.errors import ReaderError
+from directory_indexer.isolation import NEUTRAL_DIRECTORY, isolated_command
 
-if sys.platform != "win32":
+if sys.platform == "win32":
+    import ctypes
+    from ctypes import wintypes
+else:
     import resource
 
 
@@ -26,9 +30,10 @@ class ProgramLimits(NamedTuple):
 
 
 class LimitedProgram:
-    """A program that runs, given by its path, in a session of its own, which ends as a whole when it is finished.
+    """A program that runs, given by its path, in a session of its own.
 
-    It reads what `source` holds, and writes to `output`; the caller may do something else meanwhile.
+    The session ends as a whole when the program is finished, or when this process ends, even if it is killed. The
+    program reads what `source` holds, and writes to `output`; the caller may do something else meanwhile.
 
     Raises:
         ReaderError: it cannot be started.
@@ -60,6 +65,7 @@ class LimitedProgram:
             )
         except OSError as error:
             raise ReaderError(f"{self._name} cannot be started: {error.strerror}") from error
+        self._end_group = _group_of(self._process)
 
     def finish(self) -> None:
         """Wait for its end.
@@ -80,13 +86,7 @@ class LimitedProgram:
 
     def end(self) -> None:
         """End what it has left, and itself."""
-        if sys.platform == "win32":
-            self._process.kill()
-        else:
-            try:
-                os.killpg(self._process.pid, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):
-                self._process.kill()
+        self._end_group()
         self._process.wait()
 
 
@@ -104,22 +104,78 @@ def _absolute(path: str) -> str:
     return os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
 
 
-def _limiting(limits: ProgramLimits) -> Callable[[], None] | None:
-    if sys.platform == "win32":
+if sys.platform == "win32":
+
+    def _limiting(_: ProgramLimits) -> None:
         return None
 
-    end_with_worker = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
+    def _group_of(process: subprocess.Popen[bytes]) -> Callable[[], None]:
+        """Put a program and what it starts into a job, which ends with the last handle to it: that of this process."""
+        kernel = ctypes.WinDLL("kernel32", use_last_error=True)
+        kernel.CreateJobObjectW.restype = wintypes.HANDLE
+        job = wintypes.HANDLE(kernel.CreateJobObjectW(None, None))
+        limits = bytearray(_JOB_LIMITS_BYTES)
+        limits[_JOB_FLAGS_AT : _JOB_FLAGS_AT + 4] = _KILL_ON_JOB_CLOSE.to_bytes(4, "little")
+        kernel.SetInformationJobObject(job, _EXTENDED_LIMITS, bytes(limits), len(limits))
+        kernel.AssignProcessToJobObject(job, wintypes.HANDLE(int(process._handle)))  # noqa: SLF001 - it has no name
 
-    def limit() -> None:
-        if end_with_worker:
-            end_with_worker(_DEATH_SIGNAL, signal.SIGKILL)
-        resource.setrlimit(
-            resource.RLIMIT_CPU, (limits.seconds, limits.seconds + 1)
-        )  # the signal that says why comes first
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limits.n_bytes, limits.n_bytes))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        def end() -> None:
+            process.kill()
+            kernel.CloseHandle(job)
 
-    return limit
+        return end
+
+    _EXTENDED_LIMITS: Final = 9
+    _KILL_ON_JOB_CLOSE: Final = 0x2000
+    _JOB_LIMITS_BYTES: Final = 144
+    _JOB_FLAGS_AT: Final = 16
+else:
+
+    def _limiting(limits: ProgramLimits) -> Callable[[], None]:
+        supervisor = _supervisor_pipe()
+
+        def limit() -> None:
+            os.write(supervisor, b"%d\n" % os.getpid())  # before it can start anything
+            resource.setrlimit(
+                resource.RLIMIT_CPU, (limits.seconds, limits.seconds + 1)
+            )  # the signal that says why comes first
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limits.n_bytes, limits.n_bytes))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+        return limit
+
+    def _group_of(process: subprocess.Popen[bytes]) -> Callable[[], None]:
+        def end() -> None:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                process.kill()
+            with contextlib.suppress(OSError):  # somebody has ended the supervisor
+                os.write(_supervisors[-1].pipe, b"-%d\n" % process.pid)
+
+        return end
+
+    class _Supervisor(NamedTuple):
+        process: subprocess.Popen[bytes]
+        pipe: int
+
+    _supervisors: Final[list[_Supervisor]] = []
+
+    def _supervisor_pipe() -> int:
+        """Return the pipe to a process that ends the groups whose numbers it reads when this process has ended."""
+        if not _supervisors or _supervisors[-1].process.poll() is not None:
+            reading, writing = os.pipe()
+            process = subprocess.Popen(  # noqa: S603 - this program
+                isolated_command("directory_indexer.isolation:end_groups", is_bare=True),
+                stdin=reading,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd=NEUTRAL_DIRECTORY,
+                start_new_session=True,
+            )
+            os.close(reading)
+            _supervisors.append(_Supervisor(process, writing))
+        return _supervisors[-1].pipe
 
 
 def _shown(status: int) -> str:
@@ -128,6 +184,3 @@ def _shown(status: int) -> str:
 
 _OUT_OF_PROCESSOR_TIME: Final = 24
 """SIGXCPU, which ends a program that has used its seconds of the processor: 24 on Linux and macOS alike."""
-
-_DEATH_SIGNAL: Final = 1
-"""What `prctl` calls the signal that a process gets when the one that started it has ended, however that was."""
