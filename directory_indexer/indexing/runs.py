@@ -113,12 +113,8 @@ class Run:
             transaction.pauses.end(directories, by=f"run-{self._run_id} goes on with it")
 
     def end_done_pauses(self, *, embeds: bool) -> None:
-        """End the pauses of runs of which nothing is left, this one among them; `embeds` tells whether runs embed."""
-        with self._docstore.snapshot() as snapshot:
-            done = snapshot.pauses.done(embeds=embeds)
-        if done:
-            with self._docstore.transaction() as transaction:
-                transaction.pauses.drop(done, by="nothing is left of it")
+        """End the pauses of runs of which nothing is left, this one among them."""
+        done = end_done_pauses(self._docstore, embeds=embeds)
         self._has_done_all = self._run_id in done
 
     @property
@@ -199,6 +195,16 @@ class Turn:
         """
         self.is_over = self.is_over or (self._run.is_in_the_way and not self._run.is_guest)
         return self.is_over or self._run.must_stop
+
+
+def end_done_pauses(docstore: DocStore, *, embeds: bool) -> list[int]:
+    """End the pauses of runs of which nothing is left, and name these runs; `embeds` tells whether runs embed."""
+    with docstore.snapshot() as snapshot:
+        done = snapshot.pauses.done(embeds=embeds)
+    if done:
+        with docstore.transaction() as transaction:
+            transaction.pauses.drop(done, by="nothing is left of it")
+    return done
 
 
 @contextlib.contextmanager
