@@ -13,6 +13,7 @@ from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import DEFAULT, documents_of, registry_path
 from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.config.ocr import READING_SERVICES
+from directory_indexer.docstore.index_scope import WHOLE_INDEX, IndexScope
 from directory_indexer.docstore.runs import Origin, RunRequest, Verb
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import VectorStoreError
@@ -251,18 +252,18 @@ class App:
             ocr_advice=lambda: self.page_reading.advice(),  # noqa: PLW0108 - only where pages wait
         )
 
-    @cached_property
-    def embedding_process(self) -> EmbeddingProcess:
+    def embedding_process(self, scope: IndexScope = WHOLE_INDEX) -> EmbeddingProcess:
         """Go on embedding beside this process."""
         return EmbeddingProcess(
-            command=embedding_command(self.loaded),
-            waiting=self._embedding_work,
+            command=embedding_command(self.loaded, scope),
+            waiting=lambda: self._embedding_work(scope),
             lock_path=self.lock_path.with_name("embed.lock"),
+            lets_go=scope != WHOLE_INDEX,
         )
 
-    def _embedding_work(self) -> Waiting:
+    def _embedding_work(self, scope: IndexScope) -> Waiting:
         """Tell what a process in the background may embed: not what somebody must agree to before."""
-        n_chunks, built = self.status.embeddable()
+        n_chunks, built = self.status.embeddable(scope)
         is_agreed = n_chunks > 0 and built == self.policies.fingerprint.to_json()
         return Waiting(n_chunks if is_agreed else 0, self.status.is_locked())
 

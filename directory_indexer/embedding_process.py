@@ -17,9 +17,11 @@ from typing import NamedTuple
 from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.config.sources import with_absolute_paths
+from directory_indexer.docstore.index_scope import IndexScope
 from directory_indexer.errors import DirIndexError, ExitCode
 from directory_indexer.isolation import NEUTRAL_DIRECTORY, isolated_command, without_python_settings
 from directory_indexer.lock import try_lock
+from directory_indexer.paths import exact_text
 
 _LOOK_SECONDS = 1.0
 _TAKE_OVER_SECONDS = 5.0
@@ -35,12 +37,18 @@ class Waiting(NamedTuple):
 
 
 class EmbeddingProcess:
-    """Embed what waits, whenever something does and nobody else is at it, in a thread that ends with the process."""
+    """Embed what waits, whenever something does and nobody else is at it, in a thread that ends with the process.
 
-    def __init__(self, *, command: Sequence[str], waiting: Callable[[], Waiting], lock_path: Path) -> None:
+    With `lets_go`, it leaves the work to others while it has none of its own: they may embed what it must not.
+    """
+
+    def __init__(
+        self, *, command: Sequence[str], waiting: Callable[[], Waiting], lock_path: Path, lets_go: bool = False
+    ) -> None:
         self._command = tuple(command)
         self._waiting = waiting
         self._lock_path = lock_path
+        self._lets_go = lets_go
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._stopped = threading.Event()
@@ -74,8 +82,11 @@ class EmbeddingProcess:
             waiting = self._waiting()
             # After somebody has told it to stop, only something new is a reason to begin again.
             self._n_given_up = min(self._n_given_up, waiting.n_chunks)
-            if waiting.n_chunks > self._n_given_up and not waiting.is_locked:
+            has_work = waiting.n_chunks > self._n_given_up
+            if has_work and not waiting.is_locked:
                 self._embed()
+            elif self._lets_go and not has_work:
+                return
 
     def _embed(self) -> None:
         with self._lock:
@@ -124,6 +135,6 @@ def index_command(loaded: LoadedConfig) -> tuple[str, ...]:
     return isolated_command("directory_indexer.cli:main", *words)
 
 
-def embedding_command(loaded: LoadedConfig) -> tuple[str, ...]:
-    """Make the command that embeds what waits in the same index, and looks at no directory."""
-    return (*index_command(loaded), "--waiting-only", "--unless-paused")
+def embedding_command(loaded: LoadedConfig, scope: IndexScope) -> tuple[str, ...]:
+    """Make the command that embeds what waits in a part of the same index, and looks at no directory."""
+    return (*index_command(loaded), "--waiting-only", "--unless-paused", "--", *map(exact_text, scope.roots))

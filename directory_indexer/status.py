@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from directory_indexer.docstore.index_scope import WHOLE_INDEX, IndexScope
 from directory_indexer.docstore.pauses import PausedRun
 from directory_indexer.docstore.runs import RunRecord
 from directory_indexer.docstore.scans import ScanCounts
@@ -42,7 +43,9 @@ class WaitingVectors(NamedTuple):
 
 
 class StatusReport(NamedTuple):
-    """The whole index at a glance. While vectors are made anew in `next_space`, those in `space` answer.
+    """The whole index at a glance, or what lies in one directory. Sizes on disk and runs are those of the whole index.
+
+    While vectors are made anew in `next_space`, those in `space` answer.
 
     `ocr_advice` says what keeps scanned pages from being read, and `model_advice` what keeps the configured model from
     being loaded, if anything does.
@@ -63,6 +66,7 @@ class StatusReport(NamedTuple):
     model_advice: str = ""
     waiting: WaitingVectors = WaitingVectors()
     paused: tuple[PausedRun, ...] = ()
+    is_whole: bool = True
 
 
 class Status:
@@ -93,16 +97,17 @@ class Status:
         with docstore.snapshot() as snapshot:
             directories = tuple(map(self._with_cost, _directories(snapshot, within)))
             root = directories[0].path if within else None
+            scope = IndexScope((root,)) if root else WHOLE_INDEX
             runs = snapshot.runs.latest(_MOST_AT_ONCE)
             answering = snapshot.vector_sets.answering().space
             return StatusReport(
                 directories=directories,
                 failures=snapshot.left_out.failures(within=root, limit=_LISTED),
                 skipped_files=snapshot.left_out.skipped(within=root, limit=_LISTED),
-                scans=(scans := snapshot.scans.counts(root)),
+                scans=(scans := snapshot.scans.counts(scope)),
                 unreadable=tuple(snapshot.scans.problems(within=root, limit=_LISTED)),
                 ocr_advice=self._ocr_advice() if scans.n_waiting else "",
-                waiting=self._waiting(snapshot),
+                waiting=self._waiting(snapshot, scope),
                 space=answering or (self._configured if snapshot.meta.get("fingerprint") else None),
                 model_advice=advice(self._configured),
                 next_space=self._configured if snapshot.vector_sets.is_switching else None,
@@ -111,6 +116,7 @@ class Status:
                 running=self._going_on(runs),
                 last_run=runs[0] if runs else None,
                 paused=snapshot.pauses.all(),
+                is_whole=root is None,
             )
 
     def runs(self, limit: int) -> tuple[RunRecord, ...]:
@@ -122,12 +128,11 @@ class Status:
         """Give the run that goes on now, in whichever process."""
         return self._going_on(self.runs(_MOST_AT_ONCE))
 
-    def embeddable(self) -> tuple[int, str | None]:
+    def embeddable(self, scope: IndexScope) -> tuple[int, str | None]:
         """Count the chunks that wait for vectors and may get them now, and tell what built the index."""
         with self._docstore().snapshot() as snapshot:
-            n_waiting = 0 if snapshot.pauses.all() else snapshot.embedding_queue.count()
-            n_refused = snapshot.embedding_queue.count_refused() if n_waiting else 0
-            return n_waiting - n_refused, snapshot.meta.get("fingerprint")
+            n_chunks = 0 if snapshot.pauses.all() else snapshot.embedding_queue.count_open(scope)
+            return n_chunks, snapshot.meta.get("fingerprint")
 
     def unended(self) -> tuple[RunRecord, ...]:
         """List the runs that go on: the one that writes, and those that gave way to it."""
@@ -146,11 +151,11 @@ class Status:
         """Correct whether a run goes on."""
         return summary._replace(is_running=summary.is_running and is_locked(self._lock_path))
 
-    def _waiting(self, snapshot: Snapshot) -> WaitingVectors:
-        n_chunks = snapshot.embedding_queue.count()
+    def _waiting(self, snapshot: Snapshot, scope: IndexScope) -> WaitingVectors:
+        n_chunks = snapshot.embedding_queue.count(scope)
         if not n_chunks:
             return WaitingVectors()
-        n_tokens = snapshot.embedding_queue.count_tokens(waiting_only=True)
+        n_tokens = snapshot.embedding_queue.count_tokens(scope, waiting_only=True)
         is_covered = snapshot.static_vectors.model() is not None
         return WaitingVectors(n_chunks, n_tokens, is_covered, self.seconds_to_embed(n_tokens))
 

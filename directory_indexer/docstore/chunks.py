@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 from itertools import chain, count
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from directory_indexer.chunker.chunks import Chunk, embedding_text
 from directory_indexer.databases.stored_values import stored
@@ -44,6 +44,8 @@ _TEXTS_OF_FILES = """files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, 
 _ADD = f"""INSERT INTO chunks (id, file_id, chunk_id, text_hash, ordinal, {", ".join(_PLACE)})
     VALUES (?, ?, ?, ?, ?{", ?" * len(_PLACE)})"""  # noqa: S608 - made of constants
 _ADD_TEXT = "INSERT INTO chunk_texts (id, text) VALUES (?, ?)"
+_HELD = "file_id IN (SELECT value FROM json_each(?))"
+_WAITING = "chunks that wait in a scope"
 _PLAIN_TEXTS = "plain_texts_until"
 
 _INDEX_ID = "index_id"
@@ -87,6 +89,25 @@ class Chunks(Reading):
     def count(self) -> int:
         """Count the chunks."""
         return self.n_chunks
+
+    def count_held(self, holder_ids_json: str | None) -> int:
+        """Count the chunks that the files of a JSON array hold, or all."""
+        if holder_ids_json is None:
+            return self.n_chunks
+        return self._count(f"SELECT count(*) FROM chunks WHERE {_HELD}", [holder_ids_json])  # noqa: S608
+
+    def count_waiting(self, holder_ids_json: str | None) -> int:
+        """Count those of them without a vector; the files that were asked for last are remembered."""
+        if holder_ids_json is None or not self._count_waiting():
+            return self._count_waiting()
+        asked, n_waiting = cast("tuple[str, int]", self._known.get(_WAITING, ("", 0)))
+        if asked != holder_ids_json:
+            n_waiting = self._count(
+                f"SELECT count(*) FROM chunks WHERE is_embedded = 0 AND {_HELD}",  # noqa: S608
+                [holder_ids_json],
+            )
+            self._known[_WAITING] = holder_ids_json, n_waiting
+        return n_waiting
 
     def count_of(self, wanted: FileFilter) -> int:
         """Count the chunks of the files that a filter lets through, for each file those that others have, too."""

@@ -13,7 +13,7 @@ from directory_indexer.docstore.words import FtsSource, Words, WordWrites
 from directory_indexer.ids import ChunkId
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
-from directory_indexer.vectorstore.cluster import ClusterPassage, file_key
+from directory_indexer.vectorstore.cluster import ClusterPassage, TrackedDirectory, file_key
 
 with lazily:
     from directory_indexer.vectorstore.cluster_reader import ClusterMoment
@@ -43,6 +43,26 @@ class ClusterChunks(Chunks):
     def has_text(self, path: FilePath) -> bool:
         """Tell whether a file has passages of its own."""
         return bool(self._moment.of_files([file_key(path)], first_only=True))
+
+    def count_held(self, holder_ids_json: str | None) -> int:
+        """Count the passages of the tracked directories that the files of a JSON array lie in, or all."""
+        return sum(one.n_chunks for one in self._directories_of(holder_ids_json))
+
+    def count_waiting(self, holder_ids_json: str | None) -> int:
+        """Count those of them without a vector: the manifest tells no more than that of each directory."""
+        return sum(one.n_chunks - one.n_embedded for one in self._directories_of(holder_ids_json))
+
+    def _directories_of(self, ids_json: str | None) -> list[TrackedDirectory]:
+        directories = self._moment.manifest.directories
+        if ids_json is None:
+            return list(directories)
+        rows = self._connection.execute(
+            """SELECT path FROM directories WHERE id IN (
+                   SELECT directory_id FROM files WHERE id IN (SELECT value FROM json_each(?)))""",
+            [ids_json],
+        )
+        paths = {path for (path,) in rows}
+        return [one for one in directories if one.path in paths]
 
     def of_newest_files(self, file_ids_json: str | None, *, limit: int) -> list[IndexedChunk]:
         """Give the first passage of each of the newest files: of those in a JSON array, or of all."""

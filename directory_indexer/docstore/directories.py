@@ -23,12 +23,7 @@ class Directories(Reading):
 
     def all(self) -> dict[FilePath, int]:
         """List the tracked directories with their ids, sorted by path."""
-
-        def read() -> dict[FilePath, int]:
-            rows = self._connection.execute("SELECT path, id FROM directories ORDER BY path")
-            return {FilePath(row[0]): row[1] for row in rows}
-
-        return self._once("directories", read)
+        return self._tracked()
 
     def mounts(self, directory_id: int) -> dict[FilePath, str]:
         """Name the file system that a tracked directory lay on when it was last read, and those that began in it."""

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from directory_indexer.chunker.chunks import embedded_as, embedding_text
 from directory_indexer.docstore.chunks import CHUNK_COLUMNS, CHUNK_TABLES, IndexedChunk, indexed_chunk
-from directory_indexer.docstore.reading import Reading, batches, marks
+from directory_indexer.docstore.index_scope import WHOLE_INDEX, IndexScope, ScopedReading
+from directory_indexer.docstore.reading import batches, marks
 from directory_indexer.docstore.texts import unpacked
 from directory_indexer.ids import ChunkId, ContentHash
 from directory_indexer.paths import FilePath
@@ -43,19 +44,25 @@ class WaitingRows(NamedTuple):
     file_ids: list[int]
 
 
-class EmbeddingQueue(Reading):
+class EmbeddingQueue(ScopedReading):
     """The chunks of one moment that have no vector."""
 
-    def rows(self) -> WaitingRows:
+    def rows(self, scope: IndexScope = WHOLE_INDEX) -> WaitingRows:
         """List the rows of all chunks without a vector."""
-        found = self._connection.execute("SELECT id, file_id FROM chunks WHERE is_embedded = 0 ORDER BY id").fetchall()
+        condition, arguments = self._chunks_in(scope)
+        found = self._connection.execute(
+            f"SELECT c.id, c.file_id FROM chunks c WHERE c.is_embedded = 0 AND {condition} ORDER BY c.id",  # noqa: S608
+            arguments,
+        ).fetchall()
         return WaitingRows([row[0] for row in found], [row[1] for row in found])
 
-    def files(self) -> list[WaitingFile]:
-        """List the files that have chunks without a vector."""
+    def files(self, scope: IndexScope = WHOLE_INDEX) -> list[WaitingFile]:
+        """List the files that hold chunks without a vector; of a text in the scope, the holder may lie elsewhere."""
+        condition, arguments = self._chunks_in(scope)
         rows = self._connection.execute(
-            """SELECT id, path, kind, mtime_ns FROM files
-               WHERE id IN (SELECT file_id FROM chunks WHERE is_embedded = 0)"""
+            f"""SELECT id, path, kind, mtime_ns FROM files
+               WHERE id IN (SELECT c.file_id FROM chunks c WHERE c.is_embedded = 0 AND {condition})""",  # noqa: S608
+            arguments,
         )
         return [WaitingFile(*row) for row in rows]
 
@@ -111,18 +118,33 @@ class EmbeddingQueue(Reading):
             )
         return [row for row in rows if row in found and (file_ids is None or found[row] in file_ids)]
 
-    def count(self) -> int:
+    def count(self, scope: IndexScope = WHOLE_INDEX) -> int:
         """Count the chunks without a vector."""
-        return self._count_waiting()
+        if self._is_everything(scope):
+            return self._count_waiting()
+        condition, arguments = self._chunks_in(scope)
+        return self._count(f"SELECT count(*) FROM chunks c WHERE c.is_embedded = 0 AND {condition}", arguments)  # noqa: S608
 
-    def count_refused(self) -> int:
+    def count_refused(self, scope: IndexScope = WHOLE_INDEX) -> int:
         """Count the chunks whose texts the provider refuses."""
-        return self._count("SELECT count(*) FROM refused_chunks")
+        condition, arguments = self._chunks_in(scope)
+        return self._count(
+            f"SELECT count(*) FROM refused_chunks r CROSS JOIN chunks c ON c.id = r.id WHERE {condition}",  # noqa: S608
+            arguments,
+        )
 
-    def count_tokens(self, *, waiting_only: bool) -> int:
+    def count_open(self, scope: IndexScope = WHOLE_INDEX) -> int:
+        """Count the chunks without a vector that may get one: those whose texts the provider does not refuse."""
+        return self.count(scope) - self.count_refused(scope)
+
+    def count_tokens(self, scope: IndexScope = WHOLE_INDEX, *, waiting_only: bool) -> int:
         """Add up the tokens of all chunks, or of those without a vector."""
-        condition = "is_embedded = 0" if waiting_only else "1"
-        return self._count(f"SELECT coalesce(sum(n_tokens), 0) FROM chunks WHERE {condition}")  # noqa: S608
+        condition, arguments = self._chunks_in(scope)
+        waits = "c.is_embedded = 0" if waiting_only else "1"
+        return self._count(
+            f"SELECT coalesce(sum(c.n_tokens), 0) FROM chunks c WHERE {waits} AND {condition}",  # noqa: S608
+            arguments,
+        )
 
     def embedded_twins(self, text_hashes: Sequence[ContentHash]) -> dict[ContentHash, ChunkId]:
         """Find, for texts, a chunk in the generation that was embedded from the very same text."""

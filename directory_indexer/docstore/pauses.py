@@ -7,8 +7,11 @@ from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from directory_indexer.databases.stored_values import moment, stored, texts_in, whole
-from directory_indexer.docstore.reading import Reading
+from directory_indexer.docstore.embedding_queue import EmbeddingQueue
+from directory_indexer.docstore.index_scope import IndexScope
+from directory_indexer.docstore.reading import Reading, marks
 from directory_indexer.docstore.runs import options_text
+from directory_indexer.docstore.scans import Scans
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 
@@ -18,7 +21,10 @@ with lazily:
 
 
 class PausedRun(NamedTuple):
-    """A run that was paused: what it was about, and the JSON of how it was to behave."""
+    """A run that was paused: what it was about, and the JSON of how it was to behave.
+
+    `directories` are those that it has still to work on; none where that is the whole index.
+    """
 
     run_id: int
     directories: tuple[FilePath, ...]
@@ -33,6 +39,26 @@ class Pauses(Reading):
     def all(self) -> tuple[PausedRun, ...]:
         """List them, the oldest first."""
         return _paused_runs(self._connection)
+
+    def done(self, *, embeds: bool) -> list[int]:
+        """List the paused runs of which nothing is left, by number; `embeds` tells whether runs embed.
+
+        All words were there when they were paused, and no page and no chunk waits in their directories.
+        """
+        return [one.run_id for one in self.all() if self._has_words(one) and not self._n_left(one, embeds=embeds)]
+
+    def _has_words(self, paused: PausedRun) -> bool:
+        n_complete = self._count(
+            f"""SELECT count(*) FROM directories WHERE path IN ({marks(paused.directories)})
+                AND completed_at >= coalesce((SELECT started_at FROM runs WHERE id = ?), ?)""",  # noqa: S608
+            [*paused.directories, paused.run_id, paused.paused_at],
+        )
+        return n_complete == len(paused.directories)
+
+    def _n_left(self, paused: PausedRun, *, embeds: bool) -> int:
+        scope = IndexScope(paused.directories)
+        n_pages = Scans(self._connection, self._known).counts(scope).n_waiting
+        return n_pages + (EmbeddingQueue(self._connection, self._known).count_open(scope) if embeds else 0)
 
 
 class PauseWrites:
@@ -53,15 +79,19 @@ class PauseWrites:
 
     def end(self, directories: Collection[FilePath], *, by: str) -> None:
         """Let directories be paused no more: `by` names what is done with them now."""
+        tracked = {FilePath(path) for (path,) in self._connection.execute("SELECT path FROM directories")}
         for paused in _paused_runs(self._connection):
-            left = [one for one in paused.directories if one not in directories]
-            if left:
-                self._keep(paused, left)
-                continue
-            self._connection.execute("DELETE FROM paused_runs WHERE run_id = ?", (paused.run_id,))
-            self._connection.execute(
-                "UPDATE runs SET message = ? WHERE id = ? AND outcome = 'paused'", (by, paused.run_id)
-            )
+            left = (set(paused.directories) or tracked) - set(directories)
+            if not left:
+                self.drop([paused.run_id], by=by)
+            elif paused.directories:
+                self._keep(paused, [one for one in paused.directories if one in left])
+
+    def drop(self, run_ids: Collection[int], *, by: str) -> None:
+        """Let runs be paused no more: `by` names why."""
+        for run_id in run_ids:
+            self._connection.execute("DELETE FROM paused_runs WHERE run_id = ?", (run_id,))
+            self._connection.execute("UPDATE runs SET message = ? WHERE id = ? AND outcome = 'paused'", (by, run_id))
 
     def _keep(self, paused: PausedRun, directories: Collection[FilePath]) -> None:
         self._connection.execute(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TypeVar, cast
 
 from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath
 
 with lazily:
     import sqlite3
@@ -34,6 +35,13 @@ class Reading:
 
     def _count_waiting(self) -> int:
         return self._once("n_chunks_to_embed", lambda: self._count("SELECT count(*) FROM chunks WHERE is_embedded = 0"))
+
+    def _tracked(self) -> dict[FilePath, int]:
+        def read() -> dict[FilePath, int]:
+            rows = self._connection.execute("SELECT path, id FROM directories ORDER BY path")
+            return {FilePath(path): id_ for path, id_ in rows}
+
+        return self._once("directories", read)
 
     def _once(self, name: str, find_out: Callable[[], Answer]) -> Answer:
         if name not in self._known:

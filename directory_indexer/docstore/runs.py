@@ -142,6 +142,10 @@ class Runs(Reading):
         )
         return tuple(stored("runs", run_record, row) for row in rows)
 
+    def directories(self, run_id: int) -> tuple[FilePath, ...]:
+        """List the tracked directories that a run works on; none where it works on the whole index."""
+        return _directories(self._connection, run_id)
+
 
 class RunWrites:
     """Record a run."""
@@ -186,6 +190,19 @@ class RunWrites:
             ),
         )
 
+    def hand_over(self, run_id: int) -> None:
+        """Let the runs that gave way to this one work on its directories, too; one on the whole index does already."""
+        own = _directories(self._connection, run_id)
+        hosts = self._connection.execute(
+            "SELECT id FROM runs WHERE outcome IS NULL AND phase = ? AND id <> ?", (Phase.WAITING, run_id)
+        ).fetchall()
+        for (host_id,) in hosts:
+            if theirs := _directories(self._connection, host_id):
+                together = list(dict.fromkeys((*theirs, *own)))
+                self._connection.execute(
+                    "UPDATE runs SET directories = ? WHERE id = ?", (json.dumps(together), host_id)
+                )
+
     def finish(self, run_id: int, outcome: Outcome, message: str) -> None:
         """Record how a run ended; one that was done before it noticed that it is paused is paused no more."""
         if outcome is Outcome.COMPLETED:
@@ -200,6 +217,11 @@ class RunWrites:
     def forget_details(self) -> None:
         """Forget which directories runs were about, and what was said of them."""
         self._connection.execute("UPDATE runs SET directories = '[]', message = ''")
+
+
+def _directories(connection: sqlite3.Connection, run_id: int) -> tuple[FilePath, ...]:
+    row = connection.execute("SELECT directories FROM runs WHERE id = ?", (run_id,)).fetchone()
+    return tuple(map(FilePath, stored("runs.directories", texts_in, row[0]))) if row else ()
 
 
 def run_record(row: Sequence[Any]) -> RunRecord:

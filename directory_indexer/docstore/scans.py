@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from directory_indexer.docstore.filters import within_condition
-from directory_indexer.docstore.reading import Reading, batches, marks
+from directory_indexer.docstore.index_scope import WHOLE_INDEX, IndexScope, ScopedReading
+from directory_indexer.docstore.reading import batches, marks
 from directory_indexer.files import SourceFile
 from directory_indexer.paths import FilePath, well_formed
 from directory_indexer.scans import PageKey, Scan
@@ -31,29 +32,32 @@ class ScanCounts(NamedTuple):
     n_failed: int = 0
 
 
-class Scans(Reading):
+class Scans(ScopedReading):
     """The pages of one moment that are pictures."""
 
-    def counts(self, root: FilePath | None = None) -> ScanCounts:
-        """Count the pages of a tracked directory, or all of them."""
+    def counts(self, scope: IndexScope = WHOLE_INDEX) -> ScanCounts:
+        """Count the pages."""
+        condition, arguments = self._files_in(scope)
         row = self._connection.execute(
             f"""SELECT coalesce(sum({_WAITS}), 0), coalesce(sum(engine <> ''), 0), coalesce(sum(problem <> ''), 0)
-                FROM scans s JOIN files f ON f.id = s.file_id
-                WHERE ?1 IS NULL OR f.directory_id = (SELECT id FROM directories WHERE path = ?1)""",  # noqa: S608
-            (root,),
+                FROM scans s JOIN files f ON f.id = s.file_id WHERE {condition}""",  # noqa: S608
+            arguments,
         ).fetchone()
         return ScanCounts(*row)
 
-    def waiting(self) -> list[WaitingPage]:
+    def waiting(self, scope: IndexScope = WHOLE_INDEX) -> list[WaitingPage]:
         """List the pages that are to be read: of documents before those of pictures, of the newest files first.
 
         Members of a container come in the order in which it holds them.
         """
+        condition, arguments = self._files_in(scope)
         rows = self._connection.execute(
             f"""SELECT f.path, d.path, d.size, d.mtime_ns, d.changed_ns, d.inode, f.directory_id, s.page, s.key
                 FROM scans s INDEXED BY scans_that_wait
                 JOIN files f ON f.id = s.file_id JOIN files d ON d.id = coalesce(f.container_id, f.id)
-                WHERE {_WAITS} ORDER BY f.path LIKE '%.pdf' DESC, d.mtime_ns DESC, d.id, f.id, s.page""",  # noqa: S608
+                WHERE {_WAITS} AND {condition}
+                ORDER BY f.path LIKE '%.pdf' DESC, d.mtime_ns DESC, d.id, f.id, s.page""",  # noqa: S608
+            arguments,
         )
         return [
             WaitingPage(FilePath(path), SourceFile(*on_disk), directory_id, page, PageKey(key))

@@ -9,12 +9,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from directory_indexer.docstore.reading import Reading, batches, marks
+from directory_indexer.docstore.index_scope import WHOLE_INDEX, IndexScope, ScopedReading
+from directory_indexer.docstore.reading import batches, marks
 from directory_indexer.docstore.vectors import is_vector
 from directory_indexer.ids import ContentHash
 
 
-class SearchVectors(Reading):
+class SearchVectors(ScopedReading):
     """The vectors of one moment that searches made, as float32 values by the hashes of their texts."""
 
     def of_texts(self, space: str, text_hashes: Sequence[ContentHash], *, dimensions: int) -> dict[ContentHash, bytes]:
@@ -32,12 +33,13 @@ class SearchVectors(Reading):
         """Tell whether there are any, in whatever space."""
         return bool(self._count("SELECT EXISTS (SELECT 1 FROM search_vectors)"))
 
-    def rows_waiting(self, space: str) -> list[int]:
+    def rows_waiting(self, space: str, scope: IndexScope = WHOLE_INDEX) -> list[int]:
         """List the rows of chunks that wait for a vector that is here."""
+        condition, arguments = self._chunks_in(scope)
         rows = self._connection.execute(
-            """SELECT c.id FROM search_vectors v CROSS JOIN chunks c ON c.text_hash = v.text_hash
-               WHERE v.space = ? AND c.is_embedded = 0 ORDER BY c.id""",
-            (space,),
+            f"""SELECT c.id FROM search_vectors v CROSS JOIN chunks c ON c.text_hash = v.text_hash
+               WHERE v.space = ? AND c.is_embedded = 0 AND {condition} ORDER BY c.id""",  # noqa: S608
+            [space, *arguments],
         )
         return [row[0] for row in rows]
 
@@ -55,6 +57,14 @@ class SearchVectorWrites:
             [(space, digest, vector) for digest, vector in vectors.items()],
         )
 
+    def drop_needless(self, space: str) -> None:
+        """Drop those of other spaces, and those that were taken over or whose texts are gone."""
+        self._connection.execute(
+            """DELETE FROM search_vectors WHERE space <> ?
+               OR text_hash NOT IN (SELECT text_hash FROM chunks WHERE is_embedded = 0)""",
+            (space,),
+        )
+
     def clear(self) -> None:
-        """Drop all: they were taken over, or their texts are gone."""
+        """Drop all of them."""
         self._connection.execute("DELETE FROM search_vectors")

@@ -10,6 +10,7 @@ from directory_indexer.docstore.store import DocStore, set_aside
 from directory_indexer.doctor.checkup import Checkup
 from directory_indexer.errors import CorruptIndexError, VectorsLostError
 from directory_indexer.findings import Finding, Verdict
+from directory_indexer.indexing.runs import end_done_pauses
 from directory_indexer.indexing.vectorizer import Vectorizer
 from directory_indexer.lock import write_lock
 from directory_indexer.permissions import confine
@@ -94,6 +95,7 @@ class Doctor:
             vectorizer.merger.mend_tags()
             vectorizer.merger.merge_all()
             vectorizer.cluster.mend()
+            end_done_pauses(docstore, embeds=True)
             docstore.upkeep.checkpoint(words_kept_seconds=0)
 
     def _checkup(self) -> Checkup:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
+from directory_indexer.docstore.index_scope import WHOLE_INDEX, IndexScope
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.embedders.model_files import STATIC_TABLE_VERSION
 from directory_indexer.indexing.teaching import Teaching
@@ -32,24 +33,31 @@ class FirstPass:
         self._docstore = docstore
         self._teaching = teaching
 
-    def cover(self, *, must_stop: Callable[[], bool] = lambda: False) -> Iterator[int]:
-        """Cover what waits and has no static vector; each step tells how many chunks are done."""
+    def cover(self, scope: IndexScope = WHOLE_INDEX, *, must_stop: Callable[[], bool] = lambda: False) -> Iterator[int]:
+        """Cover what waits and has no static vector; each step tells how many chunks are done.
+
+        Whoever begins anew covers again what was covered and waits elsewhere.
+        """
         with self._docstore.snapshot() as snapshot:
             stored = snapshot.static_vectors.model()
             covered = snapshot.static_vectors.all().rows
-            waiting = np.array(snapshot.embedding_queue.rows().rows, np.int64)
+            waiting = np.array(snapshot.embedding_queue.rows(scope).rows, np.int64)
         rest = np.setdiff1d(waiting, covered, assume_unique=True)
         # What was learned from a small part of the index says little of the whole.
         is_old = stored is None or stored.version != STATIC_TABLE_VERSION or rest.size > covered.size
         is_kept = stored is not None and not is_old and not self._teaching.pays(stored.n_lessons)
         model = _loaded(stored) if is_kept and stored is not None else None
         if model is None:
-            model, rest = self._begin(waiting, must_stop), waiting
+            model, rest = self._begin(waiting, must_stop), np.union1d(waiting, self._waiting_of(covered))
         step = _BLOCK * _BLOCKS_A_COMMIT
         for start in range(0, rest.size, step):
             if must_stop():
                 return
             yield self._cover(model, rest[start : start + step].tolist())
+
+    def _waiting_of(self, rows: np.typing.NDArray[np.int64]) -> np.typing.NDArray[np.int64]:
+        with self._docstore.snapshot() as snapshot:
+            return np.intersect1d(rows, np.array(snapshot.embedding_queue.rows().rows, np.int64))
 
     def _begin(self, waiting: np.typing.NDArray[np.int64], must_stop: Callable[[], bool]) -> StaticModel:
         sample = waiting[:: max(1, waiting.size // _SAMPLE)][:_SAMPLE].tolist()

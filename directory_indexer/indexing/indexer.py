@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from directory_indexer.config.indexing import EmbeddingMode
+from directory_indexer.docstore.index_scope import IndexScope
 from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRequest, Verb
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import (
@@ -23,6 +24,7 @@ from directory_indexer.errors import (
 from directory_indexer.files import FileFailure, Stage
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.adoption import Adoption
+from directory_indexer.indexing.cluster_copy import NoClusterCopy
 from directory_indexer.indexing.options import Effort, IndexOptions, IndexPolicy, ServiceChecks
 from directory_indexer.indexing.pace import FullPace, Pace
 from directory_indexer.indexing.planner import Plan
@@ -106,7 +108,7 @@ class Indexer:
         listener: Callable[[RunProgress], None],
         stop_reason: Callable[[], Outcome | None],
     ) -> IndexReport:
-        """Bring the directories at `paths`, or with none all tracked ones, up to date.
+        """Bring the directories at `paths`, or with none all tracked ones, up to date, and nothing that lies elsewhere.
 
         Raises:
             UsageError: a path is no directory, or nothing is tracked.
@@ -116,7 +118,7 @@ class Indexer:
         """
         started = time.monotonic()
         # Before it waits for anything: what a path means now is what the caller has seen.
-        given = [] if options.waiting_only else self._given(paths, options)
+        given = self._given(paths, options)
         require_not_reserved(given, self._policy.walk)
         with writing(
             self._docstore, self._lock_path, listener=listener, stop_reason=stop_reason, wait=options.wait
@@ -128,7 +130,8 @@ class Indexer:
             if options.tracked_only:
                 roots = [root for root in roots if root in start.tracked]
             self._adoption.adopt(start.fingerprint, start.vector_places, has_consent=options.has_consent)
-            request = RunRequest(Verb.INDEX, roots, options.origin, options.to_json())
+            # None of those that were named may be tracked any more: that is no run over the whole index.
+            request = RunRequest(Verb.INDEX, roots or given, options.origin, options.to_json())
             with recorded_run(self._docstore, request, lock=lock, listener=listener, stop_reason=stop_reason) as run:
                 run.take_over_paused(roots)
                 self._vectorizer.merger.restore_lost()
@@ -136,6 +139,7 @@ class Indexer:
                 with contextlib.suppress(GaveWayError):
                     self._update(updater, run, roots, options)
                     self._pack_texts(run)
+                    self._end_done_pauses(run)
                 outcome = run.outcome
             if lock.is_held:
                 self._docstore.upkeep.checkpoint(must_stop=lambda: run.must_stop)
@@ -175,12 +179,13 @@ class Indexer:
 
     def estimate(self, plans: Sequence[Plan]) -> EmbeddingEstimate:
         """Tell about how many tokens such a run would embed: those of chunks that wait, and of the files to read."""
+        scope = IndexScope(tuple(plan.directory for plan in plans))
         now = self._policy.fingerprint
         with self._docstore.snapshot() as snapshot:
             stored = snapshot.meta.get("fingerprint")
             built = Fingerprint.from_json(stored) if stored else now
-            n_pages = snapshot.scans.counts().n_waiting
-            n_tokens = snapshot.embedding_queue.count_tokens(waiting_only=built.embedding == now.embedding)
+            n_pages = snapshot.scans.counts(scope).n_waiting
+            n_tokens = snapshot.embedding_queue.count_tokens(scope, waiting_only=built.embedding == now.embedding)
         n_tokens += sum(map(n_text_bytes, plans)) // BYTES_PER_TOKEN
         cost = self._recogniser().reading.cost(n_pages) if n_pages else ""
         n_possible = sum(may_be_scanned(request.source.path) for plan in plans for request in plan.requests)
@@ -232,7 +237,7 @@ class Indexer:
                 updater.report = updater.report.plus(unavailable_roots=(root,), failures=(failure,))
                 run.fail(error.message)
         _require_space(plans, self._docstore.path.parent, has_consent=options.has_consent)
-        run.notice = self._services_notice(plans, options)
+        run.notice = self._services_notice(plans, options, run.scope)
         directories = [(self._track(plan.directory), plan) for plan in plans]
         updater.update_words(directories)
         if not run.must_stop:
@@ -256,13 +261,19 @@ class Indexer:
             with self._docstore.transaction() as transaction:
                 has_more = transaction.chunks.pack_texts(_PACK_BATCH)
 
-    def _services_notice(self, plans: Sequence[Plan], options: IndexOptions) -> str:
+    def _services_notice(self, plans: Sequence[Plan], options: IndexOptions, scope: IndexScope) -> str:
         """Ask for services and vector store before hours of work, of which the words can be had without them."""
-        if not any(plan.requests for plan in plans) and not self._vectorizer.merger.state().n_waiting:
+        if not any(plan.requests for plan in plans) and not self._vectorizer.n_waiting(scope):
             return ""
         checks = self._checks if options.most_pages != 0 else (self._checks.for_vectors,)
         troubles = [trouble for check in checks if (trouble := _trouble_of(check))]
         return f"{'; '.join(troubles)}; indexing words meanwhile" if troubles else ""
+
+    def _end_done_pauses(self, run: Run) -> None:
+        """Let no run stay paused of which nothing is left."""
+        # One that is stopped may have left its cluster index behind.
+        if not run.must_stop or isinstance(self._vectorizer.cluster, NoClusterCopy):
+            run.end_done_pauses(embeds=self._policy.embedding is EmbeddingMode.COMPLETE)
 
     def _start(self) -> _Start:
         with self._docstore.snapshot() as snapshot:

@@ -98,7 +98,7 @@ class NamedFiles:
                     transaction.directories.remove(directory_id)
 
     def complete(self, *, give_up: Callable[[], bool], stop_reason: Callable[[], Outcome | None]) -> IndexReport:
-        """Read pages that are pictures, and give everything in the index its vectors, until it is time to stop.
+        """Read pages that are pictures, and give everything in the directory its vectors, until it is time to stop.
 
         While a run is paused, it does nothing.
 

@@ -63,7 +63,7 @@ class IndexOptions(NamedTuple):
     the paths were resolved before: a link that has taken the place of one since is not followed. With `accepts_mounts`
     other file systems take the place of those that were mounted before. No more than `most_pages` are read by OCR.
     With `unless_paused` it does nothing while a run is paused, for nobody has asked for this one. With `waiting_only`
-    no directory is looked at: the run does what earlier ones left undone.
+    no directory is looked at: the run does what earlier ones left undone, in those that are named or everywhere.
     """
 
     read_everything: bool = False

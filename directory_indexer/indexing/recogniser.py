@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from directory_indexer.docstore.index_scope import WHOLE_INDEX, IndexScope
 from directory_indexer.docstore.known import FileState
 from directory_indexer.docstore.scans import ScanCounts, WaitingPage
 from directory_indexer.docstore.store import DocStore
@@ -74,20 +75,20 @@ class Recogniser:
         self._max_bytes = max_bytes
         self._read: set[PageKey] = set()
 
-    def counts(self) -> ScanCounts:
+    def counts(self, scope: IndexScope = WHOLE_INDEX) -> ScanCounts:
         """Count the pages that wait, that were read, and that could not be read, as their documents have them."""
         with self._docstore.snapshot() as snapshot:
-            return snapshot.scans.counts()
+            return snapshot.scans.counts(scope)
 
-    def n_read_ahead(self) -> int:
+    def n_read_ahead(self, scope: IndexScope = WHOLE_INDEX) -> int:
         """Count the pages that were read, and wait in their documents, which the next run is to read again."""
         if not self._read:
             return 0
         with self._docstore.snapshot() as snapshot:
-            return sum(page.key in self._read for page in snapshot.scans.waiting())
+            return sum(page.key in self._read for page in snapshot.scans.waiting(scope))
 
     def try_again(self) -> None:
-        """Have pages wait again that another engine, or another version of it, could not read.
+        """Have pages wait again, wherever they are, that another engine, or another version of it, could not read.
 
         Raises:
             ProviderError: as of `PageReading.reader`.
@@ -98,7 +99,9 @@ class Recogniser:
             with self._docstore.transaction() as transaction:
                 transaction.scans.have_wait(keys)
 
-    def work_off(self, *, most_pages: int | None, must_stop: Callable[[], bool]) -> Iterator[RecogniseStep]:
+    def work_off(
+        self, scope: IndexScope = WHOLE_INDEX, *, most_pages: int | None, must_stop: Callable[[], bool]
+    ) -> Iterator[RecogniseStep]:
         """Read the pages that wait, but no more than `most_pages` of those that nothing has read before.
 
         Raises:
@@ -109,7 +112,7 @@ class Recogniser:
         self._read.clear()
         reader = None if most_pages == 0 else self.reading.reader()
         with self._docstore.snapshot() as snapshot:
-            queue = _Queue(snapshot.scans.waiting())
+            queue = _Queue(snapshot.scans.waiting(scope))
         yield from self._take_kept(queue, most_pages if reader else 0)
         trouble: ProviderError | None = None
         if reader is not None and queue.waiting_keys():

@@ -14,6 +14,8 @@ from directory_indexer.paths import FilePath
 class EmbeddingEstimate(NamedTuple):
     """About how many tokens a run would embed, with what, and what it would redo because of another way.
 
+    All is counted in the directories that the run would be about.
+
     `n_pages` wait for OCR, and `pages_cost` says what a service that reads them counts, if one is configured. Neither
     knows of the pages of `n_possible_scans`, the PDFs and pictures that are still to be read.
     """
@@ -32,7 +34,8 @@ class IndexReport(NamedTuple):
     `n_masked` counts the secrets that were masked in the texts of files that were read.
 
     `n_pages` are pages that OCR has read in this run; others wait, and `ocr_advice` says for what. `ocr_refusals` are
-    reasons of the service that is configured, with the number of pages; `n_pages_unreadable` counts the whole index.
+    reasons of the service that is configured, with the number of pages. Pages and chunks that wait, and
+    `n_pages_unreadable`, are counted in the directories that the run is about.
 
     `refused` are chunks that stay without a vector because the provider takes everything but them; `unavailable` says
     why chunks wait for a provider that takes nothing.

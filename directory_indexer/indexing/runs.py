@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from directory_indexer.docstore.index_scope import IndexScope
 from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRequest
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import LockedError
@@ -32,10 +33,14 @@ class GaveWayError(Exception):
 
 
 class Run:
-    """Tell the user and other processes how far a run is, and the run when to stop."""
+    """Tell the user and other processes how far a run is, and the run when to stop.
+
+    It embeds and recognises what lies in its `scope` alone, which grows by those of runs that it gave way to.
+    """
 
     def __init__(
         self,
+        scope: IndexScope,
         *,
         run_id: int,
         docstore: DocStore,
@@ -43,7 +48,9 @@ class Run:
         listener: Callable[[RunProgress], None],
         stop_reason: Callable[[], Outcome | None],
     ) -> None:
+        self.scope = scope
         self._run_id = run_id
+        self._has_done_all = False
         self._stop_requests = StopRequests(docstore.path, run_id)
         self._lock = lock
         self._docstore = docstore
@@ -58,7 +65,10 @@ class Run:
     @property
     def outcome(self) -> Outcome:
         """Tell how the run would end if it ended now."""
-        return self._reason() or (Outcome.FAILED if self._troubles else Outcome.COMPLETED)
+        reason = self._reason()
+        if reason is not None and not (reason is Outcome.PAUSED and self._has_done_all):
+            return reason
+        return Outcome.FAILED if self._troubles else Outcome.COMPLETED
 
     @property
     def message(self) -> str:
@@ -102,6 +112,11 @@ class Run:
         with self._docstore.transaction() as transaction:
             transaction.pauses.end(directories, by=f"run-{self._run_id} goes on with it")
 
+    def end_done_pauses(self, *, embeds: bool) -> None:
+        """End the pauses of runs of which nothing is left, this one among them."""
+        done = end_done_pauses(self._docstore, embeds=embeds)
+        self._has_done_all = self._run_id in done
+
     @property
     def is_in_the_way(self) -> bool:
         """Whether another run waits for this one."""
@@ -122,6 +137,11 @@ class Run:
         hosts = [run for run in latest if run.outcome is None and run.progress.phase is Phase.WAITING]
         return any(options_of([run.options]).most_pages is None for run in hosts)
 
+    def hand_over(self) -> None:
+        """Let the run that gave way to this one embed and recognise what lies in the scope of this one, too."""
+        with self._docstore.transaction() as transaction:
+            transaction.runs.hand_over(self._run_id)
+
     def give_way(self) -> None:
         """Let other runs write that wait, and go on when they are done.
 
@@ -139,6 +159,8 @@ class Run:
             transaction.runs.update(self._run_id, progress._replace(phase=Phase.WAITING))
         self._enter(Phase.WAITING)
         self._lock.give_way(while_waiting)
+        with self._docstore.snapshot() as snapshot:
+            self.scope = self.scope.plus(snapshot.runs.directories(self._run_id))
         self._written_at = 0.0  # others see at once that it gives way again
         self.report(progress)
 
@@ -173,6 +195,16 @@ class Turn:
         """
         self.is_over = self.is_over or (self._run.is_in_the_way and not self._run.is_guest)
         return self.is_over or self._run.must_stop
+
+
+def end_done_pauses(docstore: DocStore, *, embeds: bool) -> list[int]:
+    """End the pauses of runs of which nothing is left, and name these runs; `embeds` tells whether runs embed."""
+    with docstore.snapshot() as snapshot:
+        done = snapshot.pauses.done(embeds=embeds)
+    if done:
+        with docstore.transaction() as transaction:
+            transaction.pauses.drop(done, by="nothing is left of it")
+    return done
 
 
 @contextlib.contextmanager
@@ -247,7 +279,8 @@ def recorded_run(
         run_id = transaction.runs.start(request, pid=os.getpid(), host=host, others_gave_way=lock.is_owed)
     outcome, message = Outcome.FAILED, ""
     with spans.span(f"run {request.verb}", origin=request.origin) as span:
-        run = Run(run_id=run_id, docstore=docstore, lock=lock, listener=listener, stop_reason=stop_reason)
+        scope = IndexScope(tuple(request.directories))
+        run = Run(scope, run_id=run_id, docstore=docstore, lock=lock, listener=listener, stop_reason=stop_reason)
         try:
             run.report(run.progress)
             yield run

@@ -73,13 +73,15 @@ class Updater:
 
     def cover(self) -> None:
         """Give chunks that wait a static vector, unless they are so few that the model is as quick."""
-        total = self._vectorizer.merger.state().n_waiting
+        total = self._vectorizer.n_waiting(self._run.scope)
         if total < _FEW_WAITING or self._run.must_stop:
             return
         self._progress = self._progress._replace(phase=Phase.COVERING, chunks_total=total)
         self._run.report(self._progress)
-        for n_chunks in self._vectorizer.first_pass.cover(must_stop=lambda: self._run.must_stop):
-            self._progress = self._progress._replace(chunks_done=self._progress.chunks_done + n_chunks)
+        for n_chunks in self._vectorizer.first_pass.cover(self._run.scope, must_stop=lambda: self._run.must_stop):
+            # Chunks elsewhere that are covered again are not told of.
+            n_done = min(self._progress.chunks_done + n_chunks, total)
+            self._progress = self._progress._replace(chunks_done=n_done)
             self._run.report(self._progress)
         self._progress = self._progress._replace(chunks_done=0, chunks_total=0)
 
@@ -89,7 +91,7 @@ class Updater:
         Called again, it has those read that have come since.
         """
         with self._docstore.snapshot() as snapshot:
-            counts = snapshot.scans.counts()
+            counts = snapshot.scans.counts(self._run.scope)
         has_failed = counts.n_failed > self.report.n_pages_unreadable
         # Else what reads them is not loaded, which takes 30 ms.
         if counts.n_waiting > self.report.n_pages_waiting or has_failed:
@@ -104,19 +106,26 @@ class Updater:
         while it gave way may leave something to do first.
         """
         self._attempt(self._update_cluster)
-        state = self._vectorizer.merger.state()
-        total = state.n_waiting
-        self._progress = self._progress._replace(phase=Phase.EMBEDDING, chunks_total=total)
-        if total and mode is not EmbeddingMode.OFF and not self._run.must_stop:
+        n_waiting = self._vectorizer.n_waiting(self._run.scope)
+        self._progress = self._progress._replace(phase=Phase.EMBEDDING, chunks_total=n_waiting)
+        if n_waiting and mode is not EmbeddingMode.OFF and not self._run.must_stop:
             self._attempt(self._take_over)
-            state = self._vectorizer.merger.state()
-        # The run that gave way to this one embeds for both, and soon.
-        is_wanted = mode is EmbeddingMode.COMPLETE and not self._run.must_stop and not self._run.is_guest
-        if state.n_waiting and is_wanted and pace is not None:
-            self._attempt(partial(self._embed, pace, after_giving_way))
-            n_tokens, n_truncated = self._vectorizer.usage
-            self.report = self.report.plus(n_tokens=n_tokens, n_truncated=n_truncated)
-            state = self._vectorizer.merger.state()
+            n_waiting = self._vectorizer.n_waiting(self._run.scope)
+        if n_waiting and mode is EmbeddingMode.COMPLETE and pace is not None and not self._run.must_stop:
+            self._embed_or_hand_over(pace, after_giving_way)
+        self._publish()
+
+    def _embed_or_hand_over(self, pace: Pace, after_giving_way: Callable[[], None]) -> None:
+        if self._run.is_guest:
+            self._run.hand_over()  # the run that gave way to this one embeds for both, and soon
+            return
+        self._attempt(partial(self._embed, pace, after_giving_way))
+        n_tokens, n_truncated = self._vectorizer.usage
+        self.report = self.report.plus(n_tokens=n_tokens, n_truncated=n_truncated)
+
+    def _publish(self) -> None:
+        """Move vectors to where they are found fastest, and tidy up after those of the whole index."""
+        state = self._vectorizer.merger.state()
         if state.n_waiting == state.n_refused:
             self._vectorizer.drop_makeshifts()
         state = self._vectorizer.spaces.complete_switch(state)
@@ -124,7 +133,9 @@ class Updater:
         self._attempt(partial(self._vectorizer.merger.merge_if_worth_it, state))
         self._attempt(self._vectorizer.merger.mend_tags)
         self._attempt(self._update_cluster)
-        self.report = self.report.plus(n_pending=state.n_waiting - state.n_refused)
+        with self._docstore.snapshot() as snapshot:
+            n_pending = snapshot.embedding_queue.count_open(self._run.scope)
+        self.report = self.report.plus(n_pending=n_pending)
 
     def _update_cluster(self) -> None:
         self._vectorizer.cluster.update(must_stop=lambda: self._run.must_stop)
@@ -209,13 +220,15 @@ class Updater:
     def _read_pages(self, recogniser: Recogniser, most_pages: int | None, *, try_again: bool) -> None:
         if try_again:
             self._attempt(recogniser.try_again)
-        counts = recogniser.counts()
+        counts = recogniser.counts(self._run.scope)
         n_read_ahead = 0
-        # The run that gave way to this one reads the pages of both, and soon.
-        if counts.n_waiting and not self._run.must_stop and not self._run.leaves_pages_to_host:
-            self._attempt(partial(self._recognise, recogniser, most_pages))
-            self._attempt(recogniser.prune)
-            counts, n_read_ahead = recogniser.counts(), recogniser.n_read_ahead()
+        if counts.n_waiting and not self._run.must_stop:
+            if self._run.leaves_pages_to_host:
+                self._run.hand_over()  # the run that gave way to this one reads the pages of both, and soon
+            else:
+                self._attempt(partial(self._recognise, recogniser, most_pages))
+                self._attempt(recogniser.prune)
+            counts, n_read_ahead = recogniser.counts(self._run.scope), recogniser.n_read_ahead(self._run.scope)
         n_waiting = counts.n_waiting - n_read_ahead
         self.report = self.report._replace(
             n_pages_waiting=n_waiting,
@@ -237,7 +250,7 @@ class Updater:
     def _recognise_in(self, turn: Turn, recogniser: Recogniser, most_pages: int | None) -> int:
         """Read pages until others want to write; tell how many pages the engine was asked for."""
         n_asked, refusals = 0, Counter(dict(self.report.ocr_refusals))
-        for step in recogniser.work_off(most_pages=most_pages, must_stop=turn.must_stop):
+        for step in recogniser.work_off(self._run.scope, most_pages=most_pages, must_stop=turn.must_stop):
             n_asked += step.n_asked
             self.report = self.report._replace(ocr_usage=step.usage)
             if step.refusal:
@@ -282,7 +295,7 @@ class Updater:
         self._run.report(self._progress)
 
     def _take_over(self) -> None:
-        n_chunks = self._vectorizer.take_over()
+        n_chunks = self._vectorizer.take_over(self._run.scope)
         self.report = self.report.plus(n_reused=n_chunks)
         self._progress = self._progress._replace(chunks_done=self._progress.chunks_done + n_chunks)
 
@@ -303,7 +316,7 @@ class Updater:
         while fingerprint == self._fingerprint():
             self._run.report(self._progress)
             turn = Turn(self._run)
-            for step in self._vectorizer.embed_pending(must_stop=turn.must_stop, pace=pace):
+            for step in self._vectorizer.embed_pending(self._run.scope, must_stop=turn.must_stop, pace=pace):
                 self._run.notice = pace.notice or self._run.notice
                 self.report = self.report.plus(n_embedded=step.n_embedded, n_reused=step.n_reused, refused=step.refused)
                 self._progress = self._progress._replace(chunks_done=self._progress.chunks_done + step.n_chunks)
@@ -312,7 +325,7 @@ class Updater:
                 return
             self._run.give_way()
             after_giving_way()
-            total = self._progress.chunks_done + self._vectorizer.merger.state().n_waiting
+            total = self._progress.chunks_done + self._vectorizer.n_waiting(self._run.scope)
             self._progress = self._progress._replace(phase=Phase.EMBEDDING, chunks_total=total)
 
     def _fingerprint(self) -> str | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from directory_indexer.docstore.embedding_queue import PendingChunk
+from directory_indexer.docstore.index_scope import WHOLE_INDEX, IndexScope
 from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.docstore.vector_sets import VectorSet
 from directory_indexer.docstore.vectors import EmbeddedChunk
@@ -75,7 +76,7 @@ class Vectorizer:
         self.usage = EmbeddingUsage()
         self._asked: set[FilePath] = set()
 
-    def take_over(self) -> int:
+    def take_over(self, scope: IndexScope = WHOLE_INDEX) -> int:
         """Give chunks the vectors that searches made of them while they waited; tell how many that were.
 
         Raises:
@@ -86,7 +87,7 @@ class Vectorizer:
                 return 0
         space = self._embedder().space
         with self._docstore.snapshot() as snapshot:
-            chunks = snapshot.embedding_queue.chunks(snapshot.search_vectors.rows_waiting(space.name))
+            chunks = snapshot.embedding_queue.chunks(snapshot.search_vectors.rows_waiting(space.name, scope))
             hashes = [chunk.text_hash for chunk in chunks]
             made = snapshot.search_vectors.of_texts(space.name, hashes, dimensions=space.dimensions)
             chunks = [chunk for chunk in chunks if chunk.text_hash in made]
@@ -94,12 +95,16 @@ class Vectorizer:
             self.spaces.adopt(space)
         with self._docstore.transaction() as transaction:
             transaction.vectors.put([_embedded(chunk, made[chunk.text_hash]) for chunk in chunks])
-            transaction.search_vectors.clear()
+            transaction.search_vectors.drop_needless(space.name)
         self._asked |= {chunk.path for chunk in chunks}
         return len(chunks)
 
     def embed_pending(
-        self, *, must_stop: Callable[[], bool] = lambda: False, pace: Pace = _FULL_PACE
+        self,
+        scope: IndexScope = WHOLE_INDEX,
+        *,
+        must_stop: Callable[[], bool] = lambda: False,
+        pace: Pace = _FULL_PACE,
     ) -> Iterator[Step]:
         """Embed what waits, first what is likely to be asked for; each step tells what became of a batch, now kept.
 
@@ -110,7 +115,7 @@ class Vectorizer:
             ProviderError: the embedder cannot answer; the batches that it has answered are kept.
             VectorStoreError: the vector store cannot take vectors; the batches that are under way are kept.
         """
-        if not self.merger.state().n_waiting:
+        if not self.n_waiting(scope):
             return
         while pace.pauses() and not must_stop():  # before the model takes memory
             pace.rest()
@@ -124,7 +129,7 @@ class Vectorizer:
         try:
             with contextlib.closing(InFlightBatches(embedder)) as in_flight:
                 batch_size = pace.batch_size(embedder.batch_size)
-                yield from self._embed_batches(in_flight, self._batches(batch_size), must_stop, pace)
+                yield from self._embed_batches(in_flight, self._batches(scope, batch_size), must_stop, pace)
                 in_flight.raise_failure()
         finally:
             self.usage = _difference(embedder.usage, used_before)
@@ -138,9 +143,15 @@ class Vectorizer:
             transaction.static_vectors.clear()
             transaction.search_vectors.clear()
 
-    def _batches(self, size: int) -> list[list[int]]:
+    def n_waiting(self, scope: IndexScope = WHOLE_INDEX) -> int:
+        """Count the chunks without a vector."""
         with self._docstore.snapshot() as snapshot:
-            rows = in_order(snapshot.embedding_queue.rows(), snapshot.embedding_queue.files(), self._asked)
+            return snapshot.embedding_queue.count(scope)
+
+    def _batches(self, scope: IndexScope, size: int) -> list[list[int]]:
+        with self._docstore.snapshot() as snapshot:
+            queue = snapshot.embedding_queue
+            rows = in_order(queue.rows(scope), queue.files(scope), self._asked)
         return [rows[start : start + size] for start in range(0, len(rows), size)]
 
     def _embed_batches(

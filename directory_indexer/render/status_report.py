@@ -84,9 +84,11 @@ def _directory_table(directories: Sequence[DirectoryStatus], *, now: float, path
 
 
 def _cells(directory: DirectoryStatus, *, now: float) -> tuple[str, ...]:
+    # Both are shares of the same files: of one that failed, nothing is found by meaning either.
+    n_files = directory.n_files + directory.n_failed
     return (
-        percent(directory.n_files, directory.n_files + directory.n_failed),
-        percent(directory.n_embedded, directory.n_chunks),
+        percent(directory.n_files, n_files),
+        percent(directory.n_files * directory.n_embedded, n_files * directory.n_chunks),
         _cost(directory),
         f"{directory.n_files:,}",
         size(directory.n_bytes),
@@ -130,7 +132,8 @@ def _skipped_files(files: Sequence[SkippedFile], n_skipped: int, *, paths: PathS
 def _on_disk(report: StatusReport) -> str:
     # The vectors of a small index stay in the database until enough of them are worth a file.
     vectors = f", {size(report.n_vector_bytes)} of vectors" if report.n_vector_bytes else ""
-    return f"{size(report.n_database_bytes)} in the database{vectors}"
+    of_all = "" if report.is_whole else ", for all directories"
+    return f"{size(report.n_database_bytes)} in the database{vectors}{of_all}"
 
 
 def _model(report: StatusReport) -> str:
@@ -163,9 +166,8 @@ def _running(run: RunRecord, *, now: float) -> str:
 
 
 def _paused(run: PausedRun, paths: PathStyle) -> str:
-    return (
-        f"run-{run.run_id} over {', '.join(map(paths.shown, run.directories))}; dirindex index --resume goes on with it"
-    )
+    places = ", ".join(map(paths.shown, run.directories)) or "all directories"
+    return f"run-{run.run_id} over {places}; dirindex index --resume goes on with it"
 
 
 def _ended(run: RunRecord, *, now: float) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Sequence
+
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import IndexMismatchError, NotIndexedError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display
 
 with lazily:
+    from directory_indexer.searching.scope import Scope
     from directory_indexer.searching.vector_making import VectorMaking
 
 
@@ -40,23 +44,34 @@ def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
         )
 
 
-def coverage(snapshot: Snapshot, making: VectorMaking | None = None) -> tuple[str, ...]:
-    """Say what cannot be found by meaning yet, if there is anything, and what was embedded for this question."""
-    former, waiting, n_chunks = (
-        snapshot.vector_sets.former(),
-        snapshot.embedding_queue.count(),
-        snapshot.chunks.count(),
-    )
+def coverage(snapshot: Snapshot, scopes: Sequence[Scope], making: VectorMaking | None = None) -> Iterator[str]:
+    """Say what of these scopes cannot be found by meaning yet, and what was embedded for this question."""
+    former = snapshot.vector_sets.former()
     if former is not None and former.space is not None:
-        return (
-            f"{waiting:,} of {n_chunks:,} chunks wait to be embedded again; until then {former.space.name} answers",
-        )
-    if not waiting:
-        return ()
-    chunks = f"chunk{'s' if n_chunks > 1 else ''} {'are' if waiting > 1 else 'is'}"
-    missing = f"{waiting:,} of {n_chunks:,} {chunks} not embedded yet"
+        # The new vectors answer when the last chunk has one, wherever it lies.
+        n_waiting, n_chunks = snapshot.embedding_queue.count(), snapshot.chunks.count()
+        wait = f"{n_waiting:,} of all {n_chunks:,} chunks {'wait' if n_waiting > 1 else 'waits'}"
+        yield f"{wait} to be embedded again; until then {former.space.name} answers"
+        return
+    holders = _holders(scopes)
+    if n_waiting := snapshot.chunks.count_waiting(holders):
+        n_chunks = snapshot.chunks.count_held(holders)
+        chunks = f"chunk{'s' if n_chunks > 1 else ''} {'are' if n_waiting > 1 else 'is'}"
+        yield f"{n_waiting:,} of {n_chunks:,} {chunks} not embedded yet: {_found_so_far(making)}"
+
+
+def _holders(scopes: Sequence[Scope]) -> str | None:
+    """Return the files that hold the texts of scopes, as a JSON array; None for all files."""
+    if len(scopes) == 1:
+        return scopes[0].holder_ids_json
+    parts = [one.holder_ids for one in scopes if one.holder_ids is not None]
+    return json.dumps(sorted(frozenset().union(*parts))) if len(parts) == len(scopes) else None
+
+
+def _found_so_far(making: VectorMaking | None) -> str:
     if making is None or not making.judged:
-        return (f"{missing}: they are found by words alone",)
+        return "they are found by words alone"
     n_unjudged = len(making.unjudged - making.judged)
+    were = "was" if len(making.judged) == 1 else "were"
     rest = f", and {n_unjudged} by words alone" if n_unjudged else ""
-    return (f"{missing}: {len(making.judged)} of them were judged by meaning for this question{rest}",)
+    return f"{len(making.judged)} of them {were} judged by meaning for this question{rest}"

@@ -126,9 +126,8 @@ class Searcher:
             below = request.scope[0] if len(request.scope) == 1 else None
             return snapshot.facets.of(scope.file_ids_json, below=below, limit=MAX_FACET_VALUES)
 
-    def _newest(self, snapshot: Snapshot, request: SearchRequest, query: Query) -> Answer:
+    def _newest(self, snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope) -> Answer:
         """List the files that are meant, newest first: where nothing is looked for, none is a better answer."""
-        scope = resolve_scope(snapshot, request, query)
         chunks = snapshot.chunks.of_newest_files(scope.file_ids_json, limit=request.limit)
         plan = plan_match(query, snapshot.words)
         return Answer(
@@ -144,10 +143,12 @@ class Searcher:
         require_types(request.kinds)
         making = VectorMaking(request.embedding_seconds)
         allowances = [Allowance(making, 1 / n_left) for n_left in range(len(queries), 0, -1)]
-        asked = [self._asked(snapshot, *one, mode) for one in zip(queries, allowances, strict=True)]
-        answers = [self._ranked(snapshot, request._replace(mode=mode), one) for one in asked]
+        possible = request._replace(mode=mode)
+        asked = [self._asked(snapshot, possible, *one) for one in zip(queries, allowances, strict=True)]
+        answers = [self._ranked(snapshot, possible, one) for one in asked]
         self._keep(making)
-        missing = coverage(snapshot, making) if any(one.embedding for one in asked) else ()
+        scopes = [one.scope for one in asked if one.embedding]
+        missing = coverage(snapshot, scopes, making) if scopes else ()
         answer = answers[0] if len(answers) == 1 else fused(answers, limit=request.limit)
         # What is told of a hit costs as much as to rank twenty passages, so only those that are shown are told of.
         hits = (hit_of(one, excerpt_chars=request.excerpt_chars) for one in answer.passages)
@@ -163,19 +164,20 @@ class Searcher:
             state=snapshot.overview.state_name(),
         )
 
-    def _asked(self, snapshot: Snapshot, query: Query, allowance: Allowance, mode: SearchMode) -> _Asked:
+    def _asked(self, snapshot: Snapshot, request: SearchRequest, query: Query, allowance: Allowance) -> _Asked:
         """Correct a query and begin to embed it: what comes before the first answer is done for all of them at once."""
         query, corrections = respelled(query, snapshot.words)
-        if mode is SearchMode.KEYWORD or not query.meaning:
-            return _Asked(query, corrections, None)
-        space = snapshot.vector_sets.answering().space
-        return _Asked(query, corrections, BackgroundTask(partial(self._embed, space, query.meaning, allowance)))
+        embedding: BackgroundTask[Meaning] | None = None
+        if request.mode is not SearchMode.KEYWORD and query.meaning:
+            space = snapshot.vector_sets.answering().space
+            embedding = BackgroundTask(partial(self._embed, space, query.meaning, allowance))
+        return _Asked(query, corrections, embedding, resolve_scope(snapshot, request, query))
 
     def _ranked(self, snapshot: Snapshot, request: SearchRequest, asked: _Asked) -> Answer:
-        query, corrections, embedding = asked
+        query, corrections, embedding, scope = asked
         if query.has_only_filters or (not query.text.strip() and request.has_filters):
-            return self._newest(snapshot, request, query)
-        scope = narrowed_scope(snapshot, resolve_scope(snapshot, request, query), request)
+            return self._newest(snapshot, request, query, scope)
+        scope = narrowed_scope(snapshot, scope, request)
         request = dated_request(request, query)
 
         def found(asked: Query) -> Found:
@@ -237,8 +239,9 @@ def _by_own_ids(chunks: Iterable[IndexedChunk]) -> Iterator[tuple[ChunkId, Index
 
 
 class _Asked(NamedTuple):
-    """A query as it is looked for: without typing errors, and on its way to a vector where meaning is asked for."""
+    """A query as it is looked for, and where: without typing errors, and on its way to a vector if meaning counts."""
 
     query: Query
     corrections: tuple[Correction, ...]
     embedding: BackgroundTask[Meaning] | None
+    scope: Scope

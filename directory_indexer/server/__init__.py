@@ -159,7 +159,7 @@ def _parts(app: App, options: ServeOptions) -> _Parts:
     if watch is not None:
         app.is_watched = lambda: watch.is_watching
     embeds = app.writes and app.policies.embeds_in_background(is_watching=options.watch)
-    embedding = app.embedding_process if embeds else None
+    embedding = app.embedding_process() if embeds else None
     if embedding is not None:
         embedding.start()
     return _Parts(Desk(tools), model, jobs, watch, embedding)

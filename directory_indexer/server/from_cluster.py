@@ -18,7 +18,7 @@ from directory_indexer.indexing.cluster_copy import ClusterCopy, NoClusterCopy
 from directory_indexer.lazy import lazily
 from directory_indexer.searching.cluster_inquiry import ClusterInquiry
 from directory_indexer.searching.searcher import Searcher
-from directory_indexer.status import Status, StatusReport
+from directory_indexer.status import Status, StatusReport, WaitingVectors
 from directory_indexer.vectorstores import plan_of
 
 with lazily:
@@ -27,6 +27,7 @@ with lazily:
     from directory_indexer.paths import FilePath
     from directory_indexer.searching.nearest import Nearest
     from directory_indexer.server.api.operations import Operation
+    from directory_indexer.vectorstore.cluster import TrackedDirectory
     from directory_indexer.vectorstore.cluster_reader import ClusterReader
 
 TOOLS_HERE: Final = frozenset({"search", "get_content", "server_info"})
@@ -109,23 +110,9 @@ class ClusterStatus(Status):
         """Sum up the index as it was when the cluster index was written."""
         report = super().report(within)
         told = {one.path: one for one in self._app.docstore.manifest.directories}
-        return report._replace(
-            directories=tuple(
-                DirectoryStatus(
-                    path=one.path,
-                    is_available=True,
-                    completed_at=one.completed_at,
-                    n_files=told[one.path].n_files,
-                    n_bytes=told[one.path].n_bytes,
-                    n_chunks=told[one.path].n_chunks,
-                    n_embedded=told[one.path].n_embedded,
-                    skipped=(),
-                    n_failed=0,
-                )
-                for one in report.directories
-                if one.path in told
-            )
-        )
+        directories = tuple(_directory_status(told[one.path]) for one in report.directories if one.path in told)
+        n_waiting = sum(one.n_chunks - one.n_embedded for one in directories)
+        return report._replace(directories=directories, waiting=WaitingVectors(n_waiting))
 
     def running(self) -> RunRecord | None:
         """Give none."""
@@ -134,6 +121,20 @@ class ClusterStatus(Status):
     def checked(self, summary: IndexSummary) -> IndexSummary:
         """Give it as it is: nothing runs here."""
         return summary
+
+
+def _directory_status(told: TrackedDirectory) -> DirectoryStatus:
+    return DirectoryStatus(
+        path=told.path,
+        is_available=True,
+        completed_at=told.completed_at,
+        n_files=told.n_files,
+        n_bytes=told.n_bytes,
+        n_chunks=told.n_chunks,
+        n_embedded=told.n_embedded,
+        skipped=(),
+        n_failed=0,
+    )
 
 
 def operations_here(operations: Sequence[Operation], app: App) -> tuple[Operation, ...]:

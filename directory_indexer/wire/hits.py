@@ -25,7 +25,7 @@ _WEAKER_LEFT_OUT = "hits that are much weaker than the best are left out; `all` 
 
 
 class IndexState(NamedTuple):
-    """What an answer was drawn from."""
+    """The index that an answer was drawn from, as a whole."""
 
     directories: Annotated[int, "Tracked directories.", Only.PROGRAMS]
     files: Files

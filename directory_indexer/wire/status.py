@@ -68,7 +68,7 @@ class Model(NamedTuple):
 
 
 class Pages(NamedTuple):
-    """Scanned pages, of the whole index."""
+    """Scanned pages."""
 
     waiting: Annotated[int, "Pages that wait for OCR."]
     read: Annotated[int, "Pages that OCR has read."]
@@ -125,7 +125,7 @@ class StatusAnswer(NamedTuple):
     vector_bytes: Annotated[int, "Size of the vectors on disk."]
     run: Annotated[Run | None, "The index run that goes on, or the last one."]
     paused: Annotated[tuple[PausedOne, ...], "The runs that were paused; `dirindex index --resume` goes on with them."]
-    waiting: Annotated[Waiting, "The passages that wait for their vectors, altogether."]
+    waiting: Annotated[Waiting, "The passages that wait for their vectors; with a path, of that directory."]
     failures: Annotated[tuple[Failure, ...], "The failed files, and the passages that the provider refused."]
     truncated: Truncated
     skipped_files: Annotated[tuple[SkippedOne, ...] | None, "The skipped files; with `--verbose`."] = None

@@ -15,7 +15,7 @@ from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.docstore.catalogue import Catalogue
 from directory_indexer.errors import NotIndexedError, VectorStoreError
 from directory_indexer.findings import Verdict
-from directory_indexer.indexing.options import IndexOptions
+from directory_indexer.indexing.options import Effort, IndexOptions
 from directory_indexer.paths import file_path
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.searching.texts import Selection, Unit, read_text
@@ -204,6 +204,24 @@ def test_vectors_that_come_later_are_found_by_meaning(tmp_path: Path) -> None:
     index.cluster.update()
     assert reader.names("lentils", mode=SearchMode.SEMANTIC) == ["a.md"]
     assert reader.result("lentils").degraded == ()
+    index.cluster.close()
+    index.close()
+
+
+def test_an_answer_counts_what_waits_in_the_directories_where_it_looked(tmp_path: Path) -> None:
+    for directory in ("docs", "more"):
+        (tmp_path / directory).mkdir()
+        (tmp_path / directory / "a.md").write_text(f"lentils simmer with {directory}\n")
+    index = ClusteredIndex(root=tmp_path / "docs", data_dir=tmp_path / "data")
+    index.run()
+    index.run(tmp_path / "more", options=IndexOptions(effort=Effort.NONE))
+    reader = index.reader()
+
+    def remarks(name: str) -> tuple[str, ...]:
+        return reader.result("lentils", scope=(file_path(tmp_path / name),)).degraded
+
+    assert remarks("docs") == ()
+    assert remarks("more") == ("1 of 1 chunk is not embedded yet: they are found by words alone",)
     index.cluster.close()
     index.close()
 

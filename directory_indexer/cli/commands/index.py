@@ -24,6 +24,7 @@ from directory_indexer.cli.options import (
     new_command_line,
 )
 from directory_indexer.cli.output import Output
+from directory_indexer.docstore.index_scope import WHOLE_INDEX, IndexScope
 from directory_indexer.docstore.runs import Origin
 from directory_indexer.errors import ConsentNeededError, DirIndexError, UsageError
 from directory_indexer.lazy import lazily
@@ -143,8 +144,9 @@ def index(
         with contextlib.ExitStack() as stack:
             if goes_on:
                 output.notes(["embedding goes on in the background; dirindex status shows how far it is"])
-                app.embedding_process.start()
-                stack.callback(app.embedding_process.stop)
+                embedding = app.embedding_process(_scope(app, wanted))
+                embedding.start()
+                stack.callback(embedding.stop)
             _watch(app, wanted, options, switch, output)
     raise typer.Exit(report.exit_code)
 
@@ -199,6 +201,10 @@ def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, 
     consenting = options._replace(has_consent=True)
     with output.progress() as listener:
         return app.indexer.index(paths, options=consenting, listener=listener, stop_reason=switch.reason)
+
+
+def _scope(app: App, paths: list[str]) -> IndexScope:
+    return IndexScope(tuple(app.indexer.tracked(paths))) if paths else WHOLE_INDEX
 
 
 def _watch(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, output: Output) -> None:

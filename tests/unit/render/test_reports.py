@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from directory_indexer.cli.output import Output
+from directory_indexer.docstore.pauses import PausedRun
 from directory_indexer.docstore.runs import Outcome
 from directory_indexer.errors import ConfigError
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
@@ -99,6 +100,24 @@ def test_the_status_shows_coverage_skips_failures_sizes_and_runs(status_report: 
         "running    embedding, 1,200 of 5,600 chunks (21 %), started 2 minutes ago (process 4242 on box)",
         "last run   out of time 2 hours ago; run it again to go on from here",
     ]
+
+
+def test_words_and_meaning_are_shares_of_the_same_files(status_report: StatusReport, now: float) -> None:
+    some = status_report.directories[0]
+    complete, failed = some._replace(n_files=49, n_embedded=5600), some._replace(n_files=49, n_embedded=0)
+    shown = plain(status_lines(status_report._replace(directories=(complete, failed)), now=now, paths=AT_HOME))
+    assert [row.split()[:4] for row in shown.splitlines()[1:3]] == [["98", "%", "98", "%"], ["98", "%", "0", "%"]]
+
+
+def test_what_is_told_of_one_directory_says_what_is_of_all(status_report: StatusReport, now: float) -> None:
+    shown = plain(status_lines(status_report._replace(is_whole=False), now=now, paths=AT_HOME))
+    assert "32 MiB in the database, 11 MiB of vectors, for all directories" in shown
+
+
+def test_a_paused_run_over_the_whole_index_says_so(status_report: StatusReport, now: float) -> None:
+    paused = (PausedRun(3, (), "{}", now - 60),)
+    shown = plain(status_lines(status_report._replace(paused=paused), now=now, paths=AT_HOME))
+    assert "run-3 over all directories; dirindex index --resume goes on with it" in shown
 
 
 def test_a_run_without_a_sign_of_life_is_told(status_report: StatusReport, now: float) -> None:

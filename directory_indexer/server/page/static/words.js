@@ -41,7 +41,6 @@ export const words = {
     gone: "gone since it was indexed",
     more: "Show more",
     weaker: "Show weaker hits",
-    notByMeaning: (n) => `${count(n, "passage", "passages")} can only be found by words so far: more may match soon.`,
   },
   missing: {
     title: "No search finds these",

@@ -204,7 +204,5 @@ function notes(answer) {
   const found = [];
   if (answer.weak && answer.hits.length) found.push(words.hits.weak);
   found.push(...(answer.notes ?? []).filter((note) => !answer.weaker_left_out || !note.includes("much weaker")));
-  const { chunks, embedded } = answer.index ?? {};
-  if ((answer.weak || !answer.hits.length) && chunks > embedded) found.push(words.hits.notByMeaning(chunks - embedded));
   return found.map((note) => element("p", {}, note.replace(NAMED_IN_A_TERMINAL, "")));
 }
