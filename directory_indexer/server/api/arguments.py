@@ -41,7 +41,7 @@ ClientId = Annotated[str, "What you call it: the same again replaces it. Else it
 Text = Annotated[
     str, "The text, read as its file name says, or as Markdown.", Field(min_length=1, max_length=10_000_000)
 ]
-TextName = Annotated[str, "Its file name, if not that of metadata.", _NAME]
+TextName = Annotated[str, "Its file name; also as filename of metadata.", _NAME]
 Url = Annotated[str, "Its address, of http or https.", Field(min_length=1, max_length=2000)]
 Title = Annotated[str, "Its title.", _NAME]
 Said = Annotated[

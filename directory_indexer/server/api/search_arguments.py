@@ -62,7 +62,7 @@ class SearchCall(NamedTuple):
     facets: WithFacets = False
     mode: Mode = SearchMode.HYBRID
     collections: InCollections = ()
-    limit: Annotated[Number, "Most hits to answer.", _Hits] = 10
+    limit: Annotated[Number, "Most hits.", _Hits] = 10
     all: WithWeaker = False
     full: Annotated[bool, "Give the whole passages, too, not excerpts alone."] = False
     explain: Annotated[bool, "Say why each hit stands where it does."] = False
