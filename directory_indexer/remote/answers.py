@@ -27,7 +27,7 @@ class RemoteHit(NamedTuple):
     score: Annotated[float, "0 to 1, comparable from query to query.", Field(ge=0, le=1)]
     metadata: Annotated[
         Mapping[str, Annotated[str, _Short]],
-        "Where it stands: doc_id, filename, path, kind, title, page, pages, lines.",
+        "Where it stands: doc_id, collection, filename, source, url, path, kind, title, page, pages, lines.",
         Field(max_length=40),
     ]
 
@@ -36,6 +36,8 @@ class RemoteHits(NamedTuple):
     """What a search found."""
 
     results: Annotated[tuple[RemoteHit, ...], "What was found, best first.", Field(max_length=50)]
+    query: Annotated[str, "What was looked for.", _Short]
+    collection: Annotated[str | None, "The collection that was searched, if it was one.", _Name] = None
     weak: Annotated[bool, "Nothing matches well: hits are only the nearest."] = False
     notes: Annotated[tuple[Annotated[str, _Short], ...], "What to know about the answer.", Field(max_length=100)] = ()
 
@@ -44,6 +46,7 @@ class RemoteCollection(NamedTuple):
     """One collection."""
 
     name: Annotated[str, "Its name.", _Name]
+    doc_count: Annotated[int, "As `files`, by the name that most systems know."]
     files: Annotated[int, "Files and documents that can be found."] = 0
     chunks: Annotated[int, "Passages that can be found by words."] = 0
     embedded: Annotated[int, "Passages that can be found by meaning, too."] = 0
@@ -71,10 +74,11 @@ class RemoteText(NamedTuple):
 class RemoteDocument(NamedTuple):
     """How far a document is that was sent."""
 
+    status: Annotated[str, "success, or failed where state is failed.", _Name]
     effect: Annotated[str, "created, replaced, unchanged or skipped.", _Name]
     doc_id: Annotated[str, "Its id.", _Name]
     state: Annotated[str, "queued, words, complete or failed.", _Name]
-    chunks: Annotated[int, "Passages of it that can be found."] = 0
+    chunks: Annotated[int, "Passages of it that can be found."]
 
 
 class RemoteProblem(NamedTuple):

@@ -90,16 +90,23 @@ class RemoteIndex:
                 "id": document.client_id,
                 "filename": document.filename,
                 "text": document.text,
-                **({"title": document.title} if document.title else {}),
-                **({"metadata": {"tags": list(document.tags)}} if document.tags else {}),
-                "wait": "words",
-                "wait_seconds": _WAIT_SECONDS,
+                **_described(document.title, document.tags),
             },
         )
         if len(request.body) > _LONGEST_BODY:
             raise UsageError(f"the document has more than {_LONGEST_BODY:,} bytes", hint="send parts of it")
-        named = request._replace(headers={**request.headers, "Idempotency-Key": str(uuid.uuid4())})
-        return self._asked(RemoteDocument, named, patience)
+        return self._asked(RemoteDocument, _done_once(request), patience)
+
+    def send_url(
+        self, url: str, collection: str, patience: Patience, *, title: str = "", tags: tuple[str, ...] = ()
+    ) -> RemoteDocument:
+        """Have the server fetch a document from the web; the same address again replaces it.
+
+        Raises:
+            DirIndexError: the server is away, or refuses.
+        """
+        content = {"url": url, "collection": collection, **_described(title, tags)}
+        return self._asked(RemoteDocument, _done_once(_posted("/ingest_url", content)), patience)
 
     def _asked(self, record: type[_Record], request: Request, patience: Patience) -> _Record:
         response = self._retrying.answered(request, pause=patience.pause)
@@ -116,6 +123,20 @@ class RemoteIndex:
         said = problem_in(response.body).detail[:_MOST_SHOWN] or f"it answers {response.status}"
         kind, hint = _REFUSALS.get(response.status, (UnavailableError, None))
         return kind(f"the server refuses: {said}", hint=hint)
+
+
+def _described(title: str, tags: tuple[str, ...]) -> dict[str, Any]:
+    """Return what is said of a document that is sent, and how long its sender waits."""
+    return {
+        **({"title": title} if title else {}),
+        **({"metadata": {"tags": list(tags)}} if tags else {}),
+        "wait": "words",
+        "wait_seconds": _WAIT_SECONDS,
+    }
+
+
+def _done_once(request: Request) -> Request:
+    return request._replace(headers={**request.headers, "Idempotency-Key": str(uuid.uuid4())})
 
 
 def _posted(path: str, content: Mapping[str, Any]) -> Request:

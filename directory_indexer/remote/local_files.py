@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import blake3
 
-from directory_indexer.converting.converter import Converter
+from directory_indexer.converting.converter import Converter, in_file_uri
 from directory_indexer.errors import ContentRefusedError, RefusalReason, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, containers_around, display, lies_in, os_path, resolved_path
@@ -37,7 +37,8 @@ class LocalDocument(NamedTuple):
 class LocalFiles:
     """Reads files in worker processes; threads may share it."""
 
-    def __init__(self, policies: Policies, *, private: Sequence[FilePath] = ()) -> None:
+    def __init__(self, policies: Policies, *, private: Sequence[FilePath] = (), fetch_urls: bool = False) -> None:
+        self._fetch_urls = fetch_urls
         self._private = (*policies.walk.own, *private)
         self._converter = Converter(
             lambda: policies.parse._replace(include_secrets=False), destinations=policies.destinations
@@ -53,6 +54,20 @@ class LocalFiles:
         path = _resolved(written, allowed)
         self._require_harmless(path)
         return LocalDocument(path, self._converter.convert_file(path, follow_links=False), _id_of(path))
+
+    def convert_url(self, url: str) -> str:
+        """Convert a document on the web.
+
+        Raises:
+            UsageError: this machine fetches nothing, or the address is none that may be fetched.
+            UnavailableError: its server does not answer as it should.
+        """
+        if not self._fetch_urls:
+            raise UsageError(
+                "this machine fetches nothing from the web",
+                hint="its user allows it with serving.fetch_urls in the configuration",
+            )
+        return self._converter.convert_url(url)
 
     def _require_harmless(self, path: FilePath) -> None:
         if secret_spans(os.path.basename(path)):
@@ -73,6 +88,7 @@ def _resolved(written: str, allowed: Sequence[FilePath]) -> FilePath:
         raise UsageError(
             "no directory is allowed", hint="name directories behind dirindex serve --remote, or open one in the client"
         )
+    written = in_file_uri(written) or written
     if "\0" in written:
         raise UsageError("a path holds no null characters", hint="check the path")
     choices = [written] if os.path.isabs(written) else [os.path.join(os_path(root), written) for root in allowed]

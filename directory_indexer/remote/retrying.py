@@ -14,7 +14,9 @@ from directory_indexer.telemetry import spans
 
 _AWAY: Final = frozenset({408, 425, 429, 502, 503, 504})
 _CONFLICT: Final = 409
+_BAD_GATEWAY: Final = 502
 _IN_HAND: Final = b'"in_hand"'
+_UNREACHABLE: Final = b'"unreachable"'
 _LONGEST_WISH: Final = 3600
 """What a server may ask for with Retry-After counts up to this; more is more than the patience anyway."""
 
@@ -116,8 +118,10 @@ class Patience:
 
 def is_away(response: Response) -> bool:
     """Tell whether an answer means that the same request may be answered later."""
-    is_in_hand = response.status == _CONFLICT and _IN_HAND in response.body[:_LONGEST_WISH]
-    return response.status in _AWAY or is_in_hand
+    error = next((name for name in (_IN_HAND, _UNREACHABLE) if name in response.body[:_LONGEST_WISH]), b"")
+    if (response.status, error) == (_BAD_GATEWAY, _UNREACHABLE):  # the server is there, that of an address is not
+        return False
+    return response.status in _AWAY or (response.status, error) == (_CONFLICT, _IN_HAND)
 
 
 def wished_seconds(response: Response) -> float:

@@ -8,12 +8,14 @@ from typing import TypeAlias
 from directory_indexer.server.links import Link
 from directory_indexer.wire.documents import ConvertedText, TextAnswer
 from directory_indexer.wire.grep import GrepAnswer
-from directory_indexer.wire.hits import SearchAnswer
+from directory_indexer.wire.hits import PlainAnswer, SearchAnswer
 from directory_indexer.wire.outlines import OutlineAnswer
 from directory_indexer.wire.runs import Run
 from directory_indexer.wire.server import ServerAnswer
 
-Result: TypeAlias = SearchAnswer | GrepAnswer | TextAnswer | OutlineAnswer | ConvertedText | Run | ServerAnswer
+Result: TypeAlias = (
+    SearchAnswer | PlainAnswer | GrepAnswer | TextAnswer | OutlineAnswer | ConvertedText | Run | ServerAnswer
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import functools
 import json
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
@@ -32,6 +32,33 @@ _LONG = "maxLength"
 
 class ArgumentError(UsageError):
     """The arguments of a call cannot be meant."""
+
+
+class Alias(NamedTuple):
+    """Another name of an argument, by which clients of the plain contract (docs/http.md) know it.
+
+    `callables` are the tools and operations that take it; behind the dot of `name` is a key of an object. It counts
+    where a record has the argument `own` and none of the other name.
+    """
+
+    callables: frozenset[str]
+    name: str
+    own: str
+
+    @property
+    def is_key(self) -> bool:
+        """Whether it is a key of an object that is an argument itself."""
+        return "." in self.name
+
+
+ALIASES: Final = (
+    Alias(frozenset({"search"}), "top_k", "limit"),
+    Alias(frozenset({"search"}), "collection", "collections"),
+    Alias(frozenset({"ingest"}), "metadata.filename", "filename"),
+    Alias(frozenset({"ingest", "ingest_url", "ingestUrl"}), "metadata.collection", "collection"),
+    Alias(frozenset({"convert_to_text"}), "uri", "source"),
+    Alias(frozenset({"convert_to_text", "convert_and_ingest"}), "uri", "path"),
+)
 
 
 class IndexAction(StrEnum):
@@ -65,6 +92,7 @@ _Path = Field(max_length=_LONGEST_PATH)
 _FilePath = Field(min_length=1, max_length=_LONGEST_PATH)
 _Range = Field(max_length=30)
 _CollectionName = Field(max_length=63)
+_COLLECTION_LIMITS: Final = {"minLength": 1, "maxLength": 63}
 _Count = Field(ge=1, le=50)
 
 Cursor = Annotated[
@@ -137,6 +165,7 @@ class SearchArguments(NamedTuple):
     again: Annotated[bool, "Show again what was shown before."] = False
     max_tokens: MaxTokens = Budgets.SEARCH
     cursor: Cursor = ""
+    plain: Annotated[bool, "Answered as the plain contract has it.", Only.PROGRAMS] = False
 
 
 class GrepArguments(NamedTuple):
@@ -221,25 +250,80 @@ class InfoArguments(NamedTuple):
     collection: InCollection = DEFAULT
 
 
-def arguments_of(record: type, given: Mapping[str, object]) -> Any:
-    """Read the arguments of a call; a null counts as not given.
+def arguments_of(record: type, given: Mapping[str, object], *, of: str = "") -> Any:
+    """Read the arguments of a call `of` a tool or operation; a null counts as not given.
 
     Raises:
-        ArgumentError: an argument is unknown, missing, of another type or out of its limits.
+        ArgumentError: an argument is unknown, missing, of another type or out of its limits, or contradicts another.
     """
     known: JsonObject = schema_of(record)["properties"]
-    values = {name: value for name, value in given.items() if value is not None}
+    values, called = _by_own_names(given, aliases_of(record, of))
     if unknown := [name for name in values if name not in known]:
-        raise ArgumentError(f"unknown argument {', '.join(map(_quoted, unknown))}{_advice(unknown[0], known)}")
+        raise ArgumentError(f"unknown argument {', '.join(map(quoted, unknown))}{_advice(unknown[0], known)}")
     if missing := [name for name in schema_of(record).get("required", ()) if name not in values]:
-        raise ArgumentError(f"the argument {', '.join(map(_quoted, missing))} is missing")
+        raise ArgumentError(f"the argument {', '.join(map(quoted, missing))} is missing")
     try:
         return _reader(record).validate_python(values)
     except ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
+        schema = schema_with_aliases(record, of)["properties"].get(called.get(name), known[name])
         raise ArgumentError(
-            f"'{name}' is {_quoted(values[name])}{_size(values[name])}; it must be {expected(known[name])}"
+            f"'{called.get(name, name)}' is {quoted(values[name])}{_size(values[name])}; it must be {expected(schema)}"
         ) from error
+
+
+@functools.cache
+def aliases_of(record: type, of: str) -> tuple[Alias, ...]:
+    """Return the other names that arguments of a tool or operation have."""
+    known: JsonObject = schema_of(record)["properties"]
+    return tuple(one for one in ALIASES if of in one.callables and one.own in known and one.name not in known)
+
+
+@functools.cache
+def schema_with_aliases(record: type, of: str) -> JsonObject:
+    """Return the schema of what a tool or operation takes, other names of arguments among it."""
+    schema = schema_of(record)
+    own: JsonObject = schema["properties"]
+    others = {one.name: _schema_of_alias(one, own[one.own]) for one in aliases_of(record, of) if not one.is_key}
+    return {**schema, "properties": {**own, **others}}
+
+
+def _schema_of_alias(alias: Alias, own: JsonObject) -> JsonObject:
+    if own["type"] == "array":
+        return {**own["items"], **_COLLECTION_LIMITS, "description": f"Likewise, where it is one of `{alias.own}`."}
+    return {**own, "description": f"Another name for `{alias.own}`."}
+
+
+def _by_own_names(given: Mapping[str, object], aliases: Iterable[Alias]) -> tuple[dict[str, object], dict[str, str]]:
+    """Return the arguments by the names of their record, and what those are called that came by another name."""
+    values = {name: value for name, value in given.items() if value is not None}
+    called: dict[str, str] = {}
+    for alias in aliases:
+        outer, _, inner = alias.name.partition(".")
+        value = values.get(outer) if alias.is_key else values.pop(outer, None)
+        if alias.is_key:
+            value = value.get(inner) if isinstance(value, Mapping) else None
+        if value is None:
+            continue
+        require_agreement((alias.own, values.get(alias.own)), (alias.name, value))
+        called |= {} if alias.own in values else {alias.own: alias.name}
+        values.setdefault(alias.own, value)
+    return values, called
+
+
+def require_agreement(own: tuple[str, object], other: tuple[str, object]) -> None:
+    """Refuse two values of one thing; a list agrees with each of its own.
+
+    Raises:
+        ArgumentError: they contradict each other.
+    """
+    (name, value), (other_name, other_value) = own, other
+    listed = _texts(value)
+    if value is None or other_value == value or (isinstance(listed, (list, tuple)) and other_value in listed):
+        return
+    raise ArgumentError(
+        f"'{name}' is {quoted(value)} and '{other_name}' is {quoted(other_value)}", hint="they are one: give either"
+    )
 
 
 @functools.cache
@@ -276,7 +360,8 @@ def _advice(name: str, known: Iterable[str]) -> str:
     return f"; did you mean '{close[0]}'? Allowed are: {names}" if close else f"; allowed are: {names or 'none'}"
 
 
-def _quoted(value: object) -> str:
+def quoted(value: object) -> str:
+    """Return a value in quotes as far as an error repeats it."""
     try:
         text = well_formed(str(value))
     except ValueError:  # an integer of thousands of digits

@@ -5,16 +5,15 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import os
-import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
-from urllib.parse import unquote_to_bytes
 
 import anyio
 from mcp import MCPError
 from mcp.server import ServerRequestContext
 from mcp.types import ListRootsRequest, ListRootsResult
 
+from directory_indexer.converting.converter import in_file_uri
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display, lies_in, resolved_path
 from directory_indexer.server.clients import Client, client_of
@@ -30,7 +29,6 @@ _PATIENCE_SECONDS = 1.0
 _FRESH_SECONDS = 30.0
 _MOST = 50
 _MOST_CLIENTS = 200
-_FILE = "file://"
 
 
 class ClientRoots:
@@ -79,8 +77,6 @@ def roots_note(scope: tuple[FilePath, ...]) -> tuple[str, ...]:
 
 def _paths(uris: Iterable[str]) -> Iterator[FilePath]:
     for uri in uris:
-        location = os.fsdecode(unquote_to_bytes(uri.removeprefix(_FILE)))
-        if sys.platform == "win32":
-            location = location.lstrip("/")
-        if uri.startswith(_FILE) and os.path.isabs(location) and "\0" not in location:
+        location = in_file_uri(uri)
+        if location and os.path.isabs(location) and "\0" not in location:
             yield resolved_path(location)

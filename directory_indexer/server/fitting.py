@@ -6,6 +6,7 @@ Ten hits are worth more than whole excerpts of half as many: each has room by it
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.lazy import lazily
 from directory_indexer.relevance.evidence import Excerpt
 from directory_indexer.relevance.excerpts import narrowed
+from directory_indexer.server.answer import Answer
 from directory_indexer.server.arguments import ArgumentError
 from directory_indexer.server.budget import cost, most_that_fit, n_bytes_of
 from directory_indexer.server.links import links
@@ -21,7 +23,7 @@ from directory_indexer.server.passages import search_text
 from directory_indexer.server.schemas import object_for_models
 from directory_indexer.server.shown import without_excerpt
 from directory_indexer.wire.cursors import Position
-from directory_indexer.wire.hits import Passage, SearchAnswer, facets_answer, passage_of, search_answer
+from directory_indexer.wire.hits import Passage, SearchAnswer, facets_answer, passage_of, plain_answer, search_answer
 
 with lazily:
     from directory_indexer.docstore.facets import Facets
@@ -48,6 +50,8 @@ class Page:
     position: Position
     max_tokens: int
     index: IndexSummary
+    plain_for: tuple[str, ...] = ()
+    """The collections that were searched, where the answer has the names of the plain contract."""
 
 
 def fitting_answer(result: SearchResult, page: Page) -> SearchAnswer:
@@ -60,6 +64,8 @@ def fitting_answer(result: SearchResult, page: Page) -> SearchAnswer:
 
     def fits(shown: Sequence[Passage]) -> bool:
         answer = _answer(result, page, shown)
+        if page.plain_for:
+            return cost(object_for_models(plain_answer(answer, page.plain_for))) <= page.max_tokens
         linked = cost([dataclasses.astuple(link) for link in links(answer, result)])
         return _fits(answer, page.max_tokens, linked=linked)
 
@@ -73,6 +79,12 @@ def fitting_answer(result: SearchResult, page: Page) -> SearchAnswer:
         return _answer(result, page, [_fitting_hit(hits[0], fits, lambda hit: _answer(result, page, [hit]))])
     step = most_that_fit(_N_STEPS, lambda step: fits(_sharing_room(first, step)))
     return _answer(result, page, _sharing_room(first, step))
+
+
+def plainly_found(answer: SearchAnswer, page: Page) -> Answer:
+    """Return an answer by the names of the plain contract, whose text is its JSON."""
+    plain = plain_answer(answer, page.plain_for)
+    return Answer(json.dumps(object_for_models(plain), ensure_ascii=False, separators=(",", ":")), plain)
 
 
 def counting_answer(request: SearchRequest, facets: Facets, page: Page) -> SearchAnswer:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Literal
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
+from directory_indexer.converting.converter import in_file_uri
 from directory_indexer.errors import NotIndexedError, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display, exact_text, file_path, lies_in
@@ -35,9 +36,7 @@ def indexed_file(snapshot: Snapshot, name: str) -> FilePath:
         NotIndexedError: the index holds no such file.
         UsageError: the name cannot be a path, or a relative one means several files.
     """
-    if name.startswith(URI_PREFIX):
-        name = name_in_uri(name)
-    require_sane(name)
+    name = _without_scheme(name)
     candidates = list(dict.fromkeys(_candidates(snapshot, name)))
     found = (
         {path for path in candidates if _is_known(snapshot, path)}
@@ -74,9 +73,7 @@ def indexed_directory(snapshot: Snapshot, name: str) -> FilePath | None:
     Raises:
         UsageError: the name cannot be a path, or a relative one means several directories.
     """
-    if name.startswith(URI_PREFIX):
-        name = name_in_uri(name)
-    require_sane(name)
+    name = _without_scheme(name)
     plain = name.rstrip(os.sep) or name
     found = {one for one in _candidates(snapshot, plain) if _is_tracked(snapshot, one) and snapshot.files.holds(one)}
     if len(found) > 1:
@@ -125,6 +122,18 @@ def name_in_uri(uri: str) -> str:
         raise NotIndexedError(f"'{uri}' is no resource of this server", hint=f"resources are {URI_PREFIX}PATH")
     location = os.fsdecode(unquote_to_bytes(uri.removeprefix(URI_PREFIX)))
     return file_path(location if sys.platform == "win32" else f"/{location}")
+
+
+def _without_scheme(name: str) -> str:
+    """Return the path that a client writes as one, as a resource of this server, or as a `file:` URI.
+
+    Raises:
+        NotIndexedError: the URI is not that of an indexed file.
+        UsageError: the name cannot be a path.
+    """
+    path = name_in_uri(name) if name.startswith(URI_PREFIX) else in_file_uri(name) or name
+    require_sane(path)
+    return path
 
 
 def require_sane(name: str) -> None:

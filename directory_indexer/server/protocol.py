@@ -45,6 +45,7 @@ from directory_indexer.server.arguments import (
     GrepArguments,
     SearchArguments,
     SimilarArguments,
+    aliases_of,
     arguments_of,
 )
 from directory_indexer.server.budget import Budgets
@@ -205,7 +206,7 @@ class _Session:
         self, ctx: ServerRequestContext[Any, Any], entry: ToolEntry, params: CallToolRequestParams
     ) -> CallToolResult:
         try:
-            call = arguments_of(entry.arguments, params.arguments or {})
+            call = _call_of(entry, params.arguments or {})
             await self._make_known(ctx, call)
             caller = Caller(_progress(ctx), _reach(ctx), _origin(ctx))
             require_reach(caller.reaches, call)
@@ -229,7 +230,7 @@ class _Session:
         """Say to the tools where the client works, if the call names no place, and what the session was shown."""
         if isinstance(call, _LOOKING) and not place_named(call):
             client_roots.named.set(await self._roots.of(ctx))
-        if isinstance(call, SearchArguments) and not call.again:
+        if isinstance(call, SearchArguments) and not call.again and not call.plain:
             shown.before.set(self._shown.of(client_of(ctx)))
 
     async def list_resources(self, _: object, __: PaginatedRequestParams | None) -> ListResourcesResult:
@@ -264,6 +265,14 @@ class _Session:
         typed = params.argument.value
         values, total = await self._desk.quickly(lambda: self._desk.tools.completions(typed))
         return CompleteResult(completion=Completion(values=values, total=total, has_more=total > len(values)))
+
+
+def _call_of(entry: ToolEntry, given: Mapping[str, Any]) -> Any:
+    """Read the arguments of a call; who calls those of a search as the plain contract does is answered as it does."""
+    call = arguments_of(entry.arguments, given, of=entry.name)
+    if isinstance(call, SearchArguments):
+        return call._replace(plain=any(alias.name in given for alias in aliases_of(entry.arguments, entry.name)))
+    return call
 
 
 def resource_text(answer: Answer) -> str:

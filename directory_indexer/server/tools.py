@@ -26,7 +26,7 @@ from directory_indexer.server.budget import Budgets, cost
 from directory_indexer.server.collection_jobs import CollectionJobs
 from directory_indexer.server.contents import content_answer, content_text
 from directory_indexer.server.conversions import converted_text, part_of_converted
-from directory_indexer.server.fitting import Page, counting_answer, fitting_answer
+from directory_indexer.server.fitting import Page, counting_answer, fitting_answer, plainly_found
 from directory_indexer.server.index_verbs import IndexVerbs
 from directory_indexer.server.lines import grep_request, lines_answer, lines_text
 from directory_indexer.server.links import links
@@ -88,7 +88,8 @@ class Tools:
         if call.facets:
             counted = self.facets(call)
             return Answer(search_text(counted), counted)
-        return _found(*self.find(call))
+        result, page = self.find(call)
+        return plainly_found(fitting_answer(result, page), page) if call.plain else _found(result, page)
 
     def facets(self, call: SearchArguments) -> SearchAnswer:
         """Count the files that a search would look into.
@@ -116,7 +117,8 @@ class Tools:
             search=lambda opened, asked: search_in(opened, asked, call.path, look=look),
         )
         result = position.rest(found._replace(degraded=(*notes, *found.degraded)), limit=call.limit)
-        return result, Page(position, call.max_tokens, result.summary)
+        plain_for = collections_named(call) if call.plain else ()
+        return result, Page(position, call.max_tokens, result.summary, plain_for)
 
     def grep(self, call: GrepArguments) -> Answer:
         """Find all lines that match a pattern."""
@@ -160,18 +162,28 @@ class Tools:
 
     def convert_to_text(self, call: ConvertArguments) -> Answer:
         """Convert an indexed file, or a document on the web, to Markdown."""
-        with self.collections.using(call.collection) as opened:
-            app = opened.app
-            if is_url(call.source):
-                if not self._config.serving.fetch_urls:
-                    raise UsageError("this server fetches nothing from the web", hint=FETCH_URLS)
-                text = app.converter.convert_url(call.source)
-            else:
-                with app.docstore.snapshot() as snapshot:
-                    path, _ = indexed_lines(snapshot, call.source)
-                text = app.converter.convert_file(path, follow_links=app.policies.parse.follow_symlinks)
+        if not is_url(call.source):
+            _, text = self.converted_file(call.source, call.collection)
+        elif not self._config.serving.fetch_urls:
+            raise UsageError("this server fetches nothing from the web", hint=FETCH_URLS)
+        else:
+            with self.collections.using(call.collection) as opened:
+                text = opened.app.converter.convert_url(call.source)
         answer = part_of_converted(call.source, text, call)
         return Answer(converted_text(answer), answer)
+
+    def converted_file(self, name: str, collection: str) -> tuple[FilePath, str]:
+        """Return the path of an indexed file, and all of it as Markdown.
+
+        Raises:
+            NotIndexedError: the index holds no such file.
+            UsageError: the name means several files, or the file cannot be read.
+        """
+        with self.collections.using(collection) as opened:
+            app = opened.app
+            with app.docstore.snapshot() as snapshot:
+                path, _ = indexed_lines(snapshot, name)
+            return path, app.converter.convert_file(path, follow_links=app.policies.parse.follow_symlinks)
 
     def server_info(self, call: InfoArguments, reaches: Callable[[str], bool]) -> Answer:
         """Tell what is indexed in a collection, how far it is, and whether the model is there."""

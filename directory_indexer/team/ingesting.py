@@ -52,12 +52,14 @@ class Ingesting:
             UsageError: what is said of it cannot be meant.
         """
         content = text.encode("utf-8", "replace")
-        key = ("text", content_hash(content).hex())
         filename = sending.filename or f"{sending.title or sending.client_id or 'text'}.md"
         checked = naming.checked_name(filename, what="file name")
         name = stored_name(checked, is_text=True)
-        doc_id = self._id_of(sending, *(("filename", checked) if sending.filename else key))
-        return self._add(Content(Source.TEXT, [content], doc_id, checked, name, naming.media_type_of(name)), sending)
+        address = naming.canonical_url(sending.url) if sending.url else ""
+        keys = {"url": address, "filename": checked if sending.filename else "", "text": content_hash(content).hex()}
+        doc_id = self._id_of(sending, *next((kind, key) for kind, key in keys.items() if key))
+        media_type = naming.media_type_of(name)
+        return self._add(Content(Source.TEXT, [content], doc_id, checked, name, media_type, address), sending)
 
     def add_file(self, pieces: Iterable[bytes], sending: Sending, *, media_type: str = "") -> Sent:
         """Take a file as it is, piece by piece; it must have a name.

@@ -59,6 +59,9 @@ class Sending(NamedTuple):
     """What the sender calls it: the same again replaces it. Without one, its address or its file name does."""
 
     filename: str = ""
+    url: str = ""
+    """Where a text comes from; it is known by that rather than by its file name."""
+
     title: str = ""
     said: Mapping[str, Any] = {}
     on_conflict: OnConflict = OnConflict.REPLACE

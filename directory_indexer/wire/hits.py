@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Annotated, NamedTuple
 
-from directory_indexer.ids import uuid_text
+from directory_indexer.config.collections import DEFAULT
+from directory_indexer.ids import document_id, uuid_text
 from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath
 from directory_indexer.scans import WHOLE, Box, ScannedPassage
 from directory_indexer.wire.documents import Language, Metadata, Title, metadata_of
 from directory_indexer.wire.fields import Chunks, Embedded, Files, IndexedAt, OnDisk, Only
@@ -137,7 +140,10 @@ class PlainHit(NamedTuple):
 
     text: Annotated[str, "The excerpt, or the whole passage if that was asked for."]
     score: Annotated[float, "0 to 1, comparable from query to query."]
-    metadata: Annotated[Mapping[str, str], "Where it stands: doc_id, filename, path, kind, title, page, pages, lines."]
+    metadata: Annotated[
+        Mapping[str, str],
+        "Where it stands: doc_id, collection, filename, source, url, path, kind, title, page, pages, lines.",
+    ]
 
 
 class SearchAnswer(NamedTuple):
@@ -168,6 +174,21 @@ class SearchAnswer(NamedTuple):
         tuple[PlainHit, ...] | None, "The hits once more, by plain names; in the API alone.", Only.PROGRAMS
     ] = None
     left_out: Annotated[int | None, "Hits that did not fit into max_tokens.", Only.MODELS] = None
+    collection: Annotated[str | None, "In the API: the collection that was searched, if it was one.", Only.PROGRAMS] = (
+        None
+    )
+
+
+class PlainAnswer(NamedTuple):
+    """What a search found, by the names that most systems know."""
+
+    results: Annotated[tuple[PlainHit, ...], "What was found, best first."]
+    query: Annotated[str, "What was looked for."]
+    collection: Annotated[str | None, "The collection that was searched, if it was one."]
+    next_cursor: Annotated[str | None, "Repeat the search with it to get more."] = None
+    left_out: Annotated[int | None, "Hits that did not fit into max_tokens."] = None
+    weak: Annotated[bool, "Nothing matches well: these are only the nearest."] = False
+    notes: Annotated[tuple[str, ...], "What to know about the answer."] = ()
 
 
 def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passage:
@@ -204,6 +225,39 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         date=None if hit.dated_at is None else (timestamp(hit.dated_at) or "")[:_DAY],
         agreements=tuple(map(_agreeing, hit.agreements)) or None,
         explanation=Explanation(*explanation[:-1], signals=dict(explanation.signals)) if explain else None,
+    )
+
+
+def plain_hit(passage: Passage) -> PlainHit:
+    """Describe a hit by the names that most systems know."""
+    facts = {
+        "doc_id": passage.doc_id or document_id(FilePath(passage.path)),
+        "collection": passage.collection or DEFAULT,
+        "filename": passage.filename or os.path.basename(passage.path),
+        "source": "url" if passage.url else "local",
+        "url": passage.url,
+        "path": passage.path,
+        "kind": passage.kind,
+        "title": passage.title,
+        "page": passage.page,
+        "pages": page_range(None, passage.pages) or None,
+        "start_line": passage.start_line,
+        "end_line": passage.end_line,
+    }
+    known = {name: str(value) for name, value in facts.items() if value is not None}
+    return PlainHit(passage.text or passage.excerpt, passage.score, known)
+
+
+def plain_answer(answer: SearchAnswer, collections: Sequence[str]) -> PlainAnswer:
+    """Describe an answer by the names that most systems know."""
+    return PlainAnswer(
+        results=tuple(map(plain_hit, answer.hits)),
+        query=answer.query,
+        collection=collections[0] if len(collections) == 1 else None,
+        next_cursor=answer.next_cursor,
+        left_out=answer.left_out,
+        weak=answer.weak,
+        notes=answer.notes,
     )
 
 

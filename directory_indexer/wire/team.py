@@ -23,6 +23,7 @@ class CollectionEntry(NamedTuple):
     """One collection."""
 
     name: Annotated[str, "Its name."]
+    doc_count: Annotated[int, "As `files`, by the name that most systems know."]
     description: Annotated[str | None, "What it is for."]
     created_at: Annotated[str | None, "When it was made, in UTC; null for the default one."]
     documents: Annotated[Mapping[str, int], "How many documents were sent to it, by state."]
@@ -68,6 +69,7 @@ class SentAnswer(NamedTuple):
 class IngestAnswer(NamedTuple):
     """How far a document is that was sent."""
 
+    status: Annotated[str, "success, or failed where state is failed."]
     effect: Annotated[str, "created, replaced, unchanged or skipped."]
     doc_id: Annotated[str, "Its id."]
     state: Annotated[str, "queued, words, complete or failed."]
@@ -130,6 +132,7 @@ def collection_entry(collection: Collection) -> CollectionEntry:
     """Describe a collection."""
     return CollectionEntry(
         name=collection.name,
+        doc_count=collection.index.n_files,
         description=collection.description or None,
         created_at=timestamp(collection.created_at),
         documents={str(state): n_documents for state, n_documents in sorted(collection.documents.items())},

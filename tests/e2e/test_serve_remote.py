@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
     from pathlib import Path
 
-_TOOLS = ["search", "list_collections", "get_document", "convert_to_text", "convert_and_ingest"]
+_TOOLS = ["search", "list_collections", "get_document", "convert_to_text", "convert_and_ingest", "ingest_url"]
 
 
 class There:

@@ -10,12 +10,15 @@ from pydantic import Field
 
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.server.arguments import (
+    LAST_LINE,
     Below,
     Cursor,
     IndexPath,
+    MaxTokens,
     Number,
     Texts,
 )
+from directory_indexer.server.budget import Budgets
 from directory_indexer.team.sending import OnConflict, Wait
 
 _COLLECTION_NAME = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
@@ -38,7 +41,7 @@ ClientId = Annotated[str, "What you call it: the same again replaces it. Else it
 Text = Annotated[
     str, "The text, read as its file name says, or as Markdown.", Field(min_length=1, max_length=10_000_000)
 ]
-TextName = Annotated[str, "Its file name, if not that of metadata.", _NAME]
+TextName = Annotated[str, "Its file name; also as filename of metadata.", _NAME]
 Url = Annotated[str, "Its address, of http or https.", Field(min_length=1, max_length=2000)]
 Title = Annotated[str, "Its title.", _NAME]
 Said = Annotated[
@@ -196,6 +199,22 @@ class ShownDocumentsCall(NamedTuple):
     state: OfState = ListedState.ANY
     limit: Annotated[Number, "Most of them to answer.", Field(ge=1, le=100)] = 20
     cursor: Cursor = ""
+
+
+class ShownDocumentCall(NamedTuple):
+    """The text of a file for an assistant, likewise."""
+
+    doc_id: DocId
+    collection: Collection = DEFAULT
+    start_line: Annotated[Number, "First line.", Field(ge=1, le=LAST_LINE)] = 1
+    max_tokens: MaxTokens = Budgets.CONTENT
+
+
+class ConvertAndIngestCall(NamedTuple):
+    """An address, or an indexed file, that an assistant sends."""
+
+    uri: Annotated[str, "Address, or path or file: URI of an indexed file.", Field(min_length=1, max_length=4096)]
+    collection: Collection = DEFAULT
 
 
 class SentTextCall(NamedTuple):

@@ -6,15 +6,17 @@ import errno
 import json
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, NoReturn, cast
+from typing import Any, BinaryIO, NoReturn, cast
 
 import blake3
 from starlette.requests import Request
 
-from directory_indexer.errors import DiskFullError, StoreError
+from directory_indexer.errors import DiskFullError, StoreError, UsageError
 from directory_indexer.permissions import directory_mode
+from directory_indexer.server.arguments import quoted
 from directory_indexer.server.gate.problems import Problem, RefusedError
 from directory_indexer.wire.objects import JsonObject
 
@@ -55,9 +57,10 @@ def object_in(content: bytes) -> JsonObject:
 
     Raises:
         RefusedError: it is no JSON, or nested too deep to be any.
+        UsageError: a name is in it twice.
     """
     try:
-        body = json.loads(content, parse_constant=_refuse_constant)
+        body = json.loads(content, parse_constant=_refuse_constant, object_pairs_hook=_with_each_name_once)
     except (ValueError, RecursionError) as error:
         raise RefusedError(NO_JSON) from error
     if not isinstance(body, dict):
@@ -94,6 +97,16 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
     for line in file:
         if stripped := line.strip():
             yield stripped
+
+
+def _with_each_name_once(pairs: list[tuple[str, Any]]) -> JsonObject:
+    """Make an object of names and values; of a name that is there twice, one value would count for nothing."""
+    body = dict(pairs)
+    if len(body) == len(pairs):
+        return body
+    name = next(name for name, n_times in Counter(name for name, _ in pairs).items() if n_times > 1)
+    values = " and ".join(quoted(value) for other, value in pairs if other == name)
+    raise UsageError(f"{quoted(name)} is given twice: {values}", hint="give it once")
 
 
 def _refuse_constant(name: str) -> NoReturn:

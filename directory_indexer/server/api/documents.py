@@ -18,8 +18,15 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, lies_in
 from directory_indexer.registry.stored_documents import State
 from directory_indexer.searching.texts import Selection, Unit, read_text
-from directory_indexer.server.api.arguments import DocumentCall, DocumentsCall, ListedState, SentDocumentCall
+from directory_indexer.server.api.arguments import (
+    DocumentCall,
+    DocumentsCall,
+    ListedState,
+    SentDocumentCall,
+    ShownDocumentCall,
+)
 from directory_indexer.server.api.operations import Reply, Services
+from directory_indexer.server.contents import content_answer
 from directory_indexer.server.places import scope_of
 from directory_indexer.wire.documents import TextAnswer, text_answer
 from directory_indexer.wire.files import DocumentFacts, DocumentList, document_facts
@@ -107,6 +114,18 @@ def document(services: Services, call: DocumentCall) -> TextAnswer:
             path = indexed_path(services, opened, snapshot, call.doc_id)
             text = read_text(snapshot, path, selection)
     return text_answer(text)._replace(doc_id=call.doc_id, filename=os.path.basename(path))
+
+
+def shown_document(services: Services, call: ShownDocumentCall) -> TextAnswer:
+    """Return as much of the indexed text of a file or document as an assistant has room for.
+
+    Raises:
+        NotIndexedError: there is no such file or document, or it has no text yet.
+    """
+    selection = Selection(Unit.LINES, call.start_line, _END)
+    with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
+        text = read_text(snapshot, indexed_path(services, opened, snapshot, call.doc_id), selection)
+    return content_answer(text, max_tokens=call.max_tokens)
 
 
 def indexed_path(services: Services, opened: OpenCollection, snapshot: Snapshot, doc_id: str) -> FilePath:

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from directory_indexer.config.collections import DEFAULT
+from directory_indexer.converting.converter import is_url
 from directory_indexer.errors import DirIndexError, UnavailableError, UsageError
+from directory_indexer.ids import document_id
 from directory_indexer.lazy import lazily
+from directory_indexer.paths import display
 from directory_indexer.registry.stored_documents import State
-from directory_indexer.server.api.arguments import FileCall, IngestCall, RefreshCall, UrlCall
+from directory_indexer.server.api.arguments import ConvertAndIngestCall, FileCall, IngestCall, RefreshCall, UrlCall
 from directory_indexer.server.api.bodies import lines_of, object_in
 from directory_indexer.server.api.failures import problem_of
 from directory_indexer.server.api.operations import Lines, Operation, Reply, Services, Upload
 from directory_indexer.server.api.reading import call_of
 from directory_indexer.server.api.runs import PATH, ingest_name, operation_id
+from directory_indexer.server.arguments import ArgumentError, quoted, require_agreement
 from directory_indexer.server.gate.problems import Problem, RefusedError
 from directory_indexer.server.tools import FETCH_URLS
+from directory_indexer.team.collections import no_collection
 from directory_indexer.team.originals import pieces_of
 from directory_indexer.team.sending import Effect, Sending, Sent, Wait
 from directory_indexer.wire.errors import HttpError
@@ -60,11 +67,27 @@ def ingest_url(services: Services, call: UrlCall) -> Reply:
     """Fetch a document from the web and take it.
 
     Raises:
-        UsageError: the operator does not allow that.
+        UsageError: the operator does not allow that, or the metadata name another address.
         RefusedError: its server cannot be reached.
     """
+    _require_agreement(call.metadata, url=call.url)
     sending = _sending(call, filename=call.filename, said=call.metadata)
     return _reply(_fetched(services, lambda: services.ingesting.add_url(call.url, sending)), sending)
+
+
+async def convert_and_ingest(services: Services, call: ConvertAndIngestCall) -> Reply:
+    """Take a document from the web, or an indexed file as Markdown."""
+    if is_url(call.uri):
+        return await services.desk.remotely(lambda: ingest_url(services, UrlCall(call.uri, call.collection)))
+    return await services.desk.patiently(lambda: _ingest_indexed_file(services, call))
+
+
+def _ingest_indexed_file(services: Services, call: ConvertAndIngestCall) -> Reply:
+    if not services.reaches(DEFAULT):
+        raise no_collection(DEFAULT)
+    path, text = services.desk.tools.converted_file(call.uri, DEFAULT)
+    named = IngestCall(text, call.collection, id=document_id(path), filename=os.path.basename(display(path)))
+    return ingest(services, named)
 
 
 def refresh(services: Services, call: RefreshCall) -> Reply:
@@ -135,10 +158,24 @@ def _longest(sendings: Iterable[Sending]) -> Sending:
 
 
 def _sending_of_text(call: IngestCall) -> Sending:
-    """Take the file name from where most systems send it, too."""
-    named = call.metadata.get("filename")
-    filename = call.filename or (named if isinstance(named, str) else "")
-    return _sending(call, filename=filename, said=call.metadata)
+    return _sending(call, filename=call.filename, said=call.metadata)._replace(url=_origin_of(call.metadata))
+
+
+def _origin_of(said: Mapping[str, Any]) -> str:
+    """Return the address that a text comes from, which `source` and `url` of its metadata say together.
+
+    Raises:
+        ArgumentError: they contradict each other.
+    """
+    source, url = said.get("source"), said.get("url")
+    if source == "url" and isinstance(url, str) and url:
+        return url
+    if source == "url" or (source == "local" and url):
+        raise ArgumentError(
+            f"'metadata.source' is {quoted(source)} and 'metadata.url' is {quoted(url or '')}",
+            hint="a text from an address has the source 'url' and its address, any other the source 'local' and none",
+        )
+    return ""
 
 
 def _sending(call: IngestCall | UrlCall | FileCall, *, filename: str, said: Mapping[str, Any]) -> Sending:
@@ -161,11 +198,19 @@ def _said(call: FileCall) -> JsonObject:
         said = object_in(call.metadata.encode()) if call.metadata else {}
     except (RefusedError, UnicodeEncodeError) as error:
         raise UsageError("'metadata' must be an object as JSON") from error
+    _require_agreement(said, collection=call.collection)
     return {
         **said,
         **({"authors": list(call.author)} if call.author else {}),
         **({"tags": list(call.tag)} if call.tag else {}),
     }
+
+
+def _require_agreement(said: Mapping[str, Any], **own: str) -> None:
+    """Refuse metadata that have another value for an argument."""
+    for name, value in own.items():
+        if said.get(name) is not None:
+            require_agreement((name, value), (f"metadata.{name}", said[name]))
 
 
 def _reply(sent: Sent, sending: Sending) -> Reply:
@@ -175,7 +220,13 @@ def _reply(sent: Sent, sending: Sending) -> Reply:
     goes_on = document.state in {State.QUEUED, State.WORDS}
     operation = operation_id(document.collection, ingest_name(document)) if goes_on else None
     answer = IngestAnswer(
-        sent.effect, document.doc_id, document.state, document.n_chunks, document_entry(document), operation
+        status="failed" if document.state is State.FAILED else "success",
+        effect=sent.effect,
+        doc_id=document.doc_id,
+        state=document.state,
+        chunks=document.n_chunks,
+        document=document_entry(document),
+        operation=operation,
     )
     status = (_CREATED if sent.effect is Effect.CREATED else _OK) if is_done else _ACCEPTED
     return Reply(answer, status, {} if is_done or operation is None else {"Location": f"{PATH}/{operation}"})

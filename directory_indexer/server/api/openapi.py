@@ -9,7 +9,6 @@ from http import HTTPStatus
 from directory_indexer.server.api.operations import Body, Operation
 from directory_indexer.server.api.repeating import HEADER
 from directory_indexer.server.api.schemas import Components
-from directory_indexer.server.schemas import schema_of
 from directory_indexer.wire.errors import HttpError
 from directory_indexer.wire.objects import JsonObject
 from directory_indexer.wire.team import IngestLine
@@ -67,7 +66,7 @@ def openapi(operations: Iterable[Operation], *, version: str) -> JsonObject:
 
 def failures_of(operation: Operation) -> dict[int, str]:
     """Tell which statuses an operation may answer with beside its own, and when."""
-    has_arguments = bool(schema_of(operation.arguments)["properties"])
+    has_arguments = bool(operation.schema["properties"])
     failures = {
         **({} if operation.is_probe else _ALWAYS),
         **(_WITH_KEY if operation.needs else {}),
@@ -76,6 +75,12 @@ def failures_of(operation: Operation) -> dict[int, str]:
         **operation.failures,
     }
     return dict(sorted(failures.items()))
+
+
+def described_at(operation: Operation) -> str:
+    """Return what an operation does over HTTP, and where else it is found."""
+    also = "".join(f" Also at {path}." for path in operation.other_paths)
+    return f"{operation.description}{operation.over_http}{also}"
 
 
 def right_of(operation: Operation) -> str:
@@ -87,7 +92,7 @@ def _described(operation: Operation, components: Components) -> JsonObject:
     described: JsonObject = {
         "operationId": operation.name,
         "summary": operation.title,
-        "description": f"{operation.description}{operation.over_http} {right_of(operation)}",
+        "description": f"{described_at(operation)} {right_of(operation)}",
         "security": [{"key": []}] if operation.needs else [],
         "responses": {
             str(operation.status): _answer(operation, components),
@@ -96,7 +101,7 @@ def _described(operation: Operation, components: Components) -> JsonObject:
         },
     }
     in_path = re.findall(r"{(\w+)}", operation.path)
-    schema = schema_of(operation.arguments)
+    schema = operation.schema
     elsewhere = {*in_path, *operation.from_headers}
     given = {name: one for name, one in schema["properties"].items() if name not in elsewhere}
     required = [name for name in schema.get("required", ()) if name in given]

@@ -10,10 +10,12 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 from directory_indexer.errors import DirIndexError
 from directory_indexer.lazy import lazily
 from directory_indexer.registry.keys import DEFAULT_COLLECTION, Key, Keys, Right
+from directory_indexer.server.arguments import schema_with_aliases
 from directory_indexer.server.gate.metrics import Metrics
 from directory_indexer.server.gate.problems import RefusedError, no_collection, no_right
 from directory_indexer.server.questions import collections_named
 from directory_indexer.server.running import Desk
+from directory_indexer.wire.objects import JsonObject
 
 with lazily:
     from directory_indexer.previewing.workers import PreviewWorkers
@@ -137,17 +139,22 @@ class Body(StrEnum):
     """A file as it is; arguments come in the query string."""
 
 
-class AsTool(NamedTuple):
-    """An operation among the tools of MCP: its name there, and what it takes of what it takes over HTTP."""
-
-    name: str
-    arguments: type
-
-
 Answer: TypeAlias = Any
 """A record, a `Reply`, a `Content`, a `Stored` or `Lines`."""
 
 OperationRun: TypeAlias = "Callable[[Services, Any], Awaitable[Answer]]"
+
+
+class AsTool(NamedTuple):
+    """An operation among the tools of MCP: its name there, and what it takes of what it takes over HTTP.
+
+    `run` is what it does instead, with a description of its own, where it is not just the same.
+    """
+
+    name: str
+    arguments: type
+    run: OperationRun | None = None
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,11 +192,19 @@ class Operation:
     about_all: bool = False
     """Whether it looks for itself which collections the key is for."""
 
-    as_tool: AsTool | None = None
+    as_tools: tuple[AsTool, ...] = ()
     """What it is called among the tools of MCP, if it is one, too."""
 
     over_http: str = ""
     """What else there is to say of it, that means nothing to those who call it as a tool."""
+
+    other_paths: tuple[str, ...] = ()
+    """Where clients of the plain contract look for it."""
+
+    @property
+    def schema(self) -> JsonObject:
+        """Return the schema of what it takes over HTTP."""
+        return schema_with_aliases(self.arguments, self.name)
 
     @property
     def collection(self) -> str | None:

@@ -12,10 +12,9 @@ from http import HTTPStatus
 from typing import Any
 
 from directory_indexer import __version__
-from directory_indexer.server.api.openapi import failures_of, openapi, right_of
+from directory_indexer.server.api.openapi import described_at, failures_of, openapi, right_of
 from directory_indexer.server.api.operations import Content, Operation
 from directory_indexer.server.api.schemas import Components
-from directory_indexer.server.schemas import schema_of
 from directory_indexer.wire.objects import JsonObject
 
 OPENAPI_PATH, DOCS_PATH = "/openapi.json", "/docs"
@@ -64,8 +63,8 @@ def _page(operations: tuple[Operation, ...]) -> Iterator[str]:
 
 def _section(one: Operation, components: Components) -> Iterator[str]:
     yield f"<h2 id={one.name}><code>{one.method} {escape(one.path)}</code></h2>"
-    yield f"<p>{escape(one.description + one.over_http)} {escape(right_of(one)).replace('`', '')}</p>"
-    schema = schema_of(one.arguments)
+    yield f"<p>{escape(described_at(one))} {escape(right_of(one)).replace('`', '')}</p>"
+    schema = one.schema
     if schema["properties"]:
         yield f"<h3>{'Body' if one.has_body else 'Parameters'}</h3>"
         yield from _table(schema["properties"], schema.get("required", []))

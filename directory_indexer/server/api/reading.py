@@ -9,7 +9,6 @@ from typing import Any
 from directory_indexer.errors import UsageError
 from directory_indexer.server.api.operations import Operation
 from directory_indexer.server.arguments import ArgumentError, arguments_of, expected
-from directory_indexer.server.schemas import schema_of
 from directory_indexer.wire.objects import JsonObject
 
 _INTEGER = re.compile("-?[0-9]{1,18}")
@@ -19,13 +18,13 @@ def call_of(operation: Operation, given: Mapping[str, object]) -> Any:
     """Read the arguments of an operation from what path and body say.
 
     Raises:
-        UsageError: an argument is unknown, missing, of another type or out of its limits.
+        UsageError: an argument is unknown, missing, of another type or out of its limits, or contradicts another.
     """
-    known: JsonObject = schema_of(operation.arguments)["properties"]
+    known: JsonObject = operation.schema["properties"]
     for name, value in given.items():
         if name in known and not _fits(known[name], value):
             raise ArgumentError(f"'{name}' must be {expected(known[name])}")
-    return arguments_of(operation.arguments, given)
+    return arguments_of(operation.arguments, given, of=operation.name)
 
 
 def arguments_in_query(operation: Operation, pairs: Sequence[tuple[str, str]]) -> JsonObject:
@@ -34,7 +33,7 @@ def arguments_in_query(operation: Operation, pairs: Sequence[tuple[str, str]]) -
     Raises:
         UsageError: an argument is given twice that is no list.
     """
-    known: JsonObject = schema_of(operation.arguments)["properties"]
+    known: JsonObject = operation.schema["properties"]
     values: dict[str, Any] = {}
     for name, text in pairs:
         kind = known.get(name, {}).get("type", "string")

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.searching.answers import Order, SearchMode
-from directory_indexer.server.api.arguments import COLLECTION, Collection
+from directory_indexer.server.api.arguments import Collection
 from directory_indexer.server.arguments import (
     Author,
     Below,
@@ -38,7 +38,6 @@ from directory_indexer.server.arguments import (
 )
 from directory_indexer.server.budget import Budgets
 
-DEFAULT_HITS = 10
 _Words = Field(max_length=200)
 _Hits = Field(ge=1, le=50)
 
@@ -62,10 +61,8 @@ class SearchCall(NamedTuple):
     until: Annotated[Until, _Words] = ""
     facets: WithFacets = False
     mode: Mode = SearchMode.HYBRID
-    collection: Annotated[str, "The collection to search in.", COLLECTION] = DEFAULT
     collections: InCollections = ()
-    limit: Annotated[int | None, "Most hits to answer; 10 if nothing is said.", _Hits] = None
-    top_k: Annotated[int | None, "Another name for limit.", _Hits] = None
+    limit: Annotated[Number, "Most hits.", _Hits] = 10
     all: WithWeaker = False
     full: Annotated[bool, "Give the whole passages, too, not excerpts alone."] = False
     explain: Annotated[bool, "Say why each hit stands where it does."] = False

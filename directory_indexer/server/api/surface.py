@@ -28,7 +28,8 @@ class Surface:
     def __init__(self, operations: Iterable[Operation]) -> None:
         by_path: dict[str, dict[str, Operation]] = {}
         for operation in operations:
-            by_path.setdefault(operation.path, {})[operation.method] = operation
+            for path in (operation.path, *operation.other_paths):
+                by_path.setdefault(path, {})[operation.method] = operation
         for methods in by_path.values():
             if Method.GET in methods:
                 methods["HEAD"] = methods[Method.GET]

@@ -14,7 +14,7 @@ from mcp.types import BlobResourceContents, CallToolResult, EmbeddedResource, Te
 from directory_indexer.errors import DirIndexError
 from directory_indexer.lazy import lazily
 from directory_indexer.registry.keys import Key, Right
-from directory_indexer.server.api.operations import Operation, Reply, Services, Stored
+from directory_indexer.server.api.operations import Operation, OperationRun, Reply, Services, Stored
 from directory_indexer.server.arguments import ArgumentError, arguments_of
 from directory_indexer.server.failures import NEXT_CALLS, NEXT_CALLS_FROM_CLUSTER, failure_text
 from directory_indexer.server.gate.problems import RefusedError
@@ -24,7 +24,7 @@ from directory_indexer.server.tool_lists import arguments_schema, failed, listed
 from directory_indexer.wire.objects import JsonObject
 
 with lazily:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 LONGEST_ORIGINAL: Final = 1_048_576
 """A larger original is not given to a model; it is there over HTTP."""
@@ -41,6 +41,12 @@ class _OperationTool(NamedTuple):
     arguments: type
     is_read_only: bool
     operation: Operation
+    run: OperationRun | None
+
+    def call_of(self, given: Mapping[str, Any]) -> Any:
+        """Read the arguments of a call, as what it runs takes them."""
+        call = arguments_of(self.arguments, given, of=self.name)
+        return call if self.run else self.operation.arguments(**call._asdict())
 
 
 class OperationTools:
@@ -49,7 +55,7 @@ class OperationTools:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._next_calls = NEXT_CALLS if services.elsewhere is None else NEXT_CALLS_FROM_CLUSTER
-        self._tools = {tool.name: tool for tool in map(_tool, services.operations) if tool is not None}
+        self._tools = {tool.name: tool for operation in services.operations for tool in _tools(operation)}
 
     def __contains__(self, name: str) -> bool:
         return name in self._tools
@@ -68,10 +74,10 @@ class OperationTools:
         services = dataclasses.replace(self._services, caller=key)
         try:
             tool.operation.require_right(key)
-            call = tool.operation.arguments(**arguments_of(tool.arguments, given)._asdict())
+            call = tool.call_of(given)
             if key is not None:
                 tool.operation.require_reach(key, call)
-            answer = await tool.operation.run(services, call)
+            answer = await (tool.run or tool.operation.run)(services, call)
             return _original(answer, call) if isinstance(answer, Stored) else _record(answer)
         except ArgumentError as error:
             return failed(f"{error.message}. Next: correct the arguments and call {name} again.")
@@ -85,12 +91,11 @@ class OperationTools:
             return failed(f"{name} failed because of a bug; the server's log has the details. Next: call server_info.")
 
 
-def _tool(operation: Operation) -> _OperationTool | None:
-    if operation.as_tool is None:
-        return None
-    name, arguments = operation.as_tool
-    is_read_only = operation.needs is Right.READ
-    return _OperationTool(name, operation.title, operation.description, arguments, is_read_only, operation)
+def _tools(operation: Operation) -> Iterator[_OperationTool]:
+    for name, arguments, run, description in operation.as_tools:
+        is_read_only = operation.needs is Right.READ
+        described = description or operation.description
+        yield _OperationTool(name, operation.title, described, arguments, is_read_only, operation, run)
 
 
 def _allows(key: Key | None, needed: Right | None) -> bool:
@@ -100,7 +105,8 @@ def _allows(key: Key | None, needed: Right | None) -> bool:
 def _record(answer: Any) -> CallToolResult:
     """Give a record, once as data and once as text."""
     said = object_for_models(answer.record if isinstance(answer, Reply) else answer)
-    return CallToolResult(content=[TextContent(text=json.dumps(said, ensure_ascii=False))], structured_content=said)
+    text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+    return CallToolResult(content=[TextContent(text=text)], structured_content=said)
 
 
 def _original(stored: Stored, call: Any) -> CallToolResult:

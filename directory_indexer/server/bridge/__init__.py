@@ -37,7 +37,9 @@ def serve_remote(
     parent = os.getppid()
     log_to_stderr(verbose=verbose)
     with importing():
-        bridge = Bridge(RemoteIndex(Exchange(address, token)), LocalFiles(app.policies, private=private))
+        fetch_urls = app.loaded.config.serving.fetch_urls
+        local_files = LocalFiles(app.policies, private=private, fetch_urls=fetch_urls)
+        bridge = Bridge(RemoteIndex(Exchange(address, token)), local_files)
         server = make_bridge_server(bridge, allowed)
     # Nobody greets before the SDK is there.
     run_stdio(server, Greeter(""), parent=parent, close=lambda: None)

@@ -11,9 +11,8 @@ from directory_indexer.searching.answers import SearchMode
 from directory_indexer.server.arguments import LAST_LINE, InCollection, InCollections, MaxTokens, Number, Texts
 from directory_indexer.server.budget import Budgets
 
-LocalFile = Annotated[
-    str, "Absolute path of a local file, or one below an allowed directory.", Field(min_length=1, max_length=4096)
-]
+_Path = Field(min_length=1, max_length=4096)
+LocalFile = Annotated[str, "Absolute path of a local file, or one below an allowed directory; or an address.", _Path]
 StartLine = Annotated[Number, "First line.", Field(ge=1, le=LAST_LINE)]
 
 
@@ -39,6 +38,13 @@ class GetDocumentArguments(NamedTuple):
     collection: InCollection = DEFAULT
     start_line: StartLine = 1
     max_tokens: MaxTokens = Budgets.CONTENT
+
+
+class IngestUrlArguments(NamedTuple):
+    """The arguments of `ingest_url`."""
+
+    url: Annotated[str, "Its address, of http or https.", Field(min_length=1, max_length=2000)]
+    collection: InCollection = DEFAULT
 
 
 class ConvertFileArguments(NamedTuple):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from directory_indexer.config.collections import DEFAULT
+from directory_indexer.converting.converter import is_url
 from directory_indexer.paths import FilePath, display
 from directory_indexer.remote.answers import RemoteText
 from directory_indexer.remote.client import OutgoingDocument, RemoteIndex
@@ -19,6 +20,7 @@ from directory_indexer.server.bridge.arguments import (
     ConvertFileArguments,
     GetDocumentArguments,
     IngestFileArguments,
+    IngestUrlArguments,
     RemoteSearchArguments,
 )
 from directory_indexer.server.bridge.wording import collections_text, document_text, hits_text, sent_text
@@ -111,20 +113,33 @@ def _get_document(bridge: Bridge, call: Call) -> RemoteAnswer:
 
 def _convert_to_text(bridge: Bridge, call: Call) -> RemoteAnswer:
     asked: ConvertFileArguments = call.arguments
-    document = bridge.files.convert(asked.path, call.allowed)
-    wanted = ConvertArguments(display(document.path), asked.start_line, DEFAULT, asked.max_tokens)
-    answer = part_of_converted(wanted.source, document.markdown, wanted)
+    if is_url(asked.path):
+        source, text = asked.path, bridge.files.convert_url(asked.path)
+    else:
+        document = bridge.files.convert(asked.path, call.allowed)
+        source, text = display(document.path), document.markdown
+    wanted = ConvertArguments(source, asked.start_line, DEFAULT, asked.max_tokens)
+    answer = part_of_converted(source, text, wanted)
     return RemoteAnswer(converted_text(answer), answer)
+
+
+def _ingest_url(bridge: Bridge, call: Call) -> RemoteAnswer:
+    asked: IngestUrlArguments = call.arguments
+    sent = bridge.index.send_url(asked.url, asked.collection, call.patience)
+    return RemoteAnswer(sent_text(sent, asked.collection), sent)
 
 
 def _convert_and_ingest(bridge: Bridge, call: Call) -> RemoteAnswer:
     asked: IngestFileArguments = call.arguments
+    if is_url(asked.path):
+        sent = bridge.index.send_url(asked.path, asked.collection, call.patience, title=asked.title, tags=asked.tags)
+        return RemoteAnswer(sent_text(sent, asked.collection), sent)
     document = bridge.files.convert(asked.path, call.allowed)
     outgoing = OutgoingDocument(
         document.client_id, os.path.basename(display(document.path)), document.markdown, asked.title, asked.tags
     )
     sent = bridge.index.send(outgoing, asked.collection, call.patience)
-    return RemoteAnswer(sent_text(sent, asked), sent)
+    return RemoteAnswer(sent_text(sent, asked.collection), sent)
 
 
 def _fits(answer: object, text: str, max_tokens: int) -> bool:
@@ -178,6 +193,14 @@ REMOTE_TOOLS: Final = (
         "everybody with a key may find it. The same file again replaces it.",
         IngestFileArguments,
         _convert_and_ingest,
+        is_read_only=False,
+    ),
+    RemoteTool(
+        "ingest_url",
+        "Send an address",
+        "Have the index server fetch a document from the web and keep it in a collection. The same again replaces it.",
+        IngestUrlArguments,
+        _ingest_url,
         is_read_only=False,
     ),
 )

@@ -91,7 +91,7 @@ class _BridgeSession:
         self, entry: RemoteTool, params: CallToolRequestParams, ctx: ServerRequestContext[Any, Any]
     ) -> CallToolResult:
         try:
-            arguments = arguments_of(entry.arguments, params.arguments or {})
+            arguments = arguments_of(entry.arguments, params.arguments or {}, of=entry.name)
             answer = await self._answer(entry, arguments, ctx)
         except ArgumentError as error:
             return failed(f"{error.message}. Next: correct the arguments and call {entry.name} again.")

@@ -130,7 +130,7 @@ def test_an_answer_of_another_kind_is_an_error_and_no_bug(body: bytes) -> None:
 
 
 def test_what_newer_servers_say_beside_is_left_out() -> None:
-    body = b'{"collections": [{"name": "a", "description": null, "new": {}}], "new": 1}'
+    body = b'{"collections": [{"name": "a", "doc_count": 0, "description": null, "new": {}}], "new": 1}'
     with Loopback(_saying(_answer(body))) as server:
         [collection] = _index(server).collections(Patience()).collections
     assert collection.name == "a"

@@ -53,6 +53,16 @@ def test_a_file_is_converted_without_its_secrets_whatever_the_index_here_may_hol
         assert str(place.allowed) not in document.client_id
 
 
+def test_a_file_may_be_named_by_its_uri(place: Place) -> None:
+    (place.allowed / "grey heron.md").write_text("Herons wait.\n")
+    assert "Herons wait." in place.convert((place.allowed / "grey heron.md").as_uri()).markdown
+
+
+def test_an_address_is_fetched_only_where_the_configuration_allows_it(place: Place) -> None:
+    with pytest.raises(UsageError, match="fetches nothing from the web"):
+        place.files.convert_url("https://example.org/")
+
+
 def test_the_same_file_has_the_same_id_and_another_one_another(place: Place) -> None:
     (place.allowed / "other").mkdir()
     (place.allowed / "other/note.md").write_text("Herons wait.\n")
@@ -62,7 +72,15 @@ def test_the_same_file_has_the_same_id_and_another_one_another(place: Place) -> 
 
 @pytest.mark.parametrize(
     "written",
-    ["../outside.md", "/etc/passwd", "note.md/../../outside.md", "~root/.bashrc", "note.zip!/../../outside.md"],
+    [
+        "../outside.md",
+        "/etc/passwd",
+        "file:///etc/passwd",
+        "file:///etc/../etc/%70asswd",
+        "note.md/../../outside.md",
+        "~root/.bashrc",
+        "note.zip!/../../outside.md",
+    ],
 )
 def test_what_lies_outside_is_refused(place: Place, written: str) -> None:
     with pytest.raises(UsageError, match=r"does not lie in an allowed directory|does not exist"):

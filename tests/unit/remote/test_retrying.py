@@ -77,6 +77,12 @@ def test_a_wish_that_is_no_number_of_seconds_counts_as_none(wish: str) -> None:
     assert wished_seconds(Response(503, {"retry-after": wish}, b"")) == 0
 
 
+def test_a_server_that_cannot_reach_an_address_is_not_away() -> None:
+    time, answer = Time(), Response(502, {}, b'{"error":"unreachable"}')
+    assert _retrying(time, answer).answered(_REQUEST, pause=time.pause) == answer
+    assert time.waits == []
+
+
 def test_a_request_whose_first_one_is_still_answered_is_asked_again() -> None:
     time = Time()
     answers = iter([Response(409, {}, b'{"error": "in_hand"}'), Response(201, {}, b"{}")])

@@ -186,7 +186,7 @@ def _of_assistants() -> dict[str, str]:
 
 
 def _of_a_team() -> dict[str, str]:
-    collection = CollectionEntry("birds", "All about birds", "2026-06-01T12:00:00Z", {"complete": 12}, 12, 56, 56)
+    collection = CollectionEntry("birds", 12, "All about birds", "2026-06-01T12:00:00Z", {"complete": 12}, 12, 56, 56)
     refusal = Refusal("notes.txt", "the document holds no text", "send one that does")
     scopes = {"work": [file_path("/home/ann/notes"), file_path("/home/ann/letters")]}
     records: dict[str, tuple[Any, ...]] = {

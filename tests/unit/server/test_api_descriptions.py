@@ -34,6 +34,13 @@ def test_the_document_is_valid() -> None:
     assert DOCUMENT["openapi"] == "3.1.0"
 
 
+def test_it_shows_the_other_names_of_arguments_and_other_paths() -> None:
+    search = DOCUMENT["components"]["schemas"]["SearchCall"]["properties"]
+    assert (search["top_k"]["minimum"], search["top_k"]["maximum"]) == (1, 50)
+    assert search["collection"]["type"] == "string"
+    assert "Also at /api/v1/ingest-url." in DOCUMENT["paths"]["/api/v1/ingest_url"]["post"]["description"]
+
+
 def test_it_has_every_operation_and_no_other() -> None:
     described = {(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods}
     assert described == {(operation.method, operation.path) for operation in OPERATIONS}
@@ -74,7 +81,7 @@ def test_every_field_of_an_answer_is_described() -> None:
 def test_what_tools_and_the_api_both_take_is_described_alike() -> None:
     search = schema_of(next(tool.arguments for tool in TOOLS if tool.name == "search"))["properties"]
     api = schema_of(next(one.arguments for one in OPERATIONS if one.name == "search"))["properties"]
-    shared = (set(search) & set(api)) - {"limit"}
+    shared = set(search) & set(api)
     assert len(shared) > 8
     assert {name: search[name]["description"] for name in shared} == {name: api[name]["description"] for name in shared}
 
@@ -103,6 +110,7 @@ def test_paths_are_told_apart() -> None:
         found = surface.find(re.sub(r"{\w+}", "x", operation.path))
         assert found is not None
         assert found.operations[operation.method] is operation
+        assert all(surface.find(path) == found for path in operation.other_paths)
     assert surface.find("/api/v1/documents/a/b") is None
     assert surface.find("/api/v1/files/a/b") is None
     assert surface.find("/api/v1/search/") is None

@@ -50,6 +50,14 @@ def test_what_is_no_json_object_is_refused(content: bytes, media_type: str, stat
     assert refused.value.problem.status == status
 
 
+@pytest.mark.parametrize(
+    "content", [b'{"a": 1, "a": "x"}', b'{"b": {"a": 1, "a": "x"}}', b'{"c": [{"a": 1, "a": "x"}]}']
+)
+def test_a_name_that_is_given_twice_is_refused_with_both_values(content: bytes) -> None:
+    with pytest.raises(UsageError, match="'a' is given twice: '1' and 'x'"):
+        body_of(content, media_type="application/json")
+
+
 @pytest.mark.parametrize("media_type", ["application/json", "Application/JSON; charset=utf-8"])
 def test_a_json_object_is_read(media_type: str) -> None:
     assert body_of(b'{"query": "a"}', media_type=media_type) == {"query": "a"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from typing import Any
 
 import pytest
@@ -10,15 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from directory_indexer.searching.answers import SearchMode
+from directory_indexer.server.api.arguments import IngestCall, UrlCall
+from directory_indexer.server.api.catalogue import OPERATIONS
 from directory_indexer.server.arguments import (
+    ALIASES,
     ArgumentError,
     ContentArguments,
+    ConvertArguments,
     IndexArguments,
     InfoArguments,
     SearchArguments,
     SimilarArguments,
+    aliases_of,
     arguments_of,
 )
+from directory_indexer.server.bridge.arguments import ConvertFileArguments
+from directory_indexer.server.bridge.catalogue import REMOTE_TOOLS
+from directory_indexer.server.catalogue import TOOLS
 
 
 @pytest.mark.parametrize(
@@ -37,6 +46,54 @@ from directory_indexer.server.arguments import (
 )
 def test_what_models_write_for_a_value_is_understood(given: dict[str, Any], expected: SearchArguments) -> None:
     assert arguments_of(SearchArguments, {"query": "x", **given}) == expected
+
+
+@pytest.mark.parametrize(
+    ("record", "of", "given", "expected"),
+    [
+        (SearchArguments, "search", {"query": "x", "top_k": 3}, SearchArguments("x", limit=3)),
+        (SearchArguments, "search", {"query": "x", "collection": "a"}, SearchArguments("x", collections=("a",))),
+        (SearchArguments, "search", {"query": "x", "collection": "a", "collections": "a"},
+         SearchArguments("x", collections=("a",))),
+        (SearchArguments, "search", {"query": "x", "top_k": 3, "limit": 3}, SearchArguments("x", limit=3)),
+        (SearchArguments, "search", {"query": "x", "top_k": None}, SearchArguments("x")),
+        (ConvertArguments, "convert_to_text", {"uri": "file:///a.md"}, ConvertArguments("file:///a.md")),
+        (ConvertFileArguments, "convert_to_text", {"uri": "a.md"}, ConvertFileArguments("a.md")),
+        (IngestCall, "ingest", {"text": "x", "metadata": {"collection": "a", "filename": None}},
+         IngestCall("x", "a", metadata={"collection": "a", "filename": None})),
+        (UrlCall, "ingestUrl", {"url": "x", "metadata": {"collection": "a"}},
+         UrlCall("x", "a", metadata={"collection": "a"})),
+    ],
+)  # fmt: skip
+def test_an_argument_goes_by_the_name_that_other_systems_have_for_it(
+    record: type, of: str, given: dict[str, Any], expected: object
+) -> None:
+    assert arguments_of(record, given, of=of) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"top_k": 3, "limit": 4}, "'limit' is '4' and 'top_k' is '3'"),
+        ({"collection": "a", "collections": ["b"]}, "'collections' is '['b']' and 'collection' is 'a'"),
+        ({"top_k": 51}, "'top_k' is '51'; it must be an integer from 1 to 50"),
+        ({"collection": 5}, "'collection' is '5'; it must be a text of 1 to 63 characters"),
+        ({"uri": "a"}, "unknown argument 'uri'"),
+    ],
+)
+def test_an_argument_that_contradicts_its_other_name_is_refused_with_both_values(
+    given: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ArgumentError, match=re.escape(words)):
+        arguments_of(SearchArguments, {"query": "x", **given}, of="search")
+
+
+def test_every_other_name_stands_for_an_argument_of_a_tool_or_operation() -> None:
+    tools = {(entry.name, entry.arguments) for entry in (*TOOLS, *REMOTE_TOOLS)}
+    called = tools | {(one.name, one.arguments) for one in OPERATIONS}
+    called |= {tool[:2] for one in OPERATIONS for tool in one.as_tools}
+    used = {alias for name, record in called for alias in aliases_of(record, name)}
+    assert used == set(ALIASES)
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,11 @@ ATTEMPTS = (
     "{root}/..%00/outside/secret.txt",
     "file:///etc/passwd",
     "file://{root}/../outside/secret.txt",
+    "file://localhost{root}/../outside/secret.txt",
+    "FILE:{root}/%2e%2e/outside/secret.txt",
+    "file://{root}/note.md%00",
+    "file://elsewhere{root}/note.md",
+    "file:///\ud800",
     "dirindex://file/etc/passwd",
     "/proc/self/environ",
     "/proc/self/root/etc/passwd",
@@ -203,6 +208,9 @@ def test_a_search_outside_of_the_index_is_refused(app: App, root: Path, attempt:
         "./note.md",
         "sub/../note.md",
         "root/note.md",
+        "file://{root}/note.md",
+        "FILE://localhost{root}/%6Eote.md",
+        "file:{root}/sub/../note.md",
     ],
 )
 def test_every_true_spelling_of_an_indexed_file_finds_it(app: App, root: Path, spelling: str) -> None:

@@ -33,7 +33,7 @@ COLLECTIONS = (
         CollectionsAnswer,
         slowly(collections.collections),
         about_all=True,
-        as_tool=AsTool("list_collections", NoArguments),
+        as_tools=(AsTool("list_collections", NoArguments),),
     ),
     Operation(
         "getCollection",

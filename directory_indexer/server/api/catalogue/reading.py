@@ -19,6 +19,7 @@ from directory_indexer.server.api.arguments import (
     PageCall,
     PreviewCall,
     SentDocumentCall,
+    ShownDocumentCall,
     ShownDocumentsCall,
     SimilarCall,
 )
@@ -102,7 +103,7 @@ READING = (
         DocumentList,
         slowly(documents.documents),
         failures=NOTHING_THERE,
-        as_tool=AsTool("list_documents", ShownDocumentsCall),
+        as_tools=(AsTool("list_documents", ShownDocumentsCall),),
     ),
     Operation(
         "getDocument",
@@ -115,6 +116,14 @@ READING = (
         TextAnswer,
         slowly(documents.document),
         failures=NO_DOCUMENT,
+        as_tools=(
+            AsTool(
+                "get_document",
+                ShownDocumentCall,
+                slowly(documents.shown_document),
+                "Read a file or document by the id that a list or a search gave, from any line on.",
+            ),
+        ),
     ),
     Operation(
         "previewDocument",
@@ -192,7 +201,7 @@ READING = (
         media_type="*/*",
         also={206: "The parts that are asked for.", 304: "It has not changed."},
         from_headers={"range": "Range", "if_range": "If-Range", "if_none_match": "If-None-Match"},
-        as_tool=AsTool("get_document_original", SentDocumentCall),
+        as_tools=(AsTool("get_document_original", SentDocumentCall),),
         over_http=" `Range` gives parts of it; it is always an attachment.",
     ),
 )

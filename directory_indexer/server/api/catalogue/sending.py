@@ -7,6 +7,7 @@ from directory_indexer.server.api import (
     ingesting,
 )
 from directory_indexer.server.api.arguments import (
+    ConvertAndIngestCall,
     FileCall,
     IngestCall,
     RefreshCall,
@@ -45,7 +46,7 @@ SENDING = (
         lines=ingesting.ingest_lines,
         repeats_answers=True,
         links=TO_DOCUMENT,
-        as_tool=AsTool("ingest", SentTextCall),
+        as_tools=(AsTool("ingest", SentTextCall),),
         over_http=" As application/x-ndjson, an object a line: each is answered by a line, as soon as it is done.",
     ),
     Operation(
@@ -81,7 +82,16 @@ SENDING = (
         also=TAKEN,
         repeats_answers=True,
         links=TO_DOCUMENT,
-        as_tool=AsTool("ingest_url", SentUrlCall),
+        as_tools=(
+            AsTool("ingest_url", SentUrlCall),
+            AsTool(
+                "convert_and_ingest",
+                ConvertAndIngestCall,
+                ingesting.convert_and_ingest,
+                "Send an address, or an indexed file as Markdown, to a collection; the same again replaces it.",
+            ),
+        ),
+        other_paths=("/api/v1/ingest-url",),
     ),
     Operation(
         "refreshDocument",
