@@ -9,6 +9,8 @@ import string
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from directory_indexer.credentials.seed_words import SEED_WORDS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -23,6 +25,14 @@ _WORDS: Final = "winter Harbour monkey tr0ub4dor Sailor sunshine lantern Qwerty 
 _NOT_SECRET: Final = re.compile(r".*_(?:near|public)|certificate|filler|akia|asia")
 
 
+ORDINARY_PASSWORDS: Final = (
+    *"sunshine monkey football iloveyou letmein Kolibri geheim zebrapw blue-heron zebra-pw 1234567 94016".split(),
+    *"swordfish dragonfly qwertyuiop apfelbaum Zwetschge motdepasse correcthorse hunter2 trustno1 pa55word".split(),
+    *"admin123 rosebud1 P@ssw0rd correct-horse-battery-staple 123123 qwerty dragon shadow abc fox x7!".split(),
+)
+"""What people choose, and what no rule for random values recognises."""
+
+
 class SampleFile(NamedTuple):
     """A file, and the secrets in it."""
 
@@ -31,16 +41,16 @@ class SampleFile(NamedTuple):
     secrets: tuple[str, ...]
 
 
-def sample_files(name: str) -> Iterator[SampleFile]:
-    """Fill in the templates of a set; the same set gives the same files."""
+def sample_files(name: str, ordinary: str | None = None) -> Iterator[SampleFile]:
+    """Fill in the templates of a set, and one ordinary password, if any, wherever they want one."""
     text = (_TEMPLATES / f"{name}.txt").read_text(encoding="utf-8")
     headers = list(_HEADER.finditer(text))
     ends = [*(header.start() for header in headers[1:]), len(text)]
     for header, end in zip(headers, ends, strict=True):
-        yield _filled(header["path"], text[header.end() : end], header["form"])
+        yield _filled(header["path"], text[header.end() : end], header["form"], ordinary)
 
 
-def _filled(path: str, template: str, form: str | None) -> SampleFile:
+def _filled(path: str, template: str, form: str | None, ordinary: str | None) -> SampleFile:
     chance = random.Random(path)  # noqa: S311 - texts, not secrets
     secrets: list[str] = []
 
@@ -48,7 +58,7 @@ def _filled(path: str, template: str, form: str | None) -> SampleFile:
         kind = slot[1]
         if kind == "same":
             return secrets[-1]
-        value = _value(kind, chance)
+        value = ordinary if kind == "plain" and ordinary else _value(kind, chance)
         if not _NOT_SECRET.fullmatch(kind):
             secrets.extend(_parts(value))
         return value
@@ -71,6 +81,8 @@ def _value(kind: str, chance: random.Random) -> str:
     kind = kind.removesuffix("_near").removesuffix("_public")
     if maker := _MAKERS.get(kind):
         return maker(chance)
+    if words := re.fullmatch(r"seed(\d+)", kind):
+        return " ".join(chance.sample(sorted(SEED_WORDS), int(words[1])))
     found = re.fullmatch(r"(b64u_|b64_|an|AN|hex|digits|letters)(\d+)", kind)
     assert found, kind
     return _random(chance, _ALPHABETS[found[1]], int(found[2]))
@@ -186,6 +198,8 @@ _MAKERS: Final[dict[str, Callable[[random.Random], str]]] = {
     "pem_br": _pem("PRIVATE KEY", end="<br>"),
     "pem_indented": lambda chance: "    " + _pem("PRIVATE KEY", end="\n    ")(chance),
     "b64pem": lambda chance: base64.b64encode(_pem("PRIVATE KEY")(chance).encode()).decode(),
+    "plain": lambda chance: chance.choice(ORDINARY_PASSWORDS),
+    "hard": lambda chance: chance.choice(("Kolibri-77", "harbour4Lamp", "winter!Sail9", "tr0ub4dor", "Anker2019!")),
     "seed": lambda chance: " ".join(
         chance.sample(
             "velvet ladder puzzle grape timber acoustic fragile eager orbit dune spoil width ocean".split(), 12

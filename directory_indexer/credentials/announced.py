@@ -14,7 +14,7 @@ from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.names import Naming
 from directory_indexer.credentials.shapes import Shape, bare, shape_of
 from directory_indexer.credentials.spans import SecretSpan, line_start
-from directory_indexer.credentials.strength import is_phrase, is_placeholder
+from directory_indexer.credentials.strength import is_chosen, is_phrase
 from directory_indexer.credentials.wordings import EXAMPLE, MARKS, Mention, mentions
 
 _EXPLAINING_KINDS: Final = frozenset(
@@ -102,7 +102,7 @@ def _beside_user(text: str, mention: Mention, rest: re.Match[str]) -> Iterator[S
         or not _USER_LINE.search(text, max(mention.start - _NEAR, 0), mention.start)
     ):
         return
-    if not is_placeholder(found["word"]) and not _NO_VALUE.search(found["word"]):
+    if is_chosen(found["word"]) and not _NO_VALUE.search(found["word"]):
         yield SecretSpan(rest.start() + found.start("word"), rest.start() + found.end("word"), Naming.PASSWORD.value)
 
 
@@ -253,7 +253,7 @@ _OTHER_LABEL: Final = LazyPattern(
     r"(?i)licen[cs]e|class|type|user|login|mail|name|nutzer|nummer|number|konto|account|\bid\b|tel|phone|datum|date|iban|"
     r"version|https?:"
 )
-_ANY_VALUE: Final = LazyPattern(rf"\**[ \t]{{0,12}}[:=]\**[ \t]{{0,12}}(?P<word>{_LETTER}{{4,64}}+)[ \t\r]{{0,4}}")
+_ANY_VALUE: Final = LazyPattern(rf"\**[ \t]{{0,12}}[:=]\**[ \t]{{0,12}}(?P<word>{_LETTER}{{2,64}}+)[ \t\r]{{0,4}}")
 _INDENT: Final = LazyPattern(r"\n?[ \t>*-]{0,12}")
 _USER_LINE: Final = LazyPattern(
     r"(?i)\n?[ \t>*-]{0,8}(?:\busr|\buser(?:[ ]?name|[ ]?id)?|\blogin|benutzer(?:name)?|nutzer(?:name)?|"

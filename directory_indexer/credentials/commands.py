@@ -9,7 +9,14 @@ from typing import Final
 from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.names import Naming
 from directory_indexer.credentials.spans import SecretSpan, line_start
-from directory_indexer.credentials.strength import is_password, is_phrase, is_placeholder, is_strong
+from directory_indexer.credentials.strength import (
+    is_chosen,
+    is_password,
+    is_phrase,
+    is_placeholder,
+    is_stand_in,
+    is_strong,
+)
 
 _PASSWORD: Final = Naming.PASSWORD.value
 
@@ -34,21 +41,21 @@ def command_spans(text: str) -> Iterator[SecretSpan]:
         )
         value = next(values, None)
         argument = value and value.match(text, at + 2)
-        if argument and is_argument(argument[1]):
+        if argument and (is_argument(argument[1]) or _is_certain(text[start : argument.start(1)], argument[1])):
             yield SecretSpan(*argument.span(1), _PASSWORD)
 
 
 def shell_spans(text: str) -> Iterator[SecretSpan]:
     """Find what PowerShell makes a secure string of."""
     for found in _SECURE_STRING.finditer(text):
-        if not is_placeholder(found[1]):
+        if is_chosen(found[1]):
             yield SecretSpan(*found.span(1), _PASSWORD)
 
 
 def piped_spans(text: str) -> Iterator[SecretSpan]:
     """Find the password that a program reads from its standard input."""
     for found in _PIPED.finditer(text):
-        if not is_placeholder(found[1]):
+        if is_chosen(found[1]):
             yield SecretSpan(*found.span(1), _PASSWORD)
 
 
@@ -66,14 +73,34 @@ def changed_password_spans(text: str) -> Iterator[SecretSpan]:
 def login_option_spans(text: str) -> Iterator[SecretSpan]:
     """Find the password in `--user name:…`, and those that Windows is given for shares and accounts."""
     for found in chain(_USER_OPTION.finditer(text), _WINDOWS_SHARE.finditer(text)):
-        if is_argument(found[1]):
+        is_certain = "/user:" in found[0] or found[0].startswith("--")
+        if is_argument(found[1]) or (is_certain and not is_stand_in(found[1]) and not _IDS.search(found[0])):
             yield SecretSpan(*found.span(1), _PASSWORD)
+
+
+def netrc_spans(text: str) -> Iterator[SecretSpan]:
+    """Yield the passwords behind `machine … login … password`."""
+    for found in _NETRC.finditer(text):
+        if is_chosen(found[1]):
+            yield SecretSpan(*found.span(1), _PASSWORD)
+
+
+def spelled_option_spans(text: str) -> Iterator[SecretSpan]:
+    """Yield the passwords that only a blank parts from a directive or an option: `requirepass …`, `--password …`."""
+    for found in _SPELLED.finditer(text):
+        if is_chosen(found[1]):
+            yield SecretSpan(*found.span(1), _PASSWORD)
+
+
+def _is_certain(before: str, value: str) -> bool:
+    """Whether an argument is a password, whatever it looks like, because of the program and the option before it."""
+    return not is_stand_in(value.rstrip("`.,;:)]")) and _TAKES_PASSWORD.search(before) is not None
 
 
 def pgpass_spans(text: str) -> Iterator[SecretSpan]:
     """Find the password in the lines that PostgreSQL's programs read logins from."""
     for found in _PGPASS.finditer(text):
-        if not is_placeholder(found[1]):
+        if is_chosen(found[1]):
             yield SecretSpan(*found.span(1), _PASSWORD)
 
 
@@ -84,9 +111,9 @@ def is_argument(value: str) -> bool:
 
 _MAX_COMMAND: Final = 300
 _OPTION: Final = LazyPattern(r"-(?<= -)(?=[upaPUwbk][ '\"=]?[^\s-])")
-_ARGUMENT: Final = LazyPattern(r"[ =]?[\"']?([^\s\"'|;&<>]{4,200}+)")
-_ATTACHED: Final = LazyPattern(r"[\"']?([^\s\"'|;&<>]{4,200}+)")
-_AFTER_USER: Final = LazyPattern(r"[ =]?[\"']?[^\s:%\"']{1,128}+[:%]([^\s\"'|;&<>]{4,200}+)")
+_ARGUMENT: Final = LazyPattern(r"[ =]?[\"']?([^\s\"'|;&<>]{2,200}+)")
+_ATTACHED: Final = LazyPattern(r"[\"']?([^\s\"'|;&<>]{2,200}+)")
+_AFTER_USER: Final = LazyPattern(r"[ =]?[\"']?[^\s:%\"']{1,128}+[:%]([^\s\"'|;&<>]{2,200}+)")
 _AFTER_COMMA: Final = LazyPattern(r"[ =]?[\"']?[^\s,\"']{1,128}+,([^\s\"'|;&<>]{4,200}+)")
 _COMMANDS: Final = {
     "mysql": (r"(?:mysql|mariadb)\w{0,10}", "p", _ATTACHED),
@@ -108,16 +135,34 @@ _COMMANDS: Final = {
 _PROGRAM: Final = LazyPattern(
     rf"\b(?:{'|'.join(f'(?P<{name}>{programs})' for name, (programs, _, _) in _COMMANDS.items())})\b"
 )
+_REST: Final = r"[ ](?:[^|;&\n]{0,200}[ ])?"
+_TAKES_PASSWORD: Final = LazyPattern(
+    rf"\b(?:sshpass[ ]-p[ ]?|(?:mysql|mariadb|7z|rar)\w{{0,10}}{_REST}-p|(?:mongo\w{{0,8}}|cqlsh){_REST}-p[ ]?"
+    rf"|(?:zip|unzip|sqlcmd|bcp|osql|mosquitto_\w{{3}}|ipmitool){_REST}-P[ ]?"
+    rf"|ldap\w{{3,8}}{_REST}-w[ ]?|redis-cli{_REST}-a[ ]?|(?:curl|https?|xh){_REST}-[ua][ =]?[\"']?[^\s:\"']{{1,128}}:"
+    rf"|(?:docker|podman|nerdctl|helm|az|oc|skopeo|oras){_REST}login{_REST}-p[ ]?)[\"']?\Z"
+)
+"""What stands before a password and nothing else."""
+_IDS: Final = LazyPattern(r":\d{1,5}\Z")
+_NETRC: Final = LazyPattern(
+    r"(?:machine[ \t]{1,8}\S{1,200}|default)\s{1,20}login[ \t]{1,8}\S{1,128}\s{1,20}(?:account[ \t]\S{1,80}\s{1,20})?"
+    r"password[ \t]{1,8}[\"']?(\S{1,200})"
+)
+_SPELLED: Final = LazyPattern(
+    r"(?:(?<![^\n])[ \t]{0,8}(?:requirepass|masterauth|ENV[ ]\w{0,40}(?:PASSWORD|PASSWD))"
+    r"|[ ]--?(?:password|passwd|pass|passphrase|storepass|keypass|srcstorepass|deststorepass))"
+    r"[ ]{1,4}[\"']?((?![-$])[^\s\"'|;&<>]{2,128}+)[\"']?(?=[ \t]{0,4}(?:[\n\r\\|;&)\"'`]|\Z|-|[^\s]{0,80}[:/.=@$_-]))"
+)
 
 _SECURE_STRING: Final = LazyPattern(
-    r"ConvertTo-[Ss]ecure[Ss]tring\s{1,8}(?:-String\s{1,8})?[\"']([^\"'\n]{4,200}+)[\"']",
+    r"ConvertTo-[Ss]ecure[Ss]tring\s{1,8}(?:-String\s{1,8})?[\"']([^\"'\n]{1,200}+)[\"']",
     marks=("ConvertTo-",),
 )
 _USER_OPTION: Final = LazyPattern(
     r"--(?:proxy-)?user[ =][\"']?[^\s:\"']{1,128}+:([^\s\"'|;&<>]{4,200}+)", marks=("--user", "--proxy-user")
 )
 _WINDOWS_SHARE: Final = LazyPattern(
-    r"net (?:use|user)[ ](?:[A-Za-z*]:[ ])?\S{1,128}+[ ](?:/user:\S{1,128}+[ ])?[\"']?([^\s\"'/][^\s\"']{3,128}+)",
+    r"net (?:use|user)[ ](?:[A-Za-z*]:[ ])?\S{1,128}+[ ](?:/user:\S{1,128}+[ ])?[\"']?([^\s\"'/][^\s\"']{1,128}+)",
     marks=("net use",),
 )
 _PIPED: Final = LazyPattern(
@@ -132,6 +177,6 @@ _CHANGED_BELOW: Final = LazyPattern(
 )
 _CHANGED_LINE: Final = LazyPattern(r"(?m)^[ \t]{0,20}[\w.-]{1,40}+:([^\s\"'|:]{4,128}+)")
 _PGPASS: Final = LazyPattern(
-    r":(?:5432|5433|6432|\*):[^:\s]{1,64}+:[^:\s]{1,64}+:([^\s:/]{4,200}+)(?=\s|\Z)",
+    r":(?:5432|5433|6432|\*):[^:\s]{1,64}+:[^:\s]{1,64}+:([^\s:/]{1,200}+)(?=\s|\Z)",
     marks=(":5432:", ":5433:", ":6432:", ":*:"),
 )

@@ -7,12 +7,19 @@ from collections.abc import Iterator
 from typing import Final
 
 from directory_indexer.credentials.commands import command_spans, is_argument
+from directory_indexer.credentials.connections import (
+    STORAGE_MARKS,
+    connection_spans,
+    driver_spans,
+    storage_key_spans,
+    url_spans,
+)
 from directory_indexer.credentials.hashes import HASH_RULES
 from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.marks import Rule
 from directory_indexer.credentials.names import Naming, naming_of
 from directory_indexer.credentials.spans import SecretSpan, line_start
-from directory_indexer.credentials.strength import is_password, is_placeholder, is_strong
+from directory_indexer.credentials.strength import is_chosen, is_password, is_placeholder, is_strong
 from directory_indexer.credentials.tables import USER
 from directory_indexer.credentials.vaults import NOTE, is_note_column
 
@@ -32,8 +39,7 @@ def _identified_spans(text: str) -> Iterator[SecretSpan]:
     """Find the passwords of accounts of databases."""
     for word in _IDENTIFYING.finditer(text):
         if found := _IDENTIFIED.match(text, word.start()):
-            value = found[1].lstrip("*")
-            if not is_placeholder(value) and (not value.isalpha() or is_argument(value)):
+            if is_chosen(found[1]):
                 yield SecretSpan(*found.span(1), _PASSWORD)
             continue
         bare = _IDENTIFIED_BARE.match(text, word.start())
@@ -44,25 +50,6 @@ def _identified_spans(text: str) -> Iterator[SecretSpan]:
 def _argument_spans(found: re.Match[str]) -> Iterator[SecretSpan]:
     if is_argument(found[1]):
         yield SecretSpan(*found.span(1), _PASSWORD)
-
-
-def _url_spans(text: str) -> Iterator[SecretSpan]:
-    for found in _URL.finditer(text):
-        user, password = found["user"], found["password"]
-        if password is None:
-            if is_strong(user):
-                yield SecretSpan(*found.span("user"), Naming.TOKEN.value)
-            continue
-        if is_strong(user):
-            yield SecretSpan(*found.span("user"), Naming.TOKEN.value)
-        if password.lower() != user.lower() and _is_url_password(password):
-            yield SecretSpan(*found.span("password"), _PASSWORD)
-
-
-def _is_url_password(password: str) -> bool:
-    if is_placeholder(password) or _URL_WORD.fullmatch(password.lower()):
-        return False
-    return is_password(password) or is_strong(password) or (len(password) >= _MIN_URL_PASSWORD and password.isalpha())
 
 
 def _manifest_spans(text: str) -> Iterator[SecretSpan]:
@@ -126,9 +113,9 @@ def _export_spans(text: str) -> Iterator[SecretSpan]:
 
 
 def _is_field(value: str, naming: Naming, *, is_login: bool) -> bool:
-    if len(value) < _MIN_ENTRY or is_placeholder(value):
-        return False
-    return is_strong(value) or (is_login and (naming == Naming.PASSWORD or is_password(value)))
+    if is_login and naming == Naming.PASSWORD:
+        return is_chosen(value)
+    return is_strong(value) or (is_login and is_password(value))
 
 
 def _second_factor_spans(text: str) -> Iterator[SecretSpan]:
@@ -173,18 +160,10 @@ _MAX_ACCOUNT: Final = 100
 _MAX_HEADER: Final = 2_000
 _MIN_ENTRY: Final = 4
 _MAX_SHOWN: Final = 40
-_MIN_URL_PASSWORD: Final = 9
 
-_URL: Final = LazyPattern(
-    r"://(?P<user>[^\s/:@\"'<>`?#]{0,128}+)(?::(?P<password>[^\s/@\"'<>`]{3,256}+))?@[\w\[({$<%-]"
-)
-_URL_WORD: Final = LazyPattern(
-    r"(?:my|db|the|some|user|root|admin|a)?[-_]?(?:pass(?:word|wd)?|pwd|pw|secret|user|token|credential)s?\d?|"
-    r"x-oauth-basic|oauth2?|postgres|mysql|guest|admin|root|port|\d{1,5}|password\d?"
-)
 _IDENTIFYING: Final = LazyPattern("(?i)identified")
 _IDENTIFIED: Final = LazyPattern(
-    r"(?i)identified\s{1,4}(?:with\s{1,4}[\w'\"]{1,40}\s{1,4})?(?:by|as)\s{1,4}(?:password\s{1,4})?['\"]([^'\"\n]{4,200}+)['\"]"
+    r"(?i)identified\s{1,4}(?:with\s{1,4}[\w'\"]{1,40}\s{1,4})?(?:by|as)\s{1,4}(?:password\s{1,4})?['\"]([^'\"\n]{1,200}+)['\"]"
 )
 
 _IDENTIFIED_BARE: Final = LazyPattern(r"(?i)identified\s{1,4}by\s{1,4}([^\s\"';(]{4,200}+)")
@@ -237,7 +216,10 @@ _COOKIE: Final = LazyPattern(
     re.MULTILINE,
 )
 _RULES: Final = (
-    Rule(("://",), _url_spans),
+    Rule(("://",), url_spans),
+    Rule(("@tcp(", "@unix("), driver_spans),
+    Rule(("password=", "passwd=", "pwd=", "accountkey=", "sharedaccesskey=", "sharedsecret="), connection_spans),
+    Rule(STORAGE_MARKS, storage_key_spans),
     *HASH_RULES,
     Rule((" -u", " -p", " -a", " -w", " -b", " -k"), command_spans),
     Rule(("-us",), _service_spans),

@@ -16,22 +16,23 @@ from typing import Final
 
 from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.names import Naming, naming_of
+from directory_indexer.credentials.settings import (
+    LINE_KINDS,
+    PROSE_KINDS,
+    SETTINGS_KINDS,
+    is_line_of_settings,
+    is_plain_secret,
+    is_translation,
+)
 from directory_indexer.credentials.spans import SecretSpan, line_start
 from directory_indexer.credentials.strength import is_password, is_phrase, is_placeholder, is_strong
 
-SETTINGS_KINDS: Final = frozenset("dotenv hcl ini json jsonl properties toml xml yaml".split())
-"""Kinds of files in which what follows a name is its value as it stands."""
-PROSE_KINDS: Final = frozenset(
-    "aiff asciidoc bibtex calendar commit contacts doc docx email emlx epub fictionbook flac gif html jpeg keynote "
-    "latex log m4a man markdown mbox mhtml mp3 msg notebook numbers odg odp ods odt ogg org pages pdf png ppt pptx "
-    "pst restructuredtext rtf subtitles svg text textile tiff tnef transcript typst vsdx wav webp wiki wma xls xlsb "
-    "xlsx".split()
-)
-"""Kinds of files that people write or speak, scan or photograph."""
 
-
-def named_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -> Iterator[SecretSpan]:
-    """Find the values that stand behind names of secrets; `lowered` is the text in lower case."""
+def named_spans(text: str, lowered: str, marks: frozenset[str], kind: str, name: str = "") -> Iterator[SecretSpan]:
+    """Find the values that stand behind names of secrets; `lowered` is the text in lower case, `name` its file's."""
+    is_translated = is_translation(text, name)
+    if kind == "text" and _XML.match(text):
+        kind = "xml"  # as the configurations of .NET are
     for stem in _stems(marks, kind):
         end = masked_end = n_nested = 0
         for at in stem.finditer(lowered):
@@ -40,7 +41,7 @@ def named_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -> It
             if at.start() < masked_end or n_nested > _MAX_NESTED or not (found := _VALUE.match(text, at.start())):
                 continue
             end = max(end, found.end())
-            if span := _span(text, found, kind):
+            if span := _span(text, found, kind, is_translated=is_translated):
                 masked_end = span.end
                 yield span
 
@@ -52,7 +53,7 @@ def _stems(marks: frozenset[str], kind: str) -> Iterator[LazyPattern]:
         yield from (stem for word, stem in _FOREIGN_STEMS.items() if word in marks)
 
 
-def _span(text: str, found: re.Match[str], kind: str) -> SecretSpan | None:
+def _span(text: str, found: re.Match[str], kind: str, *, is_translated: bool) -> SecretSpan | None:
     name_start = _name_start(text, found.start())
     naming = naming_of(text[name_start : found.end("name")])
     is_path = text[name_start - 1 : name_start] == "/" and kind != "ini"
@@ -60,13 +61,17 @@ def _span(text: str, found: re.Match[str], kind: str) -> SecretSpan | None:
         return None
     group = str(found.lastgroup)
     start, end = found.span(group)
-    if group == "odd" and not _is_line_of_settings(text, name_start, kind):
+    if group == "odd" and not is_line_of_settings(text, name_start, kind):
         return None
     if group == "bare":
         end = _end_of_bare(text, name_start, found, kind)
         end -= 2 if text.startswith("]]>", end - 2) else 0
     value = text[start : min(end, start + _MAX_JUDGED)]
-    if not _is_basic(text[max(start - 7, 0) : start], value) and not _is_secret(found, naming, value, kind):
+    if not (
+        _is_basic(text[max(start - 7, 0) : start], value)
+        or _is_secret(found, naming, value, kind)
+        or (not is_translated and is_plain_secret(text, name_start, found, end, kind))
+    ):
         return None
     if end - start >= _MAX_BARE and (rest := _LONG_REST.match(text, end)):
         end = rest.end()
@@ -99,20 +104,15 @@ def _is_name_alone(text: str, name_start: int, found: re.Match[str], kind: str) 
 def _end_of_bare(text: str, name_start: int, found: re.Match[str], kind: str) -> int:
     """Take the rest of the line for the value where a line of settings is a name and its value."""
     start, end = found.span("bare")
-    if kind in PROSE_KINDS or not _is_line_of_settings(text, name_start, kind):
+    if kind in PROSE_KINDS or not is_line_of_settings(text, name_start, kind):
         return end
     line = _REST.match(text, start)
     return line.end() if line and line.end() > end else end
 
 
-def _is_line_of_settings(text: str, name_start: int, kind: str) -> bool:
-    start = line_start(text, name_start, _MAX_LINE)
-    return kind in _LINE_KINDS and _LINE_START.fullmatch(text, start, name_start) is not None
-
-
 def _is_secret(found: re.Match[str], naming: Naming, value: str, kind: str) -> bool:
     """Judge a value by what its name promises and by where it stands."""
-    is_prose, is_settings = kind in PROSE_KINDS, kind in SETTINGS_KINDS or kind in _LINE_KINDS
+    is_prose, is_settings = kind in PROSE_KINDS, kind in SETTINGS_KINDS or kind in LINE_KINDS
     is_loose = found["call"] is not None or found["said"] is not None or (found["blank"] is not None and is_prose)
     is_bare = found.lastgroup == "bare" and not is_settings
     if is_bare and not is_prose and not is_loose and not _is_in_connection_string(found):
@@ -165,6 +165,7 @@ def _is_basic(before: str, value: str) -> bool:
     return bool(user) and text.isprintable() and bool(password) and not is_placeholder(password)
 
 
+_XML: Final = LazyPattern(r"\ufeff?\s{0,8}<(?:\?xml\b|[\w:]{1,40}[ >])")
 _SEPARATORS: Final = frozenset(";\"'")
 _HYPHENATED: Final = LazyPattern(r"[a-z]{3,10}(?:-[a-z]{3,10}){3,7}")
 _WORDS_OR_DIGITS: Final = LazyPattern(rf"\d{{8,63}}|[a-z]{{4}}(?: [a-z]{{4}}){{3}}|{_HYPHENATED.pattern}")
@@ -179,12 +180,6 @@ _MAX_BARE: Final = 512
 _LONG_REST: Final = LazyPattern(r"[\w+/=.-]{1,65536}+")
 _MIN_MIXED: Final = 10
 
-_LINE_KINDS: Final = frozenset("batch bash dockerfile dotenv fish ini make properties yaml".split())
-_LINE_START: Final = LazyPattern(
-    r"[ \t]{0,40}(?:(?:export|set|setx|env|arg|-|- |-e|\"|'|local|readonly|set -[gUx]{1,3})[ \t]{0,4}[\"']?)?"
-    r"[\w.-]{0,60}",
-    re.IGNORECASE,
-)
 _DELIMITERS: Final = frozenset("\"'`([{<>$@,;:=/\\\n\t&|!*+?#%")
 _NAME_BEFORE: Final = LazyPattern(
     r"(?:(?:api|access|secret|auth|private|account|master|encryption|signing|client|app|licen[cs]e|unseal) ){0,2}"
@@ -289,7 +284,7 @@ _VALUE: Final = LazyPattern(
         (?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n])){1,4096}+)(?P=quote)
       | \[\[(?P<long>[^\]\n]{4,512}+)\]\]                                          # a string of Lua
       | (?:(?i:bearer|basic|token|bot|apikey|sso-key|ssws|splunk|genie-?key)[ ]{1,4}+)?+
-        (?:(?P<bare>[^\s"'`<>|\\,;&]{4,512}+)|(?P<odd>(?!\d)[^\s"'`<>|\\,;&]{1,3}[<>|\\,;&][^\s"'`]{4,512}+))
+        (?:(?P<odd>(?!\d)[^\s"'`<>|\\,;&]{1,3}(?!</|]]>)[<>|\\,;&][^\s"'`]{4,512}+)|(?P<bare>[^\s"'`<>|\\,;&]{1,512}+))
     )
     """,
     re.VERBOSE,

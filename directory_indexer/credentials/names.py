@@ -42,6 +42,27 @@ def naming_of(name: str) -> Naming | None:
 
 
 @lru_cache(maxsize=4_096)
+def is_unmistakable(name: str) -> bool:
+    """Whether what stands behind a name in settings is a secret, whatever it looks like."""
+    naming, words = naming_of(name), [word.lower() for word in _WORD.findall(name)]
+    if naming is None or not _ABOUT_PASSWORDS.isdisjoint(words) or not _HASHES.isdisjoint(words):
+        return False
+    while len(words) > 1 and (words[-1] in _QUALIFIERS or words[-1].isdigit()):
+        words.pop()
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if naming == Naming.PASSWORD or last.endswith(("secret", "apikey", "secretkey", "accesskey", "privatekey")):
+        return True
+    if last.endswith("key"):
+        return last in _TOKENS or before in _KINDS_OF_PLAIN_KEYS
+    return last == "token" and before in _KINDS_OF_PLAIN_TOKENS
+
+
+def repeats_name(value: str, name: str) -> bool:
+    """Whether a value is a word of its name, as the password of a new database is: `POSTGRES_PASSWORD: postgres`."""
+    return value.lower() in (word.lower() for word in _WORD.findall(name))
+
+
+@lru_cache(maxsize=4_096)
 def is_open(name: str) -> bool:
     """Tell whether a name says that what follows is no secret, however random it is; a short one says nothing."""
     words = [word.lower() for word in _WORD.findall(name)]
@@ -64,6 +85,19 @@ _QUALIFIERS: Final = frozenset(
 )
 _HASHES: Final = frozenset("hash sha hex digest".split())
 _PUBLIC: Final = frozenset("public existing csrf xsrf pub".split())
+_ABOUT_PASSWORDS: Final = frozenset(
+    "ask asks confirm forgot forgotten reset wrong invalid incorrect bad missing empty weak short repeat retype verify "
+    "show hide set get has have no use with without require required requires enable enabled allow allowed permit "
+    "disable disabled change update check validate enter prompt need needs is min max error errors err scope grant "
+    "label help hint message msg placeholder title description format field input type mode event action route regex "
+    "pattern rule policy expired lost".split()
+)
+"""Words of names that say something of a password, and not what it is."""
+_KINDS_OF_PLAIN_KEYS: Final = frozenset("api secret access private account auth encryption signing master jwt".split())
+_KINDS_OF_PLAIN_TOKENS: Final = frozenset(
+    "access auth api bot refresh bearer personal deploy github gitlab slack npm pypi vault admin webhook oauth "
+    "telegram discord registration join bootstrap service agent root secret".split()
+)
 _BASELINE: Final = ["hashed", "secret"]
 """What detect-secrets lists, so that it is not found again."""
 _DATA: Final = frozenset("data encoded payload blob content text message msg body base buffer raw value input".split())
@@ -105,7 +139,7 @@ _PASSWORDS: Final = frozenset(
     "authtok remotepass localpass proxypass rootpw bindpw passe contraseña пароль pskvalue wpakey wifikey clave senha "
     "heslo hasło haslo hesla wachtwoord lösenord losenord adgangskode kodeord passord salasana jelszó jelszo lozinka "
     "şifre sifre şifresi sifresi parole geslo parool mdp psw pswd pwort paßwort slaptažodis palavrapasse "
-    "密码 密碼 口令 パスワード 비밀번호 암호 รหัสผ่าน".split()
+    "parola 密码 密碼 口令 パスワード 비밀번호 암호 รหัสผ่าน".split()
 )
 _TOKENS: Final = frozenset(
     "pin secret token credential credentials creds authorization auth salt apikeys secrets totp authkey sharedkey "

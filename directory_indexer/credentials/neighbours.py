@@ -14,19 +14,34 @@ from directory_indexer.credentials.announced import announced_spans, message_spa
 from directory_indexer.credentials.commands import (
     changed_password_spans,
     login_option_spans,
+    netrc_spans,
     pgpass_spans,
     piped_spans,
     shell_spans,
+    spelled_option_spans,
 )
 from directory_indexer.credentials.key_blocks import PRIVATE_KEY, published_key_spans, signing_key_spans
 from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.logins import LOGIN_PAIR_RULES
 from directory_indexer.credentials.marks import Rule
-from directory_indexer.credentials.named_values import PROSE_KINDS, SETTINGS_KINDS
 from directory_indexer.credentials.names import Naming
 from directory_indexer.credentials.positional import COMMAND_WORDS, positional_spans
-from directory_indexer.credentials.recovery import WALLET_WORDS, disk_key_spans, phrase_spans, recovery_code_spans
-from directory_indexer.credentials.sentences import entry_code_spans, pin_spans, safe_spans, sentence_spans
+from directory_indexer.credentials.recovery import (
+    WALLET_WORDS,
+    disk_key_spans,
+    listed_phrase_spans,
+    phrase_spans,
+    recovery_code_spans,
+)
+from directory_indexer.credentials.sentences import (
+    ENTRANCE_MARKS,
+    entrance_spans,
+    entry_code_spans,
+    pin_spans,
+    safe_spans,
+    sentence_spans,
+)
+from directory_indexer.credentials.settings import PROSE_KINDS, SETTINGS_KINDS
 from directory_indexer.credentials.shapes import Shape, shape_of
 from directory_indexer.credentials.spans import SecretSpan
 from directory_indexer.credentials.strength import is_password, is_placeholder, is_strong
@@ -62,6 +77,8 @@ def neighbour_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -
     if not kind or kind in PROSE_KINDS:
         yield from sentence_spans(text, lowered, marks)
         yield from announced_spans(text, lowered, marks, kind)
+    if not kind or kind in PROSE_KINDS or kind in SETTINGS_KINDS or not marks.isdisjoint(_SEED_MARKS):
+        yield from listed_phrase_spans(text)
     if kind == "csv":
         yield from row_message_spans(text)
         yield from field_cell_spans(text)
@@ -219,6 +236,10 @@ _RULES: Final = (
     Rule(("convertto-",), shell_spans),
     Rule(COMMAND_WORDS, positional_spans),
     Rule((":5432:", ":5433:", ":6432:", ":*:"), pgpass_spans),
+    Rule(("machine ",), netrc_spans),
+)
+_SPELLED_RULE: Final = Rule(
+    ("requirepass ", "masterauth ", "password ", "passwd ", "pass ", "passphrase "), spelled_option_spans
 )
 _SETTINGS_RULES: Final = (
     Rule(("jwt", "encryption", "signing", "crypto", "bearer", "hmac", "auth", "gossip"), section_key_spans),
@@ -236,6 +257,7 @@ _SETTINGS_RULES: Final = (
 _PROSE_RULES: Final = (
     *LOGIN_PAIR_RULES,
     Rule((" | ",), sheet_spans),
+    Rule(ENTRANCE_MARKS, entrance_spans),
     Rule(
         (
             *("recovery code", "backup code", "scratch code", "rungscode", "notfallcode", "einmalcode"),
@@ -247,10 +269,9 @@ _PROSE_RULES: Final = (
 _EVERYWHERE: Final = (Rule(("chpasswd",), changed_password_spans),)
 """What programs in any language hand to a shell."""
 _RULES_OF: Final[dict[str, tuple[Rule, ...]]] = {
-    **dict.fromkeys(
-        (*PROSE_KINDS, *SETTINGS_KINDS, *"bash batch csv dockerfile fish make powershell".split(), ""), _RULES
-    ),
-    **dict.fromkeys(SETTINGS_KINDS, (*_RULES, *_SETTINGS_RULES)),
+    "csv": _RULES,
+    **dict.fromkeys("bash batch dockerfile fish make powershell".split(), (*_RULES, _SPELLED_RULE)),
+    **dict.fromkeys(SETTINGS_KINDS, (*_RULES, *_SETTINGS_RULES, _SPELLED_RULE)),
     **dict.fromkeys((*PROSE_KINDS, ""), (*_RULES, *_PROSE_RULES)),
     "sql": (
         Rule(("insert",), insert_spans),
@@ -283,4 +304,8 @@ _RULES_OF: Final[dict[str, tuple[Rule, ...]]] = {
     ),
 }
 """By kind of file."""
-MARKS: Final = tuple(mark for rules in (*_RULES_OF.values(), _EVERYWHERE) for rule in rules for mark in rule.marks)
+_SEED_MARKS: Final = ("mnemonic", "seed", "phrase", "wallet", "words")
+MARKS: Final = (
+    *(mark for rules in (*_RULES_OF.values(), _EVERYWHERE) for rule in rules for mark in rule.marks),
+    *_SEED_MARKS,
+)

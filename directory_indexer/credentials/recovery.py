@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Final
 
 from directory_indexer.credentials.lazy_pattern import LazyPattern
+from directory_indexer.credentials.seed_words import SEED_WORDS
 from directory_indexer.credentials.spans import SecretSpan
 
 WALLET_WORDS: Final = (
@@ -30,6 +31,24 @@ def phrase_spans(text: str) -> Iterator[SecretSpan]:
         numbers = [int(word["number"]) for word in words]
         if is_phrase_of_words(" ".join(word["word"] for word in words)) and numbers == [*range(1, len(words) + 1)]:
             yield SecretSpan(words[0].start(), words[-1].end(), "recovery phrase")
+
+
+def listed_phrase_spans(text: str) -> Iterator[SecretSpan]:
+    """Yield words that restore a wallet, by the list of such words: nothing need announce them."""
+    for found in chain.from_iterable(pattern.finditer(text) for pattern in _LISTED):
+        words = _LETTERS.findall(found[1])
+        if _is_listed(words):
+            start = found.start(1) + found[1].index(words[0])
+            yield SecretSpan(start, found.end(1), "recovery phrase")
+
+
+def _is_listed(words: list[str]) -> bool:
+    return (
+        len(words) in _LISTED_LENGTHS
+        and len(set(words)) >= len(words) - 2
+        and SEED_WORDS.issuperset(words)
+        and words != sorted(words)
+    )
 
 
 def is_phrase_of_words(phrase: str) -> bool:
@@ -72,6 +91,17 @@ _PHRASES: Final = tuple(
     LazyPattern(rf"{mark}[ \t]{{0,8}}({_WORDS})[ \t]{{0,8}}(?=[\n\"'<.\r]|\Z)")
     for mark in ("\n", ":", "=", '"', "'", ">", r"\A")
 )
+_LISTED_LENGTHS: Final = frozenset((12, 15, 18, 21, 24))
+_LETTERS: Final = LazyPattern(r"[a-z]{3,8}")
+_LISTED: Final = (
+    LazyPattern(rf"(?m)^[ \t>*-]{{0,8}}({_WORDS})(?![a-z])"),
+    LazyPattern(rf"[\"'`“„«:=][ \t]{{0,4}}({_WORDS})(?![a-z])"),
+    LazyPattern(
+        r"(?<![\w.])(1[.):]?[ \t]{1,4}[a-z]{3,8}+(?:[\s,|]{1,8}+\d{1,2}[.):]?[ \t]{1,4}[a-z]{3,8}+){11,23}+)(?![a-z])"
+    ),
+    LazyPattern(r"\n[ \t\r]{0,8}\n([a-z]{3,8}+(?:[ \t\r]{0,4}\n[a-z]{3,8}+){11,23}+)(?=[ \t\r]{0,4}(?:\n|\Z))"),
+)
+"""On a line or at its beginning, in quotes, numbered, and a word in each line."""
 _COLUMN: Final = r"((?:[a-z]{3,8}+[ \t\r]{0,4}\n){11,25}+(?:[a-z]{3,8}+)?)(?=\s|\Z)(?!\S)"
 _COLUMNS: Final = (LazyPattern(rf"\n(?:(?<=\n\n)|(?<=:\n)|(?<=\n\r\n)){_COLUMN}"), LazyPattern(rf"\A{_COLUMN}"))
 """One word in each line, between lines that are empty."""

@@ -19,9 +19,10 @@ from directory_indexer.credentials.key_blocks import key_spans
 from directory_indexer.credentials.known_answers import is_known_answer
 from directory_indexer.credentials.lists import listed_spans
 from directory_indexer.credentials.marks import MarkTable
-from directory_indexer.credentials.named_values import PROSE_KINDS, named_spans
+from directory_indexer.credentials.named_values import named_spans
 from directory_indexer.credentials.neighbours import neighbour_spans
 from directory_indexer.credentials.sealed import is_sealed, sealed_blocks
+from directory_indexer.credentials.settings import PROSE_KINDS
 from directory_indexer.credentials.spans import SecretSpan, masked, merged
 from directory_indexer.credentials.strength import is_strong
 from directory_indexer.credentials.titled import titled_spans
@@ -48,7 +49,7 @@ def secret_spans(text: str, kind: str = "", name: str = "") -> list[SecretSpan]:
     marks = _MARKS.marks_of(lowered)
     found = chain(
         *(key_spans(text), token_spans(text), format_spans(text, marks)),
-        *(neighbour_spans(text, lowered, marks, kind), named_spans(text, lowered, marks, kind)),
+        *(neighbour_spans(text, lowered, marks, kind), named_spans(text, lowered, marks, kind, name)),
         *(unnamed_spans(text, kind), titled_spans(text, kind, name)),
     )
     blocks = sealed_blocks(text, marks)

@@ -13,6 +13,7 @@ from typing import Final
 from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.names import Naming
 from directory_indexer.credentials.randomness import surprise
+from directory_indexer.credentials.shapes import Shape, shape_of
 from directory_indexer.credentials.spans import SecretSpan, line_start
 from directory_indexer.credentials.strength import is_password, is_placeholder, is_strong
 from directory_indexer.credentials.wordings import EXAMPLE
@@ -69,6 +70,14 @@ def _stated(text: str, subject: re.Match[str]) -> Iterator[SecretSpan]:
         yield SecretSpan(*words.span(1), Naming.PASSWORD.value)
 
 
+def entrance_spans(text: str) -> Iterator[SecretSpan]:
+    """Yield what people get in with: `you get in with …`, `anmelden mit …`."""
+    for found in _ENTRANCE.finditer(text):
+        value = found[1].rstrip(_MARKS)
+        if shape_of(value) >= Shape.CHOSEN and not _PRODUCT.fullmatch(value):
+            yield SecretSpan(found.start(1), found.start(1) + len(value), Naming.PASSWORD.value)
+
+
 def pin_spans(text: str) -> Iterator[SecretSpan]:
     """Find the numbers of cards and locks."""
     if "PIN" not in text and "PUK" not in text:
@@ -108,6 +117,15 @@ def _is_told(word: str, before: str, found: re.Match[str]) -> bool:
 _MARKS: Final = ".,;:)"
 _MIN_TOLD: Final = 8
 _MAX_BEFORE: Final = 60
+ENTRANCE_MARKS: Final = (
+    *("get in", "log in", "sign in", "logs in", "gets in", "log on", "unlock"),
+    *("kommst du", "kommt man", "anmelde", "einlogg", "connecte"),
+)
+_ENTRANCE: Final = LazyPattern(
+    r"(?:(?:[gG]ets?|[lL]ogs?|[sS]igns?)[ ](?:in|on)|[uU]nlocks?(?:[ ]it)?|ommst[ ]du|ommt[ ]man|nmelden|inloggen|"
+    r"onnecte[rz]?)[^\n.,;:!?]{0,50}?[ ](?:with|using|mit|avec)[ ][\"'`„“«]?([!-~]{8,64}+)"
+)
+_PRODUCT: Final = LazyPattern(r"[A-Z]?[a-z]+\d{1,3}|[A-Z]+-?\d+|\d.*")
 _PUBLIC: Final = LazyPattern(
     r"(?i)public|cache|fingerprint|identifier|checksum|digest|hash|host|sort|partition|primary|foreign|commit"
 )

@@ -23,6 +23,24 @@ def is_placeholder(value: str) -> bool:
     )
 
 
+def is_stand_in(value: str) -> bool:
+    """Whether a value of a setting that holds a secret is none: documented, a reference, a type or a choice.
+
+    That of a placeholder is wider: it excludes what looks like a word, and people choose words.
+    """
+    lowered = value.lower()
+    return (
+        len(value) < _MIN_PLAIN
+        or set(lowered) <= _FILLING
+        or _TEMPLATE.search(value) is not None
+        or _SETTING.fullmatch(value) is not None
+        or (_STAND_IN if len(value) < _LONG else _LONG_STAND_IN).search(lowered) is not None
+        or _WORD.fullmatch(lowered) is not None
+        or _CHOICE.fullmatch(lowered) is not None
+        or _NAMED_SECRET.search(lowered) is not None
+    )
+
+
 def is_strong(value: str) -> bool:
     """Tell whether a value looks generated: letters and digits, or cases, change places all the time."""
     size = len(value)
@@ -45,6 +63,11 @@ def is_password(value: str) -> bool:
         return False
     has_letter = any(map(str.isalpha, value))
     return has_letter and (any(map(str.isdigit, value)) or _SIGN.search(value) is not None)
+
+
+def is_chosen(value: str) -> bool:
+    """Whether a value is a password where nothing else but what stands for one can be."""
+    return not is_stand_in(value) or is_password(value) or is_strong(value)
 
 
 def _is_scrambled(value: str) -> bool:
@@ -73,6 +96,8 @@ def _class_of(char: str) -> str:
     return "u" if char.isupper() else "s"
 
 
+_MIN_PLAIN: Final = 2
+_FILLING: Final = frozenset("x*.-_#?•●…=+~")
 _MAX_REPEATED: Final = 3
 _MIN_STRONG: Final = 12
 _MAX_STRONG: Final = 65_536
@@ -88,17 +113,17 @@ _MAX_PASSWORD: Final = 128
 
 _TEMPLATE: Final = LazyPattern(
     r"\$\{|\{\{|\$\(|<%|%>|#\{|\{%|^\$[A-Za-z_]\w*$|^<|"
-    r"^\{(?:\d{0,2}|[A-Za-z_][a-zA-Z_.: -]*\d?|[^{}]*[\s\"'][^{}]*)\}$|"
-    r"^%\(?\w+\)?[%sd]?$|^@\w+@$|^__\w+__$|^\[\w|^&|^\*\w|"
+    r"^[a-z_]+(?:\|[a-z_]+(?::[\w,]+)?)+$|^\{(?:\d{0,2}|[A-Za-z_][a-zA-Z_.: -]*\d?|[^{}]*[\s\"'][^{}]*)\}$|"
+    r"^%\(?\w+\)?[%sd]?$|^@[\w.]+@$|^__\w+__$|^\[\w|^&|^\*\w|"
     r"\*{3}|\.{3}|…|•{3}|\\u(?!00[2-7])[0-9a-fA-F]{4}|^(?:arn:aws|op://|vault:|ssm:|projects/|secretsmanager:|file:|env[.:]|ref\+|keyring:|"
     r"@Microsoft\.\w+\(|(?:akv|aws-?(?:sm|ssm)|sm|bws?|secrets?|doppler|infisical|keeper|conjur|pass|keepass)://|"
-    r"secret-?ref:|!(?:secret|vault|ref|sub|getatt|env)\b|(?:enc|encrypted|cipher):(?:v\d:)?[\w+/=:.-]{24}|"
+    r"secret-?ref:|!(?:secret|vault|ref|sub|getatt|env(?:_var)?)\b|(?:enc|encrypted|cipher):(?:v\d:)?[\w+/=:.-]{24}|"
     r"ENC[\[(]|\{cipher\}|Ag[A-D][\w+/=]{200}|process\.env|os\.environ|https?://)"
 )
 _RUN: Final = LazyPattern(r"x{4}|([^/=+])\1{7}|0123456|1234567890|^12345678?9?$|^87654321$|abcdefgh|9876543")
 _STAND_IN: Final = LazyPattern(
     r"example|change.?(?:me|it|this)|placeholder|your|dummy|redacted|replace|insert|todo|sample|fixme|foobar|fake|mock|"
-    r"here$|^enter|not.?a?.?real|undefined|removed|hidden|masked|open.?sesame|^test.?(?:password|secret|token|key)|^some[-_]|"
+    r"here$|^enter(?![a-z])|^enter(?:your|the|pass)|not.?a?.?real|undefined|removed|hidden|masked|open.?sesame|^test.?(?:password|secret|token|key)|^some[-_]|"
     r"^my[-_.]?(?:secret|password|token|key|api|pass)[-_.]?(?:key|token)?$"
 )
 _LONG_STAND_IN: Final = LazyPattern(
@@ -112,6 +137,32 @@ _WORD: Final = LazyPattern(
     r"bearer|md5|scram-sha-256|sha256|sha-256|sha512|base64|aes-?\d{3}(?:-[a-z]{3})?|hs256|rs256|es256|ed25519|utf-?8|"
     r"rsa-?\d{3,4}|base32|hmac-?sha\d{1,3}|x509|oauth2|openid|saml2|passw0rd|p@ssw0rd_placeholder"
 )
+_SETTING: Final = LazyPattern(
+    r"\d{1,2}|.*[xX]{4}.*|(.)\1{7,}|[A-Z][A-Z\d]*(?:_[A-Z\d]+)+|"
+    r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+(?:[\[(].*)?|[\w.:]+\(.*|[A-Za-z_][\w.]*\[.*|[({\[].*|"
+    r"(?:~|\.{0,2})/[\w.~/-]+.*|[A-Za-z]:[\\/].*|\$[\w@*#?]\w*|%\w+%?|%[({%].*|![A-Za-z][\w.]*!?|[@#]\w[\w.]*[@#]?|.*\}\}.*|"
+    r"\w+:[^@]*/.*|[a-z]+(?::[\w-]+){2,}|\w+(?:\|[\w:]+)+|"
+    r".*\.(?:txt|key|pem|json|ya?ml|conf|properties|html?|php|py|md|crt|cer|env)"
+)
+"""Names of variables, calls, paths and other references, as settings have them."""
+_CHOICE: Final = LazyPattern(
+    r"(?:(?:str(?:ing)?|bytes?|(?:small|big)?int(?:eger)?|bool(?:ean)?|uuid|object|array|number|any|text|char|id|email|uri|"
+    r"secretstr|secretbytes|(?:var)?char|binary|blob|\w+field|\w+type|password)[!?]?)|"
+    r"yes|no|on|off|n/?a|nullable|mandatory|blank|missing|invalid|wrong|incorrect|mismatch|short|weak|bad|good|unchanged|"
+    r"(?:un)?supported|(?:un)?known|allow(?:ed)?|den(?:y|ied)|always|never|ask|prompt|interactive|auto(?:matic)?|manual|"
+    r"generated?|random|plain(?:text)?|hashed|encrypted|clear(?:text)?|strict|high|low|medium|expired|ldap|pam|kerberos|"
+    r"oauth|saml|o?idc|jwt|sso|file|env(?:ironment)?|vault|keyring|keychain|query|header|cookie|body|post|ignore|include|"
+    r"visible|(?:my|some)?(?:foo|bar|baz)+|value|"
+    r"[^\W\d_]*(?:passwor[dt]|passwd|passphrase|kennwort|wachtwoord|lösenord|contrase[ñn]a|senha|parola|hasło|heslo|"
+    r"adgangskode|kodeord|salasana|jelszó|şifre|пароль|密[码碼]|口令|パスワード|비밀번호|암호|geheimnis|hemlighet|hemmelighed|"
+    r"segredo|segreto|secreto|секрет|秘密)[^\W\d_]*"
+)
+"""Types, answers and words for a password."""
+_NAMED_SECRET: Final = LazyPattern(
+    r"(?:^|[-_./: ])(?:pass(?:word|wd|phrase)?|pwd|secrets?|tokens?|credentials?|api[-_]?key|"
+    r"(?:access|private|ssh)[-_]key)(?:$|[-_./: ])"
+)
+"""What a secret is called where it is kept: `db-password`."""
 _NAMES: Final = LazyPattern(
     r"(?:[A-Za-z]:|~|\.{1,2})?[/\\]?(?:[a-z][a-z0-9_.-]*[/\\]){1,12}[\w.-]*|"
     r"[A-Za-z_]+\d{0,2}(?:(?:\.|::|->|/|-)[A-Za-z_]+\d{0,2}){1,8}|(?:[A-Za-z]+_){1,12}[A-Za-z]+\d?"

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from directory_indexer.credentials.lazy_pattern import LazyPattern
-from directory_indexer.credentials.named_values import PROSE_KINDS, SETTINGS_KINDS
 from directory_indexer.credentials.names import Naming
+from directory_indexer.credentials.settings import PROSE_KINDS, SETTINGS_KINDS
 from directory_indexer.credentials.shapes import Shape, bare, shape_of
 from directory_indexer.credentials.spans import SecretSpan
 from directory_indexer.credentials.strength import is_password, is_phrase, is_placeholder, is_strong

@@ -14,9 +14,9 @@ from typing import Final
 
 from directory_indexer.credentials.key_uses import is_key_in_code
 from directory_indexer.credentials.lazy_pattern import LazyPattern
-from directory_indexer.credentials.named_values import PROSE_KINDS, SETTINGS_KINDS
 from directory_indexer.credentials.names import Naming, is_open, is_vague
 from directory_indexer.credentials.randomness import is_random
+from directory_indexer.credentials.settings import PROSE_KINDS, SETTINGS_KINDS
 from directory_indexer.credentials.spans import SecretSpan, line_start
 
 _UNREAD_KINDS: Final = frozenset("bibtex css csv diff log sql subtitles svg tsv xls xlsb xlsx ods numbers".split())

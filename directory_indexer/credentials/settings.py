@@ -1,0 +1,168 @@
+"""Settings: the kinds of files that hold them, and which of them are secrets by their names, whatever their values are.
+
+Strength decides in prose and in code, where a name is often only spoken of. In code a setting is a constant, or the
+password beside a host or a database.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from directory_indexer.credentials.lazy_pattern import LazyPattern
+from directory_indexer.credentials.names import is_unmistakable, repeats_name
+from directory_indexer.credentials.spans import line_start
+from directory_indexer.credentials.strength import is_stand_in
+
+SETTINGS_KINDS: Final = frozenset("dotenv hcl ini json jsonl properties toml xml yaml".split())
+"""Kinds of files in which what follows a name is its value as it stands."""
+PROSE_KINDS: Final = frozenset(
+    "aiff asciidoc bibtex calendar commit contacts doc docx email emlx epub fictionbook flac gif html jpeg keynote "
+    "latex log m4a man markdown mbox mhtml mp3 msg notebook numbers odg odp ods odt ogg org pages pdf png ppt pptx "
+    "pst restructuredtext rtf subtitles svg text textile tiff tnef transcript typst vsdx wav webp wiki wma xls xlsb "
+    "xlsx".split()
+)
+"""Kinds of files that people write or speak, scan or photograph."""
+LINE_KINDS: Final = frozenset("batch bash dockerfile dotenv fish ini make properties yaml".split())
+"""Kinds of files in which a line is a name and its value."""
+
+
+def is_translation(text: str, name: str) -> bool:
+    """Whether a file holds the words of a user interface: `password` is followed by what people read there."""
+    return _TRANSLATION.fullmatch(name) is not None or _TRANSLATED.match(text) is not None
+
+
+def is_plain_secret(text: str, name_start: int, found: re.Match[str], end: int, kind: str) -> bool:
+    """Whether a value, which ends at `end`, is a secret because a setting of that name holds one."""
+    name, start = text[name_start : found.end("name")], found.start(str(found.lastgroup))
+    value = text[start : min(end, start + _MAX_JUDGED)]
+    if not is_unmistakable(name) or is_stand_in(value) or _BLANK.search(value) or repeats_name(value, name):
+        return False
+    if name.lower() == "secret" and (len(value) < _MIN_SECRET or _RESOURCE.fullmatch(value)):
+        return False
+    return _is_setting(text, name_start, found, end, kind) and not _is_user(text, name_start, value)
+
+
+def is_line_of_settings(text: str, name_start: int, kind: str) -> bool:
+    """Whether a name begins a line in a file whose lines are names and values."""
+    start = line_start(text, name_start, _MAX_LINE)
+    return kind in LINE_KINDS and _LINE_START.fullmatch(text, start, name_start) is not None
+
+
+def _is_setting(text: str, name_start: int, found: re.Match[str], end: int, kind: str) -> bool:
+    """Whether a name and a value are a setting: no sentence, no comparison, no code."""
+    is_quoted, between = found["quote"] is not None, text[found.end("name") : found.start(str(found.lastgroup))]
+    if found["call"] is not None or found["said"] is not None or _COMPARISON.search(between):
+        return False
+    if found["blank"] is not None:
+        return kind == "sql" and is_quoted
+    if not kind or kind in PROSE_KINDS:
+        return between == "=" and not is_quoted and _is_among_lines(text, name_start, end)
+    if kind not in SETTINGS_KINDS and kind not in LINE_KINDS:
+        return is_quoted and _is_setting_in_code(text, name_start, found, between)
+    if not _is_assigned(text, name_start, found, between, kind):
+        return False
+    is_item = kind == "yaml" and "\n" in between
+    return is_quoted or is_item or _is_bare_setting(text, name_start, end, kind, between)
+
+
+def _is_assigned(text: str, name_start: int, found: re.Match[str], between: str, kind: str) -> bool:
+    """Whether a value is that of the name, and the name not a reference nor a word of many meanings."""
+    is_reference = text[name_start - 1 : name_start] in _REFERRING or text.endswith(("${", "#{", "{{"), 0, name_start)
+    if is_reference or not _ASSIGNING.search(between):
+        return False
+    is_vague = kind not in LINE_KINDS and text[name_start : found.end("name")].lower() == "pass"
+    return not is_vague or _LOGIN.search(text, max(name_start - _NEAR, 0), found.end() + _NEAR) is not None
+
+
+def _is_setting_in_code(text: str, name_start: int, found: re.Match[str], between: str) -> bool:
+    name = text[name_start : found.end("name")]
+    if _CONSTANT.fullmatch(name):
+        return _OF_CODE.search(name) is None
+    return "," not in between and _CONNECTION.search(text, max(name_start - _NEAR, 0), found.end() + _NEAR) is not None
+
+
+def _is_among_lines(text: str, name_start: int, end: int) -> bool:
+    """Whether a name and a value are a line of a text, next to another such line."""
+    start = line_start(text, name_start, _MAX_LINE)
+    if not _INDENT.fullmatch(text, start, name_start) or not _LINE_END.match(text, end):
+        return False
+    above = line_start(text, max(start - 1, 0), _MAX_LINE)
+    return _PAIR.match(text, above, start) is not None or _PAIR_BELOW.match(text, end) is not None
+
+
+def _is_bare_setting(text: str, name_start: int, end: int, kind: str, between: str) -> bool:
+    """Whether a value without quotes is all that stands behind its name."""
+    if kind not in LINE_KINDS:
+        return kind in _ENDS and _ENDS[kind].match(text, end) is not None
+    is_pair = between == "=" and text[name_start - 1 : name_start] in _BEFORE_PAIRS
+    is_flow = kind == "yaml" and text[:name_start].rstrip(" ")[-1:] in {"{", ","}
+    if not (is_pair or is_flow or is_line_of_settings(text, name_start, kind)):
+        return False
+    return (_END_OF_WORD if kind in _SHELL_KINDS else _END_OF_LINE).match(text, end) is not None
+
+
+def _is_user(text: str, name_start: int, value: str) -> bool:
+    """Whether a value is the name of the user before it, too, as the passwords of many examples are."""
+    before = text[max(name_start - _NEAR, 0) : name_start].lower()
+    at = before.rfind(value.lower())
+    return at >= 0 and _USER_BEFORE.search(before, 0, at) is not None
+
+
+_NEAR: Final = 200
+_MIN_SECRET: Final = 4
+_MAX_LINE: Final = 200
+_MAX_JUDGED: Final = 256
+_REFERRING: Final = frozenset("$%#@")
+_BEFORE_PAIRS: Final = frozenset(" \t\"'-,{")
+_SHELL_KINDS: Final = frozenset("bash batch dockerfile fish make".split())
+_INDENT: Final = LazyPattern(r"[ \t]{0,20}[\w.-]{0,60}")
+_LINE_END: Final = LazyPattern(r"[ \t\r]{0,8}(?:\n|\Z)")
+_PAIR: Final = LazyPattern(r"[ \t]{0,20}[A-Za-z][\w.-]{1,60}=[^\s=]")
+_PAIR_BELOW: Final = LazyPattern(rf"[ \t\r]{{0,8}}\n{_PAIR.pattern}")
+_BLANK: Final = LazyPattern(r"\s")
+_RESOURCE: Final = LazyPattern(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+")
+"""What objects of a cluster are called."""
+_COMPARISON: Final = LazyPattern(r"[=!]=")
+_ASSIGNING: Final = LazyPattern(r"\A[^\w\n]*[:=][^\w\n]*\Z|(?i:value|content|default)\W*\Z|>")
+"""What stands between a name and its value, and not between two names."""
+_LINE_START: Final = LazyPattern(
+    r"[ \t]{0,40}(?:(?:export|set|setx|env|arg|-|- |-e|\"|'|local|readonly|set -[gUx]{1,3})[ \t]{0,4}[\"']?)?"
+    r"[\w.-]{0,60}",
+    re.IGNORECASE,
+)
+_END_OF_LINE: Final = LazyPattern(r"[ \t\r]{0,8}(?:\n|\Z|[ \t][#;])|[\"'&,}\])]|[ \t]{1,8}[\w.-]{1,60}=")
+_END_OF_WORD: Final = LazyPattern(r"[\s;|&)\"']|\Z")
+_ENDS: Final = {
+    "xml": LazyPattern(r"\s{0,80}(?:</|\]\]>)"),
+    **dict.fromkeys(("toml", "hcl"), LazyPattern(r"(?<=\d\d)[ \t\r]{0,8}(?:\n|\Z|#|,|\})")),
+}
+"""What stands behind a value without quotes where settings have one."""
+_CONSTANT: Final = LazyPattern(r"[A-Z][A-Z\d_]{1,60}")
+_OF_CODE: Final = LazyPattern(
+    r"(?:^|_)(?:TEST|FAKE|DUMMY|EXAMPLE|SAMPLE|MOCK|KEY|PARAM|ARG|ATTR|CONF|CFG|OPT|OPTION|PROP|TK|TOK|STATE|KIND|CMD)_"
+)
+"""What constants are called that name or test something."""
+_CONNECTION: Final = LazyPattern(
+    r"(?i)(?<![^\W_])(?:db_?)?(?:host(?:name|addr)?|server|database|db(?:name)?|adapter|dialect|smtp\w{0,8})"
+    r"[\"'\])]{0,3}[ \t]{0,8}(?:=>|[:=](?!=))"
+)
+_LOGIN: Final = LazyPattern(
+    r"(?i)(?<![^\W_])(?:user\w{0,8}|login|e?mail|host(?:name)?|server)[\"'\])]{0,3}[ \t]{0,8}(?:=>|[:=])|<user"
+)
+_USER_BEFORE: Final = LazyPattern(
+    r"(?:user|login|name|uid)\w{0,12}[\"'\])]{0,3}(?:[ \t]{0,8}(?:=>|[:=])|>)[ \t]{0,8}[\"']?\Z"
+)
+_LANGUAGES: Final = (
+    "ar|bg|bn|ca|cs|cy|da|de|el|en|es|et|eu|fa|fi|fil|fr|gl|he|hi|hr|hu|id|is|it|ja|ka|kk|km|ko|lt|lv|mk|mn|ms|nb|nl|nn|"
+    "no|pl|pt|ro|ru|sk|sl|sq|sr|sv|ta|te|th|tr|uk|ur|uz|vi|zh"
+)
+_TRANSLATION: Final = LazyPattern(
+    rf"(?i)(?:[\w.-]{{1,40}}[._-])?(?:{_LANGUAGES})(?:[-_][a-z]{{2,4}}){{0,2}}\.(?:json|ya?ml|properties|toml|xml)|"
+    r"(?:messages?|strings|locales?|translations?|labels|i18n|errors?)\.(?:json|ya?ml|properties|toml|xml)|"
+    r"[\w.-]{1,60}\.(?:arb|resx|xliff?|xlf)(?:\.\w{1,4})?"
+)
+_TRANSLATED: Final = LazyPattern(
+    rf"[\s\ufeff-]{{0,8}}(?:\{{\s{{0,8}})?[\"']?(?:{_LANGUAGES})(?:[-_][A-Z]{{2}})?[\"']?:[ \t\r]{{0,8}}[\n{{]"
+)
+"""How files of translations are called, and how those begin that hold one language."""
