@@ -66,6 +66,9 @@ _POLL_SECONDS = 0.01
 _DRAIN_SECONDS = 5
 _LAST_STEP_SECONDS = 10
 _MCP = Place("/mcp", Right.READ, LONGEST_REQUEST_BYTES)
+_MCP_STREAM = _MCP._replace(is_stream=True)
+"""What a client listens to, for as long as its session lives."""
+
 _MCP_PATHS = (_MCP.template, f"{_MCP.template}/")
 
 
@@ -145,7 +148,7 @@ def make_http_app(
 
     def place_of(path: str, method: str) -> Place:
         if path in _MCP_PATHS:
-            return _MCP
+            return _MCP_STREAM if method == Method.GET else _MCP
         of_page = page_application.place_of(path) if page is not None else None
         return of_page or surface.place_of(path, method) or NOWHERE
 
@@ -177,13 +180,18 @@ def _protocol_app(server: Server[None], access: Access) -> ASGIApp:
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the gate checks that
         host=access.address.host,
     )
-    return SessionRoom(app, most=_MOST_SESSIONS)
+    return SessionRoom(app, most=_MOST_SESSIONS, owner_of=_owner_of)
+
+
+def _owner_of(scope: Scope) -> bytes:
+    key = visit_of(scope).key
+    return key.digest if key else b""
 
 
 def _passes(scope: Scope) -> bool:
     """Tell what neither waits for the end of a server nor keeps it from ending: probes, and streams of MCP."""
     place = visit_of(scope).place
-    return place.is_probe or (place is _MCP and scope["method"] == Method.GET)
+    return place.is_probe or place.is_stream
 
 
 class _Crossing:
@@ -197,7 +205,7 @@ class _Crossing:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._protocol(scope, receive, send)
-        elif visit_of(scope).place is _MCP:
+        elif visit_of(scope).place.template == _MCP.template:
             await self._protocol({**scope, "path": _MCP.template, "raw_path": _MCP.template.encode()}, receive, send)
         elif self._page is not None and page_application.place_of(scope["path"]):
             await self._page(scope, receive, send)

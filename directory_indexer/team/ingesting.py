@@ -70,11 +70,20 @@ class Ingesting:
             NotIndexedError: there is no such collection.
             UsageError: its name or what is said of it cannot be meant.
         """
-        checked = naming.checked_name(sending.filename, what="file name")
-        said = naming.media_type_of(checked, media_type)
-        name = naming.name_with_suffix(stored_name(checked), said)
+        checked, name, said = _names_of_file(sending.filename, media_type)
         doc_id = self._id_of(sending, "filename", checked)
         return self._add(Content(Source.FILE, pieces, doc_id, checked, name, said), sending)
+
+    def most_bytes(self, collection: str, filename: str, *, media_type: str = "") -> int:
+        """Return how many bytes a file of a name may have.
+
+        Raises:
+            NotIndexedError: there is no such collection.
+            UsageError: the name cannot be meant.
+        """
+        _, name, _ = _names_of_file(filename, media_type)
+        with self._collections.using(collection) as opened:
+            return _most_bytes(opened, name)
 
     def add_url(self, url: str, sending: Sending) -> Sent:
         """Fetch a document from the web and take it; the same address again replaces it.
@@ -168,9 +177,7 @@ class Ingesting:
 
     @contextlib.contextmanager
     def _received(self, opened: OpenCollection, content: Content) -> Iterator[Received]:
-        indexing = opened.app.loaded.config.indexing
-        is_streamed = content.stored_name.lower().endswith(opened.app.policies.walk.streamed)
-        most_bytes = max(indexing.max_file_size, _MOST_STREAMED) if is_streamed else indexing.max_file_size
+        most_bytes = _most_bytes(opened, content.stored_name)
         with opened.originals.received(
             content.doc_id, content.stored_name, content.pieces, most_bytes=most_bytes
         ) as received:
@@ -187,3 +194,16 @@ class Ingesting:
         except LockedError:
             pass  # others are at work; the document is kept, and its state says how far it is
         self._on_work(opened.name)
+
+
+def _names_of_file(filename: str, media_type: str) -> tuple[str, str, str]:
+    """Return the name of a file as it was sent and as it is stored, and its media type."""
+    checked = naming.checked_name(filename, what="file name")
+    known_type = naming.media_type_of(checked, media_type)
+    return checked, naming.name_with_suffix(stored_name(checked), known_type), known_type
+
+
+def _most_bytes(opened: OpenCollection, name: str) -> int:
+    most_bytes = opened.app.loaded.config.indexing.max_file_size
+    is_streamed = name.lower().endswith(opened.app.policies.walk.streamed)
+    return max(most_bytes, _MOST_STREAMED) if is_streamed else most_bytes

@@ -189,6 +189,15 @@ class Originals:
         return sorted(place.iterdir()) if place.is_dir() else []
 
 
+def too_large(most_bytes: int) -> ContentRefusedError:
+    """Return the refusal of a document with more bytes than are taken."""
+    return ContentRefusedError(
+        RefusalReason.TOO_LARGE,
+        f"the document has more than {most_bytes:,} bytes",
+        hint="send a smaller one, or raise indexing.max_file_size",
+    )
+
+
 def pieces_of(file: BinaryIO) -> Iterator[bytes]:
     """Read a file piece by piece."""
     while piece := file.read(_PIECE_BYTES):
@@ -210,11 +219,7 @@ def _write(path: Path, pieces: Iterable[bytes], most_bytes: int) -> tuple[int, s
         for piece in pieces:
             n_bytes += len(piece)
             if n_bytes > most_bytes:
-                raise ContentRefusedError(
-                    RefusalReason.TOO_LARGE,
-                    f"the document has more than {most_bytes:,} bytes",
-                    hint="send a smaller one, or raise indexing.max_file_size",
-                )
+                raise too_large(most_bytes)
             hasher.update(piece)
             file.write(piece)
         file.flush()

@@ -90,7 +90,9 @@ class Application:
         if is_lines:
             _require_one_place(operation, request, b"")
         call = None if is_lines else _permitted(operation, services, given)
-        file, digest = await written(request, team_directory(services.collections.data_dir))
+        most_bytes = await _most_bytes(operation, services, call, media_type_of(request))
+        directory = team_directory(services.collections.data_dir)
+        file, digest = await written(request, directory, most_bytes=most_bytes)
         if is_lines:
             self._repetition.refuse(request)
             return response_of(operation, await _lines_of(operation, services, file))
@@ -101,6 +103,13 @@ class Application:
                 return response_of(operation, await operation.run(services, upload))
 
         return await self._repetition.answered(operation, request, digest, answer, services)
+
+
+async def _most_bytes(operation: Operation, services: Services, call: Any, media_type: str) -> int:
+    longest = operation.longest_upload
+    if longest is None or call is None:
+        return operation.longest_body
+    return await services.desk.quickly(lambda: longest(services, call, media_type))
 
 
 async def _lines_of(operation: Operation, services: Services, file: BinaryIO) -> Any:

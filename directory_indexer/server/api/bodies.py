@@ -18,6 +18,7 @@ from directory_indexer.errors import DiskFullError, StoreError, UsageError
 from directory_indexer.permissions import directory_mode
 from directory_indexer.server.arguments import quoted
 from directory_indexer.server.gate.problems import Problem, RefusedError
+from directory_indexer.team.originals import too_large
 from directory_indexer.wire.objects import JsonObject
 
 NO_JSON = Problem(400, "invalid_json", "the body is no JSON object")
@@ -68,17 +69,23 @@ def object_in(content: bytes) -> JsonObject:
     return body
 
 
-async def written(request: Request, directory: Path) -> tuple[BinaryIO, bytes]:
-    """Write a body to a file that has no name, small ones to memory; give it with the digest of its content.
+async def written(request: Request, directory: Path, *, most_bytes: int) -> tuple[BinaryIO, bytes]:
+    """Write a body to a file that has no name, small ones to memory; return it with the digest of its content.
 
     Raises:
+        ContentRefusedError: it has more bytes, or says so: then none is written.
         DiskFullError: there is no room for it.
     """
+    if int(request.headers.get("content-length", 0)) > most_bytes:
+        raise too_large(most_bytes)
     os.makedirs(directory, mode=directory_mode(), exist_ok=True)
     file = cast("BinaryIO", tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, dir=str(directory)))  # noqa: SIM115
-    hasher = blake3.blake3()
+    hasher, n_bytes = blake3.blake3(), 0
     try:
         async for piece in request.stream():
+            n_bytes += len(piece)
+            if n_bytes > most_bytes:
+                raise too_large(most_bytes)  # noqa: TRY301 - whatever ends it closes the file
             hasher.update(piece)
             file.write(piece)
         file.seek(0)

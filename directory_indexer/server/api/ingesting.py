@@ -58,9 +58,14 @@ def ingest_file(services: Services, upload: Upload) -> Reply:
     """Take a file as it is."""
     call: FileCall = upload.call
     sending = _sending(call, filename=call.filename, said=_said(call))
-    media_type = "" if upload.media_type == _UNNAMED else upload.media_type
+    media_type = _media_type(upload.media_type)
     sent = services.ingesting.add_file(pieces_of(upload.content), sending, media_type=media_type)
     return _reply(sent, sending)
+
+
+def longest_file(services: Services, call: FileCall, media_type: str) -> int:
+    """Return how many bytes a file may have."""
+    return services.ingesting.most_bytes(call.collection, call.filename, media_type=_media_type(media_type))
 
 
 def ingest_url(services: Services, call: UrlCall) -> Reply:
@@ -241,6 +246,10 @@ def _fetched(services: Services, fetch: Callable[[], Sent]) -> Sent:
         if type(error) is not UnavailableError:  # what is wrong here, not there
             raise
         raise RefusedError(UNREACHABLE._replace(detail=error.message)) from error
+
+
+def _media_type(text: str) -> str:
+    return "" if text == _UNNAMED else text
 
 
 _UNNAMED = "application/octet-stream"

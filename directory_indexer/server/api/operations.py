@@ -166,7 +166,8 @@ class Operation:
     statuses come beside those that every operation may answer with, and when; `also` which others mean success.
     `from_headers` names the headers that arguments come in. `lines` answers bodies of many lines, each of them such an
     object as the operation takes. With `repeats_answers`, a request that is sent again by the same `Idempotency-Key` is
-    answered as it was. `links` say what of an answer another operation takes.
+    answered as it was. `links` say what of an answer another operation takes. `longest_upload` returns how many bytes a
+    file of a media type may have, where that is less than `longest_body`.
     """
 
     name: str
@@ -184,6 +185,7 @@ class Operation:
     longest_body: int = LONGEST_BODY
     is_probe: bool = False
     body: Body | None = None
+    longest_upload: Callable[[Services, Any, str], int] | None = None
     also: Mapping[int, str] = field(default_factory=dict)
     from_headers: Mapping[str, str] = field(default_factory=dict)
     lines: OperationRun | None = None

@@ -22,17 +22,14 @@ from directory_indexer.server.gate.callers import Callers
 from directory_indexer.server.gate.logs import log_request
 from directory_indexer.server.gate.metrics import Metrics
 from directory_indexer.server.gate.problems import Problem
-from directory_indexer.server.gate.rates import Buckets
-from directory_indexer.server.gate.visits import Place, Visit, id_of_request, request_id
+from directory_indexer.server.gate.rates import Buckets, Budgets, Claim, Stage
+from directory_indexer.server.gate.visits import Connection, Place, Visit, connection_of, id_of_request, request_id
 from directory_indexer.telemetry import spans
 from directory_indexer.telemetry.spans import Span, Word
 
 with lazily:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-
-MOST_IN_HAND = 300
-"""Below the number of connections, so that it is the gate that says it."""
 
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"))
 
@@ -57,6 +54,7 @@ class Rules:
     trusts: Callable[[str], bool]
     """Tells whether pages of an origin may ask."""
 
+    budgets: Budgets = field(default_factory=Budgets)
     metrics: Metrics = field(default_factory=Metrics)
 
 
@@ -77,7 +75,7 @@ class Gate:
         visit = Visit(id_of_request(given), self._rules.place_of(scope["path"], scope["method"]))
         method = scope["method"] if scope["method"] in _METHODS else "OTHER"
         token = request_id.set(visit.request_id)
-        exchange = _Exchange(visit, receive, send)
+        exchange = _Exchange(visit, connection_of(scope), receive, send)
         metrics, began = self._rules.metrics, self._clock()
         metrics.n_in_hand += 1
         with _span_of(visit, method, scope) as span:
@@ -86,6 +84,7 @@ class Gate:
                 await self._answer(scope, exchange)
             finally:
                 metrics.n_in_hand -= 1
+                exchange.release()
                 seconds = self._clock() - began
                 metrics.count(visit, method=method, seconds=seconds)
                 log_request(visit, method=method, seconds=seconds)
@@ -97,7 +96,7 @@ class Gate:
     async def _answer(self, scope: Scope, exchange: _Exchange) -> None:
         visit = exchange.visit
         try:
-            exchange.refusal = self._refusal(scope, visit)
+            exchange.refusal = self._refusal(scope, exchange)
             if exchange.refusal is None:
                 visit.enter(scope)
                 await self._app(scope, exchange.receive, exchange.send)
@@ -112,11 +111,18 @@ class Gate:
         if exchange.refusal is not None and not exchange.has_begun:
             await exchange.refuse(exchange.refusal)
 
-    def _refusal(self, scope: Scope, visit: Visit) -> Problem | None:
-        place = visit.place
-        if place.is_probe:
-            return None
-        return self._misdirection(scope) or self._too_long(scope, place) or self._unfit_key(scope, visit)
+    def _refusal(self, scope: Scope, exchange: _Exchange) -> Problem | None:
+        visit = exchange.visit
+        if _is_misframed(scope):
+            return problems.MISFRAMED
+        if visit.place.is_probe:
+            return self._too_long(scope, visit.place)
+        return (
+            self._misdirection(scope)
+            or self._too_long(scope, visit.place)
+            or self._unfit_key(scope, visit)
+            or self._no_room(exchange)
+        )
 
     def _misdirection(self, scope: Scope) -> Problem | None:
         if not self._rules.answers_to(_header(scope, b"host")):
@@ -148,33 +154,66 @@ class Gate:
             return problems.no_right(key.name, place.needs)
         if place.collection is not None and not key.reaches(place.collection):
             return problems.no_collection(place.collection)
-        if seconds := self._rules.buckets.take(key.digest):
-            return problems.TOO_OFTEN._replace(retry_seconds=seconds)
-        is_full = self._rules.metrics.n_in_hand > MOST_IN_HAND and place.needs is not Right.METRICS
-        return problems.BUSY if is_full else None
+        seconds = self._rules.buckets.take(key.digest)
+        return problems.TOO_OFTEN._replace(retry_seconds=seconds) if seconds else None
+
+    def _no_room(self, exchange: _Exchange) -> Problem | None:
+        key, place = exchange.visit.key, exchange.visit.place
+        if key is None or place.needs is Right.METRICS:
+            return None
+        return exchange.claim_room(self._rules.budgets, key.digest)
 
 
 class _Exchange:
     """A request and its answer as they go by: both are counted, and an answer gets what all answers have."""
 
-    def __init__(self, visit: Visit, receive: Receive, send: Send) -> None:
+    def __init__(self, visit: Visit, connection: Connection | None, receive: Receive, send: Send) -> None:
         self.visit = visit
         self.refusal: Problem | None = None
         self.has_begun = False
+        self._connection = connection
+        self._claim: Claim | None = None
         self._receive = receive
         self._send = send
 
+    @property
+    def _awaits_body(self) -> bool:
+        return self._connection is not None and self._connection.awaits_body
+
+    def claim_room(self, budgets: Budgets, digest: bytes) -> Problem | None:
+        """Count the request in the budget of its key: while its body has not come whole, as one that waits for it."""
+        if self._connection is not None:
+            self._connection.owner = digest
+        self._claim = Claim(budgets, digest)
+        return self._claim.enter(Stage.BODY if self._awaits_body else self._stage_of_answer)
+
+    def release(self) -> None:
+        """Count the request out."""
+        if self._claim is not None:
+            self._claim.release()
+
     async def receive(self) -> Message:
         """Take a piece of the request; one that has become too large ends here, whatever it said of its length."""
-        if self.refusal is not None:
-            return {"type": "http.disconnect"}
-        message = await self._receive()
-        self.visit.bytes_in += len(message.get("body", b""))
+        if self.refusal is None:
+            message = await self._receive()
+            n_bytes = len(message.get("body", b""))
+            self.visit.bytes_in += n_bytes
+            self.refusal = self._excess(n_bytes, has_ended=not message.get("more_body", False))
+        return message if self.refusal is None else {"type": "http.disconnect"}
+
+    def _excess(self, n_bytes: int, *, has_ended: bool) -> Problem | None:
         longest = self.visit.place.longest_body
         if self.visit.bytes_in > longest:
-            self.refusal = problems.too_large(longest)
-            return {"type": "http.disconnect"}
-        return message
+            return problems.too_large(longest)
+        if self._claim is None:
+            return None
+        if refusal := self._claim.add_bytes(n_bytes):
+            return refusal
+        return self._claim.enter(self._stage_of_answer) if has_ended else None
+
+    @property
+    def _stage_of_answer(self) -> Stage:
+        return Stage.STREAM if self.visit.place.is_stream else Stage.ANSWER
 
     async def send(self, message: Message) -> None:
         """Pass on a piece of the answer, unless another one was decided upon before it began."""
@@ -203,6 +242,8 @@ class _Exchange:
             (b"x-content-type-options", b"nosniff"),
             (b"cache-control", b"no-store"),
         ]
+        if self._awaits_body:  # to answer the next request, the server would have to take the rest of this one
+            added.append((b"connection", b"close"))
         return [header for header in added if header[0] not in names]
 
 
@@ -218,6 +259,12 @@ def _span_of(visit: Visit, method: str, scope: Scope) -> AbstractContextManager[
         route=Word(route),
         request_id=Word(visit.request_id),
     )
+
+
+def _is_misframed(scope: Scope) -> bool:
+    """Whether a proxy may have seen another end of the body: a length beside chunks, or chunks in HTTP/1.0."""
+    names = {name for name, _ in scope["headers"]}
+    return b"transfer-encoding" in names and (b"content-length" in names or scope.get("http_version") == "1.0")
 
 
 def _address(scope: Scope) -> str:

@@ -15,7 +15,8 @@ from directory_indexer.wire.objects import object_of, timestamp
 class Problem(NamedTuple):
     """Why a request is not answered as it was meant; `error` is a name for programs, `detail` a sentence for people.
 
-    `retry_seconds` tells when it is worth another attempt, `allowed` which methods a path is asked by.
+    `retry_seconds` tells when it is worth another attempt, `allowed` which methods a path is asked by, `closes` whether
+    the connection cannot be used for another request.
     """
 
     status: int
@@ -23,6 +24,7 @@ class Problem(NamedTuple):
     detail: str
     retry_seconds: int | None = None
     allowed: str = ""
+    closes: bool = False
 
     def headers(self) -> list[tuple[bytes, bytes]]:
         """Give the headers of its answer."""
@@ -31,6 +33,8 @@ class Problem(NamedTuple):
             headers.append((b"retry-after", str(self.retry_seconds).encode()))
         if self.allowed:
             headers.append((b"allow", self.allowed.encode()))
+        if self.closes:
+            headers.append((b"connection", b"close"))
         if self.status == 401:  # noqa: PLR2004 - the one that asks for a key
             headers.append((b"www-authenticate", b'Bearer realm="dirindex"'))
         return headers
@@ -57,10 +61,14 @@ def too_large(most: int) -> Problem:
     return Problem(413, "too_large", f"the body has more than {most:,} bytes")
 
 
+MISFRAMED = Problem(
+    400, "invalid_request", "a body has a Content-Length, or comes in chunks of HTTP/1.1, but not both", closes=True
+)
 MISDIRECTED = Problem(421, "misdirected", "the Host header names none of the names of this server")
 FOREIGN_ORIGIN = Problem(403, "foreign_origin", "web pages of another origin may not ask")
 NO_KEY = Problem(401, "unauthorized", "give a key that is valid: Authorization: Bearer KEY")
 TOO_OFTEN = Problem(429, "too_many_requests", "this key asks too often")
+TOO_MANY = Problem(429, "too_many_requests", "this key has as much in hand as it may", retry_seconds=1)
 GUESSING = Problem(429, "too_many_requests", "too many keys from your address were none; no key is looked at now")
 BUSY = Problem(503, "busy", "the server has as much to do as it can take", retry_seconds=1)
 KEYS_UNREADABLE = Problem(503, "unavailable", "the keys cannot be read now; the log of the server says why", 2)

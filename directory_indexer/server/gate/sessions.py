@@ -1,4 +1,4 @@
-"""Open sessions: when there are too many, one that nobody uses gives way.
+"""Open sessions: each belongs to the key that opened it; when there are too many, one that nobody uses gives way.
 
 Clients often leave without a word. The SDK keeps their sessions for half an hour, and opens no other one when it has
 as many as it may.
@@ -6,9 +6,15 @@ as many as it may.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from directory_indexer.lazy import lazily
 
 with lazily:
+    from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+    from mcp.server.auth.provider import AccessToken
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
@@ -16,35 +22,47 @@ _SESSION = b"mcp-session-id"
 _NOT_FOUND = 404
 
 
-class SessionRoom:
-    """Make room: of more than `most` sessions, the one that was idle longest is ended, as its client could have done.
+@dataclass(slots=True)
+class _Session:
+    owner: bytes
+    n_requests: int = 1
+    """How many are being answered."""
 
-    A session with a request that is answered, or with an open stream, is not idle.
+
+class SessionRoom:
+    """Make room: of more than `most` sessions, one of the owner with most of them is ended, as its client could do.
+
+    It is the one that was idle longest. A session with a request that is answered, or with an open stream, is not idle.
+    To anybody but its owner, a session seems not to be there.
     """
 
-    def __init__(self, app: ASGIApp, *, most: int) -> None:
+    def __init__(self, app: ASGIApp, *, most: int, owner_of: Callable[[Scope], bytes]) -> None:
         self._app = app
         self._most = most
-        self._n_requests: dict[bytes, int] = {}
-        """Of each session, how many are being answered; the session that was used last comes last."""
+        self._owner_of = owner_of
+        self._sessions: dict[bytes, _Session] = {}
+        """The session that was used last comes last."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        session = dict(scope["headers"]).get(_SESSION)
-        if session is None:
+        owner = self._owner_of(scope)
+        scope = {**scope, "user": _user(owner)}
+        name = next((value for name, value in scope["headers"] if name == _SESSION), None)
+        if name is None:
             await self._open(scope, receive, send)
             return
-        is_counted = session in self._n_requests
-        if is_counted:
-            self._n_requests[session] += 1
+        session = self._sessions.get(name)
+        if session is None or session.owner != owner:
+            await self._app(scope, receive, send)
+            return
+        session.n_requests += 1
         try:
-            await self._app(scope, receive, self._noting_the_end(session, scope, send))
+            await self._app(scope, receive, self._noting_the_end(name, scope, send))
         finally:
-            if is_counted:
-                self._leave(session)
+            self._leave(name)
 
     async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
         opened = b""
@@ -54,7 +72,7 @@ class SessionRoom:
             if message["type"] == "http.response.start":
                 opened = dict(message["headers"]).get(_SESSION, b"")
                 if opened:  # its client may ask the next thing before this answer has ended
-                    self._n_requests[opened] = 1
+                    self._sessions[opened] = _Session(self._owner_of(scope))
             await send(message)
 
         try:
@@ -65,17 +83,19 @@ class SessionRoom:
         if opened:
             await self._make_room(scope, except_for=opened)
 
-    def _leave(self, session: bytes) -> None:
+    def _leave(self, name: bytes) -> None:
         """Count a request as answered, unless its session has ended meanwhile."""
-        if session in self._n_requests:
-            self._n_requests[session] = self._n_requests.pop(session) - 1
+        session = self._sessions.pop(name, None)
+        if session is not None:
+            session.n_requests -= 1
+            self._sessions[name] = session
 
-    def _noting_the_end(self, session: bytes, scope: Scope, send: Send) -> Send:
+    def _noting_the_end(self, name: bytes, scope: Scope, send: Send) -> Send:
         async def noting(message: Message) -> None:
             if message["type"] == "http.response.start" and (
                 scope["method"] == "DELETE" or message["status"] == _NOT_FOUND
             ):
-                self._n_requests.pop(session, None)
+                self._sessions.pop(name, None)
             await send(message)
 
         return noting
@@ -83,17 +103,22 @@ class SessionRoom:
     async def _make_room(self, scope: Scope, *, except_for: bytes) -> None:
         headers = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
         # Looked for anew each time: while one is ended, others may be used, or end by themselves.
-        while (session := self._superfluous(except_for)) is not None:
-            self._n_requests.pop(session, None)
-            await self._app(
-                {**scope, "method": "DELETE", "headers": [*headers, (_SESSION, session)]}, _nothing, _nobody
-            )
+        while (name := self._superfluous(except_for)) is not None:
+            session = self._sessions.pop(name)
+            ending = {"method": "DELETE", "headers": [*headers, (_SESSION, name)], "user": _user(session.owner)}
+            await self._app({**scope, **ending}, _nothing, _nobody)
 
     def _superfluous(self, except_for: bytes) -> bytes | None:
-        if len(self._n_requests) <= self._most:
+        if len(self._sessions) <= self._most:
             return None
-        idle = (one for one, n_requests in self._n_requests.items() if not n_requests and one != except_for)
-        return next(idle, None)
+        n_of_owner = Counter(session.owner for session in self._sessions.values())
+        idle = [name for name, session in self._sessions.items() if not session.n_requests and name != except_for]
+        return max(idle, key=lambda name: n_of_owner[self._sessions[name].owner], default=None)
+
+
+def _user(owner: bytes) -> AuthenticatedUser:
+    """Return whom the SDK takes for the owner of what a request opens, and asks for the same later on."""
+    return AuthenticatedUser(AccessToken(token="", client_id=owner.hex(), scopes=[]))
 
 
 async def _nothing() -> Message:

@@ -7,13 +7,15 @@ import re
 import secrets
 from collections.abc import MutableMapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from directory_indexer.docstore.runs import Origin
 from directory_indexer.registry.keys import Key, Right
 
 _GIVEN = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _SCOPE = "dirindex.visit"
+CONNECTION: Final = "dirindex.connection"
+"""The name of the connection in the state of a request."""
 
 request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="")
 """The id of the request that is being answered; empty where none is."""
@@ -24,7 +26,7 @@ class Place(NamedTuple):
 
     `template` is the path with names for what varies, `needs` the right to ask for it; None where no key is needed.
     `collection` is the one that all of it is about, where the path alone tells. A probe is not even asked by which name
-    it calls this machine, for probes do not know it.
+    it calls this machine, for probes do not know it. A stream is only listened to, for as long as the client likes.
     """
 
     template: str
@@ -32,6 +34,18 @@ class Place(NamedTuple):
     longest_body: int
     is_probe: bool = False
     collection: str | None = None
+    is_stream: bool = False
+
+
+class Connection(Protocol):
+    """What the gate and the connection of a request know of each other."""
+
+    owner: bytes
+    """The digest of the key that came last by it."""
+
+    @property
+    def awaits_body(self) -> bool:
+        """Whether a part of the body has yet to come."""
 
 
 @dataclass(slots=True)
@@ -61,6 +75,12 @@ class Visit:
     def enter(self, scope: MutableMapping[str, Any]) -> None:
         """Be known to all that answers the request."""
         scope[_SCOPE] = self
+
+
+def connection_of(scope: MutableMapping[str, Any]) -> Connection | None:
+    """Return the connection that a request came by, where there is one."""
+    connection: Connection | None = scope.get("state", {}).get(CONNECTION)
+    return connection
 
 
 def origin_of(key: Key | None) -> Origin:

@@ -15,12 +15,21 @@ from starlette.requests import ClientDisconnect
 from directory_indexer.registry.keys import Key, Right, digest_of
 from directory_indexer.server.gate.access import Access, HttpAddress
 from directory_indexer.server.gate.callers import Callers
-from directory_indexer.server.gate.guard import MOST_IN_HAND, Gate, Rules
+from directory_indexer.server.gate.guard import Gate, Rules
 from directory_indexer.server.gate.logs import LogFormat, formatter
 from directory_indexer.server.gate.metrics import Metrics
-from directory_indexer.server.gate.rates import Buckets, Rate
+from directory_indexer.server.gate.rates import (
+    MOST_ANSWERS,
+    MOST_BYTES_OF_KEY,
+    MOST_OF_KEY,
+    Buckets,
+    Budgets,
+    Claim,
+    Rate,
+    Stage,
+)
 from directory_indexer.server.gate.strangers import Strangers
-from directory_indexer.server.gate.visits import Place, request_id, visit_of
+from directory_indexer.server.gate.visits import CONNECTION, Place, request_id, visit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,6 +55,7 @@ _PLACES = {
     "/write": Place("/write", Right.WRITE, _LONGEST, collection="default"),
     "/admin": Place("/admin", Right.ADMIN, _LONGEST),
     "/metrics": Place("/metrics", Right.METRICS, _LONGEST),
+    "/stream": Place("/stream", Right.READ, _LONGEST, is_stream=True),
     "/open": Place("/open", None, _LONGEST),
     "/probe": Place("/probe", None, _LONGEST, is_probe=True),
 }
@@ -85,6 +95,13 @@ class Application:
         await send({"type": "http.response.body", "body": body})
 
 
+class Connection:
+    """A connection by which a part of the body has yet to come."""
+
+    owner = b""
+    awaits_body = True
+
+
 class World:
     """A gate before an application, and requests to it."""
 
@@ -93,6 +110,7 @@ class World:
         self.app = app or Application()
         self.used: list[bytes] = []
         self.metrics = Metrics()
+        self.budgets = Budgets()
         access = Access(HttpAddress("127.0.0.1", PORT))
         rules = Rules(
             place_of=lambda path, _: _PLACES.get(path, _NOWHERE),
@@ -106,6 +124,7 @@ class World:
             buckets=Buckets(rate or Rate(100, 200), clock=lambda: self.now),
             answers_to=lambda host: access.answers_to(host, PORT),
             trusts=lambda origin: access.trusts(origin, PORT),
+            budgets=self.budgets,
             metrics=self.metrics,
         )
         self.gate = Gate(self.app, rules, clock=lambda: self.now)
@@ -132,6 +151,8 @@ class World:
             "path": path,
             "headers": headers,
             "client": (given.get("client", "192.0.2.1"), 40_000),
+            "state": {CONNECTION: given["connection"]} if "connection" in given else {},
+            "http_version": given.get("http_version", "1.1"),
         }
         anyio.run(self.gate, scope, receive, send)
         start = sent[0]
@@ -193,10 +214,10 @@ def test_a_key_that_is_valid_passes_however_it_is_written(given: str) -> None:
 @pytest.mark.parametrize(
     ("key", "passes"),
     [
-        (SECRET, {"/read", "/open", "/probe", "/nowhere"}),
-        (f"{SECRET}-writer", {"/read", "/write", "/open", "/probe", "/nowhere"}),
+        (SECRET, {"/read", "/stream", "/open", "/probe", "/nowhere"}),
+        (f"{SECRET}-writer", {"/read", "/write", "/stream", "/open", "/probe", "/nowhere"}),
         (f"{SECRET}-watcher", {"/metrics", "/open", "/probe"}),
-        (TOKEN, {"/read", "/write", "/admin", "/metrics", "/open", "/probe", "/nowhere"}),
+        (TOKEN, {"/read", "/write", "/admin", "/metrics", "/stream", "/open", "/probe", "/nowhere"}),
     ],
 )
 def test_a_key_passes_where_its_right_reaches(key: str, passes: set[str]) -> None:
@@ -382,15 +403,103 @@ def test_a_use_of_a_key_is_noted_and_a_guess_or_the_token_of_an_operator_is_not(
     assert world.used == [digest_of(SECRET)]
 
 
-def test_a_full_server_says_so_at_once_but_to_those_who_watch_it() -> None:
+def _fill(world: World, secret: str, stage: Stage, number: int | None = None) -> list[Claim]:
+    """Have requests of a key in hand; as many as it may, unless a number says otherwise."""
+    claims = [Claim(world.budgets, digest_of(secret)) for _ in range(number or MOST_OF_KEY[stage])]
+    assert not any(claim.enter(stage) for claim in claims)
+    return claims
+
+
+def test_a_full_server_says_so_at_once_but_to_those_who_watch_it_or_have_few_requests_in_hand() -> None:
     world = World()
-    world.metrics.n_in_hand = MOST_IN_HAND
+    for number in range(MOST_ANSWERS // 50):
+        _fill(world, f"{SECRET}-{number}", Stage.ANSWER, 50)
+    few = _fill(world, SECRET, Stage.ANSWER, 7)
+    assert world.ask().status == 200
+    few += _fill(world, SECRET, Stage.ANSWER, 1)
     answer = world.ask()
     assert (answer.status, answer.error, answer.headers["retry-after"]) == (503, "busy", "1")
+    assert world.ask(key=TOKEN).status == 200
     assert world.ask("/probe", key="").status == 200
-    assert world.ask("/metrics", key=TOKEN).status == 200
-    world.metrics.n_in_hand = 0
+    assert world.ask("/metrics", key=f"{SECRET}-watcher").status == 200
+    few[0].release()
     assert world.ask().status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "stage", "connection"),
+    [
+        ("/read", Stage.ANSWER, {}),
+        ("/stream", Stage.STREAM, {}),
+        ("/read", Stage.BODY, {"connection": Connection()}),
+        ("/stream", Stage.BODY, {"connection": Connection()}),
+    ],
+)
+def test_who_has_as_much_in_hand_as_a_key_may_is_told_so_and_nobody_else(
+    path: str, stage: Stage, connection: dict[str, Connection]
+) -> None:
+    world = World()
+    claims = _fill(world, SECRET, stage)
+    answer = world.ask(path, **connection)
+    assert (answer.status, answer.error, answer.headers["retry-after"]) == (429, "too_many_requests", "1")
+    assert world.app.keys == []
+    assert world.ask(path, key=TOKEN, **connection).status == 200
+    claims[0].release()
+    assert world.ask(path, **connection).status == 200
+
+
+def test_requests_that_were_answered_or_refused_count_no_more() -> None:
+    world = World(rate=Rate(1000, 1000))
+    for _ in range(2 * MOST_OF_KEY[Stage.ANSWER]):
+        assert world.ask(body=[b"x", b""]).status == 200
+        assert world.ask(body=[b"x", b""], connection=Connection()).status == 200
+        assert world.ask(body=[b"x" * 2 * _LONGEST, b""], connection=Connection()).status == 413
+
+
+def test_a_request_counts_as_one_to_answer_when_its_body_is_there() -> None:
+    world = World()
+    claims = _fill(world, SECRET, Stage.ANSWER)
+    answer = world.ask(body=[b"x", b"y", b""], connection=Connection())
+    assert (answer.status, world.app.keys) == (429, ["ann"])
+    claims[0].release()
+    assert world.ask(body=[b"x", b"y", b""], connection=Connection()).body == b"2"
+
+
+def test_bodies_in_hand_of_a_key_have_a_limit_together() -> None:
+    world = World()
+    claim = Claim(world.budgets, digest_of(SECRET))
+    assert claim.add_bytes(MOST_BYTES_OF_KEY - 10) is None
+    assert [world.ask(body=[b"x" * length, b""]).status for length in (10, 11, 10)] == [200, 429, 200]
+    assert world.ask(body=[b"x" * 11, b""], key=TOKEN).status == 200
+    claim.release()
+    assert world.ask(body=[b"x" * 11, b""]).status == 200
+
+
+def test_a_connection_by_which_more_of_a_body_would_come_is_closed_with_the_answer_and_known_by_its_key() -> None:
+    connection = Connection()
+    assert World().ask(body=[b"x" * 2 * _LONGEST, b""], connection=connection).headers["connection"] == "close"
+    assert connection.owner == digest_of(SECRET)
+    connection.awaits_body = False
+    assert "connection" not in World().ask(body=[b"x", b""], connection=connection).headers
+
+
+@pytest.mark.parametrize(
+    ("http_version", "headers", "status"),
+    [
+        ("1.1", ["content-length", "transfer-encoding"], 400),
+        ("1.1", ["transfer-encoding", "content-length"], 400),
+        ("1.0", ["transfer-encoding"], 400),
+        ("1.1", ["transfer-encoding"], 200),
+        ("1.0", ["content-length"], 200),
+    ],
+)
+def test_a_body_with_two_ends_is_refused_by_whomever_it_comes(
+    http_version: str, headers: list[str], status: int
+) -> None:
+    world = World()
+    for path, key in (("/read", SECRET), ("/probe", ""), ("/open", "")):
+        answer = world.ask(path, key=key, http_version=http_version, headers=[(name, "1") for name in headers])
+        assert (answer.status, answer.headers.get("connection")) == (status, "close" if status != 200 else None)
 
 
 def test_the_log_tells_what_became_of_a_request_and_nothing_that_was_in_it(

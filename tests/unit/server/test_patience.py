@@ -74,6 +74,10 @@ class Wire(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.is_open = True
+        self.has_ended = False
+
+    def write_eof(self) -> None:
+        self.has_ended = True
 
     def write(self, data: Any) -> None:
         assert data is not None
@@ -95,9 +99,11 @@ class Wire(asyncio.Transport):
 
 
 class Server:
-    def __init__(self, most: int | None = None) -> None:
+    def __init__(self, most: int | None = None, app: Any = None) -> None:
         self.clock = Clock()
-        self._config = uvicorn.Config(_empty, http="h11", lifespan="off", log_config=None, limit_concurrency=most)
+        self._config = uvicorn.Config(
+            app or _empty, http="h11", lifespan="off", log_config=None, limit_concurrency=most
+        )
         self._state = ServerState()
 
     def connect(self) -> tuple[PatientConnection, Wire]:
@@ -110,6 +116,11 @@ class Server:
 
 async def _empty(_: Any, __: Any, send: Callable[[dict[str, Any]], Coroutine[Any, Any, None]]) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+    await send({"type": "http.response.body"})
+
+
+async def _refusing(_: Any, __: Any, send: Callable[[dict[str, Any]], Coroutine[Any, Any, None]]) -> None:
+    await send({"type": "http.response.start", "status": 413, "headers": [(b"connection", b"close")]})
     await send({"type": "http.response.body"})
 
 
@@ -219,3 +230,52 @@ def test_the_connection_that_waits_longest_gives_way_and_none_that_is_being_answ
     assert [wire.is_open for wire in wires] == [False, False, True, True]
     assert answered_wire.is_open
     server.clock.answer()
+
+
+def test_of_connections_that_wait_one_of_the_key_with_most_of_them_gives_way() -> None:
+    server = Server(most=8)
+    wires: dict[str, Wire] = {}
+    for name, owner in (("b1", b"bob"), ("a1", b"ann"), ("a2", b"ann"), ("a3", b"ann"), ("x1", b""), ("x2", b"")):
+        server.clock.advance(0.1)
+        connection, wires[name] = server.connect()
+        connection.owner = owner
+    for name in ("x3", "x4", "x5", "x6"):
+        server.clock.advance(0.1)
+        _, wires[name] = server.connect()
+    assert [name for name, wire in wires.items() if not wire.is_open] == ["a1", "x1", "x2"]
+
+
+def _refused() -> tuple[Server, PatientConnection, Wire]:
+    server = Server(app=_refusing)
+    connection, wire = server.connect()
+    connection.data_received(HEAD % 100_000_000)
+    server.clock.answer()
+    assert (wire.has_ended, wire.is_open) == (True, True)
+    return server, connection, wire
+
+
+def test_a_client_that_was_refused_has_time_to_read_the_answer_whatever_it_sends() -> None:
+    server, connection, wire = _refused()
+    for _ in range(8):
+        server.clock.advance(PATIENCE.linger_seconds / 8 - 0.01)
+        connection.data_received(bytes(1000))
+        assert wire.is_open
+    server.clock.advance(1)
+    assert not wire.is_open
+
+
+def test_of_a_client_that_was_refused_no_more_than_a_little_is_taken() -> None:
+    _, connection, wire = _refused()
+    connection.data_received(bytes(PATIENCE.linger_bytes))
+    assert wire.is_open
+    connection.data_received(b"x")
+    assert not wire.is_open
+
+
+def test_the_connection_of_a_client_that_was_refused_gives_way() -> None:
+    server = Server(most=2, app=_refusing)
+    connection, wire = server.connect()
+    connection.data_received(HEAD % 100_000_000)
+    server.clock.answer()
+    server.connect()
+    assert not wire.is_open

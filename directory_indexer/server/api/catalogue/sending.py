@@ -63,6 +63,7 @@ SENDING = (
         failures=NOT_TAKEN,
         longest_body=LONGEST_FILE,
         body=Body.BYTES,
+        longest_upload=ingesting.longest_file,
         also=TAKEN,
         repeats_answers=True,
         links=TO_DOCUMENT,
