@@ -77,10 +77,9 @@ def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[
         if said := _configuration(app):
             _write(draft / CONFIGURATION, json.dumps(said, ensure_ascii=False, indent=2))
         files = _files_in(draft)
-        made_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        data_dir = well_formed(os.path.realpath(app.loaded.data_dir))
+        manifest = Manifest(_now(), well_formed(os.path.realpath(app.loaded.data_dir)), tuple(names), files)
         n_bytes = size_bytes(draft)
-        _write(draft / MANIFEST, Manifest(made_at, data_dir, tuple(names), files).to_json())
+        _write(draft / MANIFEST, manifest.to_json())
         if target.is_dir():
             target.rmdir()
         draft.rename(target)
@@ -91,6 +90,10 @@ def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[
         shutil.rmtree(draft, ignore_errors=True)
     has_vectors = app.vectorstores.place is VectorPlace.EMBEDDED
     return BackupReport(target, len(names), n_documents, n_indexed, len(files), n_bytes, has_vectors)
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def _require_free(target: Path, app: App) -> None:
