@@ -20,7 +20,7 @@ import sys
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,7 +106,8 @@ def main() -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(sys.argv[1])
         listener.listen(64)
-        print("ready", flush=True)
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
         if os.fork() == 0:
             _serve(listener)
         sys.stdin.buffer.read()
@@ -145,16 +146,16 @@ def _wait_for_command(connection: socket.socket) -> None:
     os._exit(0)
 
 
-def _become(call: dict[str, object], streams: list[int]) -> None:
+def _become(call: dict[str, Any], streams: list[int]) -> None:
     from directory_indexer.__main__ import start  # noqa: PLC0415 - this file is imported by tests, too
 
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
-    os.chdir(str(call["cwd"]))
+    os.chdir(call["cwd"])
     os.environ.clear()
-    os.environ.update(call["environ"])  # type: ignore[arg-type]
-    sys.argv[:] = call["words"]  # type: ignore[assignment]
+    os.environ.update(call["environ"])
+    sys.argv[:] = call["words"]
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - for as long as the process lives
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", closefd=False, errors="backslashreplace")  # noqa: SIM115

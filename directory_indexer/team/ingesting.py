@@ -14,7 +14,7 @@ from typing import Final
 from directory_indexer.converting.fetching import Fetch, Fetched, Validators
 from directory_indexer.errors import ConflictError, LockedError
 from directory_indexer.ids import DocId, content_hash
-from directory_indexer.registry.stored_documents import Source, State
+from directory_indexer.registry.stored_documents import Source, State, StoredName
 from directory_indexer.team import naming
 from directory_indexer.team.collections import Collections
 from directory_indexer.team.documents import deadline_in, known_document
@@ -196,7 +196,7 @@ class Ingesting:
         self._on_work(opened.name)
 
 
-def _names_of_file(filename: str, media_type: str) -> tuple[str, str, str]:
+def _names_of_file(filename: str, media_type: str) -> tuple[str, StoredName, str]:
     """Return the name of a file as it was sent and as it is stored, and its media type."""
     checked = naming.checked_name(filename, what="file name")
     known_type = naming.media_type_of(checked, media_type)

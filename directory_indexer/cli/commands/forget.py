@@ -26,6 +26,7 @@ from directory_indexer.paths import lies_in, resolved_path
 
 with lazily:
     from directory_indexer.app import App
+    from directory_indexer.docstore.index_scope import IndexScope
     from directory_indexer.indexing.roots import forgettable, require_forgettable
     from directory_indexer.render import json_pages
     from directory_indexer.render.printable import printable
@@ -74,7 +75,7 @@ def _consequence(app: "App", path: Path) -> str:
         root = forgettable(os.fspath(path), snapshot)
         require_forgettable(root, app.policies.walk)
         counts = [one for counts in snapshot.directory_counts.by_root().values() for one in counts]
-        n_pages = snapshot.scans.counts(root).n_read
+        n_pages = snapshot.scans.counts(IndexScope((root,))).n_read
     lost = [one for one in counts if lies_in(one.path, root)]
     parts = [
         count(sum(one.n_files for one in lost), "file"),
