@@ -94,7 +94,7 @@ class _Valid:
 
 def _refusal(mistake: Exception) -> ErrorData | None:
     """Return the error for what could not be validated; a blank line is no message."""
-    (details, *_) = getattr(mistake, "errors", list)() or ({},)
+    details: dict[str, object] = next(iter(getattr(mistake, "errors", list)()), {})
     if details.get("type") != "json_invalid":
         return ErrorData(code=INVALID_REQUEST, message="this is no message of JSON-RPC 2.0")
     is_blank = not str(details.get("input")).strip()
