@@ -5,10 +5,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 from itertools import chain, count
+from types import NoneType
 from typing import Any, NamedTuple, cast
 
 from directory_indexer.chunker.chunks import Chunk, embedding_text
-from directory_indexer.databases.stored_values import stored
+from directory_indexer.databases.stored_values import DamagedValueError, stored
 from directory_indexer.docstore.filters import FileFilter, condition_of
 from directory_indexer.docstore.meta import MetaWrites
 from directory_indexer.docstore.reading import Reading, batches, marks
@@ -325,11 +326,25 @@ class ChunkWrites:
 
 
 def indexed_chunk(row: Sequence[Any]) -> IndexedChunk:
-    """Make a record of a row that begins with `CHUNK_COLUMNS`."""
+    """Make a record of a row that begins with `CHUNK_COLUMNS`.
+
+    Raises:
+        DamagedValueError: a value is of another type than this program writes.
+    """
+    if not all(map(isinstance, row, _COLUMN_TYPES)):
+        raise DamagedValueError("chunks")
     id_, chunk_id, holder_id, path, mtime_ns, ordinal, text, *rest = row
     chunk = Chunk(ordinal, unpacked(text), *rest[: len(_PLACE)])
     facts = FileFacts(*rest[len(_PLACE) : len(_PLACE) + len(FileFacts._fields)])
     return IndexedChunk(id_, chunk_id, holder_id, path, mtime_ns, facts, chunk)
+
+
+_COLUMN_TYPES = (
+    *(int, bytes, int, str, int, int, (bytes, str)),
+    *({"heading": str, "cell": str, "page": (int, NoneType)}.get(column, int) for column in _PLACE),
+    *(str for _ in FileFacts._fields),
+)
+"""The types of `CHUNK_COLUMNS`."""
 
 
 def _chunk_ids(parsed: ParsedFile, nth: int = 0) -> list[ChunkId]:

@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Mapping
 
-from directory_indexer.databases.stored_values import mapping_in, stored, text, texts_in
+from directory_indexer.databases.stored_values import mapping_in, moment, stored, text, texts_in
 from directory_indexer.docstore.known import left_out_of
 from directory_indexer.docstore.reading import Reading
 from directory_indexer.docstore.shared_texts import HAS_TEXT
@@ -55,7 +55,7 @@ class Directories(Reading):
         return DirectoryStatus(
             path=path,
             is_available=os.path.isdir(os_path(path)),
-            completed_at=completed_at,
+            completed_at=None if completed_at is None else stored("directories.completed_at", moment, completed_at),
             n_files=n_files,
             n_bytes=n_bytes,
             n_chunks=n_chunks,

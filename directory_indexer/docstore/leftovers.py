@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from directory_indexer.docstore.texts import unpacked
@@ -27,18 +28,46 @@ def damage_in(connection: sqlite3.Connection) -> list[str]:
         for (stored,) in connection.execute("SELECT text FROM chunk_texts"):
             unpacked(stored)
         _read_texts(connection)
+        if column := mistyped(connection):
+            found.append(f"'{column}' of a row is of another type")
     return found
+
+
+def mistyped(connection: sqlite3.Connection) -> str:
+    """Name a column that holds a value of another type than it is declared for; empty if there is none."""
+    for table, columns in _columns(connection):
+        wrong = " ".join(f"WHEN typeof({name}) NOT IN ({_TYPES[kind]}) THEN '{name}'" for name, kind in columns)
+        query = f"SELECT * FROM (SELECT CASE {wrong} END AS name FROM {table}) WHERE name IS NOT NULL LIMIT 1"  # noqa: S608
+        if row := connection.execute(query).fetchone():
+            return f"{table}.{row[0]}"
+    return ""
 
 
 def _read_texts(connection: sqlite3.Connection) -> None:
     """Read every text that is stored as it is: names, headings, titles, messages."""
-    tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('chunk_texts', 'chunks_vocab')"
-    for (table,) in connection.execute(f"{tables} AND name NOT GLOB 'chunks_fts*'").fetchall():
-        rows = connection.execute("SELECT name FROM pragma_table_info(?) WHERE type = 'TEXT'", (table,))
-        columns = ", ".join(f'"{name}"' for (name,) in rows)
-        if columns:
-            for _ in connection.execute(f'SELECT {columns} FROM "{table}"'):  # noqa: S608 - as the schema names them
+    for table, columns in _columns(connection):
+        if names := ", ".join(name for name, kind in columns if kind == "TEXT"):
+            for _ in connection.execute(f"SELECT {names} FROM {table}"):  # noqa: S608 - as the schema names them
                 pass
+
+
+def _columns(connection: sqlite3.Connection) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Name the tables but those of FTS5 and that of packed texts, and the columns of each with their types."""
+    tables = (
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'chunks_*' AND name <> 'chunk_texts'"
+    )
+    for (table,) in connection.execute(f"{tables} AND name NOT GLOB 'sqlite_*'").fetchall():
+        rows = connection.execute("SELECT name, type FROM pragma_table_info(?)", (table,))
+        yield table, [(name, kind) for name, kind in rows if kind in _TYPES]
+
+
+_TYPES = {
+    "TEXT": "'text', 'null'",
+    "INTEGER": "'integer', 'null'",
+    "REAL": "'real', 'null'",
+    "BLOB": "'blob', 'null'",
+}
+"""What a column of each declared type holds; that of the names of SQLite itself is what `typeof` calls it."""
 
 
 def set_aside(path: Path) -> Path:

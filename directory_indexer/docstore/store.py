@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
+from directory_indexer.databases.stored_values import DamagedValueError
 from directory_indexer.docstore.failures import translated_errors
 from directory_indexer.docstore.opening import opened
 from directory_indexer.docstore.snapshot import Snapshot
@@ -22,7 +23,7 @@ from directory_indexer.errors import CorruptIndexError, GenerationGoneError, Sto
 from directory_indexer.lazy import lazily
 
 with lazily:
-    from directory_indexer.docstore.leftovers import set_aside
+    from directory_indexer.docstore.leftovers import mistyped, set_aside
     from directory_indexer.docstore.transaction import Transaction
     from directory_indexer.docstore.upkeep import Upkeep
 
@@ -54,7 +55,12 @@ class DocStore:
         """Read a state of the index that no writer can change meanwhile."""
         with translated_errors(self.path), self._connections.lend() as connection:
             connection.begin_reading()
-            yield Snapshot(connection.raw, connection.known)
+            try:
+                yield Snapshot(connection.raw, connection.known)
+            except (TypeError, AttributeError, ValueError, OverflowError) as error:
+                if column := mistyped(connection.raw):  # otherwise it is a bug, and says so
+                    raise DamagedValueError(column) from error
+                raise
 
     def read(self, query: Callable[[Snapshot], Answer]) -> Answer:
         """Answer a query from one moment; from a newer one when its vectors were replaced meanwhile.

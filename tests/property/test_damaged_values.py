@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from teams import Team
 
 from directory_indexer.docstore.runs import RunRequest, Verb
+from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import CorruptIndexError, DirIndexError
 from directory_indexer.findings import Verdict
 from directory_indexer.indexing.options import IndexOptions
@@ -39,6 +40,15 @@ COLUMNS = [
     *("pending_vectors.vector", "chunk_texts.text", "search_vectors.vector"),
     *("static_vectors.rows", "static_vectors.codes", "static_model.weights", "static_model.own_rows"),
 ]
+
+PLAIN_COLUMNS = [
+    *(f"files.{name}" for name in ("size", "mtime_ns", "recipe", "kind", "title", "language", "dated_at", "hash")),
+    *(f"files.{name}" for name in ("n_masked", "detail", "container_id", "holder_id", "tagged_below")),
+    *(f"chunks.{name}" for name in ("ordinal", "start_char", "end_char", "start_line", "end_line", "page", "heading")),
+    *(f"chunks.{name}" for name in ("cell", "line_cut", "n_tokens", "text_hash")),
+    *("directories.completed_at", "directories.added_at", "runs.n_failed"),
+]
+"""Numbers, texts and hashes, of which any one of the right type may be right."""
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.just("\ud800"),
@@ -157,6 +167,25 @@ def test_a_damaged_value_is_an_error_that_says_what_to_do_and_can_be_mended(
     pristine: Path, tmp_path: Path, column: str, value: object
 ) -> None:
     check(pristine, tmp_path / "data", column, value)
+
+
+@settings(_SHARED, max_examples=8)
+@given(column=st.sampled_from(PLAIN_COLUMNS), value=VALUES)
+def test_a_value_of_another_type_is_no_bug(pristine: Path, tmp_path: Path, column: str, value: object) -> None:
+    shutil.rmtree(tmp_path / "data", ignore_errors=True)
+    shutil.copytree(pristine / "data", tmp_path / "data")
+    damage(tmp_path / "data/data.db", column, value)
+    team = Team(tmp_path / "data")
+    assert all(error.hint for error in asked(team, pristine / "notes"))
+    team.close()
+
+
+def test_an_error_over_an_index_that_is_whole_is_a_bug(pristine: Path, tmp_path: Path) -> None:
+    shutil.copytree(pristine / "data", tmp_path / "data")
+    store = DocStore(tmp_path / "data/data.db")
+    with pytest.raises(TypeError), store.snapshot():
+        raise TypeError
+    store.close()
 
 
 @pytest.mark.slow
