@@ -20,6 +20,7 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, file_path
 from directory_indexer.questions import QUESTIONS_NAME
 from directory_indexer.scratch import scratch_beside
+from directory_indexer.watch_limits import NAME as WATCH_LIMIT
 
 with lazily:
     from directory_indexer import chunker, credentials, extractors
@@ -54,6 +55,7 @@ _LOCKS_AND_MARKS = (
     "write.lock-wanted",
     "write.lock-owed",
     "watch.lock",
+    WATCH_LIMIT,
     "embed.lock",
     QUESTIONS_NAME,
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from directory_indexer import watch_limits
 from directory_indexer.docstore.pauses import PausedRun
 from directory_indexer.docstore.runs import RunRecord
 from directory_indexer.docstore.scans import ScanCounts
@@ -44,8 +45,8 @@ class WaitingVectors(NamedTuple):
 class StatusReport(NamedTuple):
     """The whole index at a glance. While vectors are made anew in `next_space`, those in `space` answer.
 
-    `ocr_advice` says what keeps scanned pages from being read, and `model_advice` what keeps the configured model from
-    being loaded, if anything does.
+    `ocr_advice` says what keeps scanned pages from being read, `model_advice` what keeps the configured model from
+    being loaded, and `watch_advice` what keeps directories from being watched, if anything does.
     """
 
     directories: tuple[DirectoryStatus, ...]
@@ -63,6 +64,7 @@ class StatusReport(NamedTuple):
     model_advice: str = ""
     waiting: WaitingVectors = WaitingVectors()
     paused: tuple[PausedRun, ...] = ()
+    watch_advice: str = ""
 
 
 class Status:
@@ -111,6 +113,7 @@ class Status:
                 running=self._going_on(runs),
                 last_run=runs[0] if runs else None,
                 paused=snapshot.pauses.all(),
+                watch_advice=watch_limits.MESSAGE if watch_limits.is_limited(docstore.path) else "",
             )
 
     def runs(self, limit: int) -> tuple[RunRecord, ...]:
