@@ -30,7 +30,7 @@ def test_a_watch_at_the_limit_of_the_system_is_told_by_run_status_doctor_and_ans
     shell = Shell(tmp_path, tmp_path / "home")
     for number in range(20):
         shell.write(f"d{number}/note.txt", "Roofs leak in autumn.\n")
-    command = [*_LIMITED, "-", DIRINDEX, "index", shell.docs, "--watch"]
+    command = [*_LIMITED, "-", str(DIRINDEX), "index", str(shell.docs), "--watch"]
     with subprocess.Popen(command, env=shell.environ, stderr=subprocess.PIPE, text=True) as watching:
         assert watching.stderr
         assert any(_MESSAGE in line for line in watching.stderr)
