@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import ClassVar
 
+from directory_indexer import watch_limits
 from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import DEFAULT, documents_of, registry_path
 from directory_indexer.config.indexing import EmbeddingMode
@@ -217,7 +218,9 @@ class App:
         """
         seconds = self._config.searching.refresh_ms / 1000
         look = self.refresher.glance if self.is_watched() else self.refresher.look
-        return look(scope, seconds=seconds).notes if seconds else ()
+        is_limited = watch_limits.is_limited(self._config.storage.sqlite_path)
+        limit = (watch_limits.MESSAGE,) if is_limited else ()
+        return (*limit, *(look(scope, seconds=seconds).notes if seconds else ()))
 
     def answering_space(self) -> EmbeddingSpace | None:
         """Tell in which space the vectors are that answer; None while there are none."""

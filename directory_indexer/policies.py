@@ -19,6 +19,8 @@ from directory_indexer.errors import ConfigError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, file_path
 from directory_indexer.questions import QUESTIONS_NAME
+from directory_indexer.scratch import scratch_beside
+from directory_indexer.watch_limits import NAME as WATCH_LIMIT
 
 with lazily:
     from directory_indexer import chunker, credentials, extractors
@@ -53,6 +55,7 @@ _LOCKS_AND_MARKS = (
     "write.lock-wanted",
     "write.lock-owed",
     "watch.lock",
+    WATCH_LIMIT,
     "embed.lock",
     QUESTIONS_NAME,
 )
@@ -86,7 +89,7 @@ class Policies:
     def parse(self) -> ParsePolicy:
         """How files become chunks."""
         policy = parse_policy(self._config.indexing, self.page_cache if self._config.ocr.engine != "off" else None)
-        return policy._replace(descriptions=self.descriptions)
+        return policy._replace(descriptions=self.descriptions, scratch=self.scratch)
 
     @cached_property
     def index(self) -> IndexPolicy:
@@ -118,6 +121,11 @@ class Policies:
     def page_cache(self) -> PageCache:
         """Where that is kept which was read on pages."""
         return PageCache(self._config.storage.sqlite_path.with_name(PAGES_NAME))
+
+    @property
+    def scratch(self) -> Path:
+        """Where workers write files."""
+        return scratch_beside(self._config.storage.sqlite_path)
 
     @property
     def ledger_path(self) -> Path:
@@ -296,7 +304,7 @@ def _own_paths(loaded: LoadedConfig) -> tuple[FilePath, ...]:
     keys = [storage.qdrant.api_key_file, loaded.config.embedding.api_key_file]
     keys += [ocr.gemini.api_key_file, ocr.azure.api_key_file]
     own: list[Path | None] = [loaded.data_dir, team_directory(loaded.data_dir), loaded.data_dir / "dirindex.log"]
-    own += [storage.qdrant.path, loaded.file]
+    own += [storage.qdrant.path, scratch_beside(database), loaded.file]
     return tuple(
         dict.fromkeys(file_path(os.path.realpath(path)) for path in [*own, *keys, *beside, *pages, *locks] if path)
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from directory_indexer import watch_limits
 from directory_indexer.docstore.index_scope import WHOLE_INDEX, IndexScope
 from directory_indexer.docstore.pauses import PausedRun
 from directory_indexer.docstore.runs import RunRecord
@@ -47,8 +48,8 @@ class StatusReport(NamedTuple):
 
     While vectors are made anew in `next_space`, those in `space` answer.
 
-    `ocr_advice` says what keeps scanned pages from being read, and `model_advice` what keeps the configured model from
-    being loaded, if anything does.
+    `ocr_advice` says what keeps scanned pages from being read, `model_advice` what keeps the configured model from
+    being loaded, and `watch_advice` what keeps directories from being watched, if anything does.
     """
 
     directories: tuple[DirectoryStatus, ...]
@@ -67,6 +68,7 @@ class StatusReport(NamedTuple):
     waiting: WaitingVectors = WaitingVectors()
     paused: tuple[PausedRun, ...] = ()
     is_whole: bool = True
+    watch_advice: str = ""
 
 
 class Status:
@@ -117,6 +119,7 @@ class Status:
                 last_run=runs[0] if runs else None,
                 paused=snapshot.pauses.all(),
                 is_whole=root is None,
+                watch_advice=watch_limits.MESSAGE if watch_limits.is_limited(docstore.path) else "",
             )
 
     def runs(self, limit: int) -> tuple[RunRecord, ...]:

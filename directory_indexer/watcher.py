@@ -3,21 +3,23 @@
 Only directories that a run would read are watched, one by one: the library would follow links out of a root, and spend
 the watches that the system allows on what is ignored. Reports are a hint, since the kernel drops them when there are
 too many, a network file system makes none, and a mount replaces a directory without a word. So every report leads to a
-run over the whole root, and without any all roots are looked through now and then.
+run over the whole root, and without any all roots are looked through now and then: often where the system does not let
+us watch all of it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import watchfiles
 
 from directory_indexer.docstore.runs import Outcome
-from directory_indexer.errors import UnavailableError
+from directory_indexer.lock import try_lock
 from directory_indexer.paths import FilePath, exact_text, lies_in
 
 _QUIET_MS = 500
@@ -29,114 +31,128 @@ _MANY_CHANGES = 1000
 """The kernel keeps 16,384 reports for all roots together; among so many changed paths some may have been dropped."""
 
 _RESCAN_SECONDS = 600.0
+_POLL_SHARE = 20.0
 
 
-def watch(
-    roots: Sequence[FilePath],
-    update: Callable[[Sequence[FilePath]], None],
-    *,
-    directories: Callable[[Sequence[FilePath]], Iterable[FilePath]],
-    stop_reason: Callable[[], Outcome | None],
-    except_below: str = "",
-    is_held: Callable[[], bool] = lambda: False,
-) -> None:
-    """Call `update` for all roots, then for those in which something changed, until there is a reason to stop.
+@dataclass(kw_only=True)
+class Watch:
+    """A watch over roots, which calls `update` for all of them, then for those in which something changed.
 
     `directories` lists what is to be watched. What happens `except_below` a directory is no change: each run writes to
-    the index, which may lie in a root. While it `is_held`, changes are gathered.
-
-    Raises:
-        UnavailableError: the system refuses to watch so much.
+    the index, which may lie in a root. While it `is_held`, changes are gathered. Where the system lets it watch only
+    some directories, all roots are looked through every `poll_seconds` or less often, so that this takes a twentieth of
+    the time at most; `on_limit` is called, and the lock of `limit_path` held as long as that is so.
     """
-    _Watch(
-        roots, update, directories=directories, stop_reason=stop_reason, except_below=except_below, is_held=is_held
-    ).run()
 
-
-class _Watch:
-    def __init__(
-        self,
-        roots: Sequence[FilePath],
-        update: Callable[[Sequence[FilePath]], None],
-        *,
-        directories: Callable[[Sequence[FilePath]], Iterable[FilePath]],
-        stop_reason: Callable[[], Outcome | None],
-        except_below: str,
-        is_held: Callable[[], bool],
-    ) -> None:
-        self._is_held = is_held
-        self._roots = roots
-        self._update = update
-        self._directories = directories
-        self._stop_reason = stop_reason
-        self._except_below = except_below
+    roots: Sequence[FilePath]
+    update: Callable[[Sequence[FilePath]], None]
+    directories: Callable[[Sequence[FilePath]], Iterable[FilePath]]
+    stop_reason: Callable[[], Outcome | None]
+    except_below: str = ""
+    is_held: Callable[[], bool] = lambda: False
+    on_limit: Callable[[], None] = lambda: None
+    limit_path: Path | None = None
+    poll_seconds: float = 30.0
+    _limit: contextlib.ExitStack | None = field(default=None, init=False)
 
     def run(self) -> None:
-        while self._stop_reason() is None:
-            self._watch_once()
+        """Watch until there is a reason to stop."""
+        try:
+            while self.stop_reason() is None:
+                self._watch_once()
+        finally:
+            self._set_limited(is_limited=False)
 
     def _watch_once(self) -> None:
         """Watch what is there now, until that is something else or it is time to look through everything again."""
         watched, identities = self._to_watch(), self._identities()
         rescan_at = time.monotonic() + _RESCAN_SECONDS
+        poll_at = time.monotonic()
         is_first, was_flood = True, False
         waiting: dict[FilePath, None] = {}
-        for changed in _reports(watched, self._stop_reason):
+        for changed in self._changes(watched):
             is_flood = len(changed) >= _MANY_CHANGES
             # What happened between the last run and the first report of this watch was reported to nobody, and what
             # happened at the end of a flood may not have been.
             is_unsure = is_first or is_flood or was_flood or self._identities() != identities
-            touched = [root for root in self._roots if is_unsure or any(lies_in(path, root) for path in changed)]
-            waiting |= dict.fromkeys(touched)
-            if waiting and not self._is_held():
-                self._update(list(waiting))
+            touched = [root for root in self.roots if is_unsure or any(lies_in(path, root) for path in changed)]
+            is_polling = self._limit is not None and time.monotonic() >= poll_at
+            waiting |= dict.fromkeys(self.roots if is_polling else touched)
+            if waiting and not self.is_held():
+                seconds = self._update(list(waiting))
+                if is_polling:
+                    poll_at = time.monotonic() + max(self.poll_seconds, _POLL_SHARE * seconds)
                 waiting.clear()
             is_outdated = touched and (self._identities() != identities or self._to_watch() != watched)
             if is_outdated or time.monotonic() >= rescan_at:
                 return
             is_first, was_flood = False, is_flood
 
-    def _to_watch(self) -> list[str]:
-        paths = (exact_text(path) for path in self._directories(self._roots))
-        return sorted(path for path in paths if _is_unicode(path) and not self._is_own(path) and os.path.isdir(path))
+    def _update(self, roots: Sequence[FilePath]) -> float:
+        began = time.monotonic()
+        self.update(roots)
+        return time.monotonic() - began
 
-    def _is_own(self, path: str) -> bool:
-        own = self._except_below
-        return bool(own) and (lies_in(path, own))
+    def _changes(self, directories: Sequence[str]) -> Iterator[list[FilePath]]:
+        """Yield the changed paths every now and then, often none; ends when reports can no longer be understood."""
+        is_limited = False
+        for is_lenient in (False, True):
+            with contextlib.closing(_reports(directories, is_lenient=is_lenient)) as reports:
+                try:
+                    batch = next(reports, None)
+                except FileNotFoundError:  # a directory went away meanwhile
+                    return
+                except (OSError, RuntimeError) as error:
+                    is_limited = not isinstance(error, PermissionError)
+                    continue
+                self._set_limited(is_limited=is_limited)
+                with contextlib.suppress(RuntimeError):  # the name of something that changed is no Unicode
+                    while batch is not None and self.stop_reason() is None:
+                        yield [path for _, path in batch]  # type: ignore[misc]  # absolute paths of watched directories
+                        batch = next(reports, None)
+                return
+        self._set_limited(is_limited=True)
+        while self.stop_reason() is None:
+            yield []
+            time.sleep(_QUIET_MS / 1000)
+
+    def _set_limited(self, *, is_limited: bool) -> None:
+        if is_limited == (self._limit is not None):
+            return
+        if self._limit is not None:
+            self._limit.close()
+            self._limit = None
+            return
+        self._limit = contextlib.ExitStack()
+        if self.limit_path is not None and (mark := try_lock(self.limit_path, exclusive=True)):
+            self._limit.enter_context(mark)
+        self.on_limit()
+
+    def _to_watch(self) -> list[str]:
+        paths = (exact_text(path) for path in self.directories(self.roots))
+        return sorted(path for path in paths if self._can_be_watched(path))
+
+    def _can_be_watched(self, path: str) -> bool:
+        is_own = bool(self.except_below) and lies_in(path, self.except_below)
+        return _is_unicode(path) and not is_own and os.path.isdir(path) and os.access(path, os.R_OK)
 
     def _identities(self) -> list[tuple[int, int] | None]:
-        return [_identity(exact_text(root)) for root in self._roots]
+        return [_identity(exact_text(root)) for root in self.roots]
 
 
-def _reports(directories: Sequence[str], stop_reason: Callable[[], Outcome | None]) -> Iterator[list[FilePath]]:
-    """Give the changed paths every now and then, often none; ends when reports can no longer be understood."""
-    stopped = threading.Event()
-    changes = watchfiles.watch(
+def _reports(directories: Sequence[str], *, is_lenient: bool) -> Generator[set[watchfiles.main.FileChange], None, None]:
+    """Yield what the system reports of directories; a lenient one leaves out those that it cannot watch."""
+    return watchfiles.watch(
         *directories,
         watch_filter=None,
         debounce=_LONGEST_MS,
         step=_QUIET_MS,
-        stop_event=stopped,
         yield_on_timeout=True,
         rust_timeout=_QUIET_MS,
         raise_interrupt=False,
         recursive=False,
-        ignore_permission_denied=True,
+        ignore_permission_denied=is_lenient,
     )
-    with contextlib.closing(changes):
-        try:
-            batch = next(changes, None)
-        except FileNotFoundError:  # a directory went away meanwhile
-            return
-        except (OSError, RuntimeError) as error:
-            raise UnavailableError(
-                f"cannot watch {len(directories)} directories: {error}",
-                hint="allow more watches (on Linux: sysctl fs.inotify.max_user_watches), or run dirindex index by cron",
-            ) from error
-        with contextlib.suppress(RuntimeError):  # the name of something that changed is no Unicode
-            while batch is not None and stop_reason() is None:
-                yield [path for _, path in batch]  # type: ignore[misc]  # an absolute path of a watched directory
-                batch = next(changes, None)
 
 
 def _is_unicode(path: str) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from directory_indexer.docstore.texts import unpacked
 from directory_indexer.lazy import lazily
+from directory_indexer.scratch import in_use, scratch_beside
 
 with lazily:
     import sqlite3
@@ -89,6 +90,7 @@ def left_behind(path: Path) -> list[str]:
     """Say what may still hold what was removed after the database was compacted."""
     log = path.with_name(path.name + "-wal")
     found = [f"'{damaged}' cannot be removed, and may tell of it" for damaged in _damaged(path)]
+    found += [f"'{used}' goes with the process that reads a file there" for used in in_use(scratch_beside(path))]
     with contextlib.suppress(FileNotFoundError):
         if log.stat().st_size:  # a log that could be emptied has no bytes
             found.append(

@@ -15,6 +15,7 @@ from directory_indexer.docstore.failures import translated_errors
 from directory_indexer.docstore.kept_words import forget_words
 from directory_indexer.docstore.leftovers import damage_in, left_behind, remove_damaged
 from directory_indexer.errors import REBUILD, CorruptIndexError
+from directory_indexer.scratch import remove_abandoned, scratch_beside
 
 _CHECKPOINT_MS = 500
 
@@ -51,7 +52,8 @@ class Upkeep:
     def compact(self) -> None:
         """Write the database anew without what was removed from it, so that nothing of it stays on disk.
 
-        Damaged databases that were set aside go, too. `left_behind` tells what could not go.
+        Damaged databases that were set aside go, too, and so do files that killed processes have left. `left_behind`
+        tells what could not go.
         """
         with translated_errors(self._path), contextlib.closing(self._connections.open()) as connection:
             forget_words(self._path)
@@ -60,6 +62,8 @@ class Upkeep:
             connection.execute("VACUUM")
             _empty_log(connection)
         remove_damaged(self._path)
+        remove_abandoned(scratch_beside(self._path))
+        remove_abandoned()
 
     def left_behind(self) -> list[str]:
         """Say what may still hold what was removed after the database was compacted."""

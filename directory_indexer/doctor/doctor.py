@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from directory_indexer import watch_limits
 from directory_indexer.docstore.store import DocStore, set_aside
 from directory_indexer.doctor.checkup import Checkup
 from directory_indexer.errors import CorruptIndexError, VectorsLostError
@@ -43,6 +44,8 @@ class Doctor:
             yield Finding("database", Verdict.WARNING, "there is no index yet", "dirindex index PATH makes one")
         else:
             yield from self._check_index()
+        if watch_limits.is_limited(self._database):
+            yield Finding("watching", Verdict.WARNING, watch_limits.MESSAGE, watch_limits.HINT)
         yield from self._services()
 
     def repair(self) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from directory_indexer.indexing.options import options_of
 from directory_indexer.indexing.stop_requests import StopRequests
 from directory_indexer.lock import WriteLock, write_lock
 from directory_indexer.paths import FilePath, display, file_path
+from directory_indexer.scratch import remove_abandoned, scratch_beside
 from directory_indexer.telemetry import spans
 
 _HEARTBEAT_SECONDS = 0.5
@@ -238,6 +239,7 @@ def writing(
             lock = stack.enter_context(write_lock(lock_path, wait=waits, on_wait=while_waiting))
         except LockedError as error:
             raise LockedError(who_writes(docstore), hint=_LATER) from error
+        remove_abandoned(scratch_beside(docstore.path))
         yield lock
 
 

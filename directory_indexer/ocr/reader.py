@@ -65,7 +65,9 @@ class LocalReader:
         """
         function = partial(_in_worker, engine=self._engine, policy=self._policy)
         tasks = (Task((request,), (PAGE_LIMITS,)) for request in requests)
-        for request, result in run_tasks(function, tasks, n_workers=self._policy.n_workers, must_stop=must_stop):
+        n_workers, scratch = self._policy.n_workers, self._policy.scratch
+        results = run_tasks(function, tasks, n_workers=n_workers, scratch=scratch, must_stop=must_stop)
+        for request, result in results:
             if isinstance(result, PageOutcome) and result.key == request.key:
                 yield judged(result)
             else:

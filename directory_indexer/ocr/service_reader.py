@@ -116,7 +116,8 @@ class ServiceReader:
         """Draw pages in worker processes, a few ahead of those that are sent."""
         function = partial(_in_worker, policy=self._policy)
         tasks = (Task((request,), (PAGE_LIMITS,)) for request in requests)
-        for request, result in run_tasks(function, tasks, n_workers=1, must_stop=must_stop):
+        results = run_tasks(function, tasks, n_workers=1, scratch=self._policy.scratch, must_stop=must_stop)
+        for request, result in results:
             if isinstance(result, DrawnPage) and result.key == request.key:
                 yield request, result.page
             else:

@@ -8,17 +8,18 @@ import os
 import pickle
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections import deque
 from itertools import islice
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from directory_indexer.isolation import NEUTRAL_DIRECTORY, isolated_command
 from directory_indexer.parsing.tasks import Limits, Task
 from directory_indexer.parsing.worker import PART, read_frame, write_frame
+from directory_indexer.scratch import ScratchDirectory
 
 _START_SECONDS = 300.0
 _END_SECONDS = 10.0
@@ -58,7 +59,7 @@ class Worker:
         RuntimeError: there cannot be another thread.
     """
 
-    def __init__(self, function: bytes, events: SimpleQueue[Event]) -> None:
+    def __init__(self, function: bytes, events: SimpleQueue[Event], scratch: Path | None = None) -> None:
         self.tasks: deque[Task[Any]] = deque()
         self.items: deque[Any] = deque()
         """What is left of the first task."""
@@ -71,11 +72,11 @@ class Worker:
         self._missed_deadline = 0.0
         self._has_ended = False
         self._is_unreadable = False
-        self._scratch = tempfile.TemporaryDirectory(prefix="dirindex-", ignore_cleanup_errors=True)
+        self._scratch = ScratchDirectory(scratch)
         try:
-            self._process = _start(self._scratch.name)
+            self._process = _start(str(self._scratch.path))
         except OSError:
-            self._scratch.cleanup()
+            self._scratch.remove()
             raise
         self._thread = threading.Thread(target=self._talk, name="worker", daemon=True)
         try:
@@ -178,7 +179,7 @@ class Worker:
                 with contextlib.suppress(OSError):  # what was not sent any more
                     pipe.close()
         self._process.wait()
-        self._scratch.cleanup()
+        self._scratch.remove()
 
 
 def _start(scratch: str) -> subprocess.Popen[bytes]:

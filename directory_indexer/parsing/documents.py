@@ -40,7 +40,7 @@ def read_document(request: DocumentRequest, policy: ParsePolicy) -> Document:
         UnavailableError: no worker process can be started.
     """
     task = Task((request,), (policy.limits or Limits(_SECONDS, _MEMORY_BYTES, _SECONDS),))
-    [(_, result)] = run_tasks(partial(_document_of, policy=policy), [task], n_workers=1)
+    [(_, result)] = run_tasks(partial(_document_of, policy=policy), [task], n_workers=1, scratch=policy.scratch)
     if isinstance(result, Document):
         return result
     message = result.message if isinstance(result, WorkerFailure | FileFailure) else _why_skipped(result)

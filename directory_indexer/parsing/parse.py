@@ -87,7 +87,13 @@ def _parse_elsewhere(
     requests: Iterable[ParseRequest], policy: ParsePolicy, must_stop: Callable[[], bool]
 ) -> Iterator[tuple[ParseRequest, ParseOutcome | MemberOutcomes | WorkerFailure]]:
     tasks = _tasks(requests, policy)
-    results = run_tasks(partial(_in_worker, policy=policy), tasks, n_workers=policy.n_workers, must_stop=must_stop)
+    results = run_tasks(
+        partial(_in_worker, policy=policy),
+        tasks,
+        n_workers=policy.n_workers,
+        scratch=policy.scratch,
+        must_stop=must_stop,
+    )
     for request, result in results:
         is_answer = isinstance(result, WorkerFailure) or is_about(result, request.source.path)
         yield request, result if is_answer else WorkerFailure(_NO_OUTCOME)  # type: ignore[misc]

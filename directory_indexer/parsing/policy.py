@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from directory_indexer.chunker import ChunkPolicy
@@ -53,3 +54,6 @@ class ParsePolicy(NamedTuple):
 
     git_history: str = ""
     """Which commits of repositories are read, as `WalkPolicy` has it."""
+
+    scratch: Path | None = None
+    """Where the directories of workers lie; None for the system's temporary directory."""

@@ -12,6 +12,7 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Generic
 
@@ -28,9 +29,10 @@ _LOOK_SECONDS = 0.5
 class WorkerPool(Generic[Item, Result]):
     """The workers of one job and the tasks that they have in hand."""
 
-    def __init__(self, function: Callable[[Item], Result], *, n_workers: int) -> None:
+    def __init__(self, function: Callable[[Item], Result], *, n_workers: int, scratch: Path | None = None) -> None:
         self._function = pickle.dumps(function)
         self._n_workers = n_workers
+        self._scratch = scratch
         self._workers: list[Worker] = []
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._again: deque[Task[Item]] = deque()
@@ -87,7 +89,7 @@ class WorkerPool(Generic[Item, Result]):
 
     def _start(self) -> Worker:
         try:
-            worker = Worker(self._function, self._events)
+            worker = Worker(self._function, self._events, self._scratch)
         except (OSError, RuntimeError) as error:  # no process; no thread
             raise UnavailableError(
                 f"no worker process can be started: {error}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
@@ -23,8 +24,9 @@ _LOOK_SECONDS: Final = 0.5
 class WarmWorker:
     """One process for one request at a time; it ends after a while without requests, and with this process."""
 
-    def __init__(self, function: Callable[[Any], object]) -> None:
+    def __init__(self, function: Callable[[Any], object], scratch: Path | None = None) -> None:
         self._function = pickle.dumps(function)
+        self._scratch = scratch
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._turn = threading.Lock()
         self._worker: Worker | None = None
@@ -59,7 +61,7 @@ class WarmWorker:
             self._end.cancel()
         if self._worker is None:
             try:
-                self._worker = Worker(self._function, self._events)
+                self._worker = Worker(self._function, self._events, self._scratch)
             except (OSError, RuntimeError) as error:
                 raise UnavailableError(f"no worker process can be started: {error}") from error
         self._end = threading.Timer(_IDLE_SECONDS, self.close)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from directory_indexer.previewing.warm_worker import WarmWorker
 from directory_indexer.previewing.work import answer
 
@@ -9,9 +11,9 @@ from directory_indexer.previewing.work import answer
 class PreviewWorkers:
     """Two processes, started when they are first asked."""
 
-    def __init__(self) -> None:
-        self.drawing = WarmWorker(answer)
-        self.taking_apart = WarmWorker(answer)
+    def __init__(self, scratch: Path) -> None:
+        self.drawing = WarmWorker(answer, scratch)
+        self.taking_apart = WarmWorker(answer, scratch)
 
     def close(self) -> None:
         """End both."""

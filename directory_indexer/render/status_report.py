@@ -48,6 +48,12 @@ def status_lines(report: StatusReport, *, now: float, paths: PathStyle, verbose:
     yield from failure_lines(report.failures, n_failed, paths=paths, verbose=verbose)
     yield fact("model", _model(report))
     yield fact("on disk", _on_disk(report))
+    if report.watch_advice:
+        yield fact("watching", report.watch_advice)
+    yield from _runs(report, now=now, paths=paths)
+
+
+def _runs(report: StatusReport, *, now: float, paths: PathStyle) -> Iterator[Line]:
     if report.running:
         yield fact("running", _running(report.running, now=now))
     for paused in report.paused:

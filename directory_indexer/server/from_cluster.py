@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +15,7 @@ from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
 from directory_indexer.errors import DirIndexError, NotHereError
 from directory_indexer.indexing.cluster_copy import ClusterCopy, NoClusterCopy
 from directory_indexer.lazy import lazily
+from directory_indexer.scratch import ScratchDirectory, scratch_beside
 from directory_indexer.searching.cluster_inquiry import ClusterInquiry
 from directory_indexer.searching.searcher import Searcher
 from directory_indexer.status import Status, StatusReport, WaitingVectors
@@ -43,8 +43,8 @@ class ClusterApp(App):
     writes: ClassVar[bool] = False
 
     def __init__(self, loaded: LoadedConfig) -> None:
-        self._directory = tempfile.TemporaryDirectory(prefix="dirindex-", ignore_cleanup_errors=True)
-        super().__init__(_placed(loaded, Path(self._directory.name)))
+        self._directory = ScratchDirectory(scratch_beside(loaded.config.storage.sqlite_path))
+        super().__init__(_placed(loaded, self._directory.path))
 
     @cached_property
     def docstore(self) -> Catalogue:
@@ -91,7 +91,7 @@ class ClusterApp(App):
     def close(self) -> None:
         """Give back files, connections and memory."""
         super().close()
-        self._directory.cleanup()
+        self._directory.remove()
 
 
 class ClusterStatus(Status):

@@ -133,7 +133,7 @@ def make_http_app(
         documents=DocumentVerbs(collections, on_work=parts.background.want),
         ingesting=Ingesting(collections, on_work=parts.background.want),
         administration=parts.administration,
-        previews=PreviewWorkers(),
+        previews=PreviewWorkers(parts.app.policies.scratch),
         background=parts.background,
         metrics=metrics,
         is_ending=lambda: drain.is_ending,

@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from directory_indexer import watch_limits
 from directory_indexer.docstore.runs import Outcome
 from directory_indexer.errors import DirIndexError
 from directory_indexer.lazy import lazily
-from directory_indexer.lock import try_lock
+from directory_indexer.lock import is_locked, try_lock
 from directory_indexer.paths import FilePath
-from directory_indexer.watcher import watch
+from directory_indexer.watcher import Watch
 
 with lazily:
     from directory_indexer.server.jobs import IndexJobs
@@ -51,8 +52,9 @@ class DirectoryWatch:
 
     @property
     def is_watching(self) -> bool:
-        """Whether changes come in by themselves, through this server or another one."""
-        return self._is_watching and not self._is_paused()
+        """Whether all changes come in by themselves, through this server or another one."""
+        is_limited = is_locked(self._lock_path.with_name(watch_limits.NAME))
+        return self._is_watching and not is_limited and not self._is_paused()
 
     def start(self) -> None:
         """Begin to watch, or to wait until the server that does so has ended."""
@@ -92,14 +94,16 @@ class DirectoryWatch:
 
         own = os.path.realpath(self._data_dir)
         self._is_watching = True
-        watch(
-            roots,
-            self._update,
+        Watch(
+            roots=roots,
+            update=self._update,
             directories=self._directories,
             stop_reason=reason,
             except_below=own,
             is_held=self._is_paused,
-        )
+            on_limit=lambda: _log.warning("%s (%s)", watch_limits.MESSAGE, watch_limits.HINT),
+            limit_path=self._lock_path.with_name(watch_limits.NAME),
+        ).run()
 
     def _update(self, roots: Sequence[FilePath]) -> None:
         """Index what changed in a run of its own, for one that goes on may have passed the change already."""

@@ -132,6 +132,7 @@ class StatusAnswer(NamedTuple):
     unreadable_pages: Annotated[
         tuple[UnreadablePage, ...] | None, "The scanned pages that OCR could not read; with `--verbose`."
     ] = None
+    watching: Annotated[str | None, "What keeps directories from being watched; missing where nothing does."] = None
 
 
 def status_answer(report: StatusReport, *, verbose: bool) -> StatusAnswer:
@@ -162,6 +163,7 @@ def status_answer(report: StatusReport, *, verbose: bool) -> StatusAnswer:
         truncated=False,
         skipped_files=tuple(map(skipped_of, report.skipped_files)) if verbose else None,
         unreadable_pages=tuple(_unreadable(*one) for one in report.unreadable) if verbose else None,
+        watching=report.watch_advice or None,
     )
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from shells import DIRINDEX, Shell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the commands are those of Unix")
 
@@ -175,6 +179,59 @@ def test_nothing_of_a_command_is_left_when_a_run_is_stopped_or_killed(
             run.send_signal(how)
             assert reading.read() == b""  # the command has ended, and what it has started
         run.wait()
+
+
+@contextlib.contextmanager
+def killed(shell: Shell, pipe: Path, *words: str | Path) -> Iterator[None]:
+    """Kill a command while it has a file read by another one that it has started."""
+    with subprocess.Popen([DIRINDEX, *words], env=shell.environ, stderr=subprocess.DEVNULL) as run:
+        with pipe.open("rb", 0) as reading:
+            assert reading.readline() == b"started\n"
+            yield
+            run.kill()
+            assert reading.read() == b""
+        run.wait()
+
+
+def copies_below(directory: Path) -> list[str]:
+    return [copy.read_text(encoding="utf-8") for copy in directory.glob("**/file.rev")]
+
+
+@pytest.mark.parametrize("next_command", [("index",), ("forget", "DOCS")])
+def test_the_copy_that_a_killed_run_has_left_is_gone_after_the_next_command_that_writes(
+    shell: Shell, tmp_path: Path, next_command: tuple[str, ...]
+) -> None:
+    shell.environ["TMPDIR"] = str(tmp_path / "temporary")
+    (tmp_path / "temporary").mkdir()
+    configure(shell, holding_pipe(tmp_path / "pipe"))
+    with killed(shell, tmp_path / "pipe", "index", shell.docs, "--quiet"):
+        assert copies_below(shell.data_dir) == ["regnig dna storrac lioB"]
+    assert copies_below(shell.data_dir) != []
+    (shell.docs / "poem.rev").unlink()
+
+    shell.run(*(str(shell.docs) if word == "DOCS" else word for word in next_command), "--quiet")
+
+    assert copies_below(shell.data_dir) == []
+    assert list((shell.data_dir / "scratch").iterdir()) == []
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_without_an_index_the_copy_that_a_killed_conversion_has_left_is_gone_after_the_next_one(
+    shell: Shell, tmp_path: Path
+) -> None:
+    temporary, elsewhere = tmp_path / "temporary", tmp_path / "config.json"
+    temporary.mkdir()
+    configure(shell, holding_pipe(tmp_path / "pipe"))
+    (shell.data_dir / "config.json").rename(elsewhere)
+    shell.data_dir.rmdir()
+    shell.environ |= {"TMPDIR": str(temporary), "DIRINDEX_CONFIG": str(elsewhere)}
+    with killed(shell, tmp_path / "pipe", "convert", shell.docs / "poem.rev"):
+        assert copies_below(temporary) == ["regnig dna storrac lioB"]
+    assert copies_below(temporary) != []
+
+    shell.run("convert", shell.docs / "note.txt")
+
+    assert list(temporary.iterdir()) == []
 
 
 def test_nothing_of_a_command_is_left_when_it_takes_too_long(shell: Shell, tmp_path: Path) -> None:

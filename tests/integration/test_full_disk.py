@@ -26,7 +26,7 @@ _NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount")
 def test_an_index_on_a_full_file_system_in_memory_is_refused_and_read_when_there_is_room(
     tmp_path: Path, role: str, refused_by: str
 ) -> None:
-    tried = [*_NAMESPACE, "mount", "-t", "tmpfs", "test", tmp_path]
+    tried = [*_NAMESPACE, "mount", "-t", "tmpfs", "test", os.fspath(tmp_path)]
     if sys.platform != "linux" or subprocess.run(tried, capture_output=True, check=False).returncode:
         pytest.skip("may not mount anything")
 

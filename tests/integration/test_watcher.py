@@ -7,16 +7,18 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import watchfiles
 from trees import listings
 
 from directory_indexer.docstore.runs import Outcome
 from directory_indexer.paths import exact_text, file_path
 from directory_indexer.walker.policy import WalkPolicy
 from directory_indexer.walker.walk import walk
-from directory_indexer.watcher import watch
+from directory_indexer.watch_limits import NAME, is_limited
+from directory_indexer.watcher import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -63,12 +65,12 @@ def watch_through(roots: Sequence[Path], steps: Sequence[Step], *, until: Callab
         else:
             is_done = until()
 
-    watch(
-        [file_path(root) for root in roots],
-        update,
+    Watch(
+        roots=[file_path(root) for root in roots],
+        update=update,
         directories=directories,
         stop_reason=lambda: Outcome.INTERRUPTED if is_done else None,
-    )
+    ).run()
 
 
 def test_changes_in_new_directories_are_noticed(root: Path) -> None:
@@ -180,3 +182,60 @@ def test_what_is_ignored_is_not_watched(root: Path) -> None:
     (root / ".git" / "objects").mkdir(parents=True)
     (root / "src").mkdir()
     assert [exact_text(path) for path in directories([file_path(root)])] == [str(root), str(root / "src")]
+
+
+class LimitedSystem:
+    """The library that watches, on a system that allows no more watches, or, with `n_watchers` 0, no watcher at all."""
+
+    def __init__(self, n_watchers: int) -> None:
+        self.n_watchers = n_watchers
+
+    def watch(self, *_: str, ignore_permission_denied: bool, **__: object) -> Iterator[set[tuple[int, str]]]:
+        if not self.n_watchers:
+            raise RuntimeError("Error creating recommended watcher: Too many open files (os error 24)")
+        if not ignore_permission_denied:
+            raise OSError("OS file watch limit reached.")
+        while True:
+            yield set()
+
+
+@pytest.mark.parametrize("n_watchers", [0, 1])
+def test_what_the_system_does_not_let_us_watch_is_looked_through_now_and_then(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_watchers: int
+) -> None:
+    monkeypatch.setattr("watchfiles.watch", LimitedSystem(n_watchers).watch)
+    database, told, updates = tmp_path / "data.db", [], []
+
+    def update(roots: Sequence[FilePath]) -> None:
+        updates.append((list(roots), is_limited(database)))
+
+    Watch(
+        roots=[file_path(root)],
+        update=update,
+        directories=directories,
+        stop_reason=lambda: Outcome.INTERRUPTED if len(updates) == 3 else None,
+        on_limit=lambda: told.append("limited"),
+        limit_path=tmp_path / NAME,
+        poll_seconds=0,
+    ).run()
+
+    assert updates == [([file_path(root)], True)] * 3
+    assert told == ["limited"]
+    assert not is_limited(database)
+
+
+def test_a_directory_that_cannot_be_read_keeps_no_other_from_being_watched(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, asked = watchfiles.watch, []
+
+    def refused(*paths: str, ignore_permission_denied: bool, **options: Any) -> Iterator[set[Any]]:
+        asked.append(ignore_permission_denied)
+        if not ignore_permission_denied:
+            raise PermissionError("Permission denied (os error 13)")
+        yield from real(*paths, ignore_permission_denied=True, **options)
+
+    monkeypatch.setattr("watchfiles.watch", refused)
+    watch_through([root], [lambda: (root / "a").write_text("x", encoding="utf-8")])
+
+    assert asked[:2] == [False, True]

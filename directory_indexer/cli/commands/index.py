@@ -32,7 +32,7 @@ from directory_indexer.paths import FilePath, display, exact_text
 from directory_indexer.priority import step_back
 
 with lazily:
-    from directory_indexer import watcher
+    from directory_indexer import watch_limits, watcher
     from directory_indexer.app import App
     from directory_indexer.indexing.options import Effort, IndexOptions
     from directory_indexer.indexing.report import IndexReport
@@ -232,14 +232,16 @@ def _watch(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch
     roots = app.indexer.tracked(paths)
     output.notes([f"watching {', '.join(map(display, roots))}; ^C ends it"])
     own = os.path.realpath(app.loaded.data_dir)
-    watcher.watch(
-        roots,
-        update,
+    watcher.Watch(
+        roots=roots,
+        update=update,
         directories=app.indexer.directories,
         stop_reason=switch.reason,
         except_below=own,
         is_held=lambda: bool(app.run_control.paused()),
-    )
+        on_limit=lambda: output.notes([watch_limits.MESSAGE, watch_limits.HINT]),
+        limit_path=watch_limits.limit_path(app.loaded.config.storage.sqlite_path),
+    ).run()
 
 
 def _tell_failures(report: IndexReport) -> None:

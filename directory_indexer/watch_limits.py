@@ -1,0 +1,25 @@
+"""Whether a process that watches directories has reached the limit of the system, as every process can see.
+
+It holds the lock of a file beside the database as long as that is so.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from directory_indexer.lock import is_locked
+
+NAME: Final = "watch.limited"
+MESSAGE: Final = "the system allows no more watches: changes in some directories take a minute or more to come in"
+HINT: Final = "sysctl fs.inotify.max_user_watches and fs.inotify.max_user_instances show the limits, and raise them"
+
+
+def limit_path(database: Path) -> Path:
+    """Return the file whose lock says so."""
+    return database.with_name(NAME)
+
+
+def is_limited(database: Path) -> bool:
+    """Whether a process watches a part of the directories of an index alone."""
+    return is_locked(limit_path(database))
