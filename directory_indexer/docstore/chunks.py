@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from itertools import chain, count
 from types import NoneType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from directory_indexer.chunker.chunks import Chunk, embedding_text
 from directory_indexer.databases.stored_values import DamagedValueError, stored
@@ -45,8 +46,8 @@ _TEXTS_OF_FILES = """files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, 
 _ADD = f"""INSERT INTO chunks (id, file_id, chunk_id, text_hash, ordinal, {", ".join(_PLACE)})
     VALUES (?, ?, ?, ?, ?{", ?" * len(_PLACE)})"""  # noqa: S608 - made of constants
 _ADD_TEXT = "INSERT INTO chunk_texts (id, text) VALUES (?, ?)"
-_HELD = "file_id IN (SELECT value FROM json_each(?))"
-_WAITING = "chunks that wait in a scope"
+_FEW_FILES = 500
+"""Of more files, it is quicker to go through all chunks that wait; what that comes to is remembered."""
 _PLAIN_TEXTS = "plain_texts_until"
 
 _INDEX_ID = "index_id"
@@ -91,24 +92,27 @@ class Chunks(Reading):
         """Count the chunks."""
         return self.n_chunks
 
-    def count_held(self, holder_ids_json: str | None) -> int:
-        """Count the chunks that the files of a JSON array hold, or all."""
-        if holder_ids_json is None:
-            return self.n_chunks
-        return self._count(f"SELECT count(*) FROM chunks WHERE {_HELD}", [holder_ids_json])  # noqa: S608
+    def count_held(self, holder_ids: frozenset[int] | None) -> int:
+        """Count the chunks that some files hold, or all."""
+        return self.n_chunks if holder_ids is None else self._count_held("1", holder_ids)
 
-    def count_waiting(self, holder_ids_json: str | None) -> int:
-        """Count those of them without a vector; the files that were asked for last are remembered."""
-        if holder_ids_json is None or not self._count_waiting():
+    def count_waiting(self, holder_ids: frozenset[int] | None) -> int:
+        """Count those of them without a vector."""
+        if holder_ids is None or not self._count_waiting():
             return self._count_waiting()
-        asked, n_waiting = cast("tuple[str, int]", self._known.get(_WAITING, ("", 0)))
-        if asked != holder_ids_json:
-            n_waiting = self._count(
-                f"SELECT count(*) FROM chunks WHERE is_embedded = 0 AND {_HELD}",  # noqa: S608
-                [holder_ids_json],
-            )
-            self._known[_WAITING] = holder_ids_json, n_waiting
-        return n_waiting
+        if len(holder_ids) <= _FEW_FILES:
+            return self._count_held("is_embedded = 0", holder_ids)
+        waiting = self._once("chunks_to_embed_by_file", self._waiting_by_file)
+        return sum(n_chunks for file_id, n_chunks in waiting.items() if file_id in holder_ids)
+
+    def _count_held(self, condition: str, holder_ids: frozenset[int]) -> int:
+        query = f"SELECT count(*) FROM chunks WHERE {condition} AND file_id IN (SELECT value FROM json_each(?))"  # noqa: S608
+        return self._count(query, [json.dumps(list(holder_ids))])
+
+    def _waiting_by_file(self) -> dict[int, int]:
+        return dict(
+            self._connection.execute("SELECT file_id, count(*) FROM chunks WHERE is_embedded = 0 GROUP BY 1").fetchall()
+        )
 
     def count_of(self, wanted: FileFilter) -> int:
         """Count the chunks of the files that a filter lets through, for each file those that others have, too."""

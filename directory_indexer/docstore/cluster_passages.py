@@ -44,22 +44,22 @@ class ClusterChunks(Chunks):
         """Tell whether a file has passages of its own."""
         return bool(self._moment.of_files([file_key(path)], first_only=True))
 
-    def count_held(self, holder_ids_json: str | None) -> int:
-        """Count the passages of the tracked directories that the files of a JSON array lie in, or all."""
-        return sum(one.n_chunks for one in self._directories_of(holder_ids_json))
+    def count_held(self, holder_ids: frozenset[int] | None) -> int:
+        """Count the passages of the tracked directories that some files lie in, or all."""
+        return sum(one.n_chunks for one in self._directories_of(holder_ids))
 
-    def count_waiting(self, holder_ids_json: str | None) -> int:
+    def count_waiting(self, holder_ids: frozenset[int] | None) -> int:
         """Count those of them without a vector: the manifest tells no more than that of each directory."""
-        return sum(one.n_chunks - one.n_embedded for one in self._directories_of(holder_ids_json))
+        return sum(one.n_chunks - one.n_embedded for one in self._directories_of(holder_ids))
 
-    def _directories_of(self, ids_json: str | None) -> list[TrackedDirectory]:
+    def _directories_of(self, file_ids: frozenset[int] | None) -> list[TrackedDirectory]:
         directories = self._moment.manifest.directories
-        if ids_json is None:
+        if file_ids is None:
             return list(directories)
         rows = self._connection.execute(
             """SELECT path FROM directories WHERE id IN (
                    SELECT directory_id FROM files WHERE id IN (SELECT value FROM json_each(?)))""",
-            [ids_json],
+            [json.dumps(list(file_ids))],
         )
         paths = {path for (path,) in rows}
         return [one for one in directories if one.path in paths]

@@ -117,7 +117,7 @@ class Inquiry:
 
     def _waiting(self, meaning: Meaning, by_words: Mapping[ChunkId, float], depth: int) -> dict[ChunkId, float]:
         """Give the cosines of candidates that wait for a vector, as many as there is time to embed."""
-        n_waiting = self._snapshot.chunks.count_waiting(self._scope.holder_ids_json)
+        n_waiting = self._snapshot.chunks.count_waiting(self._scope.holder_ids)
         if not n_waiting or self._snapshot.vector_sets.is_switching:
             return {}
         if self._on_demand is None:

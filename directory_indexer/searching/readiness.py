@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 
 from directory_indexer.docstore.store import Snapshot
@@ -60,12 +59,10 @@ def coverage(snapshot: Snapshot, scopes: Sequence[Scope], making: VectorMaking |
         yield f"{n_waiting:,} of {n_chunks:,} {chunks} not embedded yet: {_found_so_far(making)}"
 
 
-def _holders(scopes: Sequence[Scope]) -> str | None:
-    """Return the files that hold the texts of scopes, as a JSON array; None for all files."""
-    if len(scopes) == 1:
-        return scopes[0].holder_ids_json
+def _holders(scopes: Sequence[Scope]) -> frozenset[int] | None:
+    """Return the files that hold the texts of scopes; None for all files."""
     parts = [one.holder_ids for one in scopes if one.holder_ids is not None]
-    return json.dumps(sorted(frozenset().union(*parts))) if len(parts) == len(scopes) else None
+    return frozenset().union(*parts) if len(parts) == len(scopes) else None
 
 
 def _found_so_far(making: VectorMaking | None) -> str:

@@ -45,7 +45,7 @@ class RunReport(NamedTuple):
     bytes: Annotated[int, "Bytes that were read."]
     pages: Annotated[int, "Scanned pages that OCR has read."]
     pages_waiting: Annotated[int, "Scanned pages that wait for OCR."]
-    pages_unreadable: Annotated[int, "Scanned pages of the whole index that OCR could not read."]
+    pages_unreadable: Annotated[int, "Scanned pages that OCR could not read."]
     ocr_usage: Annotated[str | None, "What the service that reads pages has counted, in words."]
     ocr_refusals: Annotated[Mapping[str, int], "Pages that the configured service did not read, by its reasons."]
     chunks: Annotated[int, "Passages written, which can be found by words."]
