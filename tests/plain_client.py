@@ -51,7 +51,7 @@ def results(answer: Any) -> Results:
 
 
 def doc_counts(answer: Any) -> dict[str, int]:
-    counts = {one["name"]: one["doc_count"] for one in answer["collections"]}
+    counts = {entry["name"]: entry["doc_count"] for entry in answer["collections"]}
     assert all(type(count) is int for count in counts.values())
     return counts
 
@@ -122,8 +122,7 @@ def main(root: str, key: str, collection: str) -> None:
     """Send a text to a collection, and find it."""
     rest = PlainRest(root, key)
     sent = rest.ingest("The plain contract.", filename="plain.md", collection=collection, source="local")
-    found = rest.search("plain contract", collection, 1)
-    print(sent, found, rest.list_collections(), sep="\n")  # noqa: T201 - it is a program, too
+    print(sent, rest.search("plain contract", collection, 1), rest.list_collections(), sep="\n")  # noqa: T201 - it is a program, too
 
 
 if __name__ == "__main__":

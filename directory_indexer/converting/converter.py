@@ -31,11 +31,11 @@ def is_url(text: str) -> bool:
 
 def in_file_uri(text: str) -> str | None:
     """Return the path that a `file:` URI of this machine names; None where the text is no such URI."""
-    found = _FILE_URI.fullmatch(text)
-    if not found:
+    match = _FILE_URI.fullmatch(text)
+    if not match:
         return None
     try:
-        location = os.fsdecode(unquote_to_bytes(os.fsencode(found["location"])))
+        location = os.fsdecode(unquote_to_bytes(os.fsencode(match["location"])))
     except UnicodeEncodeError:
         return None
     return location.lstrip("/") if sys.platform == "win32" else location

@@ -92,6 +92,7 @@ _Path = Field(max_length=_LONGEST_PATH)
 _FilePath = Field(min_length=1, max_length=_LONGEST_PATH)
 _Range = Field(max_length=30)
 _CollectionName = Field(max_length=63)
+_UNSAID: Final[tuple[object, ...]] = (None, "", [])
 _COLLECTION_LIMITS: Final = {"minLength": 1, "maxLength": 63}
 _Count = Field(ge=1, le=50)
 
@@ -276,7 +277,7 @@ def arguments_of(record: type, given: Mapping[str, object], *, of: str = "") -> 
 def aliases_of(record: type, of: str) -> tuple[Alias, ...]:
     """Return the other names that arguments of a tool or operation have."""
     known: JsonObject = schema_of(record)["properties"]
-    return tuple(one for one in ALIASES if of in one.callables and one.own in known and one.name not in known)
+    return tuple(alias for alias in ALIASES if of in alias.callables and alias.own in known and alias.name not in known)
 
 
 @functools.cache
@@ -284,8 +285,8 @@ def schema_with_aliases(record: type, of: str) -> JsonObject:
     """Return the schema of what a tool or operation takes, other names of arguments among it."""
     schema = schema_of(record)
     own: JsonObject = schema["properties"]
-    others = {one.name: _schema_of_alias(one, own[one.own]) for one in aliases_of(record, of) if not one.is_key}
-    return {**schema, "properties": {**own, **others}}
+    aliases = [alias for alias in aliases_of(record, of) if not alias.is_key]
+    return {**schema, "properties": own | {alias.name: _schema_of_alias(alias, own[alias.own]) for alias in aliases}}
 
 
 def _schema_of_alias(alias: Alias, own: JsonObject) -> JsonObject:
@@ -294,9 +295,9 @@ def _schema_of_alias(alias: Alias, own: JsonObject) -> JsonObject:
     return {**own, "description": f"Another name for `{alias.own}`."}
 
 
-def _by_own_names(given: Mapping[str, object], aliases: Iterable[Alias]) -> tuple[dict[str, object], dict[str, str]]:
+def _by_own_names(arguments: Mapping[str, object], aliases: Iterable[Alias]) -> tuple[JsonObject, dict[str, str]]:
     """Return the arguments by the names of their record, and what those are called that came by another name."""
-    values = {name: value for name, value in given.items() if value is not None}
+    values = {name: value for name, value in arguments.items() if value is not None}
     called: dict[str, str] = {}
     for alias in aliases:
         outer, _, inner = alias.name.partition(".")
@@ -305,9 +306,9 @@ def _by_own_names(given: Mapping[str, object], aliases: Iterable[Alias]) -> tupl
             value = value.get(inner) if isinstance(value, Mapping) else None
         if value is None:
             continue
-        require_agreement((alias.own, values.get(alias.own)), (alias.name, value))
-        called |= {} if alias.own in values else {alias.own: alias.name}
-        values.setdefault(alias.own, value)
+        if values.get(alias.own) in _UNSAID:
+            values[alias.own], called[alias.own] = value, alias.name
+        require_agreement((alias.own, values[alias.own]), (alias.name, value))
     return values, called
 
 
@@ -319,11 +320,10 @@ def require_agreement(own: tuple[str, object], other: tuple[str, object]) -> Non
     """
     (name, value), (other_name, other_value) = own, other
     listed = _texts(value)
-    if value is None or other_value == value or (isinstance(listed, (list, tuple)) and other_value in listed):
-        return
-    raise ArgumentError(
-        f"'{name}' is {quoted(value)} and '{other_name}' is {quoted(other_value)}", hint="they are one: give either"
-    )
+    if value != other_value and not (isinstance(listed, list) and other_value in listed):
+        raise ArgumentError(
+            f"'{name}' is {quoted(value)} and '{other_name}' is {quoted(other_value)}", hint="they are one: give either"
+        )
 
 
 @functools.cache

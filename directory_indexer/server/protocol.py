@@ -267,11 +267,11 @@ class _Session:
         return CompleteResult(completion=Completion(values=values, total=total, has_more=total > len(values)))
 
 
-def _call_of(entry: ToolEntry, given: Mapping[str, Any]) -> Any:
+def _call_of(entry: ToolEntry, arguments: Mapping[str, Any]) -> Any:
     """Read the arguments of a call; who calls those of a search as the plain contract does is answered as it does."""
-    call = arguments_of(entry.arguments, given, of=entry.name)
+    call = arguments_of(entry.arguments, arguments, of=entry.name)
     if isinstance(call, SearchArguments):
-        return call._replace(plain=any(alias.name in given for alias in aliases_of(entry.arguments, entry.name)))
+        return call._replace(plain=any(alias.name in arguments for alias in aliases_of(entry.arguments, entry.name)))
     return call
 
 

@@ -52,8 +52,8 @@ class Site:
             assert self.server.ask("PUT", f"/api/v1/collections/{name}", {}, key=self.key).status == 201
 
     def ask(self, path: str, body: object, key: str = "", **headers: str) -> WebAnswer:
-        given = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self.server.ask("POST", f"/api/v1/{path}", body, key=key or self.key, headers=given)
+        more = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.server.ask("POST", f"/api/v1/{path}", body, key=key or self.key, headers=more)
 
     def found(self, query: str, collection: str) -> list[str]:
         body = {"query": query, "mode": "keyword", "collection": collection}
@@ -90,9 +90,9 @@ def test_a_text_goes_into_the_collection_that_its_metadata_name(site: Site) -> N
     sent = site.rest.ingest("The heron waits.", filename="h.md", collection="alpha", source="local")
     assert (sent.status, sent.chunks) == ("success", 1)
     assert (site.found("heron", "alpha"), site.found("heron", "default")) == (["h.md"], [])
-    found = site.rest.search("heron waits", "alpha", 1)
-    assert (found.query, found.collection) == ("heron waits", "alpha")
-    (hit,) = found.results
+    answer = site.rest.search("heron waits", "alpha", 1)
+    assert (answer.query, answer.collection) == ("heron waits", "alpha")
+    (hit,) = answer.results
     assert hit.text == "The heron waits."
     named = {"doc_id": sent.doc_id, "collection": "alpha", "filename": "h.md", "source": "local"}
     assert named.items() <= hit.metadata.items()
@@ -179,11 +179,12 @@ def test_metadata_of_a_file_that_name_another_collection_are_refused(site: Site)
 
 
 def test_what_is_said_twice_alike_or_means_nothing_is_kept(site: Site) -> None:
-    said = {"collection": "beta", "filename": "k.md", "source": "garden", "url": None, "shelf": 7}
-    sent = site.ask("ingest", {"text": "The knot.", "collection": "beta", "filename": "k.md", "metadata": said})
-    assert (sent.status, sent.json["document"]["metadata"]) == (201, said)
-    for given in ({"collection": "beta", "collections": ["alpha", "beta"]}, {"limit": 2, "top_k": 2}):
-        assert site.ask("search", {"query": "knot", **given}).status == 200
+    metadata = {"collection": "beta", "filename": "k.md", "source": "garden", "url": None, "shelf": 7}
+    sent = site.ask("ingest", {"text": "The knot.", "collection": "beta", "filename": "k.md", "metadata": metadata})
+    assert (sent.status, sent.json["document"]["metadata"]) == (201, metadata)
+    alike = ({"collection": "beta", "collections": ["alpha", "beta"]}, {"collection": "beta", "collections": []})
+    for arguments in (*alike, {"limit": 2, "top_k": 2}):
+        assert site.ask("search", {"query": "knot", **arguments}).status == 200
 
 
 def test_a_key_reaches_no_other_collection_by_the_metadata(site: Site) -> None:
@@ -212,10 +213,10 @@ def test_the_tools_of_the_contract_are_there_and_work(site: Site, transport: str
         url = site.web.url(f"/egret-{number}")
         sent = await plain.ingest_url(url, "alpha")
         assert (sent.status, sent.chunks) == ("success", 1)
-        found = await plain.search("egret canal", "alpha", 1)
-        assert (found.query, found.collection) == ("egret canal", "alpha")
-        assert "stalks along the canal" in found.results[0].text
-        assert found.results[0].metadata["collection"] == "alpha"
+        answer = await plain.search("egret canal", "alpha", 1)
+        assert (answer.query, answer.collection) == ("egret canal", "alpha")
+        assert "stalks along the canal" in answer.results[0].text
+        assert answer.results[0].metadata["collection"] == "alpha"
         assert "stalks along the canal" in await plain.get_document(sent.doc_id, "alpha")
         assert "bittern booms" in await plain.convert_to_text(site.file.as_uri())
         assert "stalks along the canal" in await plain.convert_to_text(url)
@@ -242,8 +243,8 @@ def test_a_search_over_mcp_is_answered_as_it_was_asked_and_never_twice(site: Sit
     site.rest.ingest(long, filename="sanderling.md", collection="keep")
 
     async def use(client: Client) -> None:
-        for given in ({"collection": "keep", "top_k": 50}, {"collection": "keep", "top_k": 50}):
-            answer = await client.call_tool("search", {"query": "sanderling shore", **given})
+        for _ in range(2):
+            answer = await client.call_tool("search", {"query": "sanderling shore", "collection": "keep", "top_k": 50})
             structured = answer.structured_content
             assert "hits" not in structured
             assert all(hit["text"] for hit in structured["results"])
@@ -263,8 +264,8 @@ def test_a_local_server_takes_the_names_of_the_contract(site: Site) -> None:
         words = ["serve", "--data-dir", str(site.place / "data")]
         async with Client(stdio_client(StdioServerParameters(command=str(DIRINDEX), args=words))) as client:
             plain = PlainMcp(client)
-            found = await plain.search("bittern dusk", "default", 1)
-            assert (found.collection, found.results[0].metadata["filename"]) == ("default", "bittern.md")
+            answer = await plain.search("bittern dusk", "default", 1)
+            assert (answer.collection, answer.results[0].metadata["filename"]) == ("default", "bittern.md")
             assert "bittern booms" in await plain.convert_to_text(site.file.as_uri())
 
     anyio.run(session)
@@ -274,9 +275,9 @@ def test_a_file_that_is_not_indexed_is_not_sent_by_a_server(site: Site) -> None:
     (site.place / "private.md").write_text("Nobody may read this.\n")
 
     async def use(client: Client) -> None:
-        given = {"uri": (site.place / "private.md").as_uri(), "collection": "alpha"}
+        arguments = {"uri": (site.place / "private.md").as_uri(), "collection": "alpha"}
         for tool in ("convert_and_ingest", "convert_to_text"):
-            answer = await client.call_tool(tool, given)
+            answer = await client.call_tool(tool, arguments)
             assert answer.is_error
             assert "is not in the index" in answer.content[0].text  # type: ignore[union-attr]
 

@@ -166,13 +166,13 @@ def _sending_of_text(call: IngestCall) -> Sending:
     return _sending(call, filename=call.filename, said=call.metadata)._replace(url=_origin_of(call.metadata))
 
 
-def _origin_of(said: Mapping[str, Any]) -> str:
+def _origin_of(metadata: Mapping[str, Any]) -> str:
     """Return the address that a text comes from, which `source` and `url` of its metadata say together.
 
     Raises:
         ArgumentError: they contradict each other.
     """
-    source, url = said.get("source"), said.get("url")
+    source, url = metadata.get("source"), metadata.get("url")
     if source == "url" and isinstance(url, str) and url:
         return url
     if source == "url" or (source == "local" and url):
@@ -211,11 +211,11 @@ def _said(call: FileCall) -> JsonObject:
     }
 
 
-def _require_agreement(said: Mapping[str, Any], **own: str) -> None:
+def _require_agreement(metadata: Mapping[str, Any], **own: str) -> None:
     """Refuse metadata that have another value for an argument."""
     for name, value in own.items():
-        if said.get(name) is not None:
-            require_agreement((name, value), (f"metadata.{name}", said[name]))
+        if metadata.get(name) is not None:
+            require_agreement((name, value), (f"metadata.{name}", metadata[name]))
 
 
 def _reply(sent: Sent, sending: Sending) -> Reply:

@@ -43,9 +43,9 @@ class _OperationTool(NamedTuple):
     operation: Operation
     run: OperationRun | None
 
-    def call_of(self, given: Mapping[str, Any]) -> Any:
+    def call_of(self, arguments: Mapping[str, Any]) -> Any:
         """Read the arguments of a call, as what it runs takes them."""
-        call = arguments_of(self.arguments, given, of=self.name)
+        call = arguments_of(self.arguments, arguments, of=self.name)
         return call if self.run else self.operation.arguments(**call._asdict())
 
 
