@@ -94,7 +94,7 @@ def _needed(gap: str, mention: Mention, *, is_note: bool) -> Shape:
 
 def _beside_user(text: str, mention: Mention, rest: re.Match[str]) -> Iterator[SecretSpan]:
     """Find the password, whatever it looks like, in a line that follows one with the user: `User: …`, `Pass: …`."""
-    found = _ANY_VALUE.fullmatch(rest[0])
+    found = _ANY_VALUE.match(text, rest.start())  # a password may itself have a word for one in it
     before = text[line_start(text, mention.start, _MAX_HEADING) - 1 : mention.start] if found else ""
     if (
         not found
@@ -103,7 +103,7 @@ def _beside_user(text: str, mention: Mention, rest: re.Match[str]) -> Iterator[S
     ):
         return
     if is_chosen(found["word"]) and not _NO_VALUE.search(found["word"]):
-        yield SecretSpan(rest.start() + found.start("word"), rest.start() + found.end("word"), Naming.PASSWORD.value)
+        yield SecretSpan(*found.span("word"), Naming.PASSWORD.value)
 
 
 def _below(text: str, announcing: re.Match[str], needed: Shape) -> Iterator[SecretSpan]:
@@ -253,7 +253,9 @@ _OTHER_LABEL: Final = LazyPattern(
     r"(?i)licen[cs]e|class|type|user|login|mail|name|nutzer|nummer|number|konto|account|\bid\b|tel|phone|datum|date|iban|"
     r"version|https?:"
 )
-_ANY_VALUE: Final = LazyPattern(rf"\**[ \t]{{0,12}}[:=]\**[ \t]{{0,12}}(?P<word>{_LETTER}{{2,64}}+)[ \t\r]{{0,4}}")
+_ANY_VALUE: Final = LazyPattern(
+    rf"\**[ \t]{{0,12}}[:=]\**[ \t]{{0,12}}(?P<word>{_LETTER}{{2,64}}+)[ \t\r]{{0,4}}(?=\n|\Z)"
+)
 _INDENT: Final = LazyPattern(r"\n?[ \t>*-]{0,12}")
 _USER_LINE: Final = LazyPattern(
     r"(?i)\n?[ \t>*-]{0,8}(?:\busr|\buser(?:[ ]?name|[ ]?id)?|\blogin|benutzer(?:name)?|nutzer(?:name)?|"

@@ -65,7 +65,7 @@ _MAX_LOGIN: Final = 170
 _URL: Final = LazyPattern(r"://(?P<user>[^\s/:@\"'<>`?#]{0,128}+)(?::(?P<password>[^\s/\"'<>`]{1,256}))?@[\w\[({$<%-]")
 _URL_WORD: Final = LazyPattern(
     r"(?:my|db|the|some|user|root|admin|a)?[-_]?(?:pass(?:word|wd)?|pwd|pw|secret|user|token|credential)s?\d?|"
-    r"x-oauth-basic|oauth2?|guest|port|tiger|anonymous|password\d?"
+    r"x-oauth-basic|oauth2?|guest|port|tiger|xyz|123|repo|anoncvs|anonymous|password\d?"
 )
 _PORT: Final = LazyPattern(r"\d{1,5}")
 _DRIVER_ADDRESS: Final = LazyPattern(r"@(?:tcp|unix)\(")

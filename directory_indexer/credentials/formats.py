@@ -39,7 +39,8 @@ def _identified_spans(text: str) -> Iterator[SecretSpan]:
     """Find the passwords of accounts of databases."""
     for word in _IDENTIFYING.finditer(text):
         if found := _IDENTIFIED.match(text, word.start()):
-            if is_chosen(found[1]):
+            is_account = _ACCOUNT.search(text, max(word.start() - _MAX_ACCOUNT, 0), word.start())
+            if is_argument(found[1]) or (is_account and is_chosen(found[1])):
                 yield SecretSpan(*found.span(1), _PASSWORD)
             continue
         bare = _IDENTIFIED_BARE.match(text, word.start())

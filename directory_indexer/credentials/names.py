@@ -58,8 +58,10 @@ def is_unmistakable(name: str) -> bool:
 
 
 def repeats_name(value: str, name: str) -> bool:
-    """Whether a value is a word of its name, as the password of a new database is: `POSTGRES_PASSWORD: postgres`."""
-    return value.lower() in (word.lower() for word in _WORD.findall(name))
+    """Whether a value is a word of its name, or says no more than that: `POSTGRES_PASSWORD: postgres`."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    written = "".join(words)
+    return value.lower() in words or (len(written) > _MIN_WRITTEN and written in "".join(_WORD.findall(value)).lower())
 
 
 @lru_cache(maxsize=4_096)
@@ -77,6 +79,7 @@ def is_vague(name: str) -> bool:
     return sum(map(len, words)) < _MIN_OPEN or (not words.isdisjoint(_DATA) and words.isdisjoint(_OPEN - _DATA))
 
 
+_MIN_WRITTEN: Final = 8
 _MIN_OPEN: Final = 3
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zß-ɏ]+|[^\W\d_A-Za-zß-ɏ]+|\d+")
 _QUALIFIERS: Final = frozenset(

@@ -77,8 +77,9 @@ def neighbour_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -
     if not kind or kind in PROSE_KINDS:
         yield from sentence_spans(text, lowered, marks)
         yield from announced_spans(text, lowered, marks, kind)
-    if not kind or kind in PROSE_KINDS or kind in SETTINGS_KINDS or not marks.isdisjoint(_SEED_MARKS):
-        yield from listed_phrase_spans(text)
+    is_code = bool(kind) and kind not in PROSE_KINDS and kind not in SETTINGS_KINDS
+    if not is_code or not marks.isdisjoint(_SEED_MARKS):
+        yield from listed_phrase_spans(text, is_code=is_code)
     if kind == "csv":
         yield from row_message_spans(text)
         yield from field_cell_spans(text)

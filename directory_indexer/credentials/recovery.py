@@ -33,13 +33,12 @@ def phrase_spans(text: str) -> Iterator[SecretSpan]:
             yield SecretSpan(words[0].start(), words[-1].end(), "recovery phrase")
 
 
-def listed_phrase_spans(text: str) -> Iterator[SecretSpan]:
+def listed_phrase_spans(text: str, *, is_code: bool) -> Iterator[SecretSpan]:
     """Yield words that restore a wallet, by the list of such words: nothing need announce them."""
-    for found in chain.from_iterable(pattern.finditer(text) for pattern in _LISTED):
-        words = _LETTERS.findall(found[1])
-        if _is_listed(words):
-            start = found.start(1) + found[1].index(words[0])
-            yield SecretSpan(start, found.end(1), "recovery phrase")
+    patterns = _QUOTED_LISTED if is_code else (*_QUOTED_LISTED, *_LISTED)
+    for found in chain.from_iterable(pattern.finditer(text) for pattern in patterns):
+        if _is_listed(_LETTERS.findall(found[1])):
+            yield SecretSpan(*found.span(1), "recovery phrase")
 
 
 def _is_listed(words: list[str]) -> bool:
@@ -93,15 +92,15 @@ _PHRASES: Final = tuple(
 )
 _LISTED_LENGTHS: Final = frozenset((12, 15, 18, 21, 24))
 _LETTERS: Final = LazyPattern(r"[a-z]{3,8}")
+_QUOTED_LISTED: Final = tuple(LazyPattern(rf"{mark}({_WORDS})(?![a-z])") for mark in ('"', "'", "`", "„", "“"))
 _LISTED: Final = (
-    LazyPattern(rf"(?m)^[ \t>*-]{{0,8}}({_WORDS})(?![a-z])"),
-    LazyPattern(rf"[\"'`“„«:=][ \t]{{0,4}}({_WORDS})(?![a-z])"),
+    *(LazyPattern(rf"{start}[ \t>*-]{{0,8}}({_WORDS})(?![a-z])") for start in (r"\A", r"\n", ": ", "= ")),
     LazyPattern(
-        r"(?<![\w.])(1[.):]?[ \t]{1,4}[a-z]{3,8}+(?:[\s,|]{1,8}+\d{1,2}[.):]?[ \t]{1,4}[a-z]{3,8}+){11,23}+)(?![a-z])"
+        r"1(?<![\w.]1)[.):]?[ \t]{1,4}([a-z]{3,8}+(?:[\s,|]{1,8}+\d{1,2}[.):]?[ \t]{1,4}[a-z]{3,8}+){11,23}+)(?![a-z])"
     ),
     LazyPattern(r"\n[ \t\r]{0,8}\n([a-z]{3,8}+(?:[ \t\r]{0,4}\n[a-z]{3,8}+){11,23}+)(?=[ \t\r]{0,4}(?:\n|\Z))"),
 )
-"""On a line or at its beginning, in quotes, numbered, and a word in each line."""
+"""In quotes; at the beginning of a text or a line, behind a colon, numbered, and a word in each line."""
 _COLUMN: Final = r"((?:[a-z]{3,8}+[ \t\r]{0,4}\n){11,25}+(?:[a-z]{3,8}+)?)(?=\s|\Z)(?!\S)"
 _COLUMNS: Final = (LazyPattern(rf"\n(?:(?<=\n\n)|(?<=:\n)|(?<=\n\r\n)){_COLUMN}"), LazyPattern(rf"\A{_COLUMN}"))
 """One word in each line, between lines that are empty."""

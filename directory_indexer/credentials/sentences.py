@@ -72,9 +72,10 @@ def _stated(text: str, subject: re.Match[str]) -> Iterator[SecretSpan]:
 
 def entrance_spans(text: str) -> Iterator[SecretSpan]:
     """Yield what people get in with: `you get in with …`, `anmelden mit …`."""
-    for found in _ENTRANCE.finditer(text):
+    for found in chain.from_iterable(pattern.finditer(text) for pattern in _ENTRANCES):
         value = found[1].rstrip(_MARKS)
-        if shape_of(value) >= Shape.CHOSEN and not _PRODUCT.fullmatch(value):
+        is_harmless = shape_of(value) < Shape.CHOSEN or _PRODUCT.fullmatch(value)
+        if not is_harmless and _ENTERING.search(text, max(found.start() - _MAX_BEFORE, 0), found.start()):
             yield SecretSpan(found.start(1), found.start(1) + len(value), Naming.PASSWORD.value)
 
 
@@ -121,9 +122,12 @@ ENTRANCE_MARKS: Final = (
     *("get in", "log in", "sign in", "logs in", "gets in", "log on", "unlock"),
     *("kommst du", "kommt man", "anmelde", "einlogg", "connecte"),
 )
-_ENTRANCE: Final = LazyPattern(
+_ENTRANCES: Final = tuple(
+    LazyPattern(rf" {word} [\"'`„“«]?(?=[!-~]{{0,40}}\d)([!-~]{{8,64}}+)") for word in ("with", "using", "mit", "avec")
+)
+_ENTERING: Final = LazyPattern(
     r"(?:(?:[gG]ets?|[lL]ogs?|[sS]igns?)[ ](?:in|on)|[uU]nlocks?(?:[ ]it)?|ommst[ ]du|ommt[ ]man|nmelden|inloggen|"
-    r"onnecte[rz]?)[^\n.,;:!?]{0,50}?[ ](?:with|using|mit|avec)[ ][\"'`„“«]?([!-~]{8,64}+)"
+    r"onnecte[rz]?)(?![^\W\d_])[^\n.,;:!?]{0,50}\Z"
 )
 _PRODUCT: Final = LazyPattern(r"[A-Z]?[a-z]+\d{1,3}|[A-Z]+-?\d+|\d.*")
 _PUBLIC: Final = LazyPattern(

@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from directory_indexer.credentials.lazy_pattern import LazyPattern
-from directory_indexer.credentials.names import is_unmistakable, repeats_name
+from directory_indexer.credentials.names import Naming, is_unmistakable, naming_of, repeats_name
 from directory_indexer.credentials.spans import line_start
 from directory_indexer.credentials.strength import is_stand_in
 
@@ -76,10 +76,14 @@ def _is_assigned(text: str, name_start: int, found: re.Match[str], between: str,
 
 
 def _is_setting_in_code(text: str, name_start: int, found: re.Match[str], between: str) -> bool:
-    name = text[name_start : found.end("name")]
+    """Whether a string is the value of a constant, or of the password beside a host or a database."""
+    name, naming = text[name_start : found.end("name")], naming_of(text[name_start : found.end("name")])
+    if "," in between and not _DEFINING.search(text, max(name_start - _NEAR, 0), name_start):
+        return False
     if _CONSTANT.fullmatch(name):
-        return _OF_CODE.search(name) is None
-    return "," not in between and _CONNECTION.search(text, max(name_start - _NEAR, 0), found.end() + _NEAR) is not None
+        return _OF_CODE.search(name) is None and (naming is Naming.PASSWORD or not _RESOURCE.fullmatch(found["quoted"]))
+    is_beside = _CONNECTION.search(text, max(name_start - _NEAR, 0), found.end() + _NEAR) is not None
+    return naming is Naming.PASSWORD and is_beside
 
 
 def _is_among_lines(text: str, name_start: int, end: int) -> bool:
@@ -138,7 +142,8 @@ _ENDS: Final = {
     **dict.fromkeys(("toml", "hcl"), LazyPattern(r"(?<=\d\d)[ \t\r]{0,8}(?:\n|\Z|#|,|\})")),
 }
 """What stands behind a value without quotes where settings have one."""
-_CONSTANT: Final = LazyPattern(r"[A-Z][A-Z\d_]{1,60}")
+_DEFINING: Final = LazyPattern(r"(?:define|const|config\.set)\(\s{0,8}[\"']\Z")
+_CONSTANT: Final = LazyPattern(r"(?!PASS(?:ES)?$)[A-Z][A-Z\d_]{1,60}")
 _OF_CODE: Final = LazyPattern(
     r"(?:^|_)(?:TEST|FAKE|DUMMY|EXAMPLE|SAMPLE|MOCK|KEY|PARAM|ARG|ATTR|CONF|CFG|OPT|OPTION|PROP|TK|TOK|STATE|KIND|CMD)_"
 )

@@ -123,7 +123,7 @@ _TEMPLATE: Final = LazyPattern(
 _RUN: Final = LazyPattern(r"x{4}|([^/=+])\1{7}|0123456|1234567890|^12345678?9?$|^87654321$|abcdefgh|9876543")
 _STAND_IN: Final = LazyPattern(
     r"example|change.?(?:me|it|this)|placeholder|your|dummy|redacted|replace|insert|todo|sample|fixme|foobar|fake|mock|"
-    r"here$|^enter(?![a-z])|^enter(?:your|the|pass)|not.?a?.?real|undefined|removed|hidden|masked|open.?sesame|^test.?(?:password|secret|token|key)|^some[-_]|"
+    r"here$|^enter(?![a-z])|^enter(?:your|the|pass)|not.?a?.?real|undefined|removed|hidden|masked|open.?sesame|^test.?(?:pass|secret|token|key)|^some[-_]|"
     r"^my[-_.]?(?:secret|password|token|key|api|pass)[-_.]?(?:key|token)?$"
 )
 _LONG_STAND_IN: Final = LazyPattern(
@@ -138,7 +138,7 @@ _WORD: Final = LazyPattern(
     r"rsa-?\d{3,4}|base32|hmac-?sha\d{1,3}|x509|oauth2|openid|saml2|passw0rd|p@ssw0rd_placeholder"
 )
 _SETTING: Final = LazyPattern(
-    r"\d{1,2}|.*[xX]{4}.*|(.)\1{7,}|[A-Z][A-Z\d]*(?:_[A-Z\d]+)+|"
+    r"\d{1,2}|.*[-_=:]|.*0123456789.*|.*%[sdrv](?!\w).*|.*[xX]{4}.*|(.)\1{7,}|[A-Z][A-Z\d]*(?:_[A-Z\d]+)+|"
     r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+(?:[\[(].*)?|[\w.:]+\(.*|[A-Za-z_][\w.]*\[.*|[({\[].*|"
     r"(?:~|\.{0,2})/[\w.~/-]+.*|[A-Za-z]:[\\/].*|\$[\w@*#?]\w*|%\w+%?|%[({%].*|![A-Za-z][\w.]*!?|[@#]\w[\w.]*[@#]?|.*\}\}.*|"
     r"\w+:[^@]*/.*|[a-z]+(?::[\w-]+){2,}|\w+(?:\|[\w:]+)+|"
@@ -153,6 +153,8 @@ _CHOICE: Final = LazyPattern(
     r"generated?|random|plain(?:text)?|hashed|encrypted|clear(?:text)?|strict|high|low|medium|expired|ldap|pam|kerberos|"
     r"oauth|saml|o?idc|jwt|sso|file|env(?:ironment)?|vault|keyring|keychain|query|header|cookie|body|post|ignore|include|"
     r"visible|(?:my|some)?(?:foo|bar|baz)+|value|"
+    r"(?:proxy|repo|mail|smtp|ftp|ssh|http|api|key|store|app|foo|some|super|top|very)[-_]?"
+    r"(?:pass(?:word|wd|phrase)?|pwd|pw|secret|token|key)\d?|"
     r"[^\W\d_]*(?:passwor[dt]|passwd|passphrase|kennwort|wachtwoord|lösenord|contrase[ñn]a|senha|parola|hasło|heslo|"
     r"adgangskode|kodeord|salasana|jelszó|şifre|пароль|密[码碼]|口令|パスワード|비밀번호|암호|geheimnis|hemlighet|hemmelighed|"
     r"segredo|segreto|secreto|секрет|秘密)[^\W\d_]*"
