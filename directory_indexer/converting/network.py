@@ -9,12 +9,13 @@ from __future__ import annotations
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import httpcore
 
-from directory_indexer.converting.destinations import Destinations, is_public
+from directory_indexer.converting.destinations import Destinations
+from directory_indexer.converting.public_addresses import IpNetwork, is_public, own_networks
 from directory_indexer.errors import UnavailableError, UsageError
 
 Lookup = Callable[[str, int], list[str]]
@@ -33,10 +34,18 @@ def addresses_of(host: str, port: int) -> list[str]:
 class Network(httpcore.NetworkBackend):
     """Connects to what may be reached, until a moment of the monotonic clock."""
 
-    def __init__(self, *, deadline: float, destinations: Destinations, look_up: Lookup = addresses_of) -> None:
+    def __init__(
+        self,
+        *,
+        deadline: float,
+        destinations: Destinations,
+        look_up: Lookup = addresses_of,
+        own_networks: Callable[[], Sequence[IpNetwork]] = own_networks,
+    ) -> None:
         self._deadline = deadline
         self._destinations = destinations
         self._look_up = look_up
+        self._own_networks = own_networks
         self._inner = httpcore.SyncBackend()
 
     def connect_tcp(
@@ -79,9 +88,10 @@ class Network(httpcore.NetworkBackend):
             raise UnavailableError(f"{host} cannot be found", hint="check the address and the network") from error
         if not addresses:
             raise UnavailableError(f"{host} has no address", hint="check the address")
-        if not all(self._destinations.may_reach(host, address, port) for address in addresses):
+        own = () if self._destinations.allow_private else self._own_networks()
+        if not all(self._destinations.may_reach(host, address, port, own=own) for address in addresses):
             # Not which address: whoever sends names to a server would learn of the network behind it.
-            is_private = not all(map(is_public, addresses))
+            is_private = not all(is_public(address, own) for address in addresses)
             where = (
                 "leads into a private network" if is_private else f"is asked at port {port}, which is none of the web"
             )

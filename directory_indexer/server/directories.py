@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from directory_indexer.errors import NotIndexedError, UsageError
 from directory_indexer.paths import FilePath, display, exact_text, file_path, lies_in
 from directory_indexer.server.places import below_or_beside, require_sane
 
 
-def to_index(name: str, *, tracked: Sequence[FilePath], allowed: Sequence[FilePath]) -> tuple[FilePath, ...]:
-    """Find the directories that a client wants to have indexed; an empty name means all.
+def to_index(
+    name: str,
+    *,
+    tracked: Sequence[FilePath],
+    allowed: Sequence[FilePath],
+    is_known: Callable[[FilePath], bool] = lambda _: False,
+) -> tuple[FilePath, ...]:
+    """Return the directories that a client wants to have indexed; an empty name means all.
+
+    What the index knows may be gone from the disk: that is for a run to notice.
 
     Raises:
-        UsageError: the directory is not allowed, or none is tracked or allowed.
+        UsageError: the directory is not allowed or not there, or none is tracked or allowed.
         NotIndexedError: nothing is tracked and the operator allows nothing.
     """
     if not name:
@@ -26,12 +34,13 @@ def to_index(name: str, *, tracked: Sequence[FilePath], allowed: Sequence[FilePa
         return (*tracked, *new)
     require_sane(name)
     meant = _meant(name, [*tracked, *allowed])
-    for path in meant:
-        if around := [root for root in tracked if lies_in(path, root)]:
-            return (around[0],)
-    for path in meant:
-        if any(lies_in(path, root) for root in allowed):
-            return (path,)
+    below = [(path, root) for path in meant for root in tracked if lies_in(path, root)]
+    new = [(path, path) for path in meant if any(lies_in(path, root) for root in allowed)]
+    for path, directory in [*below, *new]:
+        if is_known(path) or os.path.lexists(exact_text(path)):
+            return (directory,)
+    if below or new:
+        raise UsageError(f"there is no '{name}'", hint="give the path of a directory or file that is there, or none")
     places = ", ".join(map(display, dict.fromkeys([*tracked, *allowed]))) or "none"
     raise UsageError(f"'{name}' may not be indexed from here; allowed are: {places}", hint=_OPERATOR)
 

@@ -22,6 +22,7 @@ from directory_indexer.wire.runs import Run
 
 with lazily:
     from directory_indexer.team.collections import Collections
+    from directory_indexer.team.opened import OpenCollection
 
 _POLL_SECONDS = 0.05
 
@@ -40,7 +41,7 @@ class IndexVerbs:
             with opened.app.docstore.snapshot() as snapshot:
                 tracked = tuple(snapshot.directories.all())
             try:
-                directories = to_index(call.path, tracked=tracked, allowed=self._allowed_in(call))
+                directories = self._directories(call, opened)
             except DirIndexError:
                 # A directory that is being added is not tracked yet; to watch that needs no permission.
                 running = opened.app.status.running()
@@ -90,9 +91,19 @@ class IndexVerbs:
         return self._jobs.of(call.collection).resume()
 
     def _directory(self, call: IndexArguments) -> FilePath | None:
-        with self._collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
-            tracked = tuple(snapshot.directories.all())
-        return to_index(call.path, tracked=tracked, allowed=self._allowed_in(call))[0] if call.path else None
+        if not call.path:
+            return None
+        with self._collections.using(call.collection) as opened:
+            return self._directories(call, opened)[0]
+
+    def _directories(self, call: IndexArguments, opened: OpenCollection) -> tuple[FilePath, ...]:
+        with opened.app.docstore.snapshot() as snapshot:
+            return to_index(
+                call.path,
+                tracked=tuple(snapshot.directories.all()),
+                allowed=self._allowed_in(call),
+                is_known=snapshot.files.holds,
+            )
 
     def _running(self, call: IndexArguments, directory: FilePath | None) -> RunRecord:
         with self._collections.using(call.collection) as opened:

@@ -13,9 +13,10 @@ import pytest
 
 from directory_indexer.config.fetching import allowance_of
 from directory_indexer.converting import fetching
-from directory_indexer.converting.destinations import Destinations, is_public
+from directory_indexer.converting.destinations import Destinations
 from directory_indexer.converting.fetching import Validators, fetch, fetch_changed
 from directory_indexer.converting.network import addresses_of
+from directory_indexer.converting.public_addresses import is_public
 from directory_indexer.errors import DirIndexError, UnavailableError, UsageError
 
 PUBLIC: Final = "93.184.215.14"

@@ -261,6 +261,15 @@ def test_a_subdirectory_refreshes_the_directory_that_is_tracked(root: Path) -> N
     assert to_index("sub", tracked=[file_path(root)], allowed=[]) == (file_path(root),)
 
 
+@pytest.mark.parametrize("name", ["~root/.ssh", "~/.ssh", "nowhere", "{root}/nowhere", "sub/nowhere", "x" * 300])
+def test_what_is_not_there_is_not_indexed_unless_the_index_knows_it(root: Path, name: str) -> None:
+    tracked = file_path(root)
+    for places in ({"tracked": [tracked], "allowed": []}, {"tracked": [], "allowed": [tracked]}):
+        with pytest.raises(UsageError, match="there is no"):
+            to_index(name.format(root=root), **places)
+    assert to_index(name.format(root=root), tracked=[tracked], allowed=[], is_known=lambda _: True) == (tracked,)
+
+
 def test_what_the_operator_allows_can_be_added(root: Path) -> None:
     new = file_path(root.parent / "outside")
     assert to_index(str(new), tracked=[file_path(root)], allowed=[new]) == (new,)
