@@ -72,7 +72,7 @@ def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[
             with collections.using(name) as opened:
                 _copy_index(opened.app, place)
         if said := _configuration(app):
-            _write(draft / CONFIGURATION, json.dumps(said, ensure_ascii=False, indent=2))
+            _write(draft / CONFIGURATION, json.dumps(said, indent=2))
         files = _files_in(draft)
         manifest = {
             "format": FORMAT,
@@ -82,7 +82,7 @@ def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[
             "collections": names,
             "files": files,
         }
-        _write(draft / MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1))
+        _write(draft / MANIFEST, json.dumps(manifest, indent=1))
         if target.is_dir():
             target.rmdir()
         draft.rename(target)
