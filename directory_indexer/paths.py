@@ -19,6 +19,7 @@ _FIRST, _LAST = (0xDC80, 0xDCFF) if os.name == "posix" else (0xD800, 0xDFFF)
 _SURROGATES = re.compile(f"[{chr(_FIRST)}-{chr(_LAST)}]")
 _NO_UNICODE = re.compile("[\ud800-\udfff]")
 _STAND_INS = re.compile(f"[{chr(_FIRST + _STAND_IN_OFFSET)}-{chr(_LAST + _STAND_IN_OFFSET)}]")
+_OF_THE_SYSTEM = "surrogateescape" if os.name == "posix" else "surrogatepass"
 _BYTE_OFFSET = 0xDC00
 _UNDECODED_BYTES = range(_BYTE_OFFSET + 0x80, _BYTE_OFFSET + 0x100)
 
@@ -94,6 +95,20 @@ def escaped_surrogate(found: re.Match[str]) -> str:
     r"""Write a lone surrogate as Python writes it, or the byte that it stands for (`\xe4`)."""
     number = ord(found[0])
     return f"\\x{number - _BYTE_OFFSET:02x}" if number in _UNDECODED_BYTES else f"\\u{number:04x}"
+
+
+def invalid_character_in(text: str, *, is_from_system: bool = False) -> str:
+    """Return what makes a text unfit for any argument, in words; empty where nothing does.
+
+    A text from the system may hold the surrogates by which Python shows what is no Unicode in names.
+    """
+    if "\0" in text:
+        return "NUL"
+    try:
+        text.encode("utf-8", _OF_THE_SYSTEM if is_from_system else "strict")
+    except UnicodeEncodeError:
+        return "an unpaired surrogate"
+    return ""
 
 
 def lies_in(path: str, directory: str) -> bool:

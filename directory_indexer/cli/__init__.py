@@ -11,7 +11,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise, takewhile
 from typing import NoReturn
 
@@ -19,6 +19,7 @@ from directory_indexer.cli.streams import secure_streams
 from directory_indexer.errors import DirIndexError, ExitCode, UnavailableError, UsageError
 from directory_indexer.isolation import GC_THRESHOLD
 from directory_indexer.lazy import lazily
+from directory_indexer.paths import invalid_character_in, well_formed
 from directory_indexer.permissions import file_mode, keep_private
 from directory_indexer.telemetry import spans
 
@@ -45,6 +46,7 @@ _EXHAUSTED = {
 }
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ESTALE}
 _OPTIONS_OF_COMMANDS = frozenset(("--json", "--config", "--data-dir", "--quiet", "-q", "--verbose", "-v"))
+_MOST_SHOWN = 80
 _NO_THREAD = "can't start new thread"
 
 
@@ -69,6 +71,7 @@ def _exit_code() -> int:
     try:
         # The vector engine writes small files anew when it opens and closes a generation.
         keep_private()
+        _require_valid_characters(sys.argv[1:])
         _require_command_first(sys.argv[1:])
         code = _run()
     except DirIndexError as error:
@@ -93,6 +96,18 @@ def _run() -> int | None:
     # Typer itself tells of a mistake in the command line, unless it shall be an object.
     code: int | None = cli(prog_name="dirindex", windows_expand_args=False, standalone_mode=not _as_json())
     return code
+
+
+def _require_valid_characters(arguments: Iterable[str]) -> None:
+    """Refuse what no path and no text holds, before any command looks at it.
+
+    Raises:
+        UsageError: an argument holds it.
+    """
+    for argument in arguments:
+        if invalid := invalid_character_in(argument, is_from_system=True):
+            shown = well_formed(argument[:_MOST_SHOWN])
+            raise UsageError(f"the argument '{shown}' contains {invalid}", hint="write it without that character")
 
 
 def _require_command_first(arguments: Sequence[str]) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from directory_indexer.paths import invalid_character_in
+
 _FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")
 _JSON_LIST = re.compile(r"""\s*\[\s*(?:["{]|\]\s*$)""")
@@ -65,22 +67,13 @@ class Kind:
 
     def mistakes(self, value: object) -> Iterator[Mistake]:
         """Tell what is wrong with a value."""
-        if isinstance(value, str | Path) and not _is_whole(str(value)):
-            yield Mistake("must not contain NUL or an unpaired surrogate", value)
+        if isinstance(value, str | Path) and (invalid := invalid_character_in(str(value), is_from_system=True)):
+            yield Mistake(f"must not contain {invalid}", value)
         elif not (value is None and self._or_null) and (words := self._mistake(value)):
             yield Mistake(words, value)
 
     def _mistake(self, value: object) -> str:
         raise NotImplementedError
-
-
-def _is_whole(text: str) -> bool:
-    """Tell whether a text can leave the program; paths may hold bytes that are no Unicode, as Python writes them."""
-    try:
-        text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return False
-    return "\0" not in text
 
 
 class Flag(Kind):

@@ -39,7 +39,7 @@ def clauses_of_texts(texts: Sequence[str]) -> tuple[Clause, ...]:
 
 
 def _parsed(pattern: str) -> _Part:
-    if _READ_OTHERWISE in pattern:
+    if _READ_OTHERWISE in pattern or len(pattern) > _LONGEST_PATTERN:
         return _ANYTHING
     try:
         return _sequence(_PARSE(pattern))
@@ -121,3 +121,5 @@ _NOTHING: Final[Clause] = frozenset(("",))
 _ANYTHING: Final = _Part(None)
 _MOST_TEXTS: Final = 64
 _MOST_LETTERS: Final = 4
+_LONGEST_PATTERN: Final = 4096
+"""Reading a pattern takes time that grows with the square of its length; matching does not."""

@@ -15,7 +15,15 @@ import blake3
 from directory_indexer.converting.converter import Converter, in_file_uri
 from directory_indexer.errors import ContentRefusedError, RefusalReason, UsageError
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, containers_around, display, lies_in, os_path, resolved_path
+from directory_indexer.paths import (
+    FilePath,
+    containers_around,
+    display,
+    invalid_character_in,
+    lies_in,
+    os_path,
+    resolved_path,
+)
 from directory_indexer.walker.ignore import Precedence, built_in_rules
 
 with lazily:
@@ -89,8 +97,8 @@ def _resolved(written: str, allowed: Sequence[FilePath]) -> FilePath:
             "no directory is allowed", hint="name directories behind dirindex serve --remote, or open one in the client"
         )
     written = in_file_uri(written) or written
-    if "\0" in written:
-        raise UsageError("a path holds no null characters", hint="check the path")
+    if invalid := invalid_character_in(written, is_from_system=True):
+        raise UsageError(f"a path must not contain {invalid}", hint="check the path")
     choices = [written] if os.path.isabs(written) else [os.path.join(os_path(root), written) for root in allowed]
     inside = [path for path in map(resolved_path, choices) if any(lies_in(path, root) for root in allowed)]
     found = next((path for path in inside if _is_there(path)), None)

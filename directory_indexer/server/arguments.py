@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.errors import UsageError
-from directory_indexer.paths import well_formed
+from directory_indexer.paths import invalid_character_in, well_formed
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.server.budget import Budgets
 from directory_indexer.server.schemas import schema_of
@@ -263,6 +263,9 @@ def arguments_of(record: type, given: Mapping[str, object], *, of: str = "") -> 
         raise ArgumentError(f"unknown argument {', '.join(map(quoted, unknown))}{_advice(unknown[0], known)}")
     if missing := [name for name in schema_of(record).get("required", ()) if name not in values]:
         raise ArgumentError(f"the argument {', '.join(map(quoted, missing))} is missing")
+    for name, value in values.items():
+        if invalid := _invalid_character_in(value):
+            raise ArgumentError(f"'{name}' contains {invalid}")
     try:
         return _reader(record).validate_python(values)
     except ValidationError as error:
@@ -271,6 +274,20 @@ def arguments_of(record: type, given: Mapping[str, object], *, of: str = "") -> 
         raise ArgumentError(
             f"'{called.get(name, name)}' is {quoted(values[name])}{_size(values[name])}; it must be {expected(schema)}"
         ) from error
+
+
+def _invalid_character_in(value: object) -> str:
+    """Look through all texts of a value, however deep they lie in it."""
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case str() as text if invalid := invalid_character_in(text):
+                return invalid
+            case Mapping() as members:
+                waiting += [*members.keys(), *members.values()]
+            case list() | tuple() as items:
+                waiting += items
+    return ""
 
 
 @functools.cache

@@ -17,7 +17,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 from directory_indexer.converting.converter import in_file_uri
 from directory_indexer.errors import NotIndexedError, UsageError
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, display, exact_text, file_path, lies_in
+from directory_indexer.paths import FilePath, display, exact_text, file_path, invalid_character_in, lies_in
 
 with lazily:
     from directory_indexer.docstore.store import Snapshot
@@ -142,12 +142,8 @@ def require_sane(name: str) -> None:
     Raises:
         UsageError: the name cannot be a path.
     """
-    if "\0" in name:
-        raise UsageError("a path cannot hold a zero byte")
-    try:
-        os.fsencode(name)
-    except UnicodeEncodeError as error:
-        raise UsageError("the path contains an unpaired surrogate") from error
+    if invalid := invalid_character_in(name, is_from_system=True):
+        raise UsageError(f"a path must not contain {invalid}")
     if _is_device(name):
         raise UsageError(f"'{name}' names a device or another machine, not an indexed file")
 

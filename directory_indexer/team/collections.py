@@ -19,6 +19,7 @@ from directory_indexer.config.collections import (
 from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.errors import ConflictError, NotIndexedError, StoreError, UsageError
 from directory_indexer.lazy import lazily
+from directory_indexer.paths import invalid_character_in
 from directory_indexer.permissions import directory_mode
 from directory_indexer.team.opened import CollectionApp, CollectionKey, OpenCollection, OpenCollections
 
@@ -226,5 +227,7 @@ def no_collection(name: str) -> NotIndexedError:
 
 
 def _require_description(description: str) -> None:
+    if invalid := invalid_character_in(description):
+        raise UsageError(f"the description contains {invalid}", hint="write it in UTF-8")
     if len(description) > _MOST_DESCRIPTION:
         raise UsageError(f"the description has more than {_MOST_DESCRIPTION:,} characters", hint="give a shorter one")

@@ -43,7 +43,7 @@ class Manifest(NamedTuple):
 
     def to_json(self) -> str:
         """Write it as `parsed_manifest` reads it."""
-        return json.dumps({"format": FORMAT, "dirindex": __version__, **self._asdict()}, ensure_ascii=False, indent=1)
+        return json.dumps({"format": FORMAT, "dirindex": __version__, **self._asdict()}, indent=1)
 
 
 def parsed_manifest(content: bytes, *, where: str) -> Manifest:

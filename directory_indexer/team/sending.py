@@ -19,6 +19,7 @@ from directory_indexer.team.originals import Received
 from directory_indexer.team.verdicts import Verdict
 
 _MOST_SAID: Final = 16_384
+_DEEPEST_SAID: Final = 32
 
 
 class Wait(StrEnum):
@@ -97,7 +98,7 @@ def require_sayable(sending: Sending) -> None:
     """Refuse what is said of a document and cannot be kept.
 
     Raises:
-        UsageError: it is no JSON, or too much.
+        UsageError: it is no JSON, too deep or too much.
     """
     if sending.title:
         naming.checked_name(sending.title, what="title")
@@ -107,6 +108,24 @@ def require_sayable(sending: Sending) -> None:
         raise UsageError("what is said of the document is no JSON", hint="send texts, numbers and lists") from error
     if n_bytes > _MOST_SAID:
         raise UsageError(f"what is said of the document has more than {_MOST_SAID:,} bytes", hint="say less")
+    if _is_deeper(sending.said, _DEEPEST_SAID):
+        raise UsageError(
+            f"what is said of the document is nested more than {_DEEPEST_SAID} levels deep", hint="nest it less"
+        )
+
+
+def _is_deeper(value: object, most: int) -> bool:
+    """Whether lists and objects lie in each other deeper than this: whoever reads them calls itself for each level."""
+    level = [value]
+    for _ in range(most):
+        level = [member for outer in level for member in _members(outer)]
+    return bool(level)
+
+
+def _members(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def accepted(opened: OpenCollection, content: Content, sending: Sending, received: Received, verdict: Verdict) -> Sent:

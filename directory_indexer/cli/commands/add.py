@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from directory_indexer.cli.given import given_path
 from directory_indexer.cli.opening import open_app
 from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet, new_command_line
 from directory_indexer.cli.output import Output
@@ -132,7 +133,7 @@ def _send(ingesting: Ingesting, source: str, sending: Sending) -> "Sent":
     if source == _STANDARD_INPUT:
         named = sending._replace(filename=sending.filename or "standard input.md")
         return ingesting.add_file(pieces_of(sys.stdin.buffer), named)
-    path = os.path.expanduser(source)
+    path = os.path.expanduser(given_path(source))
     if os.path.isdir(path):
         collection = "" if sending.collection == DEFAULT else f" --collection {sending.collection}"
         raise UsageError(f"'{source}' is a directory", hint=f"dirindex index {source}{collection} tracks it")
@@ -159,6 +160,6 @@ def _value(text: str) -> object:
     """Take numbers and lists as such, and anything else as a text."""
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return value if isinstance(value, int | float | list) else text

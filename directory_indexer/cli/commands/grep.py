@@ -12,6 +12,7 @@ from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollect
 cli = new_command_line()
 
 _Lines = typer.Option(min=0, metavar="N")
+_MOST_LINES = 2**31 - 1
 
 
 @cli.command()
@@ -45,7 +46,10 @@ def grep(
         bool, typer.Option("--only-matching", "-o", help="Show only the text that matches.")
     ] = False,
     max_count: Annotated[
-        int | None, typer.Option("--max-count", "-m", min=1, metavar="N", help="Show at most N lines of each file.")
+        int | None,
+        typer.Option(
+            "--max-count", "-m", min=1, max=_MOST_LINES, metavar="N", help="Show at most N lines of each file."
+        ),
     ] = None,
     after: Annotated[
         int | None, typer.Option("--after-context", "-A", min=0, metavar="N", help="Show N lines after each match.")

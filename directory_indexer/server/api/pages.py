@@ -101,6 +101,6 @@ def _type(schema: Any) -> str:
         return f"<a href=#record-{name}>{name}</a>"
     if "enum" in schema:
         return escape(" | ".join(str(one) for one in schema["enum"] if one is not None))
-    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    plain = " or ".join(kinds)
+    kinds = schema.get("type", "any value")  # a setting, for one, is of whatever type it has
+    plain = " or ".join(kinds) if isinstance(kinds, list) else kinds
     return f"{plain} of {_type(schema['items'])}" if "items" in schema else plain

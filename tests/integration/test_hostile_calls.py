@@ -1,0 +1,167 @@
+"""Whatever an assistant writes into any argument of any tool, it is no bug of the server."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.from_thread
+import pytest
+from hostile_values import TEXTS, json_values, plain_value
+from mcp import Client, MCPError
+from mcp.types import ResourceTemplateReference
+from served import TOKEN, Served
+from teams import Team
+
+from directory_indexer.config import load_config
+from directory_indexer.indexing.options import IndexOptions
+from directory_indexer.paths import resolved_path
+from directory_indexer.policies import Policies
+from directory_indexer.remote.address import remote_address
+from directory_indexer.remote.client import RemoteIndex
+from directory_indexer.remote.exchange import Exchange
+from directory_indexer.remote.local_files import LocalFiles
+from directory_indexer.server.bridge.catalogue import REMOTE_TOOLS, Bridge
+from directory_indexer.server.bridge.protocol import make_bridge_server
+from directory_indexer.server.catalogue import TOOLS
+from directory_indexer.server.gate.callers import ANYONE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from anyio.from_thread import BlockingPortal
+    from mcp.types import CallToolResult, Tool
+
+_VALUES = {name: json.loads(text) for name, text in json_values()}
+
+
+class _Place:
+    """An index, and what its tools are asked about."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.docs = directory / "docs"
+        self.docs.mkdir()
+        note = self.docs / "note.md"
+        note.write_text("# Kolibri\n\nA bird.\n")
+        self.team = Team(directory / "data", DIRINDEX_SERVING__REQUESTS_PER_SECOND="100000")
+        self.team.app.indexer.index(
+            [str(self.docs)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None
+        )
+        sent = self.team.add("A text about a kolibri.", filename="sent.md")
+        self.samples = {"path": str(note), "source": str(note), "query": "kolibri", "pattern": "kolibri"}
+        self.samples["doc_id"] = sent.document.doc_id
+
+    def given(self, tool: Tool) -> dict[str, Any]:
+        """Return what a call of a tool has to say."""
+        schema = tool.input_schema
+        return {
+            name: self.samples.get(name, plain_value(schema["properties"][name])) for name in schema.get("required", ())
+        }
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Place]:
+    place = _Place(tmp_path_factory.mktemp("place"))
+    yield place
+    place.team.close()
+
+
+@pytest.fixture(scope="module")
+def served(place: _Place) -> Iterator[Served]:
+    with Served(place.team) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def client(served: Served) -> Iterator[_Caller]:
+    with served.portal.wrap_async_context_manager(Client(served.protocol, mode="legacy")) as client:
+        yield _Caller(client, served.portal)
+
+
+@pytest.fixture(scope="module")
+def bridge(place: _Place, served: Served) -> Iterator[_Caller]:
+    policies = Policies(load_config(file=None, data_dir=place.directory / "other", environ={}))
+    with served.listening() as address, anyio.from_thread.start_blocking_portal() as portal:
+        index = RemoteIndex(Exchange(remote_address(address), TOKEN))
+        server = make_bridge_server(Bridge(index, LocalFiles(policies)), (resolved_path(place.docs),))
+        with portal.wrap_async_context_manager(Client(server, mode="legacy")) as client:
+            yield _Caller(client, portal)
+
+
+class _Caller:
+    """A client of a server in this process."""
+
+    def __init__(self, client: Client, portal: BlockingPortal) -> None:
+        self.client = client
+        self.portal = portal
+
+    def tools(self) -> Mapping[str, Tool]:
+        return {tool.name: tool for tool in self.portal.call(self.client.list_tools).tools}
+
+    def bug_in(self, name: str, given: Mapping[str, Any]) -> str:
+        """Call a tool; return what it answers if that is its own fault."""
+        try:
+            return _bug(self.portal.call(self.client.call_tool, name, dict(given)))
+        except MCPError as error:
+            return "" if "nvalid" in error.message else error.message
+
+
+def _bug(result: CallToolResult) -> str:
+    text = "".join(getattr(part, "text", "") for part in result.content)
+    return text if result.is_error and "bug" in text else ""
+
+
+def _calls(place: _Place, tool: Tool) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for name in tool.input_schema["properties"]:
+        for case, value in _VALUES.items():
+            yield name, case, {**place.given(tool), name: value}
+
+
+@pytest.mark.parametrize("name", [tool.name for tool in TOOLS])
+def test_no_argument_of_a_tool_makes_it_fail(place: _Place, served: Served, client: _Caller, name: str) -> None:
+    tool = client.tools()[name]
+    failed = [(*case, bug) for *case, given in _calls(place, tool) if (bug := client.bug_in(name, given))]
+    assert not failed
+    assert not served.log.bugs
+
+
+@pytest.mark.parametrize("name", [tool.name for tool in REMOTE_TOOLS])
+def test_no_argument_of_a_tool_for_a_remote_index_makes_it_fail(
+    place: _Place, served: Served, bridge: _Caller, name: str
+) -> None:
+    tool = bridge.tools()[name]
+    failed = [(*case, bug) for *case, given in _calls(place, tool) if (bug := bridge.bug_in(name, given))]
+    assert not failed
+    assert not served.log.bugs
+
+
+def test_no_argument_of_an_operation_makes_it_fail_as_a_tool(place: _Place, served: Served) -> None:
+    tools = served.operation_tools
+    for tool in tools.listed(ANYONE):
+        for name, case, given in _calls(place, tool):
+            result = served.portal.call(tools.answer, tool.name, given, ANYONE)
+            assert not _bug(result), (tool.name, name, case)
+    assert not served.log.bugs
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_address_of_a_resource_and_no_beginning_of_a_path_fails(served: Served, client: _Caller, name: str) -> None:
+    template = ResourceTemplateReference(uri="dirindex://file/{+path}")
+    for uri in (TEXTS[name], f"dirindex://file/{TEXTS[name]}"):
+        with contextlib.suppress(MCPError):
+            client.portal.call(client.client.read_resource, uri)
+    with contextlib.suppress(MCPError):
+        argument = {"name": "path", "value": TEXTS[name]}
+        client.portal.call(client.client.complete, template, argument)
+    assert not served.log.bugs
+
+
+def test_so_many_arguments_and_values_are_tried(served: Served, client: _Caller, bridge: _Caller) -> None:
+    tools = [*client.tools().values(), *bridge.tools().values(), *served.operation_tools.listed(ANYONE)]
+    n_arguments = sum(len(tool.input_schema["properties"]) for tool in tools)
+    assert n_arguments >= 80
+    assert n_arguments * len(_VALUES) > 3500
