@@ -26,7 +26,7 @@ class Shell:
     def run(self, *words: str | Path, expect: int | None = 0, stdin: str = "") -> subprocess.CompletedProcess[str]:
         command = [os.fspath(word) for word in (DIRINDEX, *words)]
         if is_warm(self.environ):
-            done = run_warm(command, cwd=self.docs, environ=self.environ, stdin=stdin, seconds=100)
+            done = run_warm(command, cwd=os.fspath(self.docs), environ=self.environ, stdin=stdin, seconds=100)
         else:
             done = subprocess.run(
                 command,

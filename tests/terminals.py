@@ -1,23 +1,18 @@
-"""Commands on pseudo-terminals of a given width, each in a process that is forked from one that has them imported."""
+"""Commands on pseudo-terminals of a given width."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
-import importlib
-import json
 import os
 import pty
 import re
 import struct
-import subprocess
-import sys
 import termios
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
-
-from directory_indexer.cli import main
+from warm_commands import WarmCommand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,22 +22,7 @@ _ESCAPES = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~
 _ENTER = "\n"
 _READ_BYTES = 65_536
 _ROWS = 40
-_IMPORTED = (
-    "directory_indexer.app",
-    "directory_indexer.cli.command_line",
-    "directory_indexer.indexing.indexer",
-    "directory_indexer.parsing.parse",
-    "directory_indexer.render.answers",
-    "directory_indexer.render.reports",
-    "directory_indexer.render.terminal",
-    "directory_indexer.searching.inquiry",
-    "directory_indexer.searching.searcher",
-    "directory_indexer.server.http",
-    "directory_indexer.team.search",
-    "mcp.server",
-    "uvicorn",
-)
-"""What most of the time of a short command goes to: imported once, and not by every process. None starts a thread."""
+_PATIENCE_SECONDS = 60
 
 
 class Screen(NamedTuple):
@@ -68,65 +48,19 @@ class Screen(NamedTuple):
         return [line for line in self.lines if cell_len(line) > self.columns]
 
 
-class Terminals:
-    """Runs commands one after the other, each on a terminal of its own."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def run(
-        self, *words: str, columns: int, at: Path, environ: Mapping[str, str], typed: str = "", after: str = ""
-    ) -> Screen:
-        """Run `dirindex` in a directory; keys are typed once it has written the text after which they are."""
-        request = {
-            "words": words,
-            "columns": columns,
-            "directory": str(at),
-            "environ": dict(environ),
-            "typed": typed,
-            "after": after,
-        }
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(json.dumps(request).encode() + b"\n")
-        self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline())
-        return Screen(answer["code"], answer["written"], columns)
-
-    def close(self) -> None:
-        """End the process that is forked."""
-        self._process.communicate()
-
-
-def _serve() -> None:
-    for name in _IMPORTED:
-        importlib.import_module(name)
-    for line in sys.stdin:
-        sys.stdout.write(json.dumps(_run(json.loads(line))) + "\n")
-        sys.stdout.flush()
-
-
-def _run(request: Mapping[str, Any]) -> dict[str, object]:
-    process, terminal = pty.fork()
-    if not process:
-        _become_command(request)
-    written = b"".join(_read(terminal, request["typed"].encode(), request["after"].encode()))
+def run_on_terminal(
+    *words: str, columns: int, at: Path, environ: Mapping[str, str], typed: str = "", after: str = ""
+) -> Screen:
+    """Run `dirindex` in a directory; keys are typed once it has written the text after which they are."""
+    terminal, its_side = pty.openpty()
+    fcntl.ioctl(its_side, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, columns, 0, 0))
+    command = WarmCommand(["dirindex", *words], cwd=os.fspath(at), environ=environ, streams=[its_side] * 3)
+    os.close(its_side)
+    written = b"".join(_read(terminal, typed.encode(), after.encode()))
     os.close(terminal)
-    _, status = os.waitpid(process, 0)
-    return {"code": os.waitstatus_to_exitcode(status), "written": written.decode("utf-8", "replace")}
-
-
-def _become_command(request: Mapping[str, Any]) -> NoReturn:
-    try:
-        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, request["columns"], 0, 0))
-        os.chdir(request["directory"])
-        os.environ.clear()
-        os.environ.update(request["environ"])
-        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - for as long as the process lives
-        sys.argv = ["dirindex", *request["words"]]
-        main()
-    finally:
-        os._exit(99)
+    code = command.wait(_PATIENCE_SECONDS)
+    assert code is not None
+    return Screen(code, written.decode("utf-8", "replace"), columns)
 
 
 def _read(terminal: int, typed: bytes, after: bytes) -> Iterator[bytes]:
@@ -142,7 +76,3 @@ def _read(terminal: int, typed: bytes, after: bytes) -> Iterator[bytes]:
             return
         written += part
         yield part
-
-
-if __name__ == "__main__":
-    _serve()

@@ -19,8 +19,11 @@ import subprocess
 import sys
 import tempfile
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+if sys.platform != "win32":
+    import fcntl
+    import termios
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,8 +41,30 @@ def is_warm(environ: Mapping[str, str]) -> bool:
     return hasattr(os, "fork") and _start_settings(environ) == _start_settings(os.environ)
 
 
+class WarmCommand:
+    """A command that runs in a fork, with three streams of whoever started it."""
+
+    def __init__(self, words: Sequence[str], *, cwd: str, environ: Mapping[str, str], streams: Sequence[int]) -> None:
+        self._connection = socket.socket(socket.AF_UNIX)
+        self._connection.connect(_forker())
+        call = json.dumps({"words": words, "cwd": cwd, "environ": dict(environ)}).encode()
+        socket.send_fds(self._connection, [_LENGTH.pack(len(call))], streams)
+        self._connection.sendall(call)
+        self.pid = int.from_bytes(_exactly(self._connection, 4), "big")
+
+    def wait(self, seconds: float) -> int | None:
+        """Return the exit code, or None if the command goes on for longer."""
+        self._connection.settimeout(seconds)
+        try:
+            code = int.from_bytes(_exactly(self._connection, 4), "big", signed=True)
+        except TimeoutError:
+            return None
+        self._connection.close()
+        return code
+
+
 def run_warm(
-    words: Sequence[str], *, cwd: Path, environ: Mapping[str, str], stdin: str, seconds: float
+    words: Sequence[str], *, cwd: str, environ: Mapping[str, str], stdin: str, seconds: float
 ) -> subprocess.CompletedProcess[str]:
     """Run a command in a fork and return what it wrote.
 
@@ -50,18 +75,12 @@ def run_warm(
         streams = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
         streams[0].write(stdin.encode())
         streams[0].seek(0)
-        connection = stack.enter_context(socket.socket(socket.AF_UNIX))
-        connection.connect(_forker())
-        call = json.dumps({"words": words, "cwd": os.fspath(cwd), "environ": dict(environ)}).encode()
-        socket.send_fds(connection, [_LENGTH.pack(len(call))], [stream.fileno() for stream in streams])
-        connection.sendall(call)
-        pid = int.from_bytes(_exactly(connection, 4), "big")
-        connection.settimeout(seconds)
-        try:
-            code = int.from_bytes(_exactly(connection, 4), "big", signed=True)
-        except TimeoutError:
-            os.kill(pid, signal.SIGKILL)
-            raise subprocess.TimeoutExpired(list(words), seconds) from None
+        descriptors = [stream.fileno() for stream in streams]
+        command = WarmCommand(words, cwd=cwd, environ=environ, streams=descriptors)
+        code = command.wait(seconds)
+        if code is None:
+            os.kill(command.pid, signal.SIGKILL)
+            raise subprocess.TimeoutExpired(list(words), seconds)
         for stream in streams:
             stream.seek(0)
         _, stdout, stderr = (stream.read().decode() for stream in streams)
@@ -140,6 +159,8 @@ def _wait_for_command(connection: socket.socket) -> None:
     if pid == 0:
         connection.close()
         _become(call, streams)
+    for stream in streams:
+        os.close(stream)
     connection.sendall(pid.to_bytes(4, "big"))
     _, status = os.waitpid(pid, 0)
     connection.sendall(os.waitstatus_to_exitcode(status).to_bytes(4, "big", signed=True))
@@ -149,9 +170,12 @@ def _wait_for_command(connection: socket.socket) -> None:
 def _become(call: dict[str, Any], streams: list[int]) -> None:
     from directory_indexer.__main__ import start  # noqa: PLC0415 - this file is imported by tests, too
 
+    os.setsid()
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
+    if os.isatty(0):
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # so that ^C reaches it
     os.chdir(call["cwd"])
     os.environ.clear()
     os.environ.update(call["environ"])

@@ -16,7 +16,7 @@ pytest.importorskip("pty")
 
 import typer
 from page_documents import write_documents
-from terminals import Screen, Terminals
+from terminals import Screen, run_on_terminal
 from transcripts import claude_code
 
 from directory_indexer.cli.command_line import cli
@@ -86,12 +86,11 @@ TEXTS = {
 class Place:
     """Someone with documents and an index of their words, at terminals of any width."""
 
-    def __init__(self, terminals: Terminals, directory: Path) -> None:
+    def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.data_dir = directory / "data"
         self.kept = directory / "data as it was"
         self.document = ""
-        self._terminals = terminals
         (directory / "docs").mkdir()
         (directory / "home/.codex").mkdir(parents=True)
         (directory / "config.json").write_text('{"indexing": {"embedding": "off"}, "ocr": {"engine": "off"}}')
@@ -105,9 +104,7 @@ class Place:
             "TERM": "xterm-256color",
             "LANG": "C.UTF-8",
         }
-        return self._terminals.run(
-            *words, columns=columns, at=self.directory, environ=environ, typed=typed, after=after
-        )
+        return run_on_terminal(*words, columns=columns, at=self.directory, environ=environ, typed=typed, after=after)
 
     def keep(self) -> None:
         shutil.copytree(self.data_dir, self.kept)
@@ -122,16 +119,9 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def terminals() -> Iterator[Terminals]:
-    terminals = Terminals()
-    yield terminals
-    terminals.close()
-
-
-@pytest.fixture(scope="module")
-def place(terminals: Terminals) -> Iterator[Place]:
+def place() -> Iterator[Place]:
     with tempfile.TemporaryDirectory() as directory:  # its name is short, so that lines with it are
-        place = Place(terminals, Path(directory))
+        place = Place(Path(directory))
         write_documents(place.directory / "docs")
         (place.directory / "docs/horn.md").write_text("# The horn\n\nIt is sounded every minute in mist.\n")
         (place.directory / "note.md").write_text("# Penguins\n\nThe little penguin nests below the lantern.\n")
@@ -192,10 +182,10 @@ def test_help_fits_the_terminal(place: Place) -> None:
 
 
 @pytest.fixture(scope="module")
-def kinds(terminals: Terminals) -> Iterator[Place]:
+def kinds() -> Iterator[Place]:
     """Index a file of every kind of text."""
     with tempfile.TemporaryDirectory() as directory:
-        place = Place(terminals, Path(directory))
+        place = Place(Path(directory))
         for kind, form in FORMATS.items():
             if form.is_text and (form.suffixes or form.names):
                 name = f"a.{form.suffixes.split()[0]}" if form.suffixes else form.names.split()[0]
