@@ -85,7 +85,7 @@ def _translated_errors(path: Path) -> Iterator[None]:
             raise CorruptRegistryError(f"{path}: text in it is damaged", hint=REPAIR) from error
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         kind = DiskFullError if code == sqlite3.SQLITE_FULL else StoreError
-        raise kind(f"{path}: {error}", hint=_HINTS.get(code)) from error
+        raise kind(f"{path}: {error}", hint=_HINTS.get(code, _RESTORE)) from error
     except OSError as error:
         raise StoreError(f"{error.filename or path}: {error.strerror}", hint=_ELSEWHERE) from error
 
