@@ -6,6 +6,7 @@ environment, directory, streams and end. What is claimed of the start itself run
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib
 import json
@@ -99,11 +100,8 @@ def _forker() -> str:
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/")
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
-    _kept.append(process)
+    atexit.register(process.communicate)
     return address
-
-
-_kept: list[subprocess.Popen[bytes]] = []
 
 
 def _exactly(connection: socket.socket, n_bytes: int) -> bytes:

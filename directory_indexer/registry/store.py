@@ -86,7 +86,7 @@ def _translated_errors(path: Path) -> Iterator[None]:
         if is_disk_full(error):
             raise DiskFullError(f"{path}: {error}", hint=FREE_SPACE) from error
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        raise StoreError(f"{path}: {error}", hint=_HINTS.get(code)) from error
+        raise StoreError(f"{path}: {error}", hint=_HINTS.get(code, _RESTORE)) from error
     except OSError as error:
         raise StoreError(f"{error.filename or path}: {error.strerror}", hint=_ELSEWHERE) from error
 

@@ -18,10 +18,11 @@ from typing import BinaryIO, Final, NamedTuple
 
 import blake3
 
-from directory_indexer.errors import ContentRefusedError, DiskFullError, RefusalReason, StoreError
+from directory_indexer.errors import ContentRefusedError, DiskFullError, NotIndexedError, RefusalReason, StoreError
 from directory_indexer.ids import DocId, doc_id
 from directory_indexer.lock import HeldLock, try_lock
-from directory_indexer.paths import FilePath, file_path
+from directory_indexer.nofollow import open_file
+from directory_indexer.paths import FilePath, exact_text, file_path
 from directory_indexer.permissions import directory_mode, file_mode
 
 _HASH_BYTES: Final = 16
@@ -196,6 +197,20 @@ def too_large(most_bytes: int) -> ContentRefusedError:
         f"the document has more than {most_bytes:,} bytes",
         hint="send a smaller one, or raise indexing.max_file_size",
     )
+
+
+def open_original(path: FilePath) -> BinaryIO:
+    """Open an original for reading; what stands behind a link is none.
+
+    Raises:
+        NotIndexedError: it is gone.
+    """
+    try:
+        return open(open_file(exact_text(path)), "rb")
+    except OSError as error:
+        if error.errno not in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}:
+            raise
+        raise NotIndexedError("the original of this document is gone", hint="send it again") from error
 
 
 def pieces_of(file: BinaryIO) -> Iterator[bytes]:

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tortures.fuzz_backups import fuzz_backups
 from tortures.fuzz_files import fuzz_files
 from tortures.fuzz_formats import fuzz_formats
 from tortures.fuzz_http import fuzz_http
@@ -80,11 +81,17 @@ def fuzz(torture: Torture) -> str:
         (fuzz_trees, 3),
         (fuzz_queries, 1),
         (fuzz_settings, 1),
+        (fuzz_backups, 3),
         (fuzz_mcp, 1),
         (fuzz_http, 1),
     )
     order = [kind for kind, times in kinds for _ in range(times)]
     return _rounds(torture, order, lambda _, n_rounds: n_rounds < torture.size)
+
+
+def backups(torture: Torture) -> str:
+    """Change `size` backups and payloads of clusters, or as many as time allows, and restore or read them."""
+    return _rounds(torture, [fuzz_backups], lambda shared, _: shared.n_inputs.total() < torture.size)
 
 
 def formats(torture: Torture) -> str:

@@ -27,6 +27,7 @@ TORTURE = Path(__file__).parent.parent.parent / "scripts" / "torture"
         ("scans", 3),
         ("swaps", 5),
         ("fuzz", 3),
+        ("backups", 200),
         ("formats", 100),
         ("grammars", 3),
         ("large", 500),

@@ -25,7 +25,7 @@ from directory_indexer.cli.output import Output
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.errors import ExitCode, UsageError
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import os_path, place_path
+from directory_indexer.paths import place_path
 
 with lazily:
     from directory_indexer.exporting.target import draft_of, require_free
@@ -36,6 +36,7 @@ with lazily:
     from directory_indexer.team.collections import Collections
     from directory_indexer.team.documents import DocumentVerbs
     from directory_indexer.team.ingesting import Ingesting
+    from directory_indexer.team.originals import open_original
     from directory_indexer.team.sending import Wait
     from directory_indexer.wire.team import (
         DeletedAnswer,
@@ -138,7 +139,7 @@ def get_original(
     output = Output(quiet=quiet, verbose=False, as_json=False)
     app = open_app(config, data_dir, output)
     original = DocumentVerbs(Collections(app)).original(collection or DEFAULT, doc_id)
-    with open(os.fspath(os_path(original.path)), "rb") as source:
+    with open_original(original.path) as source:
         if os.fspath(file) == "-":
             if output.is_terminal:
                 raise UsageError("a terminal is no place for a file", hint="name a file to write, or use a pipe")

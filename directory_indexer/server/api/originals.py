@@ -9,12 +9,12 @@ from typing import BinaryIO
 from urllib.parse import quote
 
 from directory_indexer.errors import NotIndexedError
-from directory_indexer.paths import os_path
 from directory_indexer.server.api.arguments import OriginalCall
 from directory_indexer.server.api.operations import Reply, Services, Stored
 from directory_indexer.server.api.ranges import Span, UnsatisfiableError, is_known, spans_of, still_fits
 from directory_indexer.server.gate.problems import Problem, RefusedError
 from directory_indexer.team.documents import Original
+from directory_indexer.team.originals import open_original
 
 _WHOLE, _PART, _KNOWN = 200, 206, 304
 _ATTEMPTS = 5
@@ -48,8 +48,8 @@ def _opened(services: Services, call: OriginalCall) -> tuple[Original, BinaryIO]
     for _ in range(_ATTEMPTS):
         found = services.documents.original(call.collection, call.doc_id)
         try:
-            file = open(os_path(found.path), "rb")  # noqa: SIM115 - whoever sends it closes it
-        except FileNotFoundError:
+            file = open_original(found.path)
+        except NotIndexedError:
             continue
         status = os.fstat(file.fileno())
         if (status.st_size, status.st_mtime_ns) == (found.document.n_bytes, found.document.mtime_ns):

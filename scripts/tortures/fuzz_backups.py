@@ -1,0 +1,426 @@
+"""Backups, registries, manifests and settings that somebody has changed, restored beside a tree to be left alone."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fakes import FakeEmbedder
+from qdrant_client import models
+from tortures.mutations import NUMBERS, STRINGS, mutated
+from tortures.workbench import Child, some_text
+
+from directory_indexer.app import App
+from directory_indexer.config import load_config
+from directory_indexer.embedders.building import Access
+from directory_indexer.embedders.loading import Embedders
+from directory_indexer.embedding_space import EmbeddingSpace
+from directory_indexer.errors import DirIndexError
+from directory_indexer.extractors.document import FileFacts
+from directory_indexer.indexing.options import IndexOptions
+from directory_indexer.paths import FilePath
+from directory_indexer.registry.keys import Keys, Right
+from directory_indexer.registry.operations import Operations
+from directory_indexer.searching.answers import SearchRequest
+from directory_indexer.team.backup import back_up
+from directory_indexer.team.checkup import document_findings, registry_findings, repair_documents, repair_registry
+from directory_indexer.team.collections import Collections
+from directory_indexer.team.documents import DocumentVerbs
+from directory_indexer.team.ingesting import Ingesting
+from directory_indexer.team.restore import RestoreOptions, restore
+from directory_indexer.team.scopes import scopes_of
+from directory_indexer.team.search import search_collections
+from directory_indexer.team.sending import Sending
+from directory_indexer.vectorstore.cluster import ClusterFile, Manifest, TrackedDirectory
+from directory_indexer.vectorstore.cluster_payloads import file_in, file_point, manifest_in, manifest_point
+from directory_indexer.vectorstore.cluster_records import Stored
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Iterator
+
+    from tortures.fuzz import Round
+
+_N_BACKUPS = 20
+_N_PAYLOADS = 200
+_SECONDS = 120.0
+_CANARY = "a canary of 2f8e1c that sings to nobody"
+_LEADING_OUT = (
+    *("../canary", "../../canary", "../../../canary", "../../../../canary", "../../../../../canary/letter.md"),
+    *("/etc/hostname", "..", ".", "a/../../../canary", "..\\canary", "team/../../canary", "con", ".hidden", "x" * 300),
+)
+
+
+def fuzz_backups(this: Round) -> None:
+    """Change good backups, restore them, and read what is there then; also payloads of cluster indexes."""
+    pristine = this.place / "pristine"
+    code, told = Child(_plant, pristine).wait()
+    if code:
+        raise RuntimeError(told)
+    for number in range(_N_BACKUPS):
+        this.count(1)
+        place = this.place / f"backup{number}"
+        changes = _changed(pristine, place, this.chance)
+        if complaint := _complaint(place):
+            if this.is_new(complaint):
+                this.broke(complaint, name="changes.json", content="\n".join(changes).encode("utf-8", "surrogatepass"))
+            continue
+        shutil.rmtree(place, ignore_errors=True)
+    this.count(_N_PAYLOADS)
+    for _ in range(_N_PAYLOADS):
+        _read_payload(this)
+
+
+def _plant(pristine: Path) -> None:
+    """Make a data directory with all that a backup can hold, and a backup of it."""
+    notes = pristine / "notes"
+    notes.mkdir(parents=True)
+    (notes / "larch.md").write_text("The larch of the ridge.", encoding="utf-8")
+    data_dir = pristine / "data"
+    data_dir.mkdir(mode=0o700)
+    (data_dir / "config.json").write_text('{"indexing": {"chunk_size": 128}}', encoding="utf-8")
+    app = _app(data_dir)
+    app.indexer.index([str(notes)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None)
+    collections = Collections(app)
+    for name in ("birds", "fish"):
+        collections.create(name, description=f"of {name}")
+        for number in range(2):
+            sending = Sending(name, client_id=str(number), said={"tags": ["x"]})
+            Ingesting(collections).add_text(f"The heron number {number} of {name}.", sending)
+    scopes_of(collections, "default").put("ridge", [FilePath(str(notes))])
+    back_up(app, collections, pristine / "backup", tell=lambda _: None)
+    Keys(app.registry).add("ann", Right.READ)
+    collections.close()
+    app.close()
+
+
+def _app(data_dir: Path) -> App:
+    embedder = FakeEmbedder()
+    app = App(load_config(file=None, data_dir=data_dir, environ={}))
+    app.embedders = Embedders(embedder.space, Access(), build=lambda *_: embedder)
+    return app
+
+
+def _changed(pristine: Path, place: Path, chance: random.Random) -> list[str]:
+    """Copy the backup, or a data directory itself, with a canary beside it; change it in a few ways, and say how."""
+    shutil.copytree(pristine / "backup", place / "backup")
+    victim, changes = place / "backup", _CHANGES
+    if chance.random() < 0.5:  # noqa: PLR2004 - what a restore refuses, a disk or a program may write all the same
+        victim, changes = Path(shutil.copytree(pristine / "data", place / "home" / "data")), _CHANGES_IN_PLACE
+    canary = place / "home" / "canary"
+    for name in ("letter.md", "generation-1/vectors", "draft-1/x", "documents/ab/x"):
+        (canary / name).parent.mkdir(parents=True, exist_ok=True)
+        (canary / name).write_text(_CANARY, encoding="utf-8")
+    told = []
+    for _ in range(chance.choice((1, 1, 2, 4))):
+        change = chance.choice(changes)
+        with contextlib.suppress(OSError, sqlite3.Error, UnicodeError, ValueError, OverflowError):
+            told.append(f"{change.__name__}: {change(victim, chance)}")
+    if chance.random() < 0.9:  # noqa: PLR2004 - otherwise the sizes are wrong, and nothing else is looked at
+        _name_sizes(place / "backup")
+    return told
+
+
+def _name_sizes(backup: Path) -> None:
+    """Let the manifest name the files that there are, unless it is none any more."""
+    with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, OSError, UnicodeError):
+        path = backup / "manifest.json"
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        there = [one for one in backup.rglob("*") if one.is_file() and one != path]
+        sizes = {one.relative_to(backup).as_posix(): one.stat().st_size for one in there}
+        manifest["files"] = {**manifest["files"], **sizes}
+        path.write_text(json.dumps(manifest), encoding="utf-8")
+
+
+def _text(chance: random.Random) -> str:
+    return chance.choice((*_LEADING_OUT, *_LEADING_OUT, *STRINGS, *NUMBERS, "[]", "{}", "null", '["x"]', "[" * 2000))
+
+
+def _value(chance: random.Random) -> object:
+    numbers: tuple[object, ...] = (0, -1, 2**62, 2**63 - 1, 1e300, None, chance.randbytes(8), b"")
+    return chance.choice((_text(chance), _text(chance), _text(chance), chance.choice(numbers)))
+
+
+def _write_row(backup: Path, chance: random.Random) -> str:
+    """Put a value into a column of a database, whatever constraints say."""
+    path = chance.choice([*backup.rglob("team.db"), *backup.rglob("team.db"), *backup.rglob("data.db")])
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = 1")
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'chunks_*'")
+        table = chance.choice([name for (name,) in tables])
+        columns = [name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))]
+        column, value = chance.choice(columns), _value(chance)
+        if isinstance(value, str):
+            value = value.encode("utf-8", "surrogatepass")
+        mark = "CAST(? AS TEXT)" if isinstance(value, bytes) and chance.random() < 0.9 else "?"  # noqa: PLR2004
+        where = chance.choice(("", f"WHERE {columns[0]} = (SELECT {columns[0]} FROM {table} LIMIT 1)"))  # noqa: S608
+        connection.execute(f"UPDATE OR REPLACE {table} SET {column} = {mark} {where}", (value,))  # noqa: S608
+        connection.commit()
+    return f"{path.name} {table}.{column} = {value!r:.80} {where}"
+
+
+def _insert_row(backup: Path, chance: random.Random) -> str:
+    """Add a collection, document, key or operation that leads out."""
+    name, digest = _text(chance).encode("utf-8", "surrogatepass"), hashlib.sha256(b"k").digest()
+    statement, values = chance.choice(
+        (
+            ("INSERT INTO collections VALUES (CAST(? AS TEXT), '', 1.0, ?)", (name, chance.randrange(2))),
+            (
+                "INSERT INTO keys (name, digest, access_right, created_at) VALUES (CAST(? AS TEXT), ?, 'admin', 1.0)",
+                (name, digest),
+            ),
+            ("INSERT INTO scopes VALUES ('birds', 'x', CAST(? AS TEXT))", (name,)),
+            (
+                """INSERT INTO operations (id, kind, collection, options, state, started_at)
+                   VALUES (1, 'backup', '', json_object('name', CAST(? AS TEXT)), 'paused', 1.0)""",
+                (name,),
+            ),
+        )
+    )
+    with contextlib.closing(sqlite3.connect(backup / "team/team.db")) as connection:
+        connection.execute(statement, values)
+        connection.commit()
+    return f"{statement} {name!r:.80}"
+
+
+def _run_statement(backup: Path, chance: random.Random) -> str:
+    """Bring code along: triggers, views, virtual tables, or another version."""
+    statement = chance.choice(
+        (
+            "CREATE TRIGGER t AFTER UPDATE ON documents BEGIN DELETE FROM collections; END",
+            "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM files; END",
+            "CREATE VIEW v AS SELECT 1",
+            "CREATE VIRTUAL TABLE v USING fts5(x)",
+            "DROP TABLE scopes",
+            "ALTER TABLE files RENAME TO x",
+            f"PRAGMA user_version = {chance.randrange(20)}",
+        )
+    )
+    path = chance.choice([*backup.rglob("*.db")])
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(statement)
+        connection.commit()
+    return f"{path.name} {statement}"
+
+
+def _mutate_file(backup: Path, chance: random.Random) -> str:
+    """Change the bytes of a file as other files are fuzzed."""
+    files = sorted(path for path in backup.rglob("*") if path.is_file())
+    small = [path for path in files if path.suffix == ".json"]
+    path = chance.choice(small if chance.random() < 0.6 else files)  # noqa: PLR2004
+    content = path.read_bytes()[: 1 << 20]
+    path.write_bytes(mutated(content, some_text(chance).encode(), chance))
+    return path.relative_to(backup).as_posix()
+
+
+def _write_manifest(backup: Path, chance: random.Random) -> str:
+    """Name a file, a collection or a version that leads out."""
+    path = backup / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    name = _text(chance)
+    match chance.randrange(4):
+        case 0:
+            manifest["files"][name] = len(_CANARY)
+        case 1:
+            manifest["files"][f"team/collections/{name}/data.db"] = len(_CANARY)
+        case 2:
+            manifest["collections"].append(name)
+        case _:
+            manifest[chance.choice(list(manifest))] = _plain(chance)
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    return f"{name!r:.80}"
+
+
+def _write_settings(backup: Path, chance: random.Random) -> str:
+    """Bring settings along that nobody has asked for."""
+    section, key = chance.choice(
+        (
+            ("indexing", "extractors"),
+            ("storage", "sqlite_path"),
+            ("ocr", "tesseract"),
+            ("embedding", "endpoint"),
+            ("indexing", "chunk_size"),
+            ("indexing", "ignore_patterns"),
+            (_text(chance), _text(chance)),
+        )
+    )
+    (backup / "config.json").write_text(json.dumps({section: {key: _plain(chance)}}), encoding="utf-8")
+    return f"{section}.{key}"
+
+
+def _plant_link(backup: Path, chance: random.Random) -> str:
+    """Let a file or a directory be a link to the canary."""
+    path = chance.choice(sorted(backup.rglob("*")))
+    canary = backup.parent / "home" / "canary"
+    target = canary if path.is_dir() else canary / "letter.md"
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    path.symlink_to(target)
+    return path.relative_to(backup).as_posix()
+
+
+def _plant_file(backup: Path, chance: random.Random) -> str:
+    """Add a file where none belongs."""
+    name = chance.choice(
+        ("restore.json", "team/team.db-journal", "data.db-wal", "team/gone-../k", "qdrant/x/generation-1/contents.json")
+    )
+    (backup / name).parent.mkdir(parents=True, exist_ok=True)
+    moves = [{"staged": "", "place": _text(chance), "aside": str(backup.parent / "home" / "canary")}]
+    (backup / name).write_text(json.dumps(moves), encoding="utf-8")
+    return name
+
+
+def _mutate_database(data_dir: Path, chance: random.Random) -> str:
+    """Change the bytes of a database, or of what lies beside it."""
+    path = chance.choice(sorted(path for path in data_dir.rglob("*.db*") if path.is_file()))
+    path.write_bytes(mutated(path.read_bytes()[: 1 << 20], some_text(chance).encode(), chance))
+    return path.relative_to(data_dir).as_posix()
+
+
+def _plant_journal(data_dir: Path, chance: random.Random) -> str:
+    """Let a restore seem to have been cut off."""
+    canary, place = str(data_dir.parent / "canary"), str(data_dir / chance.choice(("data.db", "team", "x")))
+    move = {"staged": "", "place": place, "aside": canary}
+    move[chance.choice(list(move))] = chance.choice((canary, _text(chance), place))
+    (data_dir / "restore.json").write_text(json.dumps([move]), encoding="utf-8")
+    return str(move)
+
+
+def _plain(chance: random.Random) -> Any:
+    return chance.choice((_text(chance), 0, -1, 1.5, None, True, [], {}, [_text(chance)], {"x": _text(chance)}))
+
+
+_CHANGES: tuple[Callable[[Path, random.Random], str], ...] = (
+    *(_write_row, _write_row, _write_row, _write_row, _insert_row, _insert_row, _run_statement, _mutate_file),
+    *(_mutate_file, _write_manifest, _write_manifest, _write_settings, _plant_link, _plant_file),
+)
+
+
+_CHANGES_IN_PLACE = (_write_row, _write_row, _write_row, _insert_row, _run_statement, _mutate_database, _plant_journal)
+
+
+def _complaint(place: Path) -> str:
+    """Restore and read in a process of its own; say what is wrong with what came of it."""
+    before = _tree(place, without=place / "home" / "data")
+    child = Child(_restore_and_read, place)
+    if not child.ends_within(_SECONDS):
+        child.kill()
+        child.wait()
+        return "takes too long"
+    code, told = child.wait()
+    after = _tree(place, without=place / "home" / "data")
+    if before != after:
+        return "something outside of the data directory is not as it was"
+    if code:
+        first, *_, where, _, _ = f"{told}\n\n\n\n".splitlines() if told else [f"ends with {code}", "", "", ""]
+        return f"{first[:120]} at {where.strip()[-80:]}"
+    return "a canary is shown" if _CANARY in told else ""
+
+
+def _tree(place: Path, *, without: Path) -> dict[str, tuple[int, bytes]]:
+    """Know all that lies in a place by mode, content and, for links, where they lead."""
+    found = {}
+    for directory, names, files in os.walk(place):
+        if Path(directory) == without:
+            names.clear()
+            continue
+        for path in (Path(directory, name) for name in (*names, *files)):
+            if path == without:
+                continue
+            content = os.readlink(path).encode() if path.is_symlink() else path.read_bytes() if path.is_file() else b""
+            found[str(path)] = path.lstat().st_mode, hashlib.sha256(content).digest()
+    return found
+
+
+def _restore_and_read(place: Path) -> str:
+    """Restore with every answer to the question, read all as commands and servers do, repair, and read again."""
+    shown: list[str] = []
+    data_dir = place / "home" / "data"
+    for accepts in (None, False):
+        with _only_our_errors(shown):
+            restore(_app(data_dir), place / "backup", RestoreOptions(accepts_settings=accepts), tell=shown.append)
+            break
+    for repairs in (False, True):
+        app = _app(data_dir)
+        collections = Collections(app)
+        for reading in _readings(app, collections, repairs=repairs):
+            with _only_our_errors(shown):
+                shown.append(str(reading()))
+        collections.close()
+        app.close()
+    return "\n".join(shown)
+
+
+@contextlib.contextmanager
+def _only_our_errors(shown: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except DirIndexError as error:
+        shown.append(f"{error.message} {error.hint}")
+        if not error.hint:
+            raise AssertionError(f"it says not what to do: {error.message}") from error
+
+
+def _readings(app: App, collections: Collections, *, repairs: bool) -> Iterator[Callable[[], object]]:
+    verbs = DocumentVerbs(collections)
+    if repairs:
+        yield lambda: list(repair_registry(app.registry, app.loaded.data_dir))
+    yield collections.recover
+    yield collections.list
+    yield Keys(app.registry).all
+    yield Operations(app.registry).newest
+    yield lambda: scopes_of(collections, "default").all()
+    yield lambda: list(registry_findings(app.registry))
+    yield lambda: list(app.doctor.check())
+    yield app.status.report
+    for name in ("default", "birds", "fish"):
+        yield lambda name=name: verbs.documents(name)
+        yield lambda name=name: _originals(verbs, name)
+        yield lambda name=name: search_collections(collections, (name,), SearchRequest("heron larch")).hits
+        yield lambda name=name: _documents_checked(collections, name, repairs=repairs)
+
+
+def _originals(verbs: DocumentVerbs, name: str) -> list[bytes]:
+    ids = [one.doc_id for one in verbs.documents(name).documents]
+    return [Path(verbs.original(name, doc_id).path).read_bytes() for doc_id in ids]
+
+
+def _documents_checked(collections: Collections, name: str, *, repairs: bool) -> list[object]:
+    with collections.using(name) as opened:
+        return [*(repair_documents(opened) if repairs else ()), *document_findings(opened)]
+
+
+def _read_payload(this: Round) -> None:
+    """Change what a cluster says of itself or of a file, and read it."""
+    chance = this.chance
+    reader, point = chance.choice(((manifest_in, _manifest()), (file_in, _file())))
+    payload = dict(point.payload or {})
+    for _ in range(chance.choice((1, 1, 3))):
+        payload[chance.choice(list(payload))] = _plain(chance)
+    try:
+        Stored("x", models.Record(id=1, payload=payload)).read(reader)
+    except DirIndexError:
+        return
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is to be kept
+        complaint = f"{type(error).__name__} over a payload of a cluster"
+        if this.is_new(complaint):
+            this.broke(complaint, name="payload.json", content=json.dumps(payload, default=str).encode())
+
+
+def _manifest() -> models.PointStruct:
+    directory = TrackedDirectory(FilePath("/a"), 1.0, 1, 1, 1, 1)
+    space = EmbeddingSpace("embedded", "m", 4)
+    return manifest_point(Manifest("id", "host", 1, 0, "x-passages", space, 1, 0, (directory,)))
+
+
+def _file() -> models.PointStruct:
+    facts = FileFacts("md", "A", "en")
+    file = ClusterFile(
+        FilePath("/a/b"), FilePath("/a"), None, "indexed", 1, 1, "00", facts, "0 1", None, 0, (("author", "x"),), "r", 1
+    )
+    return file_point(file, version=1)
