@@ -44,7 +44,7 @@ class ClusterChunks(Chunks):
         """Tell whether a file has passages of its own."""
         return bool(self._moment.of_files([file_key(path)], first_only=True))
 
-    def count_held(self, holder_ids: frozenset[int] | None) -> int:
+    def count_held(self, holder_ids: frozenset[int] | None) -> int | None:
         """Count the passages of the tracked directories that some files lie in, or all."""
         return sum(one.n_chunks for one in self._directories_of(holder_ids))
 

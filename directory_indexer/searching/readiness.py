@@ -55,8 +55,9 @@ def coverage(snapshot: Snapshot, scopes: Sequence[Scope], making: VectorMaking |
     holders = _holders(scopes)
     if n_waiting := snapshot.chunks.count_waiting(holders):
         n_chunks = snapshot.chunks.count_held(holders)
-        chunks = f"chunk{'s' if n_chunks > 1 else ''} {'are' if n_waiting > 1 else 'is'}"
-        yield f"{n_waiting:,} of {n_chunks:,} {chunks} not embedded yet: {_found_so_far(making)}"
+        chunks = "the chunks there" if n_chunks is None else f"{n_chunks:,} chunk{'s' if n_chunks > 1 else ''}"
+        are = "are" if n_waiting > 1 else "is"
+        yield f"{n_waiting:,} of {chunks} {are} not embedded yet: {_found_so_far(making)}"
 
 
 def _holders(scopes: Sequence[Scope]) -> frozenset[int] | None:

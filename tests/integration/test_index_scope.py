@@ -231,18 +231,31 @@ def test_a_run_over_what_is_no_longer_tracked_is_none_over_everything(index: Ind
     assert (report.outcome, report.n_embedded, n_waiting(index)) == (Outcome.COMPLETED, 0, N_FILES)
 
 
-def test_first_vectors_of_another_directory_stay_when_those_of_one_are_made_anew(tmp_path: Path) -> None:
-    index = Index(root=tmp_path / "few", data_dir=tmp_path / "data")
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    """An index of two directories of which nothing is embedded: the first pass over the larger one begins anew."""
+    place = tmp_path_factory.mktemp("large")
+    index = Index(root=place / "few", data_dir=place / "data")
     for directory, n_files in (("few", 260), ("many", 600)):
-        (tmp_path / directory).mkdir()
+        (place / directory).mkdir()
         for number in range(n_files):
-            (tmp_path / directory / f"{number}.md").write_text(f"Ledger {directory} {number}.\n")
-        index.run(tmp_path / directory, options=WORDS_ALONE)
-    with index.docstore.snapshot() as snapshot:
-        assert sorted(snapshot.static_vectors.all().rows) == snapshot.embedding_queue.rows().rows
-    covering = [one for one in index.progress if one.phase is Phase.COVERING]
-    assert max(one.chunks_done for one in covering) == 600
+            (place / directory / f"{number}.md").write_text(f"Ledger {directory} {number}.\n")
+        index.run(place / directory, options=WORDS_ALONE)
+    yield index
     index.close()
+
+
+def test_first_vectors_of_another_directory_stay_when_those_of_one_are_made_anew(large: Index) -> None:
+    with large.docstore.snapshot() as snapshot:
+        assert sorted(snapshot.static_vectors.all().rows) == snapshot.embedding_queue.rows().rows
+    assert max(one.chunks_done for one in large.progress if one.phase is Phase.COVERING) == 600
+
+
+def test_an_answer_counts_what_waits_in_many_files(large: Index) -> None:
+    [note] = remarks(large, "ledger", scope=(file_path(large.root.parent / "many"),))
+    assert note == "600 of the chunks there are not embedded yet: they are found by words alone"
+    [note] = remarks(large, "ledger path:many/1")
+    assert note == "111 of 111 chunks are not embedded yet: they are found by words alone"
 
 
 @pytest.mark.timeout(60)
