@@ -53,8 +53,8 @@ class Heard(NamedTuple):
 
     @property
     def is_failure(self) -> bool:
-        """Whether the server is to blame for it; that others write to the index is nobody's fault."""
-        return self.status >= 500 and not (self.status == 503 and self.json["error"] == "locked")
+        """Whether the server is to blame: others may be writing, and the model may still be loading."""
+        return self.status >= 500 and not (self.status == 503 and self.json["error"] in {"locked", "not_ready"})
 
 
 class Served:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from directory_indexer.errors import UsageError
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import display, exact_text, os_path, resolved_path
+from directory_indexer.paths import display, exact_text, invalid_character_in, os_path, resolved_path, well_formed
 
 with lazily:
     from directory_indexer.server.gate import access
@@ -22,7 +22,7 @@ def server_arguments(
     """Give the arguments with which an assistant starts the server, with absolute paths.
 
     Raises:
-        UsageError: a directory is not there.
+        UsageError: a directory is not there, or has a name that no file of settings can hold.
     """
     allowed = [resolved_path(one) for one in directories]
     if missing := [display(one) for one in allowed if not os.path.isdir(os_path(one))]:
@@ -31,6 +31,11 @@ def server_arguments(
     for option, path, variable in (("--config", config, _CONFIG), ("--data-dir", data_dir, _DATA_DIR)):
         named = path or os.environ.get(variable)
         arguments += [option, os.path.abspath(os.path.expanduser(named))] if named else []
+    if unwritable := next(filter(invalid_character_in, arguments), ""):
+        raise UsageError(
+            f"'{well_formed(unwritable)}' is no UTF-8, which the settings of assistants are written in",
+            hint="rename the directory, or give another one",
+        )
     return arguments
 
 

@@ -67,8 +67,8 @@ class Kind:
 
     def mistakes(self, value: object) -> Iterator[Mistake]:
         """Tell what is wrong with a value."""
-        if isinstance(value, str | Path) and (invalid := invalid_character_in(str(value), is_from_system=True)):
-            yield Mistake(f"must not contain {invalid}", value)
+        if isinstance(value, str | Path) and invalid_character_in(str(value), is_from_system=True):
+            yield Mistake("must not contain NUL or an unpaired surrogate", value)
         elif not (value is None and self._or_null) and (words := self._mistake(value)):
             yield Mistake(words, value)
 
