@@ -19,6 +19,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,8 @@ _FOR_FEW = re.compile(r"__main__|\.(azure|otlp|openai|ollama|cluster\w*|seven_zi
 """Modules whose libraries take seconds to import, and few commands need."""
 
 _LENGTH = struct.Struct("!I")
+_POLL_SECONDS = 0.02
+_MOST_READ = 100_000
 _DECIDES_THE_START = ("PYTHON", "LC_", "LANG")
 
 
@@ -65,9 +68,9 @@ class WarmCommand:
 
 
 def run_warm(
-    words: Sequence[str], *, cwd: str, environ: Mapping[str, str], stdin: str, seconds: float
+    words: Sequence[str], *, cwd: str, environ: Mapping[str, str], stdin: str = "", seconds: float, until: bytes = b""
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in a fork and return what it wrote.
+    """Run a command in a fork and return what it wrote; one that serves is told to end when it has written `until`.
 
     Raises:
         subprocess.TimeoutExpired: it took longer than `seconds`; it is killed.
@@ -78,14 +81,26 @@ def run_warm(
         streams[0].seek(0)
         descriptors = [stream.fileno() for stream in streams]
         command = WarmCommand(words, cwd=cwd, environ=environ, streams=descriptors)
-        code = command.wait(seconds)
+        code = _code_of(command, streams[2].fileno(), seconds, until)
         if code is None:
             os.kill(command.pid, signal.SIGKILL)
             raise subprocess.TimeoutExpired(list(words), seconds)
         for stream in streams:
             stream.seek(0)
-        _, stdout, stderr = (stream.read().decode() for stream in streams)
+        _, stdout, stderr = (stream.read().decode(errors="backslashreplace") for stream in streams)
     return subprocess.CompletedProcess(list(words), code, stdout, stderr)
+
+
+def _code_of(command: WarmCommand, stderr: int, seconds: float, until: bytes) -> int | None:
+    deadline = time.monotonic() + seconds
+    while until and time.monotonic() < deadline:
+        code = command.wait(_POLL_SECONDS)
+        if code is not None:
+            return code
+        if until in os.pread(stderr, _MOST_READ, 0):
+            os.kill(command.pid, signal.SIGTERM)
+            break
+    return command.wait(max(0.001, deadline - time.monotonic()))
 
 
 def _start_settings(environ: Mapping[str, str]) -> dict[str, str]:

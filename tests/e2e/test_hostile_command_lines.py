@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 import typer
-from forked import Ended, Forks
 from hostile_values import TEXTS
+from warm_commands import run_warm
 
 from directory_indexer.cli.command_line import cli
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+    from subprocess import CompletedProcess
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes cannot be forked")
 
@@ -74,11 +75,12 @@ def _sample(command: _Command, *, offset: int) -> Iterator[_Case]:
 
 
 class _Place:
-    """A data directory with something of everything in it, and the process that runs commands there."""
+    """A data directory with something of everything in it."""
 
-    def __init__(self, directory: Path, forks: Forks) -> None:
+    def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.forks = forks
+        for name in ("home", "here"):
+            (directory / name).mkdir()
         docs = directory / "docs"
         docs.mkdir()
         note = docs / "note.md"
@@ -104,8 +106,8 @@ class _Place:
             ["key", "new", "birds"],
             ["add", str(note)],
         ):
-            assert forks.run(words).code == 0
-        doc_id = forks.run(["documents", "list"]).out.split()[0]
+            assert self.run(words).returncode == 0
+        doc_id = self.run(["documents", "list"]).stdout.split()[0]
         self.samples |= {"doc_id": doc_id, "doc_ids": doc_id}
         self._kept = directory / "kept"
         shutil.copytree(self.data_dir, self._kept)
@@ -119,8 +121,17 @@ class _Place:
         shutil.rmtree(self.data_dir, ignore_errors=True)
         shutil.copytree(self._kept, self.data_dir)
 
-    def run(self, case: _Case) -> Ended:
-        return self.forks.run(self.words(case))
+    def run(self, words: Sequence[str]) -> CompletedProcess[str]:
+        """Run a command, whose arguments may hold what no process can be given."""
+        environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.directory / "home"),
+            "LANG": "C.UTF-8",
+            "DIRINDEX_DATA_DIR": str(self.data_dir),
+            "DIRINDEX_INDEXING__EMBEDDING": "off",
+        }
+        here = str(self.directory / "here")
+        return run_warm(["dirindex", *words], cwd=here, environ=environ, seconds=60, until=b"http://")
 
     def words(self, case: _Case) -> list[str]:
         """Write a command line: options before what needs none."""
@@ -144,28 +155,17 @@ class _Place:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Place]:
-    directory = tmp_path_factory.mktemp("place")
-    environ = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(directory / "home"),
-        "LANG": "C.UTF-8",
-        "DIRINDEX_DATA_DIR": str(directory / "data"),
-        "DIRINDEX_INDEXING__EMBEDDING": "off",
-    }
-    for name in ("home", "here"):
-        (directory / name).mkdir()
-    with Forks(directory / "here", environ) as forks:
-        yield _Place(directory, forks)
+def place(tmp_path_factory: pytest.TempPathFactory) -> _Place:
+    return _Place(tmp_path_factory.mktemp("place"))
 
 
-def _failures(place: _Place, cases: Sequence[_Case]) -> list[tuple[str, str, str, Ended]]:
+def _failures(place: _Place, cases: Sequence[_Case]) -> list[tuple[str, str, str, CompletedProcess[str]]]:
     """Run commands; return those that end in another way than a command may."""
     failed = []
     for case in cases:
-        ended = place.run(case)
-        is_good = ended.code in _GOOD or (case.command.name in _SERVERS and ended.code == _TERMINATED)
-        if not is_good or "Traceback" in ended.err or "this is a bug" in ended.err:
+        ended = place.run(place.words(case))
+        is_good = ended.returncode in _GOOD or (case.command.name in _SERVERS and ended.returncode == _TERMINATED)
+        if not is_good or "Traceback" in ended.stderr or "this is a bug" in ended.stderr:
             failed.append((case.command.name, case.parameter.name, case.value[:80], ended))
     place.restore()
     return failed
@@ -194,9 +194,9 @@ def test_so_many_arguments_and_values_are_tried() -> None:
 
 @pytest.mark.parametrize("words", [["search", "a\0b"], ["index", "/a\0b"], ["search", "x", "--glob", "a\ud800b"]])
 def test_what_no_path_and_no_text_contains_is_refused(place: _Place, words: Sequence[str]) -> None:
-    ended = place.forks.run(words)
-    assert ended.code == 2
-    assert "contains NUL" in ended.err or "contains an unpaired surrogate" in ended.err
+    ended = place.run(words)
+    assert ended.returncode == 2
+    assert "contains NUL" in ended.stderr or "contains an unpaired surrogate" in ended.stderr
 
 
 def test_names_that_are_no_utf_8_go_on_working(place: _Place) -> None:
@@ -214,8 +214,8 @@ def test_names_that_are_no_utf_8_go_on_working(place: _Place) -> None:
         ["backup", "b\udce4ckup", "--data-dir", str(place.directory / "b\udce4ckups")],
         ["forget", str(directory)],
     ):
-        ended = place.forks.run(words)
-        assert ended.code == 0, (words, ended)
+        ended = place.run(words)
+        assert ended.returncode == 0, (words, ended)
     place.restore()
 
 
