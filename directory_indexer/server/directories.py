@@ -35,11 +35,11 @@ def to_index(
     require_sane(name)
     meant = _meant(name, [*tracked, *allowed])
     below = [(path, root) for path in meant for root in tracked if lies_in(path, root)]
-    new = [(path, path) for path in meant if any(lies_in(path, root) for root in allowed)]
-    for path, directory in [*below, *new]:
+    addable = [(path, path) for path in meant if any(lies_in(path, root) for root in allowed)]
+    for path, directory in [*below, *addable]:
         if is_known(path) or os.path.lexists(exact_text(path)):
             return (directory,)
-    if below or new:
+    if below or addable:
         raise UsageError(f"there is no '{name}'", hint="give the path of a directory or file that is there, or none")
     places = ", ".join(map(display, dict.fromkeys([*tracked, *allowed]))) or "none"
     raise UsageError(f"'{name}' may not be indexed from here; allowed are: {places}", hint=_OPERATOR)

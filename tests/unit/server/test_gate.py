@@ -436,7 +436,7 @@ def test_a_full_server_says_so_at_once_but_to_those_who_watch_it_or_have_few_req
     ],
 )
 def test_who_has_as_much_in_hand_as_a_key_may_is_told_so_and_nobody_else(
-    path: str, stage: Stage, connection: dict[str, Connection]
+    path: str, stage: Stage, connection: dict[str, Any]
 ) -> None:
     world = World()
     claims = _fill(world, SECRET, stage)

@@ -264,9 +264,9 @@ def test_a_subdirectory_refreshes_the_directory_that_is_tracked(root: Path) -> N
 @pytest.mark.parametrize("name", ["~root/.ssh", "~/.ssh", "nowhere", "{root}/nowhere", "sub/nowhere", "x" * 300])
 def test_what_is_not_there_is_not_indexed_unless_the_index_knows_it(root: Path, name: str) -> None:
     tracked = file_path(root)
-    for places in ({"tracked": [tracked], "allowed": []}, {"tracked": [], "allowed": [tracked]}):
+    for roots, allowed in (([tracked], []), ([], [tracked])):
         with pytest.raises(UsageError, match="there is no"):
-            to_index(name.format(root=root), **places)
+            to_index(name.format(root=root), tracked=roots, allowed=allowed)
     assert to_index(name.format(root=root), tracked=[tracked], allowed=[], is_known=lambda _: True) == (tracked,)
 
 
