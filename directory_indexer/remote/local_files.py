@@ -16,7 +16,7 @@ from directory_indexer.converting.converter import Converter
 from directory_indexer.errors import ContentRefusedError, RefusalReason, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, containers_around, display, lies_in, os_path, resolved_path
-from directory_indexer.walker.ignore import Precedence, built_in_rules
+from directory_indexer.walker.ignore import Precedence, built_in_rules, likely_secret
 
 with lazily:
     from directory_indexer.credentials.redaction import secret_spans
@@ -63,8 +63,9 @@ class LocalFiles:
         for place in [path, *containers_around(path)]:
             names = [name for name in place.split(os.sep) if name]
             decision = rules.decide_path(names, is_directory=False)
-            if decision and decision.is_ignored and decision.precedence == Precedence.SECRET:
-                kind = decision.rule.removeprefix("secret: ")
+            is_secret = decision and decision.is_ignored and decision.precedence == Precedence.SECRET
+            kind = decision.rule.removeprefix("secret: ") if decision and is_secret else likely_secret(place)
+            if kind:
                 raise ContentRefusedError(RefusalReason.SECRET, f"{display(path)} is a secret by its name: {kind}")
 
 
