@@ -73,8 +73,9 @@ def changed_password_spans(text: str) -> Iterator[SecretSpan]:
 def login_option_spans(text: str) -> Iterator[SecretSpan]:
     """Find the password in `--user name:…`, and those that Windows is given for shares and accounts."""
     for found in chain(_USER_OPTION.finditer(text), _WINDOWS_SHARE.finditer(text)):
-        is_certain = "/user:" in found[0] or found[0].startswith("--")
-        if is_argument(found[1]) or (is_certain and not is_stand_in(found[1]) and not _IDS.search(found[0])):
+        is_login = "/user:" in found[0] or found[0].startswith("--")
+        is_sure = is_login and not is_stand_in(found[1].rstrip(_CLOSING)) and not _IDS.search(found[0])
+        if is_argument(found[1]) or is_sure:
             yield SecretSpan(*found.span(1), _PASSWORD)
 
 
@@ -94,7 +95,7 @@ def spelled_option_spans(text: str) -> Iterator[SecretSpan]:
 
 def _is_certain(before: str, value: str) -> bool:
     """Whether an argument is a password, whatever it looks like, because of the program and the option before it."""
-    return not is_stand_in(value.rstrip("`.,;:)]")) and _TAKES_PASSWORD.search(before) is not None
+    return not is_stand_in(value.rstrip(_CLOSING)) and _TAKES_PASSWORD.search(before) is not None
 
 
 def pgpass_spans(text: str) -> Iterator[SecretSpan]:
@@ -109,6 +110,7 @@ def is_argument(value: str) -> bool:
     return not is_placeholder(value) and (is_password(value) or is_strong(value) or is_phrase(value))
 
 
+_CLOSING: Final = "`.,;:)]"
 _MAX_COMMAND: Final = 300
 _OPTION: Final = LazyPattern(r"-(?<= -)(?=[upaPUwbk][ '\"=]?[^\s-])")
 _ARGUMENT: Final = LazyPattern(r"[ =]?[\"']?([^\s\"'|;&<>]{2,200}+)")
@@ -177,6 +179,6 @@ _CHANGED_BELOW: Final = LazyPattern(
 )
 _CHANGED_LINE: Final = LazyPattern(r"(?m)^[ \t]{0,20}[\w.-]{1,40}+:([^\s\"'|:]{4,128}+)")
 _PGPASS: Final = LazyPattern(
-    r":(?:5432|5433|6432|\*):[^:\s]{1,64}+:[^:\s]{1,64}+:([^\s:/]{1,200}+)(?=\s|\Z)",
-    marks=(":5432:", ":5433:", ":6432:", ":*:"),
+    r":(?:54\d\d|6432|\*):[^:\s]{1,64}+:[^:\s]{1,64}+:([^\s:/]{1,200}+)(?=\s|\Z)",
+    marks=(":54", ":6432:", ":*:"),
 )

@@ -9,7 +9,9 @@ import re
 from typing import Final
 
 from directory_indexer.credentials.recovery import are_codes, is_phrase_of_words
+from directory_indexer.credentials.settings import SETTINGS_KINDS
 from directory_indexer.credentials.strength import is_password, is_strong
+from directory_indexer.extractors.document import Document
 
 
 def kind_of_container(head: bytes) -> str | None:
@@ -34,10 +36,35 @@ def kind_of_lone_secret(name: str, text: str) -> str | None:
     return "token or key" if is_strong(value) or _HEX.fullmatch(value) else None
 
 
+def is_harmless(kind: str, document: Document, n_masked: int) -> bool:
+    """Whether a file whose name is that of a kind of secret may be indexed, with its secrets masked.
+
+    Settings hold much besides; a list of logins holds nothing else, and one of its forms may be unknown.
+    """
+    if kind in _SETTINGS:
+        return True
+    if n_masked or any(map(_may_be_secret, _VALUE.findall(document.text))):
+        return False
+    if kind == _HISTORY or document.kind in SETTINGS_KINDS:
+        return True
+    lines = (line.strip() for line in document.text.splitlines())
+    return all(_SENTENCE.fullmatch(line) for line in lines if line and not line.startswith(_COMMENTS))
+
+
+def _may_be_secret(word: str) -> bool:
+    return is_password(word) or is_strong(word) or _HEX_DIGITS.fullmatch(word) is not None
+
+
 def _is_phrase(text: str) -> bool:
     return _PHRASE.fullmatch(text) is not None and is_phrase_of_words(_NUMBER.sub(" ", text))
 
 
+_SETTINGS: Final = frozenset(("environment file", "cluster credentials"))
+_HISTORY: Final = "command history"
+_COMMENTS: Final = ("#", ";", "//")
+_VALUE: Final = re.compile(r"[^\s\"'`:=,;<>]{6,200}")
+_HEX_DIGITS: Final = re.compile(r"[0-9a-fA-F]{16,128}")
+_SENTENCE: Final = re.compile(r"(?:[^\W\d_]{1,20}[,']? ){2,30}[^\W\d_]{1,20}[.!?]?")
 _MAX_LONE: Final = 4_096
 _LONE: Final = re.compile(r"\s{0,8}([!-~]{12,4000}+)\s{0,8}")
 _LOGIN: Final = re.compile(r"[!-~]{1,128}\r?\n([!-~]{6,128})\s{0,4}")

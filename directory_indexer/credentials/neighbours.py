@@ -236,7 +236,7 @@ _RULES: Final = (
     Rule(("recovery", "bitlocker", "wiederherstellung"), disk_key_spans),
     Rule(("convertto-",), shell_spans),
     Rule(COMMAND_WORDS, positional_spans),
-    Rule((":5432:", ":5433:", ":6432:", ":*:"), pgpass_spans),
+    Rule((":54", ":6432:", ":*:"), pgpass_spans),
     Rule(("machine ",), netrc_spans),
 )
 _SPELLED_RULE: Final = Rule(

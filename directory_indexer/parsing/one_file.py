@@ -25,10 +25,11 @@ from directory_indexer.parsing.reading import FileContent, read
 from directory_indexer.parsing.tasks import OUT_OF_MEMORY
 from directory_indexer.paths import FilePath
 from directory_indexer.scans import Scan
+from directory_indexer.walker.ignore import likely_secret
 
 with lazily:
     from directory_indexer import chunker
-    from directory_indexer.credentials.files import kind_of_container, kind_of_lone_secret
+    from directory_indexer.credentials.files import is_harmless, kind_of_container, kind_of_lone_secret
     from directory_indexer.credentials.redaction import Redaction, redact_document
     from directory_indexer.extractors import registry
     from directory_indexer.extractors.html_blocks import read_page
@@ -115,7 +116,10 @@ def redacted(path: FilePath, content: bytes, extract: Callable[[], Document], po
     document = extract()
     name = os.path.basename(path)
     redaction = redact_document(document, name)
-    if kind := redaction.kind_of_all or kind_of_lone_secret(name, document.text):
+    kind = redaction.kind_of_all or kind_of_lone_secret(name, document.text)
+    if kind is None and (likely := likely_secret(path)) and not is_harmless(likely, document, redaction.n_masked):
+        kind = likely
+    if kind:
         raise SkipFileError(SkipReason.SECRET, kind)
     return redaction
 

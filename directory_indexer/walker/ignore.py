@@ -3,7 +3,7 @@
 The rules in force in a directory, by precedence. The first source that has a matching rule decides; within a source the
 last line that matches does, and of ignore files in nested directories the innermost comes first:
 
-1. secrets, by name, unless they are asked for; nothing brings them back
+1. what cannot but be a secret, by name, unless they are asked for; nothing brings them back
 2. `.git`, always
 3. `.dirindexignore`: its `!` brings back what any rule below leaves out
 4. `ignore_patterns` of the configuration; `!` likewise
@@ -22,7 +22,10 @@ Windows and macOS have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import fnmatch
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import cache, cached_property
 from typing import NamedTuple
@@ -31,7 +34,7 @@ from directory_indexer.walker.gitignore import byte_text, parse_patterns
 from directory_indexer.walker.name_hints import finder_of, merged
 from directory_indexer.walker.policy import WalkPolicy
 from directory_indexer.walker.rule_layer import Layer, layer_of
-from directory_indexer.walker.secret_files import SECRET_NAMES, name_of_original
+from directory_indexer.walker.secret_files import LIKELY_NAMES, SECRET_NAMES, name_of_original
 
 
 class Precedence(IntEnum):
@@ -143,10 +146,32 @@ def built_in_rules(*, include_secrets: bool, include_hidden: bool) -> Rules:
     """Make the rules that need no file, as they stand in the root of the file system."""
     layers = [(Precedence.GIT_DIRECTORY, _layer((".git",), source="git"))]
     if not include_secrets:
-        layers.append((Precedence.SECRET, _secret_layer()))
+        layers.append((Precedence.SECRET, _secret_layer(SECRET_NAMES)))
     if not include_hidden:
         layers.append((Precedence.HIDDEN, _layer((".*",), source="hidden")))
     return Rules(sorted(layers, key=lambda source: source[0]))
+
+
+def likely_secret(path: str) -> str | None:
+    """Return the kind of secret that a file is by its path, unless what it holds is harmless."""
+    name = os.path.basename(path).lower()
+    if not any(map(_likely_name().match, (name, name_of_original(name)))):
+        return None
+    names = [name for name in path.split(os.sep) if name]
+    decision = _likely_rules().decide_path(names, is_directory=False)
+    return decision.rule.removeprefix("secret: ") if decision and decision.is_ignored else None
+
+
+@cache
+def _likely_name() -> re.Pattern[str]:
+    """Return a pattern of all such names without their directories: to ask the rules takes a thousand times as long."""
+    names = {pattern.rpartition("/")[2].lower() for patterns in LIKELY_NAMES.values() for pattern in patterns}
+    return re.compile("|".join(fnmatch.translate(name) for name in sorted(names) if not name.startswith("!")))
+
+
+@cache
+def _likely_rules() -> Rules:
+    return Rules([(Precedence.SECRET, _secret_layer(LIKELY_NAMES))])
 
 
 def rules_for_members(policy: WalkPolicy) -> Rules:
@@ -161,10 +186,10 @@ def _layer(patterns: Iterable[str], *, source: str) -> Layer:
     return layer_of(parse_patterns(patterns, source=source).rules)
 
 
-def _secret_layer() -> Layer:
+def _secret_layer(names: Mapping[str, Sequence[str]]) -> Layer:
     rules = [
         rule._replace(label=f"secret: {kind}")
-        for kind, patterns in SECRET_NAMES.items()
+        for kind, patterns in names.items()
         for rule in parse_patterns(patterns, source=kind).rules
     ]
     return layer_of(rules, ignore_case=True)

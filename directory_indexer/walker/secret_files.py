@@ -1,7 +1,7 @@
-"""What is a secret by its name alone, and is never indexed unless that is asked for.
+"""Which files are secrets by their names alone, and which are by their names and what is in them.
 
-Only names that are certain stand here. Where a name is shared, as that of a public certificate or of a settings file,
-the content decides when the file is parsed (`credentials`).
+A file that cannot be harmless, as a store of keys, is never read unless that is asked for. Where a note may have the
+same name, or where the name is shared, as that of a public certificate, the content decides when the file is parsed.
 """
 
 from __future__ import annotations
@@ -29,6 +29,34 @@ def _dotted(*names: str) -> tuple[str, ...]:
 
 
 SECRET_NAMES: Final = {
+    "private key": (
+        *(
+            f"id_{algorithm}{rest}"
+            for algorithm in "rsa dsa ecdsa ed25519 ecdsa_sk ed25519_sk".split()
+            for rest in ("", "_*", "-*")
+        ),
+        *("!id_*.*", "!id_*_[Hh][Oo][Ww][Tt][Oo]", "!id_*[-_]pub"),
+        *("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"),
+        *("id_rsa.key", "id_rsa.pem", "id_rsa.ppk", "id_ed25519.key", "id_ed25519.ppk"),
+        *("ssh_host_*_key", "*.ppk", "*.pk8", "*.pvk"),
+        *("secring.gpg", "secring.pgp", "secring.skr", "secring.gpg.*", "secring.bak"),
+    ),
+    "key directory": (".ssh/", ".gnupg/", ".password-store/", "**/share/keyrings/", "**/Library/Keychains/"),
+    "key store": ("*.p12", "*.pfx", "*.pkcs12", "*.jks", "*.jceks", "*.bcfks", "*.keystore", "*.bks", "*.uber"),
+    "keyring": ("*.keyring", "*.keychain", "*.keychain-db", "*.kwl", "*.kwallet"),
+    "password database": (
+        *("*.kdbx", "*.psafe3", "*.1pux", "*.1pif", "*.enpassdb", "*.agilekeychain/", "*.opvault/"),
+        *("Login Data", "Login Data For Account", "key3.db", "key4.db", "signons.sqlite"),
+        *("**/etc/shadow", "**/etc/gshadow", "**/etc/security/opasswd"),
+    ),
+    "cloud credentials": (
+        *("**/.aws/cli/cache/", "**/.aws/sso/cache/", "**/.azure/", "**/.oci/sessions/"),
+        *("**/gcloud/credentials.db", "**/gcloud/access_tokens.db", "**/gcloud/legacy_credentials/"),
+    ),
+    "credential file": ("**/.subversion/auth/", "**/.config/op/", "**/.heroku/", "cookies.sqlite"),
+}
+"""Patterns in the language of gitignore, by kind. One that ends with a slash is for directories, the rest for files."""
+LIKELY_NAMES: Final = {
     "environment file": (
         *(
             ".env",
@@ -53,50 +81,8 @@ SECRET_NAMES: Final = {
         *(f"!.env{mark}{kind}*" for kind in _SAMPLES for mark in "-_."),
         *(f"!*{kind}.env" for kind in _SAMPLES),
     ),
-    "private key": (
-        *(
-            f"id_{algorithm}{rest}"
-            for algorithm in "rsa dsa ecdsa ed25519 ecdsa_sk ed25519_sk".split()
-            for rest in ("", "_*", "-*")
-        ),
-        *("!id_*.*", "!id_*_[Hh][Oo][Ww][Tt][Oo]", "!id_*[-_]pub"),
-        *("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"),
-        *(
-            "id_rsa.key",
-            "id_rsa.pem",
-            "id_rsa.ppk",
-            "id_ed25519.key",
-            "id_ed25519.ppk",
-            "ssh_host_*_key",
-            "*.ppk",
-            "*.pk8",
-            "*.pvk",
-        ),
-        *("secring.gpg", "secring.pgp", "secring.skr", "secring.gpg.*", "secring.bak"),
-    ),
-    "key directory": (".ssh/", ".gnupg/", ".password-store/", "**/share/keyrings/", "**/Library/Keychains/"),
-    "key store": ("*.p12", "*.pfx", "*.pkcs12", "*.jks", "*.jceks", "*.bcfks", "*.keystore", "*.bks", "*.uber"),
-    "keyring": ("*.keyring", "*.keychain", "*.keychain-db", "*.kwl", "*.kwallet"),
     "password database": (
-        *("*.kdbx", "*.psafe3", "*.1pux", "*.1pif", "*.enpassdb", "*.agilekeychain/", "*.opvault/"),
-        *(
-            "Login Data",
-            "Login Data For Account",
-            "key3.db",
-            "key4.db",
-            "logins.json",
-            "logins-backup.json",
-            "signons.sqlite",
-        ),
-        *(
-            ".htpasswd",
-            "htpasswd",
-            ".htdigest",
-            "htdigest",
-            "**/etc/shadow",
-            "**/etc/gshadow",
-            "**/etc/security/opasswd",
-        ),
+        *("logins.json", "logins-backup.json", ".htpasswd", "htpasswd", ".htdigest", "htdigest"),
         *("shadow-", "gshadow-", "shadow.bak", "gshadow.bak", "master.passwd"),
     ),
     "cluster credentials": (
@@ -105,8 +91,7 @@ SECRET_NAMES: Final = {
     ),
     "cloud credentials": (
         *("**/.aws/credentials", "**/aws/credentials"),
-        *("**/.aws/cli/cache/", "**/.aws/sso/cache/", "**/.azure/", "**/.oci/config", "**/.oci/sessions/"),
-        *("**/gcloud/credentials.db", "**/gcloud/access_tokens.db", "**/gcloud/legacy_credentials/"),
+        "**/.oci/config",
         *("application_default_credentials.json", "client_secret_*.json", "client_secret.json", "client_secrets.json"),
         *(
             "*firebase-adminsdk*.json",
@@ -163,16 +148,13 @@ SECRET_NAMES: Final = {
         *("**/.codex/auth.json", "**/.claude/.credentials.json", "**/glab-cli/config.yml"),
         *(".dockercfg", ".dockerconfigjson", "**/.docker/config.json", "**/huggingface/token", "kaggle.json"),
         *(
-            "**/.subversion/auth/",
-            "**/.config/op/",
-            "**/.heroku/",
             "**/.netlify/config.json",
             "**/.config/ngrok/ngrok.yml",
             "**/.ngrok2/ngrok.yml",
         ),
         *(".vault_pass*", ".vault-pass*", "vault_pass", "vault_pass.txt", "vault-password.txt", ".vault_password"),
         *("*.remmina", "*.rdp.enc", "*.ovpn", "**/etc/wireguard/*.conf", "*.nmconnection", "wpa_supplicant.conf"),
-        *("cookies.sqlite", "Cookies", "keepass.ini"),
+        *("Cookies", "keepass.ini"),
     ),
     "command history": (
         *(
@@ -208,4 +190,4 @@ SECRET_NAMES: Final = {
         ),
     ),
 }
-"""Patterns in the language of gitignore, by kind. One that ends with a slash is for directories, the rest for files."""
+"""Patterns of files with secrets, unless what they hold is harmless."""

@@ -141,19 +141,18 @@ def test_secrets_are_skipped_and_counted_unless_asked_for(root: Path) -> None:
     policy = WalkPolicy(include_hidden=True)
 
     assert walked(root, policy).skipped == {
-        ".env": "secret: environment file",
         "id_rsa": "secret: private key",
         "a/store.p12": "secret: key store",
     }
     assert walked(root, policy).ignored == {".ssh": "secret: key directory"}
-    assert walked(root, policy).files == {".env.example"}
+    assert walked(root, policy).files == {".env", ".env.example"}
     assert len(walked(root).files) == 5
 
 
 def test_a_secret_place_is_known_from_the_way_to_the_root(tmp_path: Path) -> None:
-    root = plant(tmp_path / ".aws", {"credentials": "x", "notes": "x"})
+    root = plant(tmp_path / "etc", {"shadow": "x", "notes": "x"})
 
-    assert walked(root, PRIVATE).skipped == {"credentials": "secret: cloud credentials"}
+    assert walked(root, PRIVATE).skipped == {"shadow": "secret: password database"}
 
 
 def test_an_ignored_directory_is_named_but_not_entered(root: Path) -> None:
@@ -303,7 +302,7 @@ def test_dirindexignore_leaves_out_and_brings_back_whatever_git_says(root: Path)
         root,
         {
             ".gitignore": "build/\n*.log\n",
-            ".dirindexignore": "!build/\n!.github/\nsecret-plans/\n!*.env\n",
+            ".dirindexignore": "!build/\n!.github/\nsecret-plans/\n!*.p12\n",
             "build/out.txt": "x",
             "build/.hidden": "x",
             ".github/ci.yml": "x",
@@ -311,13 +310,13 @@ def test_dirindexignore_leaves_out_and_brings_back_whatever_git_says(root: Path)
             "sub/.dirindexignore": "!keep.log\n",
             "sub/keep.log": "x",
             "sub/other.log": "x",
-            "prod.env": "x",
+            "prod.p12": "x",
         },
     )
     result = walked(root, WalkPolicy(ignore_patterns=("build",)))
 
     assert result.files == {"build/out.txt", ".github/ci.yml", "sub/keep.log"}
-    assert result.skipped == {"prod.env": "secret: environment file"}
+    assert result.skipped == {"prod.p12": "secret: key store"}
     assert result.ignored["secret-plans"] == ".dirindexignore:3: secret-plans/"
     assert result.ignored["build/.hidden"] == "hidden: .*"
 

@@ -6,13 +6,13 @@ import pytest
 import secret_corpus
 from secret_corpus import SampleFile
 
-from directory_indexer.credentials.files import kind_of_container, kind_of_lone_secret
+from directory_indexer.credentials.files import is_harmless, kind_of_container, kind_of_lone_secret
 from directory_indexer.credentials.redaction import redact, redact_document
 from directory_indexer.extractors.document import Document, Metadata, Section
 from directory_indexer.extractors.kinds import GROUPS
 from directory_indexer.extractors.registry import extract
 from directory_indexer.paths import FilePath
-from directory_indexer.walker.ignore import built_in_rules
+from directory_indexer.walker.ignore import built_in_rules, likely_secret
 
 RULES = built_in_rules(include_secrets=False, include_hidden=True)
 SECRET_FILES = list(secret_corpus.sample_files("secret"))
@@ -32,6 +32,9 @@ def what_is_indexed(file: SampleFile) -> str:
     name = file.path.rpartition("/")[2]
     redaction = redact_document(document, name)
     if redaction.kind_of_all or kind_of_lone_secret(name, document.text):
+        return ""
+    likely = likely_secret(f"/{file.path}")
+    if likely and not is_harmless(likely, document, redaction.n_masked):
         return ""
     return everything(redaction.document)
 
