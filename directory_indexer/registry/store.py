@@ -78,7 +78,7 @@ def _translated_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         if is_disk_full(error):
-            raise DiskFullError(f"{path}: {error}", hint=FREE_SPACE) from error
+            raise DiskFullError(f"{path}: no space left on device ({error})", hint=FREE_SPACE) from error
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         raise StoreError(f"{path}: {error}", hint=_HINTS.get(code)) from error
     except OSError as error:
