@@ -24,7 +24,7 @@ def translated_errors(path: Path) -> Iterator[None]:
         if str(error).startswith("Could not decode"):  # which is not SQLite's, and has no number
             raise CorruptIndexError(f"{path}: text in it is damaged", hint=REBUILD) from error
         if is_disk_full(error):
-            raise DiskFullError(f"{path}: {error}", hint=FREE_SPACE) from error
+            raise DiskFullError(f"{path}: no space left on device ({error})", hint=FREE_SPACE) from error
         detailed = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         code = detailed & 0xFF
         hint = _HINTS.get(detailed) or _HINTS.get(code, _CHECK)

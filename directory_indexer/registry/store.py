@@ -84,7 +84,7 @@ def _translated_errors(path: Path) -> Iterator[None]:
         if str(error).startswith("Could not decode"):  # which is not SQLite's, and has no number
             raise CorruptRegistryError(f"{path}: text in it is damaged", hint=REPAIR) from error
         if is_disk_full(error):
-            raise DiskFullError(f"{path}: {error}", hint=FREE_SPACE) from error
+            raise DiskFullError(f"{path}: no space left on device ({error})", hint=FREE_SPACE) from error
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         raise StoreError(f"{path}: {error}", hint=_HINTS.get(code, _RESTORE)) from error
     except OSError as error:

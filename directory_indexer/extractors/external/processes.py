@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import shutil
@@ -159,6 +160,10 @@ else:
         process: subprocess.Popen[bytes]
         pipe: int
 
+        def end(self) -> None:
+            os.close(self.pipe)
+            self.process.wait()
+
     _supervisors: Final[list[_Supervisor]] = []
 
     def _supervisor_pipe() -> int:
@@ -175,6 +180,7 @@ else:
             )
             os.close(reading)
             _supervisors.append(_Supervisor(process, writing))
+            atexit.register(_supervisors[-1].end)
         return _supervisors[-1].pipe
 
 
