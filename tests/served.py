@@ -108,7 +108,7 @@ class Served:
         """Answer over a socket, too, and give the address."""
         config = uvicorn.Config(self._app, http=PatientConnection, ws="none", log_config=None, access_log=False)
         web = uvicorn.Server(config)
-        web.capture_signals = contextlib.nullcontext  # type: ignore[method-assign]  # only the main thread has signals
+        web.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]  # only the main thread has signals
         serving = self.portal.start_task_soon(web.serve, [self._listening])
         try:
             yield f"http://{_HOST}:{self.port}"
@@ -136,7 +136,8 @@ class Served:
             "client": (_HOST, 50_000),
             "root_path": "",
         }
-        return self.portal.call(self._heard, scope, body)
+        heard: Heard = self.portal.call(self._heard, scope, body)
+        return heard
 
     async def _heard(self, scope: dict[str, Any], body: bytes) -> Heard:
         pieces = [{"type": "http.request", "body": body, "more_body": False}]

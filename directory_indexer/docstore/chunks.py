@@ -345,7 +345,7 @@ def indexed_chunk(row: Sequence[Any]) -> IndexedChunk:
     return IndexedChunk(id_, chunk_id, holder_id, path, mtime_ns, facts, chunk)
 
 
-_COLUMN_TYPES = (
+_COLUMN_TYPES: tuple[Any, ...] = (
     *(int, bytes, int, str, int, int, (bytes, str)),
     *({"heading": str, "cell": str, "page": (int, NoneType)}.get(column, int) for column in _PLACE),
     *(str for _ in FileFacts._fields),

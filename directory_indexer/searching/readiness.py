@@ -48,8 +48,8 @@ def coverage(snapshot: Snapshot, scopes: Sequence[Scope], making: VectorMaking |
     former = snapshot.vector_sets.former()
     if former is not None and former.space is not None:
         # The new vectors answer when the last chunk has one, wherever it lies.
-        n_waiting, n_chunks = snapshot.embedding_queue.count(), snapshot.chunks.count()
-        wait = f"{n_waiting:,} of all {n_chunks:,} chunks {'wait' if n_waiting > 1 else 'waits'}"
+        n_waiting, n_total = snapshot.embedding_queue.count(), snapshot.chunks.count()
+        wait = f"{n_waiting:,} of all {n_total:,} chunks {'wait' if n_waiting > 1 else 'waits'}"
         yield f"{wait} to be embedded again; until then {former.space.name} answers"
         return
     holders = _holders(scopes)
