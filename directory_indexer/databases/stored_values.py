@@ -33,7 +33,7 @@ class DamagedValueError(Exception):
         self.column = column
 
 
-def stored(column: str, parse: Callable[[Any], Value], value: object) -> Value:
+def parse_stored(column: str, parse: Callable[[Any], Value], value: object) -> Value:
     """Parse the value of a column.
 
     Raises:
@@ -45,7 +45,7 @@ def stored(column: str, parse: Callable[[Any], Value], value: object) -> Value:
         raise DamagedValueError(column) from error
 
 
-def intact(parse: Callable[[Any], Value], rows: Iterable[Row]) -> Iterator[Value]:
+def intact_rows(parse: Callable[[Any], Value], rows: Iterable[Row]) -> Iterator[Value]:
     """Yield those of the rows that can be parsed; the doctor names the others."""
     for row in rows:
         with contextlib.suppress(DamagedValueError):
@@ -65,7 +65,7 @@ def text(value: object) -> str:
     return value
 
 
-def whole(value: object) -> int:
+def integer(value: object) -> int:
     """Return a whole number that is one, and that SQLite can hold.
 
     Raises:
@@ -79,7 +79,7 @@ def whole(value: object) -> int:
     return value
 
 
-def moment(value: object) -> float:
+def epoch_seconds(value: object) -> float:
     """Return a number of seconds since the epoch that a calendar has.
 
     Raises:

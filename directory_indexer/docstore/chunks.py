@@ -10,7 +10,7 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from directory_indexer.chunker.chunks import Chunk, embedding_text
-from directory_indexer.databases.stored_values import DamagedValueError, stored
+from directory_indexer.databases.stored_values import DamagedValueError, parse_stored
 from directory_indexer.docstore.filters import FileFilter, condition_of
 from directory_indexer.docstore.meta import MetaWrites
 from directory_indexer.docstore.reading import Reading, batches, marks
@@ -274,7 +274,7 @@ class ChunkWrites:
         known = self._meta.get(_ROWS_GIVEN)
         if known is None:
             self._connection.execute("INSERT INTO meta VALUES (?, ?)", (_ROWS_GIVEN, str(last)))
-        elif stored("meta.rows_given", int, known) < last:
+        elif parse_stored("meta.rows_given", int, known) < last:
             self._connection.execute("UPDATE meta SET value = ? WHERE key = ?", (str(last), _ROWS_GIVEN))
 
     def pack_texts(self, limit: int) -> bool:
@@ -284,7 +284,7 @@ class ChunkWrites:
             return False
         rows = self._connection.execute(
             "SELECT id, text FROM chunk_texts WHERE id <= ? ORDER BY id DESC LIMIT ?",
-            (stored("meta.plain_texts_until", int, until), limit),
+            (parse_stored("meta.plain_texts_until", int, until), limit),
         ).fetchall()
         # Rows that shrink where they are would leave their pages half empty.
         self._connection.executemany("DELETE FROM chunk_texts WHERE id = ?", [(id_,) for id_, _ in rows])

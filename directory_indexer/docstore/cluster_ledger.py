@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from directory_indexer.databases.connections import Connections
-from directory_indexer.databases.stored_values import list_in, stored, text, whole
+from directory_indexer.databases.stored_values import integer, list_in, parse_stored, text
 from directory_indexer.docstore.failures import translated_errors
 from directory_indexer.paths import FilePath
 from directory_indexer.vectorstore.cluster import WordCount
@@ -59,7 +59,7 @@ class ClusterLedger:
         """Tell what it is about; None for a new one."""
         with self._connection() as connection:
             row = connection.execute("SELECT value FROM state WHERE key = 'standing'").fetchone()
-        return stored("state.value", _standing_in, row[0]) if row else None
+        return parse_stored("state.value", _standing_in, row[0]) if row else None
 
     def stand(self, standing: Standing) -> None:
         """Note what it is about."""
@@ -117,7 +117,7 @@ class ClusterLedger:
 
 def _standing_in(written: object) -> Standing:
     passages, version, state = list_in(written)
-    return Standing(text(passages), whole(version), text(state))
+    return Standing(text(passages), integer(version), text(state))
 
 
 def _stand(connection: sqlite3.Connection, standing: Standing) -> None:

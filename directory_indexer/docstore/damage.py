@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from directory_indexer.databases.stored_values import DamagedValueError, list_in, stored
+from directory_indexer.databases.stored_values import DamagedValueError, list_in, parse_stored
 from directory_indexer.docstore.directories import mounts_in
 from directory_indexer.docstore.files import page_starts_in
 from directory_indexer.docstore.known import FileState, parsed_left_out
@@ -48,7 +48,7 @@ def damaged_values(connection: sqlite3.Connection) -> Iterator[tuple[str, str, o
     for values in _VALUES:
         for key, *row in connection.execute(values.query).fetchall():
             try:
-                stored(values.name, lambda columns: values.parse(*columns), row)  # noqa: B023 - used at once
+                parse_stored(values.name, lambda columns: values.parse(*columns), row)  # noqa: B023 - used at once
             except (DamagedValueError, CorruptIndexError):
                 yield values.name, values.mend, key
 

@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Mapping
 
-from directory_indexer.databases.stored_values import mapping_in, moment, stored, text, texts_in
+from directory_indexer.databases.stored_values import epoch_seconds, mapping_in, parse_stored, text, texts_in
 from directory_indexer.docstore.known import left_out_of
 from directory_indexer.docstore.reading import Reading
 from directory_indexer.docstore.shared_texts import HAS_TEXT
@@ -28,7 +28,7 @@ class Directories(Reading):
     def mounts(self, directory_id: int) -> dict[FilePath, str]:
         """Name the file system that a tracked directory lay on when it was last read, and those that began in it."""
         row = self._connection.execute("SELECT mounts FROM directories WHERE id = ?", (directory_id,)).fetchone()
-        return stored("directories.mounts", mounts_in, row[0])
+        return parse_stored("directories.mounts", mounts_in, row[0])
 
     def statuses(self) -> tuple[DirectoryStatus, ...]:
         """Sum up every tracked directory."""
@@ -55,13 +55,15 @@ class Directories(Reading):
         return DirectoryStatus(
             path=path,
             is_available=os.path.isdir(os_path(path)),
-            completed_at=None if completed_at is None else stored("directories.completed_at", moment, completed_at),
+            completed_at=None
+            if completed_at is None
+            else parse_stored("directories.completed_at", epoch_seconds, completed_at),
             n_files=n_files,
             n_bytes=n_bytes,
             n_chunks=n_chunks,
             n_embedded=n_embedded,
             n_tokens_to_embed=n_tokens_to_embed,
-            skipped=tuple((stored("files.reason", SkipReason, reason), count) for reason, count in skipped),
+            skipped=tuple((parse_stored("files.reason", SkipReason, reason), count) for reason, count in skipped),
             n_failed=self._count(
                 "SELECT count(*) FROM files WHERE directory_id = ? AND state = 'failed'", (directory_id,)
             ),

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from directory_indexer.databases.stored_values import stored
+from directory_indexer.databases.stored_values import parse_stored
 from directory_indexer.docstore.failures import MEND
 from directory_indexer.docstore.filters import FileFilter, condition_of, within_condition
 from directory_indexer.docstore.known import KNOWN_COLUMNS, KnownFile, KnownFiles, known_by_path
@@ -106,7 +106,7 @@ class Files(Reading):
     def page_starts(self, path: FilePath) -> tuple[int, ...]:
         """Give the character at which each page of a file begins; empty when it has no pages."""
         row = self._connection.execute("SELECT page_starts FROM files WHERE path = ?", (path,)).fetchone()
-        return stored("files.page_starts", page_starts_in, row[0]) if row else ()
+        return parse_stored("files.page_starts", page_starts_in, row[0]) if row else ()
 
     def masked(self, path: FilePath) -> int:
         """Count the secrets that are masked in the text of a file."""

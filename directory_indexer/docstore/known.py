@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
-from directory_indexer.databases.stored_values import list_in, stored, text, whole
+from directory_indexer.databases.stored_values import integer, list_in, parse_stored, text
 from directory_indexer.docstore.schema import PARENT
 from directory_indexer.files import SkipReason, SourceFile, Stamp
 from directory_indexer.ids import ContentHash
@@ -137,7 +137,7 @@ class KnownFiles:
 def _settled(path: FilePath, digest: bytes, n_files: int, left_out: str) -> SettledDirectory:
     if not left_out:
         return SettledDirectory(digest, n_files)
-    skipped, ignored = stored("settled_directories.left_out", parsed_left_out, left_out)
+    skipped, ignored = parse_stored("settled_directories.left_out", parsed_left_out, left_out)
     prefix = prefix_of(path)
     return SettledDirectory(
         digest, n_files, skipped, tuple(IgnoredPath(FilePath(prefix + name), rule) for name, rule in ignored)
@@ -152,7 +152,7 @@ def parsed_left_out(written: object) -> tuple[tuple[tuple[SkipReason, int], ...]
     """
     skipped, ignored = list_in(written)
     return (
-        tuple((SkipReason(reason), whole(count)) for reason, count in skipped),
+        tuple((SkipReason(reason), integer(count)) for reason, count in skipped),
         tuple((text(name), text(rule)) for name, rule in ignored),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from directory_indexer.databases.stored_values import stored
+from directory_indexer.databases.stored_values import parse_stored
 from directory_indexer.docstore.filters import within_condition
 from directory_indexer.docstore.reading import Reading, marks
 from directory_indexer.docstore.shared_texts import HAS_TEXT
@@ -115,7 +115,8 @@ class LeftOut(Reading):
             [*arguments, *arguments, limit],
         )
         return tuple(
-            FileFailure(FilePath(row[0]), stored("files.reason", Stage, row[1]), row[2], hash=row[3]) for row in rows
+            FileFailure(FilePath(row[0]), parse_stored("files.reason", Stage, row[1]), row[2], hash=row[3])
+            for row in rows
         )
 
     def skipped(self, *, within: FilePath | None, limit: int) -> tuple[SkippedFile, ...]:
@@ -126,6 +127,6 @@ class LeftOut(Reading):
             [*arguments, limit],
         )
         return tuple(
-            SkippedFile(FilePath(path), stored("files.reason", SkipReason, reason), detail)
+            SkippedFile(FilePath(path), parse_stored("files.reason", SkipReason, reason), detail)
             for path, reason, detail in rows
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 
-from directory_indexer.databases.stored_values import mapping_in, text, whole
+from directory_indexer.databases.stored_values import integer, mapping_in, text
 from directory_indexer.docstore.reading import Reading
 from directory_indexer.embedding_space import EmbeddingSpace
 from directory_indexer.lazy import lazily
@@ -32,7 +32,7 @@ def space_in(written: object) -> EmbeddingSpace:
     """
     space = EmbeddingSpace(**mapping_in(written))
     texts = (space.provider, space.model, space.document_prefix, space.query_prefix, space.endpoint or "")
-    if not all(isinstance(one, str) for one in texts) or not 0 <= whole(space.dimensions) <= _MOST_DIMENSIONS:
+    if not all(isinstance(one, str) for one in texts) or not 0 <= integer(space.dimensions) <= _MOST_DIMENSIONS:
         raise TypeError(space)
     return space
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from directory_indexer.databases.stored_values import stored
+from directory_indexer.databases.stored_values import parse_stored
 from directory_indexer.docstore.reading import Reading, batches, marks
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, well_formed
@@ -59,9 +59,9 @@ class DocumentMetadata(Reading):
                 batch,
             )
             for path, name, value in rows:
-                field = stored("metadata.name", _FIELDS.__getitem__, name)
+                field = parse_stored("metadata.name", _FIELDS.__getitem__, name)
                 found.setdefault(path, {}).setdefault(field, []).append(value)
-        return {path: stored("metadata.value", _metadata, values) for path, values in found.items()}
+        return {path: parse_stored("metadata.value", _metadata, values) for path, values in found.items()}
 
 
 class MetadataWrites:

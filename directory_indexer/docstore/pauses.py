@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from directory_indexer.databases.stored_values import moment, stored, texts_in, whole
+from directory_indexer.databases.stored_values import epoch_seconds, integer, parse_stored, texts_in
 from directory_indexer.docstore.embedding_queue import EmbeddingQueue
 from directory_indexer.docstore.index_scope import IndexScope
 from directory_indexer.docstore.reading import Reading, marks
@@ -101,7 +101,7 @@ class PauseWrites:
 
 def _paused_runs(connection: sqlite3.Connection) -> tuple[PausedRun, ...]:
     rows = connection.execute("SELECT run_id, directories, options, paused_at FROM paused_runs ORDER BY run_id")
-    return tuple(stored("paused_runs", paused_run, row) for row in rows)
+    return tuple(parse_stored("paused_runs", paused_run, row) for row in rows)
 
 
 def paused_run(row: Sequence[Any]) -> PausedRun:
@@ -112,5 +112,5 @@ def paused_run(row: Sequence[Any]) -> PausedRun:
     """
     run_id, directories, options, paused_at = row
     return PausedRun(
-        whole(run_id), tuple(map(FilePath, texts_in(directories))), options_text(options), moment(paused_at)
+        integer(run_id), tuple(map(FilePath, texts_in(directories))), options_text(options), epoch_seconds(paused_at)
     )

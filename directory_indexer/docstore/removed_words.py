@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from directory_indexer.databases.stored_values import stored
+from directory_indexer.databases.stored_values import parse_stored
 from directory_indexer.lazy import lazily
 
 with lazily:
@@ -71,13 +71,13 @@ def _merge_step(connection: sqlite3.Connection) -> bool:
 
 def _removed_at(connection: sqlite3.Connection) -> float | None:
     row = connection.execute("SELECT value FROM meta WHERE key = ?", (_REMOVED_AT,)).fetchone()
-    return None if row is None else stored("meta.words_removed_at", float, row[0])
+    return None if row is None else parse_stored("meta.words_removed_at", float, row[0])
 
 
 def n_drops(connection: sqlite3.Connection) -> int:
     """Tell how often removed words were dropped for good."""
     row = connection.execute("SELECT value FROM meta WHERE key = ?", (_N_DROPS,)).fetchone()
-    return 0 if row is None else stored("meta.words_drops", int, row[0])
+    return 0 if row is None else parse_stored("meta.words_drops", int, row[0])
 
 
 def _forget_removal(connection: sqlite3.Connection) -> None:

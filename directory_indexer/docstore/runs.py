@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from directory_indexer.databases.stored_values import mapping_in, moment, stored, text, texts_in, whole
+from directory_indexer.databases.stored_values import epoch_seconds, integer, mapping_in, parse_stored, text, texts_in
 from directory_indexer.docstore.reading import Reading
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, well_formed
@@ -140,7 +140,7 @@ class Runs(Reading):
                ORDER BY id DESC""",  # noqa: S608 - made of constants
             (limit,),
         )
-        return tuple(stored("runs", run_record, row) for row in rows)
+        return tuple(parse_stored("runs", run_record, row) for row in rows)
 
     def directories(self, run_id: int) -> tuple[FilePath, ...]:
         """List the tracked directories that a run works on; none where it works on the whole index."""
@@ -221,7 +221,7 @@ class RunWrites:
 
 def _directories(connection: sqlite3.Connection, run_id: int) -> tuple[FilePath, ...]:
     row = connection.execute("SELECT directories FROM runs WHERE id = ?", (run_id,)).fetchone()
-    return tuple(map(FilePath, stored("runs.directories", texts_in, row[0]))) if row else ()
+    return tuple(map(FilePath, parse_stored("runs.directories", texts_in, row[0]))) if row else ()
 
 
 def run_record(row: Sequence[Any]) -> RunRecord:
@@ -232,14 +232,14 @@ def run_record(row: Sequence[Any]) -> RunRecord:
     """
     id_, pid, host, verb, directories, started_at, heartbeat_at, phase, *counts = row[:17]
     return RunRecord(
-        id=whole(id_),
-        pid=whole(pid),
+        id=integer(id_),
+        pid=integer(pid),
         host=text(host),
         verb=Verb(verb),
         directories=tuple(map(FilePath, texts_in(directories))),
-        started_at=moment(started_at),
-        heartbeat_at=moment(heartbeat_at),
-        progress=RunProgress(Phase(phase), *map(whole, counts)),  # type: ignore[arg-type]
+        started_at=epoch_seconds(started_at),
+        heartbeat_at=epoch_seconds(heartbeat_at),
+        progress=RunProgress(Phase(phase), *map(integer, counts)),  # type: ignore[arg-type]
         outcome=Outcome(row[17]) if row[17] else None,
         message=text(row[18]),
         origin=Origin(row[19]),

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from directory_indexer.databases.stored_values import stored
+from directory_indexer.databases.stored_values import parse_stored
 from directory_indexer.docstore.reading import Reading
 from directory_indexer.lazy import lazily
 
@@ -60,7 +60,7 @@ class StaticVectors(Reading):
         if isinstance(known, StaticBlocks):
             return known
         found = self._connection.execute("SELECT rows, codes FROM static_vectors").fetchall()
-        blocks = stored("static_vectors", _blocks_in, found)
+        blocks = parse_stored("static_vectors", _blocks_in, found)
         if blocks.codes.nbytes <= _MOST_REMEMBERED:
             self._known[_BLOCKS] = blocks
         return blocks

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from typing import NamedTuple
 
-from directory_indexer.databases.stored_values import stored
+from directory_indexer.databases.stored_values import parse_stored
 from directory_indexer.docstore.meta import FORMER, GENERATION_KEYS, MetaWrites, space_in, suffix_in
 from directory_indexer.docstore.reading import Reading
 from directory_indexer.docstore.vectors import GONE_FORMER, VectorWrites
@@ -42,12 +42,12 @@ class VectorSets(Reading):
     def current(self) -> VectorSet:
         """Tell which vectors runs add to."""
         space = self._meta("space")
-        return VectorSet(stored("meta.space", space_in, space) if space else None, self._suffix(""))
+        return VectorSet(parse_stored("meta.space", space_in, space) if space else None, self._suffix(""))
 
     def former(self) -> VectorSet | None:
         """Tell which vectors answer until those of another space are complete; None unless a switch is under way."""
         former = self._meta("former_space")
-        return VectorSet(stored("meta.space", space_in, former), self._suffix(FORMER)) if former else None
+        return VectorSet(parse_stored("meta.space", space_in, former), self._suffix(FORMER)) if former else None
 
     def left(self) -> VectorSet | None:
         """Tell which vectors answered before the last switch: somebody may have read them when they were dropped."""
@@ -80,13 +80,13 @@ class VectorSets(Reading):
 
     def _generations(self, prefix: str) -> dict[VectorPlace, int]:
         named = {
-            place: stored("meta.generation", int, self._meta(prefix + key) or 0)
+            place: parse_stored("meta.generation", int, self._meta(prefix + key) or 0)
             for place, key in GENERATION_KEYS.items()
         }
         return {place: generation for place, generation in named.items() if generation}
 
     def _suffix(self, prefix: str) -> str:
-        return stored("meta.suffix", suffix_in, self._meta(f"{prefix}suffix") or "")
+        return parse_stored("meta.suffix", suffix_in, self._meta(f"{prefix}suffix") or "")
 
     @property
     def is_switching(self) -> bool:

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
-from directory_indexer.databases.stored_values import DamagedValueError, stored
+from directory_indexer.databases.stored_values import DamagedValueError, parse_stored
 from directory_indexer.docstore.meta import FORMER, GENERATION_KEYS, MetaWrites, space_in
 from directory_indexer.docstore.reading import Reading, batches, marks
 from directory_indexer.ids import ChunkId, ContentHash
@@ -131,7 +131,7 @@ class Vectors(Reading):
             DamagedValueError: one of them has not.
         """
         space = self._meta("space")
-        dimensions = stored("meta.space", space_in, space).dimensions if space else 0
+        dimensions = parse_stored("meta.space", space_in, space).dimensions if space else 0
         if not all(is_vector(vector, dimensions) for vector in vectors):
             raise DamagedValueError("pending_vectors.vector")
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from directory_indexer.databases.stored_values import mapping_in, stored
+from directory_indexer.databases.stored_values import mapping_in, parse_stored
 from directory_indexer.docstore.kept_words import kept_words
 from directory_indexer.docstore.reading import Reading, batches, marks
 from directory_indexer.docstore.removed_words import note_removal
@@ -192,7 +192,7 @@ class Words(Reading):
     @property
     def _made_by(self) -> str:
         """Say which index it is, and what cut its texts into words."""
-        fingerprint = stored("meta.fingerprint", mapping_in, self._meta("fingerprint") or "{}")
+        fingerprint = parse_stored("meta.fingerprint", mapping_in, self._meta("fingerprint") or "{}")
         return f"{self._meta('index_id')} {fingerprint.get('analysis')}"
 
     def count_rows(self) -> int:

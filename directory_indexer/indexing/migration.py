@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from directory_indexer.config.sources import KEYS
-from directory_indexer.databases.stored_values import list_in, stored, text, whole
+from directory_indexer.databases.stored_values import integer, list_in, parse_stored, text
 from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRequest, Verb
 from directory_indexer.docstore.store import DocStore, Snapshot
 from directory_indexer.errors import (
@@ -57,7 +57,7 @@ class _Plan:
 
 def _plan_in(written: object) -> _Plan:
     base, where, generation = list_in(written)
-    return _Plan(whole(base), text(where), whole(generation))
+    return _Plan(integer(base), text(where), integer(generation))
 
 
 class Migration:
@@ -105,7 +105,7 @@ class Migration:
     def _planned(self, snapshot: Snapshot) -> _Plan:
         fresh = _Plan(snapshot.vector_sets.generation(self._source.place), self._where)
         mark = snapshot.meta.get(_MARK)
-        begun = stored("meta.migration", _plan_in, mark) if mark else fresh
+        begun = parse_stored("meta.migration", _plan_in, mark) if mark else fresh
         return begun if (begun.base, begun.where) == (fresh.base, fresh.where) else fresh
 
     def _copy(self, snapshot: Snapshot, plan: _Plan, wanted: set[ChunkId], run: Run) -> tuple[int, _Plan]:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from directory_indexer.databases.stored_values import DamagedValueError, intact, mapping_in, stored, text
+from directory_indexer.databases.stored_values import DamagedValueError, intact_rows, mapping_in, parse_stored, text
 from directory_indexer.registry.store import Registry
 
 KEPT_SECONDS: Final = 86_400.0
@@ -33,7 +33,7 @@ def given_answer(row: Sequence[Any]) -> GivenAnswer:
     request, status, headers, body = row
     if not (isinstance(request, bytes) and isinstance(body, bytes) and isinstance(status, int) and 100 <= status < 600):  # noqa: PLR2004 - as HTTP has them
         raise DamagedValueError("answers.body")
-    return GivenAnswer(request, status, stored("answers.headers", _headers_in, headers), body)
+    return GivenAnswer(request, status, parse_stored("answers.headers", _headers_in, headers), body)
 
 
 def _headers_in(written: object) -> dict[str, str]:
@@ -61,7 +61,7 @@ class GivenAnswers:
                 "SELECT request, status, headers, body FROM answers WHERE caller = ? AND name = ? AND at > ?",
                 (caller, name, time.time() - KEPT_SECONDS),
             ).fetchone()
-        return next(intact(given_answer, [] if row is None else [row]), None)
+        return next(intact_rows(given_answer, [] if row is None else [row]), None)
 
     def keep(self, caller: bytes, name: str, answer: GivenAnswer) -> None:
         """Keep an answer, and forget those that are too old."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from directory_indexer.config.collections import CollectionName, collection_name
-from directory_indexer.databases.stored_values import intact, moment, stored, text
+from directory_indexer.databases.stored_values import epoch_seconds, intact_rows, parse_stored, text
 from directory_indexer.registry.store import Registry
 
 _KNOWN = "collections"
@@ -33,9 +33,9 @@ def collection_row(row: Sequence[Any]) -> CollectionRow:
     """
     name, description, created_at, is_leaving = row
     return CollectionRow(
-        stored("collections.name", lambda value: collection_name(text(value)), name),
-        stored("collections.description", text, description),
-        stored("collections.created_at", moment, created_at),
+        parse_stored("collections.name", lambda value: collection_name(text(value)), name),
+        parse_stored("collections.description", text, description),
+        parse_stored("collections.created_at", epoch_seconds, created_at),
         bool(is_leaving),
     )
 
@@ -54,7 +54,7 @@ class CollectionRows:
             known = connection.known.get(_KNOWN)
             if known is None:
                 rows = connection.raw.execute(_SELECT).fetchall()
-                known = connection.known[_KNOWN] = tuple(intact(collection_row, rows))
+                known = connection.known[_KNOWN] = tuple(intact_rows(collection_row, rows))
             return known  # type: ignore[return-value]  # as it was put there
 
     def get(self, name: str) -> CollectionRow | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from directory_indexer.config.collections import DEFAULT
-from directory_indexer.databases.stored_values import intact
+from directory_indexer.databases.stored_values import intact_rows
 from directory_indexer.errors import ConflictError
 from directory_indexer.registry.replacements import Replacement
 from directory_indexer.registry.store import Registry
@@ -172,4 +172,4 @@ class Documents:
             return []
         with self._registry.reading() as connection:
             rows = connection.raw.execute(f"{_SELECT} {condition}", (self._collection, *values))
-            return list(intact(stored_document, rows))
+            return list(intact_rows(stored_document, rows))

@@ -17,7 +17,13 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from directory_indexer.config.collections import collection_name
-from directory_indexer.databases.stored_values import DamagedValueError, intact, moment, stored, texts_in
+from directory_indexer.databases.stored_values import (
+    DamagedValueError,
+    epoch_seconds,
+    intact_rows,
+    parse_stored,
+    texts_in,
+)
 from directory_indexer.errors import UsageError
 from directory_indexer.registry.store import Registry
 
@@ -127,7 +133,7 @@ class Keys:
         with self._registry.reading() as connection:
             known = connection.known.get(_KNOWN)
             if known is None:
-                known = connection.known[_KNOWN] = tuple(intact(key_row, connection.raw.execute(_SELECT)))
+                known = connection.known[_KNOWN] = tuple(intact_rows(key_row, connection.raw.execute(_SELECT)))
             return known  # type: ignore[return-value]  # as it was put there
 
     def note_uses(self, used_at: Mapping[bytes, float]) -> None:
@@ -176,11 +182,13 @@ def key_row(row: Sequence[Any]) -> Key:
         raise DamagedValueError("keys.digest")
     if right == Right.OWNER:
         raise DamagedValueError("keys.access_right")
-    created_at, *others = (one if one is None else stored("keys.created_at", moment, one) for one in moments)
+    created_at, *others = (
+        one if one is None else parse_stored("keys.created_at", epoch_seconds, one) for one in moments
+    )
     if created_at is None:
         raise DamagedValueError("keys.created_at")
-    only = None if collections is None else frozenset(stored("keys.collections", _names_in, collections))
-    return Key(name, digest, stored("keys.access_right", Right, right), only, created_at, *others)
+    only = None if collections is None else frozenset(parse_stored("keys.collections", _names_in, collections))
+    return Key(name, digest, parse_stored("keys.access_right", Right, right), only, created_at, *others)
 
 
 def _names_in(written: object) -> tuple[str, ...]:

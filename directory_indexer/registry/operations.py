@@ -8,7 +8,14 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from directory_indexer.databases.stored_values import DamagedValueError, intact, mapping_in, moment, stored, text
+from directory_indexer.databases.stored_values import (
+    DamagedValueError,
+    epoch_seconds,
+    intact_rows,
+    mapping_in,
+    parse_stored,
+    text,
+)
 from directory_indexer.registry.store import Registry
 
 _MOST_SHOWN: Final = 50
@@ -160,7 +167,7 @@ class Operations:
             return []
         query = f"SELECT {_COLUMNS} FROM operations {condition}"  # noqa: S608 - constants
         with self._registry.reading() as connection:
-            return list(intact(operation_row, connection.raw.execute(query, values)))
+            return list(intact_rows(operation_row, connection.raw.execute(query, values)))
 
 
 def operation_row(row: Sequence[Any]) -> OperationRow:
@@ -172,15 +179,15 @@ def operation_row(row: Sequence[Any]) -> OperationRow:
     operation = OperationRow._make(row)
     if not isinstance(operation.id, int):
         raise DamagedValueError("operations.id")
-    stored("operations.started_at", moment, operation.started_at)
+    parse_stored("operations.started_at", epoch_seconds, operation.started_at)
     if operation.ended_at is not None:
-        stored("operations.ended_at", moment, operation.ended_at)
+        parse_stored("operations.ended_at", epoch_seconds, operation.ended_at)
     return operation._replace(
-        kind=stored("operations.kind", Kind, operation.kind),
-        collection=stored("operations.collection", text, operation.collection),
-        options=stored("operations.options", mapping_in, operation.options),
-        state=stored("operations.state", OperationState, operation.state),
-        wish=stored("operations.wish", Wish, operation.wish),
-        message=stored("operations.message", text, operation.message),
-        result=stored("operations.result", mapping_in, operation.result),
+        kind=parse_stored("operations.kind", Kind, operation.kind),
+        collection=parse_stored("operations.collection", text, operation.collection),
+        options=parse_stored("operations.options", mapping_in, operation.options),
+        state=parse_stored("operations.state", OperationState, operation.state),
+        wish=parse_stored("operations.wish", Wish, operation.wish),
+        message=parse_stored("operations.message", text, operation.message),
+        result=parse_stored("operations.result", mapping_in, operation.result),
     )

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from typing import Final
 
-from directory_indexer.databases.stored_values import DamagedValueError, list_in, stored
+from directory_indexer.databases.stored_values import DamagedValueError, list_in, parse_stored
 from directory_indexer.registry.stored_documents import COLUMNS, State, StoredDocument, stored_document
 
 
@@ -63,7 +63,7 @@ def replaced_document(collection: str, doc_id: str, written: object) -> StoredDo
     Raises:
         DamagedValueError: it is none, or one of another document.
     """
-    document = stored_document(stored("replaced.document", list_in, written))
+    document = stored_document(parse_stored("replaced.document", list_in, written))
     if (document.collection, document.doc_id) != (collection, doc_id):
         raise DamagedValueError("replaced.document")
     return document

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from directory_indexer.databases.stored_values import DamagedValueError, intact, stored, text
+from directory_indexer.databases.stored_values import DamagedValueError, intact_rows, parse_stored, text
 from directory_indexer.paths import FilePath
 from directory_indexer.registry.store import Registry
 
@@ -17,7 +17,7 @@ def scope_row(row: Sequence[Any]) -> tuple[str, FilePath]:
     Raises:
         DamagedValueError: one of them is none.
     """
-    name, path = (stored("scopes", text, value) for value in row)
+    name, path = (parse_stored("scopes", text, value) for value in row)
     if not os.path.isabs(path) or "\0" in path:
         raise DamagedValueError("scopes.path")
     return name, FilePath(path)
@@ -39,7 +39,7 @@ class Scopes:
                 "SELECT name, path FROM scopes WHERE collection = ? ORDER BY name, path", (self._collection,)
             ).fetchall()
         found: dict[str, tuple[FilePath, ...]] = {}
-        for name, path in intact(scope_row, rows):
+        for name, path in intact_rows(scope_row, rows):
             found[name] = (*found.get(name, ()), path)
         return found
 

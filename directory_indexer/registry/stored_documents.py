@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple, NewType
 
 from directory_indexer.config.collections import CollectionName, collection_name
-from directory_indexer.databases.stored_values import DamagedValueError, mapping_in, moment, stored, text
+from directory_indexer.databases.stored_values import DamagedValueError, epoch_seconds, mapping_in, parse_stored, text
 from directory_indexer.errors import UsageError
 from directory_indexer.ids import DocId, doc_id
 
@@ -106,7 +106,7 @@ def stored_document(row: Sequence[Any]) -> StoredDocument:
     for column, value in zip(StoredDocument._fields, row, strict=False):
         if not _is_valid(column, value):
             raise DamagedValueError(f"documents.{column}")
-    document = stored("documents", StoredDocument._make, row)
+    document = parse_stored("documents", StoredDocument._make, row)
     return document._replace(
         source=Source(document.source),
         state=State(document.state),
@@ -181,7 +181,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], object]]] = {
     "etag": _ONE_LINE.fullmatch,
     "last_modified": _ONE_LINE.fullmatch,
     **dict.fromkeys(("version", "n_bytes", "n_chunks", "n_masked", "cancelled"), _is_count),
-    **dict.fromkeys(("added_at", "changed_at"), lambda seconds: moment(seconds) <= seconds),
+    **dict.fromkeys(("added_at", "changed_at"), lambda seconds: epoch_seconds(seconds) <= seconds),
 }
 """What a value must be beside its type; a check of one that is wrong returns None or false, or raises."""
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from directory_indexer.databases.stored_values import DamagedValueError, stored
+from directory_indexer.databases.stored_values import DamagedValueError, parse_stored
 from directory_indexer.docstore.static_vectors import StaticBlocks
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.embedders.model_files import STATIC_TABLE_VERSION
@@ -72,6 +72,8 @@ class StaticCandidates:
         """That of the question."""
         of_index = self._snapshot.static_vectors.model()
         assert of_index is not None  # noqa: S101 - where there are static vectors, there is what made them
-        model = stored("static_model", lambda made: static_model(made.weights, made.mean, made.own_rows), of_index)
+        model = parse_stored(
+            "static_model", lambda made: static_model(made.weights, made.mean, made.own_rows), of_index
+        )
         vector: NDArray[np.float32] = model.vectors([self._text])[0]
         return vector
