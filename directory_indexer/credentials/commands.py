@@ -81,16 +81,16 @@ def login_option_spans(text: str) -> Iterator[SecretSpan]:
 
 def netrc_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords behind `machine … login … password`."""
-    for found in _NETRC.finditer(text):
-        if is_chosen(found[1]):
-            yield SecretSpan(*found.span(1), _PASSWORD)
+    for match in _NETRC.finditer(text):
+        if is_chosen(match[1]):
+            yield SecretSpan(*match.span(1), _PASSWORD)
 
 
 def spelled_option_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the passwords that only a blank parts from a directive or an option: `requirepass …`, `--password …`."""
-    for found in _SPELLED.finditer(text):
-        if is_chosen(found[1]):
-            yield SecretSpan(*found.span(1), _PASSWORD)
+    """Yield the passwords that a blank separates from a directive or an option: `requirepass …`, `--password …`."""
+    for match in _SPELLED.finditer(text):
+        if is_chosen(match[1]):
+            yield SecretSpan(*match.span(1), _PASSWORD)
 
 
 def _is_certain(before: str, value: str) -> bool:
@@ -144,7 +144,7 @@ _TAKES_PASSWORD: Final = LazyPattern(
     rf"|ldap\w{{3,8}}{_REST}-w[ ]?|redis-cli{_REST}-a[ ]?|(?:curl|https?|xh){_REST}-[ua][ =]?[\"']?[^\s:\"']{{1,128}}:"
     rf"|(?:docker|podman|nerdctl|helm|az|oc|skopeo|oras){_REST}login{_REST}-p[ ]?)[\"']?\Z"
 )
-"""What stands before a password and nothing else."""
+"""Programs and options that only a password follows."""
 _IDS: Final = LazyPattern(r":\d{1,5}\Z")
 _NETRC: Final = LazyPattern(
     r"(?:machine[ \t]{1,8}\S{1,200}|default)\s{1,20}login[ \t]{1,8}\S{1,128}\s{1,20}(?:account[ \t]\S{1,80}\s{1,20})?"

@@ -1,6 +1,6 @@
-"""Passwords in URLs, in connection strings and in what drivers of databases are opened with.
+"""Passwords in URLs, in connection strings and in the addresses that database drivers open.
 
-A connection string is made to log in: what stands behind `Password=` in one is a password, whatever it looks like.
+A connection string is made to log in, so the value of `Password=` in one is a password, whatever it looks like.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _PASSWORD: Final = Naming.PASSWORD.value
 
 def url_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords in URLs, and the tokens that stand in place of a user."""
-    for found in _URL.finditer(text):
-        user, password = found["user"], found["password"]
+    for match in _URL.finditer(text):
+        user, password = match["user"], match["password"]
         if is_strong(user):
-            yield SecretSpan(*found.span("user"), Naming.TOKEN.value)
+            yield SecretSpan(*match.span("user"), Naming.TOKEN.value)
         if password and _is_password_of(user, password):
-            yield SecretSpan(*found.span("password"), _PASSWORD)
+            yield SecretSpan(*match.span("password"), _PASSWORD)
 
 
 def driver_spans(text: str) -> Iterator[SecretSpan]:
@@ -47,10 +47,10 @@ def connection_spans(text: str) -> Iterator[SecretSpan]:
 
 
 def storage_key_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the keys of accounts of Azure that code opens a client with: `StorageSharedKeyCredential(name, "…")`."""
-    for found in _STORAGE_KEY.finditer(text):
-        if _STORAGE_CALL.search(text, max(found.start() - _NEAR, 0), found.start()):
-            yield SecretSpan(*found.span(1), Naming.TOKEN.value)
+    """Yield the keys of Azure accounts that code opens a client with: `StorageSharedKeyCredential(name, "…")`."""
+    for match in _STORAGE_KEY.finditer(text):
+        if _STORAGE_CALL.search(text, max(match.start() - _NEAR, 0), match.start()):
+            yield SecretSpan(*match.span(1), Naming.TOKEN.value)
 
 
 def _is_password_of(user: str, password: str) -> bool:
@@ -86,7 +86,7 @@ _PAIR_BEFORE: Final = {
     ",": LazyPattern(r"[\w.-]:\d{2,5},(?:\w{1,30}=[^,\s\"']{0,60},){0,6}\Z"),
     " ": LazyPattern(rf"(?i)(?<![\w.$]){_KEY}[^\s,;\"']{{1,80}}[ ]{{1,4}}\Z"),
 }
-"""What stands before a pair, by what parts it from that."""
+"""The text before a pair, by the separator between the two."""
 _PAIR_BEHIND: Final = LazyPattern(rf"(?i)(?:;[ ]?|[ ]){_KEY}[^\s,]")
 _STORAGE_KEY: Final = LazyPattern(r"[\"'`]([A-Za-z0-9+/]{86}==|[A-Za-z0-9+/]{43}=)[\"'`]")
 _STORAGE_CALL: Final = LazyPattern(

@@ -34,9 +34,9 @@ from directory_indexer.credentials.recovery import (
     recovery_code_spans,
 )
 from directory_indexer.credentials.sentences import (
-    ENTRANCE_MARKS,
-    entrance_spans,
+    LOGIN_SENTENCE_MARKS,
     entry_code_spans,
+    login_sentence_spans,
     pin_spans,
     safe_spans,
     sentence_spans,
@@ -258,7 +258,7 @@ _SETTINGS_RULES: Final = (
 _PROSE_RULES: Final = (
     *LOGIN_PAIR_RULES,
     Rule((" | ",), sheet_spans),
-    Rule(ENTRANCE_MARKS, entrance_spans),
+    Rule(LOGIN_SENTENCE_MARKS, login_sentence_spans),
     Rule(
         (
             *("recovery code", "backup code", "scratch code", "rungscode", "notfallcode", "einmalcode"),

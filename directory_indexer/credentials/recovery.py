@@ -34,11 +34,11 @@ def phrase_spans(text: str) -> Iterator[SecretSpan]:
 
 
 def listed_phrase_spans(text: str, *, is_code: bool) -> Iterator[SecretSpan]:
-    """Yield words that restore a wallet, by the list of such words: nothing need announce them."""
+    """Yield words that restore a wallet, by the list of such words, whether or not anything announces them."""
     patterns = _QUOTED_LISTED if is_code else (*_QUOTED_LISTED, *_LISTED)
-    for found in chain.from_iterable(pattern.finditer(text) for pattern in patterns):
-        if _is_listed(_LETTERS.findall(found[1])):
-            yield SecretSpan(*found.span(1), "recovery phrase")
+    for match in chain.from_iterable(pattern.finditer(text) for pattern in patterns):
+        if _is_listed(_LETTERS.findall(match[1])):
+            yield SecretSpan(*match.span(1), "recovery phrase")
 
 
 def _is_listed(words: list[str]) -> bool:

@@ -70,13 +70,13 @@ def _stated(text: str, subject: re.Match[str]) -> Iterator[SecretSpan]:
         yield SecretSpan(*words.span(1), Naming.PASSWORD.value)
 
 
-def entrance_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield what people get in with: `you get in with …`, `anmelden mit …`."""
-    for found in chain.from_iterable(pattern.finditer(text) for pattern in _ENTRANCES):
-        value = found[1].rstrip(_MARKS)
+def login_sentence_spans(text: str) -> Iterator[SecretSpan]:
+    """Yield the passwords in sentences about logging in: `you get in with …`, `anmelden mit …`."""
+    for match in chain.from_iterable(pattern.finditer(text) for pattern in _LOGIN_PHRASES):
+        value = match[1].rstrip(_MARKS)
         is_harmless = shape_of(value) < Shape.CHOSEN or _PRODUCT.fullmatch(value)
-        if not is_harmless and _ENTERING.search(text, max(found.start() - _MAX_BEFORE, 0), found.start()):
-            yield SecretSpan(found.start(1), found.start(1) + len(value), Naming.PASSWORD.value)
+        if not is_harmless and _LOGGING_IN.search(text, max(match.start() - _MAX_BEFORE, 0), match.start()):
+            yield SecretSpan(match.start(1), match.start(1) + len(value), Naming.PASSWORD.value)
 
 
 def pin_spans(text: str) -> Iterator[SecretSpan]:
@@ -118,14 +118,14 @@ def _is_told(word: str, before: str, found: re.Match[str]) -> bool:
 _MARKS: Final = ".,;:)"
 _MIN_TOLD: Final = 8
 _MAX_BEFORE: Final = 60
-ENTRANCE_MARKS: Final = (
+LOGIN_SENTENCE_MARKS: Final = (
     *("get in", "log in", "sign in", "logs in", "gets in", "log on", "unlock"),
     *("kommst du", "kommt man", "anmelde", "einlogg", "connecte"),
 )
-_ENTRANCES: Final = tuple(
+_LOGIN_PHRASES: Final = tuple(
     LazyPattern(rf" {word} [\"'`„“«]?(?=[!-~]{{0,40}}\d)([!-~]{{8,64}}+)") for word in ("with", "using", "mit", "avec")
 )
-_ENTERING: Final = LazyPattern(
+_LOGGING_IN: Final = LazyPattern(
     r"(?:(?:[gG]ets?|[lL]ogs?|[sS]igns?)[ ](?:in|on)|[uU]nlocks?(?:[ ]it)?|ommst[ ]du|ommt[ ]man|nmelden|inloggen|"
     r"onnecte[rz]?)(?![^\W\d_])[^\n.,;:!?]{0,50}\Z"
 )

@@ -1,4 +1,4 @@
-"""Settings: the kinds of files that hold them, and which of them are secrets by their names, whatever their values are.
+"""Settings: the kinds of files that hold them, and those that are secrets by their names, whatever their values are.
 
 Strength decides in prose and in code, where a name is often only spoken of. In code a setting is a constant, or the
 password beside a host or a database.
@@ -32,15 +32,15 @@ def is_translation(text: str, name: str) -> bool:
     return _TRANSLATION.fullmatch(name) is not None or _TRANSLATED.match(text) is not None
 
 
-def is_plain_secret(text: str, name_start: int, found: re.Match[str], end: int, kind: str) -> bool:
+def is_plain_secret(text: str, name_start: int, match: re.Match[str], end: int, kind: str) -> bool:
     """Whether a value, which ends at `end`, is a secret because a setting of that name holds one."""
-    name, start = text[name_start : found.end("name")], found.start(str(found.lastgroup))
+    name, start = text[name_start : match.end("name")], match.start(str(match.lastgroup))
     value = text[start : min(end, start + _MAX_JUDGED)]
     if not is_unmistakable(name) or is_stand_in(value) or _BLANK.search(value) or repeats_name(value, name):
         return False
     if name.lower() == "secret" and (len(value) < _MIN_SECRET or _RESOURCE.fullmatch(value)):
         return False
-    return _is_setting(text, name_start, found, end, kind) and not _is_user(text, name_start, value)
+    return _is_setting(text, name_start, match, end, kind) and not _is_user(text, name_start, value)
 
 
 def is_line_of_settings(text: str, name_start: int, kind: str) -> bool:
@@ -49,40 +49,40 @@ def is_line_of_settings(text: str, name_start: int, kind: str) -> bool:
     return kind in LINE_KINDS and _LINE_START.fullmatch(text, start, name_start) is not None
 
 
-def _is_setting(text: str, name_start: int, found: re.Match[str], end: int, kind: str) -> bool:
+def _is_setting(text: str, name_start: int, match: re.Match[str], end: int, kind: str) -> bool:
     """Whether a name and a value are a setting: no sentence, no comparison, no code."""
-    is_quoted, between = found["quote"] is not None, text[found.end("name") : found.start(str(found.lastgroup))]
-    if found["call"] is not None or found["said"] is not None or _COMPARISON.search(between):
+    is_quoted, between = match["quote"] is not None, text[match.end("name") : match.start(str(match.lastgroup))]
+    if match["call"] is not None or match["said"] is not None or _COMPARISON.search(between):
         return False
-    if found["blank"] is not None:
+    if match["blank"] is not None:
         return kind == "sql" and is_quoted
     if not kind or kind in PROSE_KINDS:
         return between == "=" and not is_quoted and _is_among_lines(text, name_start, end)
     if kind not in SETTINGS_KINDS and kind not in LINE_KINDS:
-        return is_quoted and _is_setting_in_code(text, name_start, found, between)
-    if not _is_assigned(text, name_start, found, between, kind):
+        return is_quoted and _is_setting_in_code(text, name_start, match, between)
+    if not _is_assigned(text, name_start, match, between, kind):
         return False
     is_item = kind == "yaml" and "\n" in between
     return is_quoted or is_item or _is_bare_setting(text, name_start, end, kind, between)
 
 
-def _is_assigned(text: str, name_start: int, found: re.Match[str], between: str, kind: str) -> bool:
+def _is_assigned(text: str, name_start: int, match: re.Match[str], between: str, kind: str) -> bool:
     """Whether a value is that of the name, and the name not a reference nor a word of many meanings."""
     is_reference = text[name_start - 1 : name_start] in _REFERRING or text.endswith(("${", "#{", "{{"), 0, name_start)
     if is_reference or not _ASSIGNING.search(between):
         return False
-    is_vague = kind not in LINE_KINDS and text[name_start : found.end("name")].lower() == "pass"
-    return not is_vague or _LOGIN.search(text, max(name_start - _NEAR, 0), found.end() + _NEAR) is not None
+    is_vague = kind not in LINE_KINDS and text[name_start : match.end("name")].lower() == "pass"
+    return not is_vague or _LOGIN.search(text, max(name_start - _NEAR, 0), match.end() + _NEAR) is not None
 
 
-def _is_setting_in_code(text: str, name_start: int, found: re.Match[str], between: str) -> bool:
+def _is_setting_in_code(text: str, name_start: int, match: re.Match[str], between: str) -> bool:
     """Whether a string is the value of a constant, or of the password beside a host or a database."""
-    name, naming = text[name_start : found.end("name")], naming_of(text[name_start : found.end("name")])
+    name, naming = text[name_start : match.end("name")], naming_of(text[name_start : match.end("name")])
     if "," in between and not _DEFINING.search(text, max(name_start - _NEAR, 0), name_start):
         return False
     if _CONSTANT.fullmatch(name):
-        return _OF_CODE.search(name) is None and (naming is Naming.PASSWORD or not _RESOURCE.fullmatch(found["quoted"]))
-    is_beside = _CONNECTION.search(text, max(name_start - _NEAR, 0), found.end() + _NEAR) is not None
+        return _OF_CODE.search(name) is None and (naming is Naming.PASSWORD or not _RESOURCE.fullmatch(match["quoted"]))
+    is_beside = _CONNECTION.search(text, max(name_start - _NEAR, 0), match.end() + _NEAR) is not None
     return naming is Naming.PASSWORD and is_beside
 
 
@@ -126,10 +126,10 @@ _PAIR: Final = LazyPattern(r"[ \t]{0,20}[A-Za-z][\w.-]{1,60}=[^\s=]")
 _PAIR_BELOW: Final = LazyPattern(rf"[ \t\r]{{0,8}}\n{_PAIR.pattern}")
 _BLANK: Final = LazyPattern(r"\s")
 _RESOURCE: Final = LazyPattern(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+")
-"""What objects of a cluster are called."""
+"""Names of objects in a cluster."""
 _COMPARISON: Final = LazyPattern(r"[=!]=")
 _ASSIGNING: Final = LazyPattern(r"\A[^\w\n]*[:=][^\w\n]*\Z|(?i:value|content|default)\W*\Z|>")
-"""What stands between a name and its value, and not between two names."""
+"""Characters between a name and its value, as opposed to those between two names."""
 _LINE_START: Final = LazyPattern(
     r"[ \t]{0,40}(?:(?:export|set|setx|env|arg|-|- |-e|\"|'|local|readonly|set -[gUx]{1,3})[ \t]{0,4}[\"']?)?"
     r"[\w.-]{0,60}",
@@ -141,13 +141,13 @@ _ENDS: Final = {
     "xml": LazyPattern(r"\s{0,80}(?:</|\]\]>)"),
     **dict.fromkeys(("toml", "hcl"), LazyPattern(r"(?<=\d\d)[ \t\r]{0,8}(?:\n|\Z|#|,|\})")),
 }
-"""What stands behind a value without quotes where settings have one."""
+"""Text that ends a value without quotes, by kind of file."""
 _DEFINING: Final = LazyPattern(r"(?:define|const|config\.set)\(\s{0,8}[\"']\Z")
 _CONSTANT: Final = LazyPattern(r"(?!PASS(?:ES)?$)[A-Z][A-Z\d_]{1,60}")
 _OF_CODE: Final = LazyPattern(
     r"(?:^|_)(?:TEST|FAKE|DUMMY|EXAMPLE|SAMPLE|MOCK|KEY|PARAM|ARG|ATTR|CONF|CFG|OPT|OPTION|PROP|TK|TOK|STATE|KIND|CMD)_"
 )
-"""What constants are called that name or test something."""
+"""Prefixes of constants that name or test something."""
 _CONNECTION: Final = LazyPattern(
     r"(?i)(?<![^\W_])(?:db_?)?(?:host(?:name|addr)?|server|database|db(?:name)?|adapter|dialect|smtp\w{0,8})"
     r"[\"'\])]{0,3}[ \t]{0,8}(?:=>|[:=](?!=))"
@@ -170,4 +170,4 @@ _TRANSLATION: Final = LazyPattern(
 _TRANSLATED: Final = LazyPattern(
     rf"[\s\ufeff-]{{0,8}}(?:\{{\s{{0,8}})?[\"']?(?:{_LANGUAGES})(?:[-_][A-Z]{{2}})?[\"']?:[ \t\r]{{0,8}}[\n{{]"
 )
-"""How files of translations are called, and how those begin that hold one language."""
+"""Names of files of translations, and the beginning of those that hold one language."""

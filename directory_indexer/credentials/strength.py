@@ -24,9 +24,9 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_stand_in(value: str) -> bool:
-    """Whether a value of a setting that holds a secret is none: documented, a reference, a type or a choice.
+    """Whether the value in the place of a secret is none: an example, a reference, a type or a choice.
 
-    That of a placeholder is wider: it excludes what looks like a word, and people choose words.
+    `is_placeholder` also excludes what looks like a word; people choose words as passwords.
     """
     lowered = value.lower()
     return (
@@ -66,7 +66,7 @@ def is_password(value: str) -> bool:
 
 
 def is_chosen(value: str) -> bool:
-    """Whether a value is a password where nothing else but what stands for one can be."""
+    """Whether a value is a password, where it can only be a password or a stand-in for one."""
     return not is_stand_in(value) or is_password(value) or is_strong(value)
 
 
@@ -164,7 +164,7 @@ _NAMED_SECRET: Final = LazyPattern(
     r"(?:^|[-_./: ])(?:pass(?:word|wd|phrase)?|pwd|secrets?|tokens?|credentials?|api[-_]?key|"
     r"(?:access|private|ssh)[-_]key)(?:$|[-_./: ])"
 )
-"""What a secret is called where it is kept: `db-password`."""
+"""Names of secrets in the store that keeps them: `db-password`."""
 _NAMES: Final = LazyPattern(
     r"(?:[A-Za-z]:|~|\.{1,2})?[/\\]?(?:[a-z][a-z0-9_.-]*[/\\]){1,12}[\w.-]*|"
     r"[A-Za-z_]+\d{0,2}(?:(?:\.|::|->|/|-)[A-Za-z_]+\d{0,2}){1,8}|(?:[A-Za-z]+_){1,12}[A-Za-z]+\d?"
