@@ -29,7 +29,7 @@ def is_url(text: str) -> bool:
     return text.lower().startswith(("http://", "https://"))
 
 
-def in_file_uri(text: str) -> str | None:
+def path_in_file_uri(text: str) -> str | None:
     """Return the path that a `file:` URI of this machine names; None where the text is no such URI."""
     match = _FILE_URI.fullmatch(text)
     if not match:

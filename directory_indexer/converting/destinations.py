@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from directory_indexer.config.fetching import WEB_PORTS, Allowance
-from directory_indexer.converting.public_addresses import IpAddress, IpNetwork, is_host_of_cloud, is_public, parsed
+from directory_indexer.converting.public_addresses import IpAddress, IpNetwork, is_cloud_service, is_public, parsed
 
 
 class Destinations(NamedTuple):
@@ -29,7 +29,7 @@ def _covers(allowance: Allowance, host: str, address: IpAddress) -> bool:
         return address in allowance.network
     # A name that is allowed may come to lead to this machine, or to what tells a cloud machine its secrets.
     is_nearer = address.is_loopback or address.is_link_local or address.is_unspecified or address.is_multicast
-    return allowance.covers_host(host) and not is_nearer and not is_host_of_cloud(address)
+    return allowance.covers_host(host) and not is_nearer and not is_cloud_service(address)
 
 
 def _plain(address: IpAddress) -> IpAddress:

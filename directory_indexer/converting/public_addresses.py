@@ -28,9 +28,9 @@ def is_public(address: str, own: Sequence[IpNetwork] = ()) -> bool:
     return all(_is_of_internet(part, own) for part in _parts(parsed(address)))
 
 
-def is_host_of_cloud(address: IpAddress) -> bool:
+def is_cloud_service(address: IpAddress) -> bool:
     """Whether an address is that of a service which a cloud offers to its machines alone, such as their secrets."""
-    return any(address in network for network in _HOSTS_OF_CLOUDS)
+    return any(address in network for network in _CLOUD_SERVICES)
 
 
 def parsed(address: str) -> IpAddress:
@@ -55,18 +55,18 @@ def networks_in(fib_trie: str, if_inet6: str) -> tuple[IpNetwork, ...]:
             if int(bits) >= _WIDEST_BITS:
                 networks[ipaddress.IPv4Network((address, int(bits)), strict=False)] = None
     for digits, bits in _INTERFACE.findall(if_inet6):
-        network = ipaddress.IPv6Network((int(digits, 16), max(int(bits, 16), _WIDEST_BITS_OF_SIX)), strict=False)
+        network = ipaddress.IPv6Network((int(digits, 16), max(int(bits, 16), _WIDEST_IPV6_BITS)), strict=False)
         networks[network] = None
     return tuple(networks)
 
 
 def _is_of_internet(address: IpAddress, own: Sequence[IpNetwork]) -> bool:
-    is_assigned = address.version == 4 or address in _GLOBAL_UNICAST  # noqa: PLR2004 - the older addresses
-    return is_assigned and not any(address in network for network in (*_SPECIAL, *_HOSTS_OF_CLOUDS, *own))
+    is_assigned = address.version == 4 or address in _GLOBAL_UNICAST  # noqa: PLR2004 - IPv4
+    return is_assigned and not any(address in network for network in (*_SPECIAL, *_CLOUD_SERVICES, *own))
 
 
 def _parts(address: IpAddress) -> tuple[IpAddress, ...]:
-    """Return the addresses that have to be public for one to be: itself, and those within it."""
+    """Return an address and those that it contains: all of them have to be public for it to be."""
     if isinstance(address, ipaddress.IPv4Address):
         return (address,)
     number = int(address)
@@ -89,7 +89,7 @@ def _networks_by_sockets() -> Iterator[IpNetwork]:
     """Return the networks of the addresses that this machine has under its name, and of those it would send from."""
     addresses = []
     with contextlib.suppress(OSError, UnicodeError):
-        addresses += [str(found[4][0]) for found in socket.getaddrinfo(socket.gethostname(), None)]
+        addresses += [str(entry[4][0]) for entry in socket.getaddrinfo(socket.gethostname(), None)]
     for family, elsewhere in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
         with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as datagrams:
             datagrams.connect((elsewhere, 9))  # finds the way, and sends nothing
@@ -104,7 +104,7 @@ def _networks(*written: str) -> tuple[IpNetwork, ...]:
 
 
 _GLOBAL_UNICAST: Final = ipaddress.IPv6Network("2000::/3")
-"""All that was ever assigned of the newer addresses: no loopback, link-local, unique local or multicast ones."""
+"""All IPv6 addresses that were ever assigned: no loopback, link-local, unique local or multicast ones."""
 
 _SPECIAL: Final = _networks(
     "0.0.0.0/8",  # this network
@@ -136,7 +136,7 @@ _SPECIAL: Final = _networks(
     "2620:4f:8000::/48",  # AS112
     "3fff::/20",  # documentation
 )
-_HOSTS_OF_CLOUDS: Final = _networks(
+_CLOUD_SERVICES: Final = _networks(
     "100.100.100.200",  # Alibaba Cloud
     "168.63.129.16",  # Azure
     "192.0.0.192",  # Oracle Cloud Classic
@@ -156,7 +156,7 @@ _LEAF: Final = re.compile(r"\|-- ([\d.]+)((?:\n +/[^\n]*)+)")
 _ON_LINK: Final = re.compile(r"/(\d+) (?:link|host) (?:UNICAST|LOCAL)")
 _INTERFACE: Final = re.compile(r"^([0-9a-f]{32}) [0-9a-f]+ ([0-9a-f]+) ", re.MULTILINE)
 _WIDEST_BITS: Final = 8
-"""What is wider is half of the internet, by way of a tunnel."""
+"""A wider network is no link but a tunnel, such as 0.0.0.0/1 of a VPN: half of the internet."""
 
-_WIDEST_BITS_OF_SIX: Final = 32
+_WIDEST_IPV6_BITS: Final = 32
 _BITS_OF_LINK: Final = 64

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import blake3
 
-from directory_indexer.converting.converter import Converter, in_file_uri
+from directory_indexer.converting.converter import Converter, path_in_file_uri
 from directory_indexer.errors import ContentRefusedError, RefusalReason, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import (
@@ -97,7 +97,7 @@ def _resolved(written: str, allowed: Sequence[FilePath]) -> FilePath:
         raise UsageError(
             "no directory is allowed", hint="name directories behind dirindex serve --remote, or open one in the client"
         )
-    written = in_file_uri(written) or written
+    written = path_in_file_uri(written) or written
     if invalid := invalid_character_in(written, is_from_system=True):
         raise UsageError(f"a path must not contain {invalid}", hint="check the path")
     choices = [written] if os.path.isabs(written) else [os.path.join(os_path(root), written) for root in allowed]

@@ -13,7 +13,7 @@ from mcp import MCPError
 from mcp.server import ServerRequestContext
 from mcp.types import ListRootsRequest, ListRootsResult
 
-from directory_indexer.converting.converter import in_file_uri
+from directory_indexer.converting.converter import path_in_file_uri
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display, lies_in, resolved_path
 from directory_indexer.server.clients import Client, client_of
@@ -77,6 +77,6 @@ def roots_note(scope: tuple[FilePath, ...]) -> tuple[str, ...]:
 
 def _paths(uris: Iterable[str]) -> Iterator[FilePath]:
     for uri in uris:
-        location = in_file_uri(uri)
+        location = path_in_file_uri(uri)
         if location and os.path.isabs(location) and "\0" not in location:
             yield resolved_path(location)

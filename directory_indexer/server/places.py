@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Literal
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
-from directory_indexer.converting.converter import in_file_uri
+from directory_indexer.converting.converter import path_in_file_uri
 from directory_indexer.errors import NotIndexedError, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display, exact_text, file_path, invalid_character_in, lies_in
@@ -131,7 +131,7 @@ def _without_scheme(name: str) -> str:
         NotIndexedError: the URI is not that of an indexed file.
         UsageError: the name cannot be a path.
     """
-    path = name_in_uri(name) if name.startswith(URI_PREFIX) else in_file_uri(name) or name
+    path = name_in_uri(name) if name.startswith(URI_PREFIX) else path_in_file_uri(name) or name
     require_sane(path)
     return path
 
