@@ -46,7 +46,7 @@ def copy_database(source: Path, target: Path) -> None:
 def require_expected(path: Path, make: Callable[[sqlite3.Connection, int], None], *, name: str) -> None:
     """Make sure that a database that nobody has open is whole, and has the tables of its version and nothing else.
 
-    `make` makes the tables of a version in an empty database; `name` is what messages call this one.
+    `make` makes the tables of a version in an empty database; `name` is that of the database in messages.
 
     Raises:
         StoreError: it is damaged, no database, of a newer version, or has other tables, or triggers or views.
@@ -55,15 +55,15 @@ def require_expected(path: Path, make: Callable[[sqlite3.Connection, int], None]
         with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             connection.executescript("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")
             version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-            _require_schema(connection, _made(make, version), name=name)
+            _require_schema(connection, _expected_schema(make, version), name=name)
             damage = [row[0] for row in connection.execute("PRAGMA quick_check")]
     except (sqlite3.Error, UnicodeDecodeError) as error:
         damage = [str(error)]
     if damage != ["ok"]:
-        raise StoreError(f"'{name}' is damaged: {'; '.join(damage[:3])}", hint=_ANOTHER)
+        raise StoreError(f"'{name}' is damaged: {'; '.join(damage[:3])}", hint=ANOTHER_BACKUP)
 
 
-def _made(make: Callable[[sqlite3.Connection, int], None], version: int) -> set[_Entry]:
+def _expected_schema(make: Callable[[sqlite3.Connection, int], None], version: int) -> set[_Entry]:
     with contextlib.closing(sqlite3.connect(":memory:")) as fresh:
         make(fresh, version)
         return set(_schema_of(fresh)) | set(_columns_of(fresh))
@@ -73,8 +73,8 @@ def _require_schema(connection: sqlite3.Connection, expected: set[_Entry], *, na
     """Compare what is declared, before SQLite is asked for columns, which starts the modules of virtual tables."""
     foreign = set(_schema_of(connection)) - expected or expected ^ {*_schema_of(connection), *_columns_of(connection)}
     if foreign:
-        told = ", ".join(sorted({" ".join(entry[:2]) for entry in foreign})[:3])
-        raise StoreError(f"'{name}' does not have the tables of dirindex: {told}", hint=_ANOTHER)
+        entries = ", ".join(sorted({" ".join(entry[:2]) for entry in foreign})[:3])
+        raise StoreError(f"'{name}' does not have the tables of dirindex: {entries}", hint=ANOTHER_BACKUP)
 
 
 def _schema_of(connection: sqlite3.Connection) -> Iterator[_Entry]:
@@ -97,7 +97,7 @@ def _columns_of(connection: sqlite3.Connection) -> Iterator[_Entry]:
 
 _Entry: TypeAlias = tuple[str, str, str, str]
 _VIRTUAL: Final = re.compile(r"\s*CREATE\s+VIRTUAL\s+TABLE\b.*?\bUSING\s+(\w+)", re.IGNORECASE | re.DOTALL)
-_ANOTHER: Final = "take another backup"
+ANOTHER_BACKUP: Final = "take another backup"
 
 
 def log_ahead(path: Path) -> None:

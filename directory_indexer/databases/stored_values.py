@@ -16,8 +16,8 @@ from directory_indexer.lazy import lazily
 with lazily:
     import json
 
-_LAST_MOMENT = 62_135_596_800.0
-"""As far from 1970 as the year 1, as far as calendars go back."""
+_MOST_SECONDS = 62_135_596_800.0
+"""The distance from 1970 to the year 1, before which calendars of Python do not go."""
 
 _MOST_BITS = 63
 
@@ -46,14 +46,14 @@ def parse_stored(column: str, parse: Callable[[Any], Value], value: object) -> V
 
 
 def intact_rows(parse: Callable[[Any], Value], rows: Iterable[Row]) -> Iterator[Value]:
-    """Yield those of the rows that can be parsed; the doctor names the others."""
+    """Yield the rows that can be parsed; `doctor` names the others."""
     for row in rows:
         with contextlib.suppress(DamagedValueError):
             yield parse(row)
 
 
 def text(value: object) -> str:
-    """Return a text that is one.
+    """Return a value that is a text.
 
     Raises:
         TypeError: it is something else.
@@ -66,7 +66,7 @@ def text(value: object) -> str:
 
 
 def integer(value: object) -> int:
-    """Return a whole number that is one, and that SQLite can hold.
+    """Return a value that is a whole number, and that SQLite can hold.
 
     Raises:
         TypeError: it is something else.
@@ -80,15 +80,15 @@ def integer(value: object) -> int:
 
 
 def epoch_seconds(value: object) -> float:
-    """Return a number of seconds since the epoch that a calendar has.
+    """Return a value that is a number of seconds since the epoch, in the years 1 to 3938.
 
     Raises:
         TypeError: it is something else.
-        ValueError: it is none of the years from 1 on.
+        ValueError: it lies before or after that.
     """
     if not isinstance(value, float):
         raise TypeError(value)
-    if not abs(value) < _LAST_MOMENT:
+    if not abs(value) < _MOST_SECONDS:
         raise ValueError(value)
     return value
 

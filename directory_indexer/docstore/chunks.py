@@ -47,7 +47,7 @@ _ADD = f"""INSERT INTO chunks (id, file_id, chunk_id, text_hash, ordinal, {", ".
     VALUES (?, ?, ?, ?, ?{", ?" * len(_PLACE)})"""  # noqa: S608 - made of constants
 _ADD_TEXT = "INSERT INTO chunk_texts (id, text) VALUES (?, ?)"
 _FEW_FILES = 500
-"""Of more files, it is quicker to go through all chunks that wait; what that comes to is remembered."""
+"""Of more files, it is quicker to count all chunks that wait; the counts are remembered."""
 _PLAIN_TEXTS = "plain_texts_until"
 
 _INDEX_ID = "index_id"
@@ -93,7 +93,7 @@ class Chunks(Reading):
         return self.n_chunks
 
     def count_held(self, holder_ids: frozenset[int] | None) -> int | None:
-        """Count the chunks that some files hold, or all; None of many files, where it takes a tenth of a search."""
+        """Count the chunks that some files hold, or all; None for many files, as that takes a tenth of a search."""
         if holder_ids is None:
             return self.n_chunks
         return self._count_held("1", holder_ids) if len(holder_ids) <= _FEW_FILES else None

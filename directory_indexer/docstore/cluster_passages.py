@@ -46,11 +46,11 @@ class ClusterChunks(Chunks):
 
     def count_held(self, holder_ids: frozenset[int] | None) -> int | None:
         """Count the passages of the tracked directories that some files lie in, or all."""
-        return sum(one.n_chunks for one in self._directories_of(holder_ids))
+        return sum(directory.n_chunks for directory in self._directories_of(holder_ids))
 
     def count_waiting(self, holder_ids: frozenset[int] | None) -> int:
-        """Count those of them without a vector: the manifest tells no more than that of each directory."""
-        return sum(one.n_chunks - one.n_embedded for one in self._directories_of(holder_ids))
+        """Count those of them without a vector, by whole directories: the manifest has no finer counts."""
+        return sum(directory.n_chunks - directory.n_embedded for directory in self._directories_of(holder_ids))
 
     def _directories_of(self, file_ids: frozenset[int] | None) -> list[TrackedDirectory]:
         directories = self._moment.manifest.directories
@@ -62,7 +62,7 @@ class ClusterChunks(Chunks):
             [json.dumps(list(file_ids))],
         )
         paths = {path for (path,) in rows}
-        return [one for one in directories if one.path in paths]
+        return [directory for directory in directories if directory.path in paths]
 
     def of_newest_files(self, file_ids_json: str | None, *, limit: int) -> list[IndexedChunk]:
         """Give the first passage of each of the newest files: of those in a JSON array, or of all."""

@@ -1,7 +1,7 @@
-"""Values of an index that this program cannot have written: which there are, what mends them, and which never pass.
+"""Values of an index that this program cannot have written: their detection and their repair.
 
 A disk, another program or whoever could write to a backup may have put anything into the database. What can be made
-again is dropped; where a value is damaged that says what the rest means, the database is built again.
+again is dropped. Where the damaged value says what the rest means, the database is built again.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from directory_indexer.databases.copying import ANOTHER_BACKUP
 from directory_indexer.databases.stored_values import DamagedValueError, list_in, parse_stored
 from directory_indexer.docstore.directories import mounts_in
 from directory_indexer.docstore.files import page_starts_in
@@ -69,26 +70,24 @@ def mend_values(connection: sqlite3.Connection) -> list[str]:
 
 
 def require_harmless(path: Path, *, name: str) -> None:
-    """Make sure that a database from elsewhere, which nobody has open, leads nowhere but where an index may lead.
+    """Make sure that a database from elsewhere, which nobody has open, names no path outside its tracked directories.
 
     Raises:
-        StoreError: a path of it lies outside of its tracked directory, or a value is none that this program writes.
+        StoreError: it does, or holds a value that this program does not write.
     """
     try:
         with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
-            damaged = next((found for found, _, _ in damaged_values(connection)), "") or _astray(connection)
+            damaged = next((column for column, _, _ in damaged_values(connection)), "") or _foreign_path(connection)
     except (sqlite3.Error, UnicodeDecodeError) as error:
         damaged = str(error)
     if damaged:
-        raise StoreError(
-            f"'{name}' of the backup holds what dirindex does not write: {damaged}", hint="take another backup"
-        )
+        raise StoreError(f"'{name}' of the backup holds what dirindex does not write: {damaged}", hint=ANOTHER_BACKUP)
 
 
-def _astray(connection: sqlite3.Connection) -> str:
-    """Name the column of a path that is none of its tracked directory."""
-    for column, query in _ASTRAY.items():
+def _foreign_path(connection: sqlite3.Connection) -> str:
+    """Return the column of a path that lies outside its tracked directory; empty if there is none."""
+    for column, query in _FOREIGN_PATHS.items():
         if connection.execute(query).fetchone():
             return column
     return ""
@@ -125,12 +124,12 @@ _UNRESOLVED: Final = (
     " OR ".join(f"instr(replace(path, '\\', '/') || '/', '{part}')" for part in ("/../", "/./"))
     + " OR instr(path, char(0)) OR typeof(path) <> 'text'"
 )
-"""What no resolved path holds, on whichever system it was stored."""
+"""A condition that no resolved path meets, on whichever system it was stored."""
 
 _BELOW: Final = """substr(f.path, 1, length(d.path)) = d.path
     AND substr(f.path, length(rtrim(d.path, '/\\')) + 1, 1) IN ('/', '\\')"""
 
-_ASTRAY: Final = {
+_FOREIGN_PATHS: Final = {
     "directories.path": f"SELECT 1 FROM directories WHERE {_UNRESOLVED} LIMIT 1",  # noqa: S608 - constants
     "files.path": f"""SELECT 1 FROM files WHERE {_UNRESOLVED} UNION ALL
         SELECT 1 FROM files f LEFT JOIN directories d ON d.id = f.directory_id

@@ -17,7 +17,7 @@ with lazily:
 
 
 def damage_in(connection: sqlite3.Connection) -> list[str]:
-    """Let SQLite check every page and index but that of the words, and look whether every text can be read.
+    """Return the damage that SQLite finds in pages and indexes but that of the words, and in the types of values.
 
     Raises:
         sqlite3.OperationalError, zlib.error: a text cannot be read.
@@ -68,7 +68,7 @@ _TYPES = {
     "REAL": "'real', 'null'",
     "BLOB": "'blob', 'null'",
 }
-"""What a column of each declared type holds; that of the names of SQLite itself is what `typeof` calls it."""
+"""The types by `typeof` of values in a column of each declared type."""
 
 
 def set_aside(path: Path) -> Path:

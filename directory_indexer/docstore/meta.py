@@ -32,13 +32,13 @@ def space_in(written: object) -> EmbeddingSpace:
     """
     space = EmbeddingSpace(**mapping_in(written))
     texts = (space.provider, space.model, space.document_prefix, space.query_prefix, space.endpoint or "")
-    if not all(isinstance(one, str) for one in texts) or not 0 <= integer(space.dimensions) <= _MOST_DIMENSIONS:
+    if not all(isinstance(value, str) for value in texts) or not 0 <= integer(space.dimensions) <= _MOST_DIMENSIONS:
         raise TypeError(space)
     return space
 
 
 def suffix_in(written: object) -> str:
-    """Parse what the name of a vector set has behind the configured one: it becomes part of a path.
+    """Parse the suffix of the name of a vector set, which becomes part of a path.
 
     Raises:
         ValueError, TypeError: it is something else.

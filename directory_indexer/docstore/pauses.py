@@ -45,7 +45,7 @@ class Pauses(Reading):
 
         All words were there when they were paused, and no page and no chunk waits in their directories.
         """
-        return [one.run_id for one in self.all() if self._has_words(one) and not self._n_left(one, embeds=embeds)]
+        return [run.run_id for run in self.all() if self._has_words(run) and not self._n_left(run, embeds=embeds)]
 
     def _has_words(self, paused: PausedRun) -> bool:
         n_complete = self._count(
@@ -85,10 +85,10 @@ class PauseWrites:
             if not left:
                 self.drop([paused.run_id], by=by)
             elif paused.directories:
-                self._keep(paused, [one for one in paused.directories if one in left])
+                self._keep(paused, [directory for directory in paused.directories if directory in left])
 
     def drop(self, run_ids: Collection[int], *, by: str) -> None:
-        """Let runs be paused no more: `by` names why."""
+        """End the pauses of runs; `by` is the reason that their records name."""
         for run_id in run_ids:
             self._connection.execute("DELETE FROM paused_runs WHERE run_id = ?", (run_id,))
             self._connection.execute("UPDATE runs SET message = ? WHERE id = ? AND outcome = 'paused'", (by, run_id))

@@ -191,7 +191,7 @@ class RunWrites:
         )
 
     def hand_over(self, run_id: int) -> None:
-        """Let the runs that gave way to this one work on its directories, too; one on the whole index does already."""
+        """Add the directories of a run to the runs that gave way to it; one on the whole index has them already."""
         own = _directories(self._connection, run_id)
         hosts = self._connection.execute(
             "SELECT id FROM runs WHERE outcome IS NULL AND phase = ? AND id <> ?", (Phase.WAITING, run_id)

@@ -59,16 +59,16 @@ class StaticVectors(Reading):
         known = self._known.get(_BLOCKS)
         if isinstance(known, StaticBlocks):
             return known
-        found = self._connection.execute("SELECT rows, codes FROM static_vectors").fetchall()
-        blocks = parse_stored("static_vectors", _blocks_in, found)
+        stored_blocks = self._connection.execute("SELECT rows, codes FROM static_vectors").fetchall()
+        blocks = parse_stored("static_vectors", _blocks_in, stored_blocks)
         if blocks.codes.nbytes <= _MOST_REMEMBERED:
             self._known[_BLOCKS] = blocks
         return blocks
 
 
-def _blocks_in(found: Sequence[tuple[bytes, bytes]]) -> StaticBlocks:
-    rows = np.frombuffer(b"".join(row[0] for row in found), np.int64)
-    codes = np.frombuffer(b"".join(row[1] for row in found), np.uint8)
+def _blocks_in(stored_blocks: Sequence[tuple[bytes, bytes]]) -> StaticBlocks:
+    rows = np.frombuffer(b"".join(row[0] for row in stored_blocks), np.int64)
+    codes = np.frombuffer(b"".join(row[1] for row in stored_blocks), np.uint8)
     return StaticBlocks(rows, codes.reshape(rows.size, codes.size // max(rows.size, 1)))
 
 
