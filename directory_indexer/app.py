@@ -261,7 +261,7 @@ class App:
             command=embedding_command(self.loaded, scope),
             waiting=lambda: self._embedding_work(scope),
             lock_path=self.lock_path.with_name("embed.lock"),
-            lets_go=scope != WHOLE_INDEX,
+            releases_when_idle=scope != WHOLE_INDEX,
         )
 
     def _embedding_work(self, scope: IndexScope) -> Waiting:

@@ -39,16 +39,21 @@ class Waiting(NamedTuple):
 class EmbeddingProcess:
     """Embed what waits, whenever something does and nobody else is at it, in a thread that ends with the process.
 
-    With `lets_go`, it leaves the work to others while it has none of its own: they may embed what it must not.
+    With `releases_when_idle`, it releases its lock while nothing waits for it: others may embed what it must not.
     """
 
     def __init__(
-        self, *, command: Sequence[str], waiting: Callable[[], Waiting], lock_path: Path, lets_go: bool = False
+        self,
+        *,
+        command: Sequence[str],
+        waiting: Callable[[], Waiting],
+        lock_path: Path,
+        releases_when_idle: bool = False,
     ) -> None:
         self._command = tuple(command)
         self._waiting = waiting
         self._lock_path = lock_path
-        self._lets_go = lets_go
+        self._releases_when_idle = releases_when_idle
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._stopped = threading.Event()
@@ -85,7 +90,7 @@ class EmbeddingProcess:
             has_work = waiting.n_chunks > self._n_given_up
             if has_work and not waiting.is_locked:
                 self._embed()
-            elif self._lets_go and not has_work:
+            elif self._releases_when_idle and not has_work:
                 return
 
     def _embed(self) -> None:

@@ -270,7 +270,7 @@ class Indexer:
         return f"{'; '.join(troubles)}; indexing words meanwhile" if troubles else ""
 
     def _end_done_pauses(self, run: Run) -> None:
-        """Let no run stay paused of which nothing is left."""
+        """End the pauses of runs of which nothing is left."""
         # One that is stopped may have left its cluster index behind.
         if not run.must_stop or isinstance(self._vectorizer.cluster, NoClusterCopy):
             run.end_done_pauses(embeds=self._policy.embedding is EmbeddingMode.COMPLETE)

@@ -86,8 +86,7 @@ class IndexOptions(NamedTuple):
 def options_of(written: Iterable[str]) -> IndexOptions:
     """Ask for all that runs were asked for which go on as one; the paths of runs are resolved already."""
     asked = [json.loads(one) for one in written]
-    written_limits = [one.get("most_pages") for one in asked]
-    limits = [limit for limit in written_limits if isinstance(limit, int)]
+    limits = [limit for one in asked if isinstance(limit := one.get("most_pages"), int)]
     return IndexOptions(
         read_everything=any(one.get("read_everything") for one in asked),
         has_consent=any(one.get("has_consent") for one in asked),

@@ -88,7 +88,7 @@ class Recogniser:
             return sum(page.key in self._read for page in snapshot.scans.waiting(scope))
 
     def try_again(self) -> None:
-        """Have pages wait again, wherever they are, that another engine, or another version of it, could not read.
+        """Queue pages again, wherever they are, that another engine, or another version of it, could not read.
 
         Raises:
             ProviderError: as of `PageReading.reader`.

@@ -18,7 +18,7 @@ from directory_indexer.paths import FilePath
 
 
 class Resumption(NamedTuple):
-    """What paused runs were asked to do, for one run that goes on with all of them; no directories stand for all."""
+    """The directories and options of a run that goes on with all paused ones; no directories mean the whole index."""
 
     directories: tuple[FilePath, ...]
     options: IndexOptions
@@ -83,7 +83,7 @@ class RunControl:
 
 
 def _directories(paused: Sequence[PausedRun]) -> tuple[FilePath, ...]:
-    if not all(one.directories for one in paused):
+    if not all(run.directories for run in paused):
         return ()
     return tuple(dict.fromkeys(directory for one in paused for directory in one.directories))
 

@@ -34,7 +34,7 @@ class GaveWayError(Exception):
 
 
 class Run:
-    """Tell the user and other processes how far a run is, and the run when to stop.
+    """A run as it goes on: its progress for the user and other processes, and whether it is to stop.
 
     It embeds and recognises what lies in its `scope` alone, which grows by those of runs that it gave way to.
     """
@@ -139,7 +139,7 @@ class Run:
         return any(options_of([run.options]).most_pages is None for run in hosts)
 
     def hand_over(self) -> None:
-        """Let the run that gave way to this one embed and recognise what lies in the scope of this one, too."""
+        """Add the scope of this run to that of the run that gave way to it, which embeds and recognises for both."""
         with self._docstore.transaction() as transaction:
             transaction.runs.hand_over(self._run_id)
 

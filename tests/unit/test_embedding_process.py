@@ -27,7 +27,10 @@ def test_who_embeds_one_directory_leaves_the_rest_of_the_index_to_others(tmp_pat
         return Waiting(0, is_locked=False)
 
     process = EmbeddingProcess(
-        command=[sys.executable, "-c", ""], waiting=nothing_waits, lock_path=tmp_path / "embed.lock", lets_go=True
+        command=[sys.executable, "-c", ""],
+        waiting=nothing_waits,
+        lock_path=tmp_path / "embed.lock",
+        releases_when_idle=True,
     )
     process.start()
     assert has_looked.wait(30)
