@@ -183,7 +183,7 @@ def key_row(row: Sequence[Any]) -> Key:
     if right == Right.OWNER:
         raise DamagedValueError("keys.access_right")
     created_at, *others = (
-        one if one is None else parse_stored("keys.created_at", epoch_seconds, one) for one in moments
+        seconds if seconds is None else parse_stored("keys.created_at", epoch_seconds, seconds) for seconds in moments
     )
     if created_at is None:
         raise DamagedValueError("keys.created_at")

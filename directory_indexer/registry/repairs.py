@@ -1,4 +1,4 @@
-"""Damaged rows of the registry: which there are, and how they are mended or taken out.
+"""Damaged rows of the registry: their detection, and their repair or removal.
 
 What is in the registry cannot be made again. So a document whose names are whole keeps its row, with defaults in the
 place of what is damaged, and a copy of the registry is kept before anything is written.
@@ -35,7 +35,7 @@ class DamagedRow(NamedTuple):
 
 
 class RegistryRepair(NamedTuple):
-    """What was mended: where the copy of before is, which documents are read again, and how many rows are gone."""
+    """A repair: the copy from before it, the documents that are read again, and the number of rows that are gone."""
 
     copy: Path
     mended: tuple[StoredDocument, ...]

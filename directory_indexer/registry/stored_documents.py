@@ -17,7 +17,7 @@ from directory_indexer.errors import UsageError
 from directory_indexer.ids import DocId, doc_id
 
 StoredName = NewType("StoredName", str)
-"""What the file of a document is called on disk: one name, of no directory, harmless on every system."""
+"""The name of the file of a document on disk: without a directory, and harmless on every system."""
 
 
 class Source(StrEnum):
@@ -183,7 +183,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], object]]] = {
     **dict.fromkeys(("version", "n_bytes", "n_chunks", "n_masked", "cancelled"), _is_count),
     **dict.fromkeys(("added_at", "changed_at"), lambda seconds: epoch_seconds(seconds) <= seconds),
 }
-"""What a value must be beside its type; a check of one that is wrong returns None or false, or raises."""
+"""Conditions on values beside their types; the check of a wrong one returns None or false, or raises."""
 
 _DEFAULTS: Final[Mapping[str, object]] = {
     "version": 1,
