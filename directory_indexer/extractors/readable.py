@@ -1,4 +1,4 @@
-"""What a page of the web says without its menus and banners, where the extra `web` is installed.
+"""Text of web pages without menus and banners, where the extra `web` is installed.
 
 It takes 0.2 s to import and a tree of the page in memory, so it is used in worker processes alone.
 """

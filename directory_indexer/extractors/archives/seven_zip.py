@@ -34,7 +34,7 @@ def open_seven_zip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # no
         ExtractionError: it is damaged.
     """
     if py7zr is None:
-        raise SkipFileError(SkipReason.BINARY, "7-Zip archive: pip install '.[7z]' in a checkout has it read")
+        raise SkipFileError(SkipReason.BINARY, "7-Zip archive: to read it, run pip install '.[7z]' in a checkout")
     unpacked = _Unpacked(budget)
     try:
         with py7zr.SevenZipFile(file) as archive:

@@ -46,7 +46,7 @@ def unpacked_by_zstandard(file: IO[bytes]) -> io.BufferedReader:
         SkipFileError: nothing that unpacks it is installed.
     """
     if zstd is None:
-        reason = "Zstandard archive: Python 3.14, or pip install '.[7z]' in a checkout, has it read"
+        reason = "Zstandard archive: to read it, use Python 3.14, or run pip install '.[7z]' in a checkout"
         raise SkipFileError(SkipReason.BINARY, reason)
     return io.BufferedReader(_Unpacked(zstd.ZstdFile(file)))
 

@@ -118,7 +118,7 @@ if sys.platform == "win32":
         limits = bytearray(_JOB_LIMITS_BYTES)
         limits[_JOB_FLAGS_AT : _JOB_FLAGS_AT + 4] = _KILL_ON_JOB_CLOSE.to_bytes(4, "little")
         kernel.SetInformationJobObject(job, _EXTENDED_LIMITS, bytes(limits), len(limits))
-        kernel.AssignProcessToJobObject(job, wintypes.HANDLE(int(process._handle)))  # noqa: SLF001 - it has no name
+        kernel.AssignProcessToJobObject(job, wintypes.HANDLE(int(process._handle)))  # noqa: SLF001 - it has no public name
 
         def end() -> None:
             process.kill()

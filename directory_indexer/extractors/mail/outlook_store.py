@@ -37,7 +37,7 @@ def open_outlook_store(file: BinaryIO, kind: str, budget: Budget) -> Contents:  
         ExtractionError: it is damaged.
     """
     if pypff is None:
-        raise SkipFileError(SkipReason.BINARY, "store of Outlook: pip install '.[pst]' in a checkout has it read")
+        raise SkipFileError(SkipReason.BINARY, "store of Outlook: to read it, run pip install '.[pst]' in a checkout")
     store = pypff.file()
     try:
         store.open_file_object(file)
