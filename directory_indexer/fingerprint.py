@@ -67,7 +67,7 @@ class Fingerprint(NamedTuple):
 
 def _checked(built: Fingerprint) -> Fingerprint:
     are_versions = all(isinstance(version, int) for version in dict(built.formats).values())
-    if not are_versions or not all(isinstance(one, str) for one in built[:_N_TEXTS]):
+    if not are_versions or not all(isinstance(value, str) for value in built[:_N_TEXTS]):
         raise TypeError(built)
     return built._replace(formats=dict(built.formats), pictured=tuple(map(str, built.pictured)))
 

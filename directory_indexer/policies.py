@@ -124,7 +124,7 @@ class Policies:
 
     @property
     def scratch(self) -> Path:
-        """Where workers write files."""
+        """The directory below which workers write files."""
         return scratch_beside(self._config.storage.sqlite_path)
 
     @property

@@ -34,7 +34,7 @@ def launch_of(arguments: Sequence[str], *, url: str = "", has_token: bool = Fals
     """Return the command that starts this installation.
 
     Raises:
-        UsageError: uv made the environment for one run, and cannot make it again from a file.
+        UsageError: uv made the environment for a single run, from something other than a file.
     """
     if _is_ephemeral(sys.prefix) and (uvx := shutil.which("uvx")):
         return Launch(os.path.abspath(uvx), ("--from", _source(), SERVER_NAME, *arguments), url, has_token)

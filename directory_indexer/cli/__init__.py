@@ -99,15 +99,15 @@ def _run() -> int | None:
 
 
 def _require_valid_characters(arguments: Iterable[str]) -> None:
-    """Refuse what no path and no text holds, before any command looks at it.
+    """Refuse characters that no path and no text holds, before any command looks at them.
 
     Raises:
-        UsageError: an argument holds it.
+        UsageError: an argument holds one.
     """
     for argument in arguments:
         if invalid := invalid_character_in(argument, is_from_system=True):
-            shown = well_formed(argument[:_MOST_SHOWN])
-            raise UsageError(f"the argument '{shown}' contains {invalid}", hint="write it without that character")
+            start = well_formed(argument[:_MOST_SHOWN])
+            raise UsageError(f"the argument '{start}' contains {invalid}", hint="write it without that character")
 
 
 def _require_command_first(arguments: Sequence[str]) -> None:

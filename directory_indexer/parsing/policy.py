@@ -56,4 +56,4 @@ class ParsePolicy(NamedTuple):
     """Which commits of repositories are read, as `WalkPolicy` has it."""
 
     scratch: Path | None = None
-    """Where the directories of workers lie; None for the system's temporary directory."""
+    """The directory around those of workers; None for the system's temporary directory."""

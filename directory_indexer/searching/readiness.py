@@ -44,7 +44,7 @@ def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
 
 
 def coverage(snapshot: Snapshot, scopes: Sequence[Scope], making: VectorMaking | None = None) -> Iterator[str]:
-    """Say what of these scopes cannot be found by meaning yet, and what was embedded for this question."""
+    """Yield notes on what in these scopes cannot be found by meaning yet, and on what a question had embedded."""
     former = snapshot.vector_sets.former()
     if former is not None and former.space is not None:
         # The new vectors answer when the last chunk has one, wherever it lies.
@@ -62,7 +62,7 @@ def coverage(snapshot: Snapshot, scopes: Sequence[Scope], making: VectorMaking |
 
 def _holders(scopes: Sequence[Scope]) -> frozenset[int] | None:
     """Return the files that hold the texts of scopes; None for all files."""
-    parts = [one.holder_ids for one in scopes if one.holder_ids is not None]
+    parts = [scope.holder_ids for scope in scopes if scope.holder_ids is not None]
     return frozenset().union(*parts) if len(parts) == len(scopes) else None
 
 

@@ -3,6 +3,7 @@
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
 import os
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -74,14 +75,14 @@ def _consequence(app: "App", path: Path) -> str:
     with app.docstore.snapshot() as snapshot:
         root = forgettable(os.fspath(path), snapshot)
         require_forgettable(root, app.policies.walk)
-        counts = [one for counts in snapshot.directory_counts.by_root().values() for one in counts]
+        directories = chain.from_iterable(snapshot.directory_counts.by_root().values())
+        removed = [directory for directory in directories if lies_in(directory.path, root)]
         n_pages = snapshot.scans.counts(IndexScope((root,))).n_read
-    lost = [one for one in counts if lies_in(one.path, root)]
     parts = [
-        count(sum(one.n_files for one in lost), "file"),
-        count(sum(one.n_chunks for one in lost), "chunk"),
-        count(sum(one.n_embedded for one in lost), "vector"),
+        count(sum(directory.n_files for directory in removed), "file"),
+        count(sum(directory.n_chunks for directory in removed), "chunk"),
+        count(sum(directory.n_embedded for directory in removed), "vector"),
         *([f"what OCR has read of {count(n_pages, 'page')}"] if n_pages else []),
     ]
-    of = printable(os.fspath(path))
-    return f"{', '.join(parts[:-1])} and {parts[-1]} of {of} will be removed from the index; the files themselves stay"
+    listed = f"{', '.join(parts[:-1])} and {parts[-1]} of {printable(os.fspath(path))}"
+    return f"{listed} will be removed from the index; the files themselves stay"
