@@ -74,8 +74,8 @@ def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[
             place = draft if name == DEFAULT else draft / "team" / "collections" / name
             with collections.using(name) as opened:
                 n_indexed += _copy_index(opened.app, place)
-        if said := _configuration(app):
-            _write(draft / CONFIGURATION, json.dumps(said, indent=2))
+        if configuration := _configuration(app):
+            _write(draft / CONFIGURATION, json.dumps(configuration, indent=2))
         files = _files_in(draft)
         manifest = Manifest(_now(), well_formed(os.path.realpath(app.loaded.data_dir)), tuple(names), files)
         n_bytes = size_bytes(draft)

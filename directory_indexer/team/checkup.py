@@ -38,20 +38,20 @@ def registry_findings(registry: Registry) -> Iterator[Finding]:
 
 
 def repair_registry(registry: Registry, data_dir: Path) -> Iterator[Finding]:
-    """Mend the rows of the registry, and have their documents looked at; what cannot be mended is taken out."""
+    """Mend the rows of the registry, and mark their documents to be read again; take out what cannot be mended."""
     report = repair(registry)
     if report is None:
         return
     for document in report.mended:
         Originals(documents_directory(data_dir, document.collection)).leave_mark(document.doc_id)
     if report.has_lost_collections:
-        _bring_back_collections(registry, data_dir)
+        _add_lost_collections(registry, data_dir)
     message = f"{len(report.mended):,} rows mended, {report.n_removed:,} taken out; {report.copy} has what was there"
     yield Finding("registry", Verdict.REPAIRED, message)
 
 
-def _bring_back_collections(registry: Registry, data_dir: Path) -> None:
-    """Let there be collections again whose rows were lost, by the names of their directories."""
+def _add_lost_collections(registry: Registry, data_dir: Path) -> None:
+    """Add the collections whose rows were lost, by the names of their directories."""
     rows = CollectionRows(registry)
     for place in sorted(collection_directory(data_dir, DEFAULT).parent.glob("*/data.db")):
         with contextlib.suppress(UsageError):

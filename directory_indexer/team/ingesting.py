@@ -70,16 +70,16 @@ class Ingesting:
             NotIndexedError: there is no such collection.
             UsageError: its name or what is said of it cannot be meant.
         """
-        checked, name, said = _names_of_file(sending.filename, media_type)
+        checked, name, known_type = _names_of_file(sending.filename, media_type)
         doc_id = self._id_of(sending, "filename", checked)
-        return self._add(Content(Source.FILE, pieces, doc_id, checked, name, said), sending)
+        return self._add(Content(Source.FILE, pieces, doc_id, checked, name, known_type), sending)
 
     def most_bytes(self, collection: str, filename: str, *, media_type: str = "") -> int:
         """Return how many bytes a file of a name may have.
 
         Raises:
             NotIndexedError: there is no such collection.
-            UsageError: the name cannot be meant.
+            UsageError: no file can have that name.
         """
         _, name, _ = _names_of_file(filename, media_type)
         with self._collections.using(collection) as opened:

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, NewType
 
 from directory_indexer import __version__
 from directory_indexer.config.collections import CollectionName, collection_name
+from directory_indexer.databases.copying import ANOTHER_BACKUP
 from directory_indexer.databases.stored_values import text
 from directory_indexer.errors import StoreError, UsageError
 from directory_indexer.ids import doc_id
@@ -34,7 +35,7 @@ _MOST_SHOWN: Final = 80
 
 
 class Manifest(NamedTuple):
-    """What a backup says of itself."""
+    """The origin of a backup, its collections, and the size of each file."""
 
     made_at: str
     data_dir: str
@@ -55,17 +56,17 @@ def parsed_manifest(content: bytes, *, where: str) -> Manifest:
     """
     try:
         manifest = json.loads(content)
-        made_by = manifest["format"]
+        format_version = manifest["format"]
         files = {text(name): _size(size) for name, size in manifest["files"].items()}
         collections = tuple(collection_name(text(name)) for name in manifest["collections"])
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, UsageError) as error:
         raise UsageError(f"'{where}' is not a backup", hint="name a directory that dirindex backup wrote") from error
-    if made_by != FORMAT:
+    if format_version != FORMAT:
         raise UsageError(f"'{where}' was written by a newer dirindex", hint="upgrade dirindex")
     try:
         named = {backup_file(name): size for name, size in files.items()}
     except ValueError as error:
-        raise StoreError(f"'{where}' names a file that no backup has: {error}", hint="take another backup") from error
+        raise StoreError(f"'{where}' names a file that no backup has: {error}", hint=ANOTHER_BACKUP) from error
     made_at, data_dir = (_line(manifest.get(key)) for key in ("made_at", "data_dir"))
     return Manifest(made_at, data_dir, collections, named)
 

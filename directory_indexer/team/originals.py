@@ -153,7 +153,7 @@ class Originals:
                     mark.unlink(missing_ok=True)
 
     def leave_mark(self, doc_id: DocId) -> None:
-        """Mark a document as one that was under way, so that whoever recovers next looks at it."""
+        """Mark a document as one that was under way, so that the next recovery looks at it."""
         with _translated_errors():
             self._incoming.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
             _, lock = self._new_mark(doc_id)

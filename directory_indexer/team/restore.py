@@ -30,8 +30,8 @@ from directory_indexer.registry.keys import Key, Keys
 from directory_indexer.registry.operations import Operations
 from directory_indexer.registry.store import Registry
 from directory_indexer.registry.stored_documents import State
-from directory_indexer.team.brought import brought_keys, brought_settings, key_line
 from directory_indexer.team.collections import Collections
+from directory_indexer.team.incoming import incoming_keys, incoming_settings, key_line
 from directory_indexer.team.manifest import CONFIGURATION, DATABASE, REGISTRY, VECTORS, BackupFile, Manifest
 from directory_indexer.team.opened import OpenCollection
 from directory_indexer.team.staging import BackupSource, examine, place_in
@@ -44,7 +44,7 @@ _TOKEN: Final = re.compile(r"[0-9a-f]{8}")
 
 
 class RestoreOptions(NamedTuple):
-    """What a restore may do.
+    """The permissions of a restore.
 
     `accepts_settings` says whether it takes settings and keys that need consent, or leaves them out; with None it takes
     nothing if there are any.
@@ -81,8 +81,8 @@ class _Move(NamedTuple):
     aside: str
 
 
-class _Restore(NamedTuple):
-    """A restore that goes on: the places of the parts of a backup, and what tells its copies from those of others."""
+class _Staging(NamedTuple):
+    """A restore that goes on: its backup, the places of the parts, and the token in the names of its copies."""
 
     source: BackupSource
     manifest: Manifest
@@ -108,7 +108,7 @@ def restore(app: App, source: Path, options: RestoreOptions, *, tell: Callable[[
     places = _places(app)
     _complete_moves(data_dir, places)
     with BackupSource(source) as opened:
-        this = _Restore(opened, opened.manifest(), places, secrets.token_hex(4))
+        staging = _Staging(opened, opened.manifest(), places, secrets.token_hex(4))
         _remove_leftovers(places)
         taken = [place for place in places.values() if _is_taken(place)]
         if taken and not options.may_replace:
@@ -118,16 +118,16 @@ def restore(app: App, source: Path, options: RestoreOptions, *, tell: Callable[[
             with contextlib.ExitStack() as stack:
                 for lock_path in _lock_paths(app) if taken else ():
                     stack.enter_context(write_lock(lock_path, wait=False))
-                left_out = _stage(this, app, options, tell)
-                _write_journal(data_dir, _moves(this))
+                left_out = _stage(staging, app, options, tell)
+                _write_journal(data_dir, _moves(staging))
                 app.close()
                 _complete_moves(data_dir, places)
         except OSError as error:
             raise StoreError(f"the backup cannot be restored: {error}", hint="free some disk space") from error
         finally:
             for part in places:
-                _remove(this.staged(part))
-    return _made_ready(App(app.loaded), this.manifest, left_out, tell)
+                _remove(staging.staged(part))
+    return _made_ready(App(app.loaded), staging.manifest, left_out, tell)
 
 
 def _places(app: App) -> dict[str, Path]:
@@ -167,7 +167,7 @@ def _lock_paths(app: App) -> Iterator[Path]:
     collections.close()
 
 
-def _stage(this: _Restore, app: App, options: RestoreOptions, tell: Callable[[str], None]) -> tuple[str, ...]:
+def _stage(staging: _Staging, app: App, options: RestoreOptions, tell: Callable[[str], None]) -> tuple[str, ...]:
     """Copy the backup beside where it goes, and return what of it is left out.
 
     What needs consent comes first, for all else may take hours.
@@ -176,14 +176,14 @@ def _stage(this: _Restore, app: App, options: RestoreOptions, tell: Callable[[st
         ConsentNeededError: there is something that needs it, and nobody has said whether it is taken.
     """
     tell("copying the backup")
-    copied_first = [name for name in this.manifest.files if name in {CONFIGURATION, REGISTRY}]
-    others = [name for name in this.manifest.files if name not in {CONFIGURATION, REGISTRY}]
-    registry = Registry(this.staged(_TEAM) / "team.db")
+    copied_first = [name for name in staging.manifest.files if name in {CONFIGURATION, REGISTRY}]
+    others = [name for name in staging.manifest.files if name not in {CONFIGURATION, REGISTRY}]
+    registry = Registry(staging.staged(_TEAM) / "team.db")
     for name in copied_first:
-        _copy(this, name)
-    lines = _settings_in_question(this, options)
+        _copy(staging, name)
+    lines = _settings_in_question(staging, options)
     with contextlib.closing(registry):
-        keys = brought_keys(registry, _known_keys(app)) if REGISTRY in copied_first else ()
+        keys = incoming_keys(registry, _known_keys(app)) if REGISTRY in copied_first else ()
         lines += tuple(map(key_line, keys))
         if lines and options.accepts_settings is None:
             raise ConsentNeededError(
@@ -195,7 +195,7 @@ def _stage(this: _Restore, app: App, options: RestoreOptions, tell: Callable[[st
             for key in () if options.accepts_settings else keys:
                 Keys(registry).revoke(key.name)
     for name in others:
-        _copy(this, name)
+        _copy(staging, name)
     return () if options.accepts_settings else lines
 
 
@@ -206,41 +206,41 @@ def _known_keys(app: App) -> tuple[Key, ...]:
         return ()
 
 
-def _settings_in_question(this: _Restore, options: RestoreOptions) -> tuple[str, ...]:
+def _settings_in_question(staging: _Staging, options: RestoreOptions) -> tuple[str, ...]:
     """Describe the settings that need consent, and leave them out of the copy if they are not accepted."""
     name = BackupFile(CONFIGURATION)
-    if name not in this.manifest.files or this.places[CONFIGURATION].exists():  # what is configured now stays
+    if name not in staging.manifest.files or staging.places[CONFIGURATION].exists():  # what is configured now stays
         return ()
-    copy = this.staged(CONFIGURATION)
-    settings = brought_settings(copy.read_bytes(), where=CONFIGURATION)
+    copy = staging.staged(CONFIGURATION)
+    settings = incoming_settings(copy.read_bytes(), where=CONFIGURATION)
     if settings.others and options.accepts_settings is False:
         copy.unlink()
         _write(copy, json.dumps(settings.harmless, ensure_ascii=False, indent=2))
     return settings.others
 
 
-def _copy(this: _Restore, name: BackupFile) -> None:
+def _copy(staging: _Staging, name: BackupFile) -> None:
     part, *rest = name.split("/")
-    target = place_in(this.staged(part), tuple(rest))
-    this.source.copy(name, this.manifest.files[name], target)
+    target = place_in(staging.staged(part), tuple(rest))
+    staging.source.copy(name, staging.manifest.files[name], target)
     examine(name, target)
     _flush(target)
 
 
-def _moves(this: _Restore) -> list[_Move]:
+def _moves(staging: _Staging) -> list[_Move]:
     """Plan what goes where; what the backup does not have goes as well."""
     moves = [
-        _Move(str(staged) if staged.exists() else "", str(place), str(_beside(place, f"{this.token}-old")))
-        for part, place in this.places.items()
+        _Move(str(staged) if staged.exists() else "", str(place), str(_beside(place, f"{staging.token}-old")))
+        for part, place in staging.places.items()
         if not (part == CONFIGURATION and place.exists())
-        for staged in (this.staged(part),)
+        for staged in (staging.staged(part),)
     ]
-    logs = (place for place in _logs(this.places))
-    return [*(_Move("", str(log), str(_beside(log, f"{this.token}-old"))) for log in logs), *moves]
+    logs = [_Move("", str(log), str(_beside(log, f"{staging.token}-old"))) for log in _logs(staging.places)]
+    return [*logs, *moves]
 
 
 def _logs(places: Mapping[str, Path]) -> list[Path]:
-    """Name what SQLite keeps beside databases."""
+    """Return the files that SQLite keeps beside databases."""
     databases = (places[DATABASE], places[PAGES_NAME])
     return [place.with_name(place.name + end) for place in databases for end in _BESIDE]
 
@@ -305,7 +305,7 @@ def _is_own(move: _Move, places: set[str]) -> bool:
 
 
 def _made_ready(app: App, manifest: Manifest, left_out: tuple[str, ...], tell: Callable[[str], None]) -> RestoreReport:
-    """Bring every index together with its documents, which may lie elsewhere now."""
+    """Bring every index together with its documents, which may lie in another place than when it was backed up."""
     collections = Collections(app)
     has_vectors = app.vectorstores.place is VectorPlace.EMBEDDED
     n_documents = n_read_again = 0

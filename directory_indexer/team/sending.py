@@ -61,7 +61,7 @@ class Sending(NamedTuple):
 
     filename: str = ""
     url: str = ""
-    """Where a text comes from; it is known by that rather than by its file name."""
+    """The address that a text comes from; its id is derived from that rather than from its file name."""
 
     title: str = ""
     said: Mapping[str, Any] = {}
@@ -115,7 +115,7 @@ def require_sayable(sending: Sending) -> None:
 
 
 def _is_deeper(value: object, most: int) -> bool:
-    """Whether lists and objects lie in each other deeper than this: whoever reads them calls itself for each level."""
+    """Whether lists and objects are nested deeper than `most` levels: parsers recurse once for each."""
     level = [value]
     for _ in range(most):
         level = [member for outer in level for member in _members(outer)]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, Final, Self
 
-from directory_indexer.databases.copying import log_ahead, require_expected
+from directory_indexer.databases.copying import ANOTHER_BACKUP, log_ahead, require_expected
 from directory_indexer.docstore import damage, schema
 from directory_indexer.errors import StoreError, UsageError
 from directory_indexer.nofollow import Passage, create_file, make_directory
@@ -39,13 +39,12 @@ if TYPE_CHECKING:
 
 _MOST_MANIFEST_BYTES: Final = 1 << 28
 _PIECE_BYTES: Final = 1 << 20
-_ANOTHER: Final = "take another backup"
 _DATABASES: Final[Mapping[str, Callable[[sqlite3.Connection, int], None]]] = {
     DATABASE: schema.make_tables,
     PAGES_NAME: make_page_tables,
     PurePosixPath(REGISTRY).name: make_registry_tables,
 }
-"""What makes the tables of the databases of a backup, by the names of their files."""
+"""The functions that make the tables of the databases of a backup, by the names of their files."""
 
 
 class BackupSource:
@@ -62,7 +61,7 @@ class BackupSource:
         self._passage.close()
 
     def manifest(self) -> Manifest:
-        """Read what the backup says of itself.
+        """Read the manifest of the backup.
 
         Raises:
             UsageError: it is no backup.
@@ -75,15 +74,6 @@ class BackupSource:
             hint = "name a directory that dirindex backup wrote"
             raise UsageError(f"'{self.path}' is not a backup", hint=hint) from error
         return parsed_manifest(content, where=str(self.path))
-
-    def content(self, name: BackupFile, size: int) -> bytes:
-        """Read a small file.
-
-        Raises:
-            StoreError: it is not as it was backed up.
-        """
-        with self._as_backed_up(name, size) as file:
-            return file.read(size)
 
     def copy(self, name: BackupFile, size: int, target: Path) -> None:
         """Copy a file to where there is nothing yet, with its time, and have it written to the disk.
@@ -123,7 +113,7 @@ class BackupSource:
         return os.fdopen(descriptor, "rb")
 
     def _changed(self, name: str) -> StoreError:
-        return StoreError(f"'{self.path / name}' is not as it was backed up", hint=_ANOTHER)
+        return StoreError(f"'{self.path / name}' is not as it was backed up", hint=ANOTHER_BACKUP)
 
 
 def place_in(root: Path, parts: tuple[str, ...]) -> Path:
@@ -157,5 +147,5 @@ def _examine_registry(copy: Path) -> None:
         if damaged := repairs.damage_in(registry):
             raise StoreError(
                 f"'{REGISTRY}' of the backup holds a row that dirindex does not write: {damaged[0].column}",
-                hint=_ANOTHER,
+                hint=ANOTHER_BACKUP,
             )

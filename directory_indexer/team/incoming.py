@@ -1,7 +1,7 @@
-"""What a backup brings that does more than hold data: settings that run commands or name addresses, and keys.
+"""Settings and keys of a backup that need consent: they run commands, name addresses or open the index.
 
 Whoever could write to a backup chose them. So they are listed, and taken only with consent. A setting is harmless if it
-is on the list below; every other one, a new one of a later version among them, asks.
+is on the list below; every other one needs consent, also one that a later version adds.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from directory_indexer.config.embedding import EMBEDDED_MODELS
 from directory_indexer.config.jsonc import parse_jsonc
 from directory_indexer.config.kinds import Secret
 from directory_indexer.config.sources import KEYS, SECTIONS
+from directory_indexer.databases.copying import ANOTHER_BACKUP
 from directory_indexer.errors import StoreError
 from directory_indexer.registry.keys import Key, Keys
 from directory_indexer.registry.store import Registry
@@ -31,34 +32,34 @@ _HARMLESS: Final = frozenset(
         *("serving.requests_per_second", "serving.embedding_ms"),
     }
 )
-"""What only says how much, how often or which files, of those that are tracked anyway."""
+"""Settings of amounts, intervals and file names, within what is tracked anyway."""
 
 _HARMLESS_VALUES: Final[Mapping[str, frozenset[object]]] = {
     "embedding.provider": frozenset({"embedded"}),
     "embedding.model": frozenset({*EMBEDDED_MODELS, None}),
     "ocr.engine": frozenset({"auto", "rapidocr", "off"}),
 }
-"""What stays on this machine, of settings that can also lead away from it."""
+"""Values that stay on this machine, of settings that can also lead away from it."""
 
 
-class BroughtSettings(NamedTuple):
+class IncomingSettings(NamedTuple):
     """The settings of a backup that need no consent, as a tree, and a line for each of the others."""
 
     harmless: Mapping[str, Any]
     others: tuple[str, ...]
 
 
-def brought_settings(content: bytes, *, where: str) -> BroughtSettings:
+def incoming_settings(content: bytes, *, where: str) -> IncomingSettings:
     """Sort the settings of a configuration file.
 
     Raises:
-        StoreError: it is none, or a harmless setting has an impossible value.
+        StoreError: it is no configuration, or a harmless setting has an impossible value.
     """
     try:
         tree = parse_jsonc(content.decode("utf-8-sig"))
         leaves = list(_leaves(tree if isinstance(tree, dict) else {"": tree}))
     except (ValueError, RecursionError) as error:
-        raise StoreError(f"'{where}' of the backup is not JSON", hint="take another backup") from error
+        raise StoreError(f"'{where}' of the backup is not JSON", hint=ANOTHER_BACKUP) from error
     harmless: dict[str, Any] = {}
     others: list[str] = []
     for key, value in leaves:
@@ -66,16 +67,16 @@ def brought_settings(content: bytes, *, where: str) -> BroughtSettings:
             others.append(f"{key[:_MOST_SHOWN]!a} = {_shown(key, value)}")
             continue
         for mistake in KEYS[key].kind.mistakes(KEYS[key].kind.typed(value, Path)):
-            raise StoreError(f"'{where}' of the backup: {key} {mistake.words}", hint="take another backup")
+            raise StoreError(f"'{where}' of the backup: {key} {mistake.words}", hint=ANOTHER_BACKUP)
         *sections, name = key.split(".")
         place = harmless
         for section in sections:
             place = place.setdefault(section, {})
         place[name] = value
-    return BroughtSettings(harmless, tuple(others))
+    return IncomingSettings(harmless, tuple(others))
 
 
-def brought_keys(registry: Registry, present: Iterable[Key]) -> tuple[Key, ...]:
+def incoming_keys(registry: Registry, present: Iterable[Key]) -> tuple[Key, ...]:
     """List the keys of a registry that are not among those of now as they are."""
     known = {_access(key) for key in present}
     return tuple(key for key in Keys(registry).all() if _access(key) not in known)
