@@ -92,7 +92,7 @@ _Path = Field(max_length=_LONGEST_PATH)
 _FilePath = Field(min_length=1, max_length=_LONGEST_PATH)
 _Range = Field(max_length=30)
 _CollectionName = Field(max_length=63)
-_UNSAID: Final[tuple[object, ...]] = (None, "", [])
+_ABSENT: Final[tuple[object, ...]] = (None, "", [])
 _COLLECTION_LIMITS: Final = {"minLength": 1, "maxLength": 63}
 _Count = Field(ge=1, le=50)
 
@@ -166,7 +166,7 @@ class SearchArguments(NamedTuple):
     again: Annotated[bool, "Show again what was shown before."] = False
     max_tokens: MaxTokens = Budgets.SEARCH
     cursor: Cursor = ""
-    plain: Annotated[bool, "Answered as the plain contract has it.", Only.PROGRAMS] = False
+    plain: Annotated[bool, "Answer by the names of the plain contract.", Only.PROGRAMS] = False
 
 
 class GrepArguments(NamedTuple):
@@ -258,7 +258,7 @@ def arguments_of(record: type, given: Mapping[str, object], *, of: str = "") -> 
         ArgumentError: an argument is unknown, missing, of another type or out of its limits, or contradicts another.
     """
     known: JsonObject = schema_of(record)["properties"]
-    values, called = _by_own_names(given, aliases_of(record, of))
+    values, names_in_call = _by_own_names(given, aliases_of(record, of))
     if unknown := [name for name in values if name not in known]:
         raise ArgumentError(f"unknown argument {', '.join(map(quoted, unknown))}{_advice(unknown[0], known)}")
     if missing := [name for name in schema_of(record).get("required", ()) if name not in values]:
@@ -270,9 +270,10 @@ def arguments_of(record: type, given: Mapping[str, object], *, of: str = "") -> 
         return _reader(record).validate_python(values)
     except ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
-        schema = schema_with_aliases(record, of)["properties"].get(called.get(name), known[name])
+        name_in_call = names_in_call.get(name, name)
+        schema = schema_with_aliases(record, of)["properties"].get(name_in_call, known[name])
         raise ArgumentError(
-            f"'{called.get(name, name)}' is {quoted(values[name])}{_size(values[name])}; it must be {expected(schema)}"
+            f"'{name_in_call}' is {quoted(values[name])}{_size(values[name])}; it must be {expected(schema)}"
         ) from error
 
 
@@ -292,14 +293,14 @@ def _invalid_character_in(value: object) -> str:
 
 @functools.cache
 def aliases_of(record: type, of: str) -> tuple[Alias, ...]:
-    """Return the other names that arguments of a tool or operation have."""
+    """Return the aliases of arguments of a tool or operation."""
     known: JsonObject = schema_of(record)["properties"]
     return tuple(alias for alias in ALIASES if of in alias.callables and alias.own in known and alias.name not in known)
 
 
 @functools.cache
 def schema_with_aliases(record: type, of: str) -> JsonObject:
-    """Return the schema of what a tool or operation takes, other names of arguments among it."""
+    """Return the schema of the arguments of a tool or operation, with their aliases."""
     schema = schema_of(record)
     own: JsonObject = schema["properties"]
     aliases = [alias for alias in aliases_of(record, of) if not alias.is_key]
@@ -308,14 +309,14 @@ def schema_with_aliases(record: type, of: str) -> JsonObject:
 
 def _schema_of_alias(alias: Alias, own: JsonObject) -> JsonObject:
     if own["type"] == "array":
-        return {**own["items"], **_COLLECTION_LIMITS, "description": f"Likewise, where it is one of `{alias.own}`."}
+        return {**own["items"], **_COLLECTION_LIMITS, "description": f"A single one of `{alias.own}`."}
     return {**own, "description": f"Another name for `{alias.own}`."}
 
 
 def _by_own_names(arguments: Mapping[str, object], aliases: Iterable[Alias]) -> tuple[JsonObject, dict[str, str]]:
-    """Return the arguments by the names of their record, and what those are called that came by another name."""
+    """Return the arguments by the names of their record, and the names in the call of those that came by an alias."""
     values = {name: value for name, value in arguments.items() if value is not None}
-    called: dict[str, str] = {}
+    names_in_call: dict[str, str] = {}
     for alias in aliases:
         outer, _, inner = alias.name.partition(".")
         value = values.get(outer) if alias.is_key else values.pop(outer, None)
@@ -323,10 +324,10 @@ def _by_own_names(arguments: Mapping[str, object], aliases: Iterable[Alias]) -> 
             value = value.get(inner) if isinstance(value, Mapping) else None
         if value is None:
             continue
-        if values.get(alias.own) in _UNSAID:
-            values[alias.own], called[alias.own] = value, alias.name
+        if values.get(alias.own) in _ABSENT:
+            values[alias.own], names_in_call[alias.own] = value, alias.name
         require_agreement((alias.own, values[alias.own]), (alias.name, value))
-    return values, called
+    return values, names_in_call
 
 
 def require_agreement(own: tuple[str, object], other: tuple[str, object]) -> None:
@@ -378,7 +379,7 @@ def _advice(name: str, known: Iterable[str]) -> str:
 
 
 def quoted(value: object) -> str:
-    """Return a value in quotes as far as an error repeats it."""
+    """Return a value in quotes, shortened to what an error repeats."""
     try:
         text = well_formed(str(value))
     except ValueError:  # an integer of thousands of digits

@@ -50,7 +50,7 @@ class Page:
     position: Position
     max_tokens: int
     index: IndexSummary
-    plain_for: tuple[str, ...] = ()
+    plain_collections: tuple[str, ...] = ()
     """The collections that were searched, where the answer has the names of the plain contract."""
 
 
@@ -64,8 +64,8 @@ def fitting_answer(result: SearchResult, page: Page) -> SearchAnswer:
 
     def fits(shown: Sequence[Passage]) -> bool:
         answer = _answer(result, page, shown)
-        if page.plain_for:
-            return cost(object_for_models(plain_answer(answer, page.plain_for))) <= page.max_tokens
+        if page.plain_collections:
+            return cost(object_for_models(plain_answer(answer, page.plain_collections))) <= page.max_tokens
         linked = cost([dataclasses.astuple(link) for link in links(answer, result)])
         return _fits(answer, page.max_tokens, linked=linked)
 
@@ -81,9 +81,9 @@ def fitting_answer(result: SearchResult, page: Page) -> SearchAnswer:
     return _answer(result, page, _sharing_room(first, step))
 
 
-def plainly_found(answer: SearchAnswer, page: Page) -> Answer:
-    """Return an answer by the names of the plain contract, whose text is its JSON."""
-    plain = plain_answer(answer, page.plain_for)
+def plain_search_answer(answer: SearchAnswer, page: Page) -> Answer:
+    """Return an answer by the names of the plain contract, with its JSON as text."""
+    plain = plain_answer(answer, page.plain_collections)
     return Answer(json.dumps(object_for_models(plain), ensure_ascii=False, separators=(",", ":")), plain)
 
 

@@ -109,9 +109,10 @@ class ClusterStatus(Status):
     def report(self, within: FilePath | None = None) -> StatusReport:
         """Sum up the index as it was when the cluster index was written."""
         report = super().report(within)
-        told = {one.path: one for one in self._app.docstore.manifest.directories}
-        directories = tuple(_directory_status(told[one.path]) for one in report.directories if one.path in told)
-        n_waiting = sum(one.n_chunks - one.n_embedded for one in directories)
+        tracked = {directory.path: directory for directory in self._app.docstore.manifest.directories}
+        paths = [directory.path for directory in report.directories if directory.path in tracked]
+        directories = tuple(_directory_status(tracked[path]) for path in paths)
+        n_waiting = sum(directory.n_chunks - directory.n_embedded for directory in directories)
         return report._replace(directories=directories, waiting=WaitingVectors(n_waiting))
 
     def running(self) -> RunRecord | None:
@@ -123,15 +124,15 @@ class ClusterStatus(Status):
         return summary
 
 
-def _directory_status(told: TrackedDirectory) -> DirectoryStatus:
+def _directory_status(directory: TrackedDirectory) -> DirectoryStatus:
     return DirectoryStatus(
-        path=told.path,
+        path=directory.path,
         is_available=True,
-        completed_at=told.completed_at,
-        n_files=told.n_files,
-        n_bytes=told.n_bytes,
-        n_chunks=told.n_chunks,
-        n_embedded=told.n_embedded,
+        completed_at=directory.completed_at,
+        n_files=directory.n_files,
+        n_bytes=directory.n_bytes,
+        n_chunks=directory.n_chunks,
+        n_embedded=directory.n_embedded,
         skipped=(),
         n_failed=0,
     )

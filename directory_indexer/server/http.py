@@ -67,7 +67,7 @@ _DRAIN_SECONDS = 5
 _LAST_STEP_SECONDS = 10
 _MCP = Place("/mcp", Right.READ, LONGEST_REQUEST_BYTES)
 _MCP_STREAM = _MCP._replace(is_stream=True)
-"""What a client listens to, for as long as its session lives."""
+"""The stream of a session, which lasts as long as the session."""
 
 _MCP_PATHS = (_MCP.template, f"{_MCP.template}/")
 

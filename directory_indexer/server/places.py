@@ -125,7 +125,7 @@ def name_in_uri(uri: str) -> str:
 
 
 def _without_scheme(name: str) -> str:
-    """Return the path that a client writes as one, as a resource of this server, or as a `file:` URI.
+    """Return the path that a client writes: as it is, as a resource of this server, or as a `file:` URI.
 
     Raises:
         NotIndexedError: the URI is not that of an indexed file.

@@ -268,7 +268,7 @@ class _Session:
 
 
 def _call_of(entry: ToolEntry, arguments: Mapping[str, Any]) -> Any:
-    """Read the arguments of a call; who calls those of a search as the plain contract does is answered as it does."""
+    """Parse the arguments of a call; a search that has an alias among them is answered by the plain contract."""
     call = arguments_of(entry.arguments, arguments, of=entry.name)
     if isinstance(call, SearchArguments):
         return call._replace(plain=any(alias.name in arguments for alias in aliases_of(entry.arguments, entry.name)))

@@ -51,13 +51,13 @@ async def _serve(server: Server[None], greeter: Greeter, parent: int, close: Cal
         async with stdio_server(stdin=source, stdout=sink) as (reader, writer):
             with contextlib.redirect_stdout(sys.stderr):
                 unanswered = Unanswered(writer, greeter.answered)
-                valid = _Valid(reader, unanswered)
-                await server.run(valid, unanswered, server.create_initialization_options())
+                messages = _ValidMessages(reader, unanswered)
+                await server.run(messages, unanswered, server.create_initialization_options())
         tasks.cancel_scope.cancel()
 
 
-class _Valid:
-    """The messages of a client; for what is none it gets an error, where the SDK would be silent."""
+class _ValidMessages:
+    """The valid messages of a client; it gets an error for anything else, where the SDK would be silent."""
 
     def __init__(self, reader: ReadStream[SessionMessage | Exception], writer: Unanswered) -> None:
         self._reader = reader

@@ -26,7 +26,7 @@ from directory_indexer.server.budget import Budgets, cost
 from directory_indexer.server.collection_jobs import CollectionJobs
 from directory_indexer.server.contents import content_answer, content_text
 from directory_indexer.server.conversions import converted_text, part_of_converted
-from directory_indexer.server.fitting import Page, counting_answer, fitting_answer, plainly_found
+from directory_indexer.server.fitting import Page, counting_answer, fitting_answer, plain_search_answer
 from directory_indexer.server.index_verbs import IndexVerbs
 from directory_indexer.server.lines import grep_request, lines_answer, lines_text
 from directory_indexer.server.links import links
@@ -89,7 +89,7 @@ class Tools:
             counted = self.facets(call)
             return Answer(search_text(counted), counted)
         result, page = self.find(call)
-        return plainly_found(fitting_answer(result, page), page) if call.plain else _found(result, page)
+        return plain_search_answer(fitting_answer(result, page), page) if call.plain else _found(result, page)
 
     def facets(self, call: SearchArguments) -> SearchAnswer:
         """Count the files that a search would look into.
@@ -117,8 +117,8 @@ class Tools:
             search=lambda opened, asked: search_in(opened, asked, call.path, look=look),
         )
         result = position.rest(found._replace(degraded=(*notes, *found.degraded)), limit=call.limit)
-        plain_for = collections_named(call) if call.plain else ()
-        return result, Page(position, call.max_tokens, result.summary, plain_for)
+        plain_collections = collections_named(call) if call.plain else ()
+        return result, Page(position, call.max_tokens, result.summary, plain_collections)
 
     def grep(self, call: GrepArguments) -> Answer:
         """Find all lines that match a pattern."""

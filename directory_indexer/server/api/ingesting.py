@@ -167,7 +167,7 @@ def _sending_of_text(call: IngestCall) -> Sending:
 
 
 def _origin_of(metadata: Mapping[str, Any]) -> str:
-    """Return the address that a text comes from, which `source` and `url` of its metadata say together.
+    """Return the address that a text comes from, by `source` and `url` of its metadata.
 
     Raises:
         ArgumentError: they contradict each other.

@@ -77,7 +77,7 @@ def failures_of(operation: Operation) -> dict[int, str]:
     return dict(sorted(failures.items()))
 
 
-def described_at(operation: Operation) -> str:
+def description_over_http(operation: Operation) -> str:
     """Return what an operation does over HTTP, and where else it is found."""
     also = "".join(f" Also at {path}." for path in operation.other_paths)
     return f"{operation.description}{operation.over_http}{also}"
@@ -92,7 +92,7 @@ def _described(operation: Operation, components: Components) -> JsonObject:
     described: JsonObject = {
         "operationId": operation.name,
         "summary": operation.title,
-        "description": f"{described_at(operation)} {right_of(operation)}",
+        "description": f"{description_over_http(operation)} {right_of(operation)}",
         "security": [{"key": []}] if operation.needs else [],
         "responses": {
             str(operation.status): _answer(operation, components),

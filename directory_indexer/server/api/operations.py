@@ -146,9 +146,9 @@ OperationRun: TypeAlias = "Callable[[Services, Any], Awaitable[Answer]]"
 
 
 class AsTool(NamedTuple):
-    """An operation among the tools of MCP: its name there, and what it takes of what it takes over HTTP.
+    """An operation as a tool of MCP: its name there, and which of its arguments over HTTP it takes.
 
-    `run` is what it does instead, with a description of its own, where it is not just the same.
+    `run` and `description` replace those of the operation, where they are set.
     """
 
     name: str
@@ -195,13 +195,13 @@ class Operation:
     """Whether it looks for itself which collections the key is for."""
 
     as_tools: tuple[AsTool, ...] = ()
-    """What it is called among the tools of MCP, if it is one, too."""
+    """The tools of MCP that it is, too."""
 
     over_http: str = ""
     """What else there is to say of it, that means nothing to those who call it as a tool."""
 
     other_paths: tuple[str, ...] = ()
-    """Where clients of the plain contract look for it."""
+    """The paths that clients of the plain contract use."""
 
     @property
     def schema(self) -> JsonObject:

@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import Any
 
 from directory_indexer import __version__
-from directory_indexer.server.api.openapi import described_at, failures_of, openapi, right_of
+from directory_indexer.server.api.openapi import description_over_http, failures_of, openapi, right_of
 from directory_indexer.server.api.operations import Content, Operation
 from directory_indexer.server.api.schemas import Components
 from directory_indexer.wire.objects import JsonObject
@@ -63,7 +63,7 @@ def _page(operations: tuple[Operation, ...]) -> Iterator[str]:
 
 def _section(one: Operation, components: Components) -> Iterator[str]:
     yield f"<h2 id={one.name}><code>{one.method} {escape(one.path)}</code></h2>"
-    yield f"<p>{escape(described_at(one))} {escape(right_of(one)).replace('`', '')}</p>"
+    yield f"<p>{escape(description_over_http(one))} {escape(right_of(one)).replace('`', '')}</p>"
     schema = one.schema
     if schema["properties"]:
         yield f"<h3>{'Body' if one.has_body else 'Parameters'}</h3>"

@@ -118,15 +118,15 @@ def _convert_to_text(bridge: Bridge, call: Call) -> RemoteAnswer:
     else:
         document = bridge.files.convert(asked.path, call.allowed)
         source, text = display(document.path), document.markdown
-    wanted = ConvertArguments(source, asked.start_line, DEFAULT, asked.max_tokens)
-    answer = part_of_converted(source, text, wanted)
+    arguments = ConvertArguments(source, asked.start_line, DEFAULT, asked.max_tokens)
+    answer = part_of_converted(source, text, arguments)
     return RemoteAnswer(converted_text(answer), answer)
 
 
 def _ingest_url(bridge: Bridge, call: Call) -> RemoteAnswer:
-    asked: IngestUrlArguments = call.arguments
-    sent = bridge.index.send_url(asked.url, asked.collection, call.patience)
-    return RemoteAnswer(sent_text(sent, asked.collection), sent)
+    arguments: IngestUrlArguments = call.arguments
+    sent = bridge.index.send_url(arguments.url, arguments.collection, call.patience)
+    return RemoteAnswer(sent_text(sent, arguments.collection), sent)
 
 
 def _convert_and_ingest(bridge: Bridge, call: Call) -> RemoteAnswer:

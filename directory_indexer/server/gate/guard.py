@@ -181,7 +181,7 @@ class _Exchange:
         return self._connection is not None and self._connection.awaits_body
 
     def claim_room(self, budgets: Budgets, digest: bytes) -> Problem | None:
-        """Count the request in the budget of its key: while its body has not come whole, as one that waits for it."""
+        """Count the request in the budget of its key, at the stage of its body until all of that has come."""
         if self._connection is not None:
             self._connection.owner = digest
         self._claim = Claim(budgets, digest)

@@ -41,7 +41,7 @@ class PatientConnection(H11Protocol):
     """Whether the client has to send something, be it the rest of a request or a further one."""
 
     owner = b""
-    """The digest of the key that came last by this connection; empty until there is one."""
+    """The digest of the key of the latest request; empty until one has a key."""
 
     waits_since = 0.0
     _wire: asyncio.Transport
@@ -62,7 +62,7 @@ class PatientConnection(H11Protocol):
         return self.conn.their_state is h11.SEND_BODY
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as the class above it
-        """Begin, if need be in the place of another one that waits."""
+        """Begin; with too many connections, one that waits gives way."""
         self._make_room()
         super().connection_made(transport)
         self._wire = transport
@@ -118,14 +118,14 @@ class PatientConnection(H11Protocol):
         waiting: defaultdict[tuple[bytes, object], list[PatientConnection]] = defaultdict(list)
         for connection in self.connections:
             if isinstance(connection, PatientConnection) and connection.is_waiting:
-                waiting[connection.party].append(connection)
+                waiting[connection.client_group].append(connection)
         if waiting:
             greediest = max(waiting.values(), key=len)
             min(greediest, key=lambda connection: connection.waits_since).give_way()
 
     @property
-    def party(self) -> tuple[bytes, object]:
-        """Whose connection it is: that of a key, or else of an address."""
+    def client_group(self) -> tuple[bytes, object]:
+        """The key that the connection counts for, or else the address."""
         return self.owner, None if self.owner else self.client and self.client[0]
 
     def give_way(self) -> None:

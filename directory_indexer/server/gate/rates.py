@@ -39,7 +39,7 @@ class Buckets:
 
 
 class Stage(StrEnum):
-    """What a request in hand waits for."""
+    """The stages of a request in hand, by what it waits for."""
 
     BODY = "body"
     """The rest of its body, from its client."""
@@ -54,13 +54,13 @@ MOST_OF_KEY: Final = {Stage.BODY: 64, Stage.ANSWER: 64, Stage.STREAM: 100}
 
 MOST_BYTES_OF_KEY: Final = 536_870_912
 MOST_ANSWERS: Final = 300
-"""Of all keys: when there are more, only keys with few of them get another one."""
+"""The answers of all keys together; when there are more, only keys with few of them get another one."""
 
 _FEW: Final = 8
 
 
 class Budgets:
-    """What each key has in hand: requests by what they wait for, and bytes of their bodies."""
+    """The requests of each key in hand, by stage, and the bytes of their bodies."""
 
     def __init__(self) -> None:
         self._n_requests: Counter[tuple[bytes, Stage]] = Counter()
@@ -87,7 +87,7 @@ class Budgets:
 
 
 class Claim:
-    """The part of one request in the budget of its key."""
+    """The part that a request takes of the budget of its key."""
 
     def __init__(self, budgets: Budgets, digest: bytes) -> None:
         self._budgets = budgets

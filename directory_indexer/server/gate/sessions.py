@@ -26,7 +26,7 @@ _NOT_FOUND = 404
 class _Session:
     owner: bytes
     n_requests: int = 1
-    """How many are being answered."""
+    """The requests that are being answered."""
 
 
 class SessionRoom:
@@ -117,7 +117,7 @@ class SessionRoom:
 
 
 def _user(owner: bytes) -> AuthenticatedUser:
-    """Return whom the SDK takes for the owner of what a request opens, and asks for the same later on."""
+    """Return the user that the SDK records for a session, and requires of later requests to it."""
     return AuthenticatedUser(AccessToken(token="", client_id=owner.hex(), scopes=[]))
 
 

@@ -38,10 +38,10 @@ class Place(NamedTuple):
 
 
 class Connection(Protocol):
-    """What the gate and the connection of a request know of each other."""
+    """The connection of a request, as far as the gate knows it."""
 
     owner: bytes
-    """The digest of the key that came last by it."""
+    """The digest of the key of its latest request."""
 
     @property
     def awaits_body(self) -> bool:

@@ -24,8 +24,8 @@ _PAGE = """<!doctype html><html lang=en><meta charset=utf-8><title>dirindex</tit
 
 def address_of(host_in_url: str, port: int, *, code: str, query: str = "") -> str:
     """Write the address of the page; the code is in the part of it that no browser sends."""
-    asked = f"?{urlencode({'q': query}, errors='replace')}" if query else ""
-    return f"http://{host_in_url}:{port}{ROOT}{asked}#code={quote(code)}"
+    parameters = f"?{urlencode({'q': query}, errors='replace')}" if query else ""
+    return f"http://{host_in_url}:{port}{ROOT}{parameters}#code={quote(code)}"
 
 
 class Doorway:
