@@ -16,7 +16,7 @@ HINT: Final = "sysctl fs.inotify.max_user_watches and fs.inotify.max_user_instan
 
 
 def limit_path(database: Path) -> Path:
-    """Return the file whose lock says so."""
+    """Return the file whose lock is held while the limit is reached."""
     return database.with_name(NAME)
 
 

@@ -31,7 +31,7 @@ _MANY_CHANGES = 1000
 """The kernel keeps 16,384 reports for all roots together; among so many changed paths some may have been dropped."""
 
 _RESCAN_SECONDS = 600.0
-_POLL_SHARE = 20.0
+_POLL_FACTOR = 20.0
 
 
 @dataclass(kw_only=True)
@@ -81,7 +81,7 @@ class Watch:
             if waiting and not self.is_held():
                 seconds = self._update(list(waiting))
                 if is_polling:
-                    poll_at = time.monotonic() + max(self.poll_seconds, _POLL_SHARE * seconds)
+                    poll_at = time.monotonic() + max(self.poll_seconds, _POLL_FACTOR * seconds)
                 waiting.clear()
             is_outdated = touched and (self._identities() != identities or self._to_watch() != watched)
             if is_outdated or time.monotonic() >= rescan_at:

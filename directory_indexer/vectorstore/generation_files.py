@@ -22,10 +22,10 @@ _CONTENTS = "contents.json"
 _DIGESTS = "checksums.json"
 _COUNT = "n_vectors"
 _BLOCK = bytes(1 << 16)
-_INSIDE = re.compile(r"(?:(?!\.{1,2}(?:/|$))[^/\\:\x00]+(?:/(?!$)|$))+")
-"""Names with slashes between them, of which none is that of a directory around another."""
+_RELATIVE_PATH = re.compile(r"(?:(?!\.{1,2}(?:/|$))[^/\\:\x00]+(?:/(?!$)|$))+")
+"""A relative path without `.` and `..`, so that it leads nowhere but below its directory."""
 
-_WRONG = (ValueError, TypeError, RecursionError)
+_PARSE_ERRORS = (ValueError, TypeError, RecursionError)
 _MAPPED_WHOLE_BYTES = 1 << 24
 """The engine reads small files as a whole when it opens them, and of the pages of larger ones what holds something."""
 
@@ -48,8 +48,8 @@ class GenerationFiles:
         The engine opens some damaged directories without complaint, with fewer vectors than they held.
         """
         try:
-            lengths = _listed((self.path / _CONTENTS).read_bytes(), int)
-        except (OSError, *_WRONG) as error:
+            lengths = _parsed_list((self.path / _CONTENTS).read_bytes(), int)
+        except (OSError, *_PARSE_ERRORS) as error:
             raise self._damaged(error) from error
         self.require_lengths(lengths)
         return lengths
@@ -87,7 +87,7 @@ class GenerationFiles:
         """Read all files, and compare them with their checksums."""
         try:
             damaged = [name for name, digest in self._digests().items() if _digest(self.path / name) != digest]
-        except (OSError, *_WRONG) as error:
+        except (OSError, *_PARSE_ERRORS) as error:
             raise self._damaged(error) from error
         if damaged:
             raise self._damaged(f"{damaged[0]} has changed")
@@ -141,7 +141,7 @@ class GenerationFiles:
     def _digests(self) -> dict[str, str]:
         """Give the checksums; a generation of an earlier version has none."""
         try:
-            return _listed((self.path / _DIGESTS).read_bytes(), str)
+            return _parsed_list((self.path / _DIGESTS).read_bytes(), str)
         except FileNotFoundError:
             return {}
 
@@ -152,24 +152,24 @@ class GenerationFiles:
         return VectorsLostError(f"the vectors in '{self.path}' are damaged: {how}", hint=_HINT)
 
 
-def _listed(content: bytes, kind: type[Value]) -> dict[str, Value]:
+def _parsed_list(content: bytes, kind: type[Value]) -> dict[str, Value]:
     """Parse a list of files, which are copied by their names: each lies in the directory of the list.
 
     Raises:
-        ValueError, TypeError: it is none, or a name leads out.
+        ValueError, TypeError: it is none, or a name leads out of it.
     """
     listed = json.loads(content)
     if not isinstance(listed, dict) or not all(isinstance(value, kind) for value in listed.values()):
         raise TypeError("it is no list of files")
-    if foreign := [name for name in listed if not _INSIDE.fullmatch(name)]:
+    if foreign := [name for name in listed if not _RELATIVE_PATH.fullmatch(name)]:
         raise ValueError(f"{foreign[0]!a} lies elsewhere")
     return listed
 
 
 def _is_in_memory(path: Path) -> bool:
     directory = os.path.realpath(path)
-    found = FileSystems().of(directory, path=directory, device=os.stat(directory).st_dev)
-    return found.name.partition(" ")[0] == "tmpfs"
+    file_system = FileSystems().of(directory, path=directory, device=os.stat(directory).st_dev)
+    return file_system.name.partition(" ")[0] == "tmpfs"
 
 
 if sys.platform == "linux":

@@ -164,7 +164,7 @@ def likely_secret(path: str) -> str | None:
 
 @cache
 def _likely_name() -> re.Pattern[str]:
-    """Return a pattern of all such names without their directories: to ask the rules takes a thousand times as long."""
+    """Return a pattern of all such names without their directories: asking the rules takes a thousand times as long."""
     names = {pattern.rpartition("/")[2].lower() for patterns in LIKELY_NAMES.values() for pattern in patterns}
     return re.compile("|".join(fnmatch.translate(name) for name in sorted(names) if not name.startswith("!")))
 

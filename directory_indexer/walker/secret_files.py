@@ -1,4 +1,4 @@
-"""Which files are secrets by their names alone, and which are by their names and what is in them.
+"""Files that are secrets by their names alone, and files that are by their names and contents.
 
 A file that cannot be harmless, as a store of keys, is never read unless that is asked for. Where a note may have the
 same name, or where the name is shared, as that of a public certificate, the content decides when the file is parsed.

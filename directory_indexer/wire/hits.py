@@ -180,7 +180,7 @@ class SearchAnswer(NamedTuple):
 
 
 class PlainAnswer(NamedTuple):
-    """What a search found, by the names that most systems know."""
+    """The answer to a search, by the names that most systems know."""
 
     results: Annotated[tuple[PlainHit, ...], "What was found, best first."]
     query: Annotated[str, "What was looked for."]
