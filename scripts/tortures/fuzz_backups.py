@@ -51,6 +51,10 @@ _N_BACKUPS = 20
 _N_PAYLOADS = 200
 _SECONDS = 120.0
 _CANARY = "a canary of 2f8e1c that sings to nobody"
+_SETTINGS = (
+    *(("indexing", "extractors"), ("storage", "sqlite_path"), ("ocr", "tesseract"), ("embedding", "endpoint")),
+    *(("indexing", "chunk_size"), ("indexing", "ignore_patterns")),
+)
 _LEADING_OUT = (
     *("../canary", "../../canary", "../../../canary", "../../../../canary", "../../../../../canary/letter.md"),
     *("/etc/hostname", "..", ".", "a/../../../canary", "..\\canary", "team/../../canary", "con", ".hidden", "x" * 300),
@@ -60,9 +64,9 @@ _LEADING_OUT = (
 def fuzz_backups(this: Round) -> None:
     """Change good backups, restore them, and read what is there then; also payloads of cluster indexes."""
     pristine = this.place / "pristine"
-    code, told = Child(_plant, pristine).wait()
+    code, output = Child(_plant, pristine).wait()
     if code:
-        raise RuntimeError(told)
+        raise RuntimeError(output)
     for number in range(_N_BACKUPS):
         this.count(1)
         place = this.place / f"backup{number}"
@@ -117,23 +121,23 @@ def _changed(pristine: Path, place: Path, chance: random.Random) -> list[str]:
     for name in ("letter.md", "generation-1/vectors", "draft-1/x", "documents/ab/x"):
         (canary / name).parent.mkdir(parents=True, exist_ok=True)
         (canary / name).write_text(_CANARY, encoding="utf-8")
-    told = []
+    descriptions = []
     for _ in range(chance.choice((1, 1, 2, 4))):
         change = chance.choice(changes)
         with contextlib.suppress(OSError, sqlite3.Error, UnicodeError, ValueError, OverflowError):
-            told.append(f"{change.__name__}: {change(victim, chance)}")
+            descriptions.append(f"{change.__name__}: {change(victim, chance)}")
     if chance.random() < 0.9:  # noqa: PLR2004 - otherwise the sizes are wrong, and nothing else is looked at
         _name_sizes(place / "backup")
-    return told
+    return descriptions
 
 
 def _name_sizes(backup: Path) -> None:
-    """Let the manifest name the files that there are, unless it is none any more."""
+    """Write the sizes of all files to the manifest, if it can still be parsed."""
     with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, OSError, UnicodeError):
         path = backup / "manifest.json"
         manifest = json.loads(path.read_text(encoding="utf-8"))
-        there = [one for one in backup.rglob("*") if one.is_file() and one != path]
-        sizes = {one.relative_to(backup).as_posix(): one.stat().st_size for one in there}
+        files = [file for file in backup.rglob("*") if file.is_file() and file != path]
+        sizes = {file.relative_to(backup).as_posix(): file.stat().st_size for file in files}
         manifest["files"] = {**manifest["files"], **sizes}
         path.write_text(json.dumps(manifest), encoding="utf-8")
 
@@ -190,7 +194,7 @@ def _insert_row(backup: Path, chance: random.Random) -> str:
 
 
 def _run_statement(backup: Path, chance: random.Random) -> str:
-    """Bring code along: triggers, views, virtual tables, or another version."""
+    """Add code to a database: triggers, views, virtual tables, or another version."""
     statement = chance.choice(
         (
             "CREATE TRIGGER t AFTER UPDATE ON documents BEGIN DELETE FROM collections; END",
@@ -238,24 +242,14 @@ def _write_manifest(backup: Path, chance: random.Random) -> str:
 
 
 def _write_settings(backup: Path, chance: random.Random) -> str:
-    """Bring settings along that nobody has asked for."""
-    section, key = chance.choice(
-        (
-            ("indexing", "extractors"),
-            ("storage", "sqlite_path"),
-            ("ocr", "tesseract"),
-            ("embedding", "endpoint"),
-            ("indexing", "chunk_size"),
-            ("indexing", "ignore_patterns"),
-            (_text(chance), _text(chance)),
-        )
-    )
+    """Write settings that nobody has asked for."""
+    section, key = chance.choice((*_SETTINGS, (_text(chance), _text(chance))))
     (backup / "config.json").write_text(json.dumps({section: {key: _plain(chance)}}), encoding="utf-8")
     return f"{section}.{key}"
 
 
 def _plant_link(backup: Path, chance: random.Random) -> str:
-    """Let a file or a directory be a link to the canary."""
+    """Replace a file or a directory by a link to the canary."""
     path = chance.choice(sorted(backup.rglob("*")))
     canary = backup.parent / "home" / "canary"
     target = canary if path.is_dir() else canary / "letter.md"
@@ -283,7 +277,7 @@ def _mutate_database(data_dir: Path, chance: random.Random) -> str:
 
 
 def _plant_journal(data_dir: Path, chance: random.Random) -> str:
-    """Let a restore seem to have been cut off."""
+    """Write the journal of a restore that was cut off."""
     canary, place = str(data_dir.parent / "canary"), str(data_dir / chance.choice(("data.db", "team", "x")))
     move = {"staged": "", "place": place, "aside": canary}
     move[chance.choice(list(move))] = chance.choice((canary, _text(chance), place))
@@ -299,8 +293,6 @@ _CHANGES: tuple[Callable[[Path, random.Random], str], ...] = (
     *(_write_row, _write_row, _write_row, _write_row, _insert_row, _insert_row, _run_statement, _mutate_file),
     *(_mutate_file, _write_manifest, _write_manifest, _write_settings, _plant_link, _plant_file),
 )
-
-
 _CHANGES_IN_PLACE = (_write_row, _write_row, _write_row, _insert_row, _run_statement, _mutate_database, _plant_journal)
 
 
@@ -312,19 +304,19 @@ def _complaint(place: Path) -> str:
         child.kill()
         child.wait()
         return "takes too long"
-    code, told = child.wait()
+    code, output = child.wait()
     after = _tree(place, without=place / "home" / "data")
     if before != after:
         return "something outside of the data directory is not as it was"
     if code:
-        first, *_, where, _, _ = f"{told}\n\n\n\n".splitlines() if told else [f"ends with {code}", "", "", ""]
+        first, *_, where, _, _ = f"{output}\n\n\n\n".splitlines() if output else [f"ends with {code}", "", "", ""]
         return f"{first[:120]} at {where.strip()[-80:]}"
-    return "a canary is shown" if _CANARY in told else ""
+    return "a canary is shown" if _CANARY in output else ""
 
 
 def _tree(place: Path, *, without: Path) -> dict[str, tuple[int, bytes]]:
-    """Know all that lies in a place by mode, content and, for links, where they lead."""
-    found = {}
+    """Return the mode and the digest of content or link of every path in a place."""
+    entries = {}
     for directory, names, files in os.walk(place):
         if Path(directory) == without:
             names.clear()
@@ -333,37 +325,37 @@ def _tree(place: Path, *, without: Path) -> dict[str, tuple[int, bytes]]:
             if path == without:
                 continue
             content = os.readlink(path).encode() if path.is_symlink() else path.read_bytes() if path.is_file() else b""
-            found[str(path)] = path.lstat().st_mode, hashlib.sha256(content).digest()
-    return found
+            entries[str(path)] = path.lstat().st_mode, hashlib.sha256(content).digest()
+    return entries
 
 
 def _restore_and_read(place: Path) -> str:
     """Restore with every answer to the question, read all as commands and servers do, repair, and read again."""
-    shown: list[str] = []
+    output: list[str] = []
     data_dir = place / "home" / "data"
     for accepts in (None, False):
-        with _only_our_errors(shown):
-            restore(_app(data_dir), place / "backup", RestoreOptions(accepts_settings=accepts), tell=shown.append)
+        with _only_our_errors(output):
+            restore(_app(data_dir), place / "backup", RestoreOptions(accepts_settings=accepts), tell=output.append)
             break
     for repairs in (False, True):
         app = _app(data_dir)
         collections = Collections(app)
         for reading in _readings(app, collections, repairs=repairs):
-            with _only_our_errors(shown):
-                shown.append(str(reading()))
+            with _only_our_errors(output):
+                output.append(str(reading()))
         collections.close()
         app.close()
-    return "\n".join(shown)
+    return "\n".join(output)
 
 
 @contextlib.contextmanager
-def _only_our_errors(shown: list[str]) -> Iterator[None]:
+def _only_our_errors(output: list[str]) -> Iterator[None]:
     try:
         yield
     except DirIndexError as error:
-        shown.append(f"{error.message} {error.hint}")
+        output.append(f"{error.message} {error.hint}")
         if not error.hint:
-            raise AssertionError(f"it says not what to do: {error.message}") from error
+            raise AssertionError(f"an error without a hint: {error.message}") from error
 
 
 def _readings(app: App, collections: Collections, *, repairs: bool) -> Iterator[Callable[[], object]]:
@@ -386,7 +378,7 @@ def _readings(app: App, collections: Collections, *, repairs: bool) -> Iterator[
 
 
 def _originals(verbs: DocumentVerbs, name: str) -> list[bytes]:
-    ids = [one.doc_id for one in verbs.documents(name).documents]
+    ids = [document.doc_id for document in verbs.documents(name).documents]
     return [Path(verbs.original(name, doc_id).path).read_bytes() for doc_id in ids]
 
 
