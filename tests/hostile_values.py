@@ -1,4 +1,4 @@
-"""What clients write into arguments to break a program: as text, and as whatever else JSON can hold."""
+"""Values of arguments that may break a program: texts, and whatever else JSON can hold."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class PlainRest:
 
 
 class Session(Protocol):
-    """What calls tools over any transport."""
+    """A caller of tools over any transport."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any]) -> Any: ...
 

@@ -30,7 +30,7 @@ ORDINARY_PASSWORDS: Final = (
     *"swordfish dragonfly qwertyuiop apfelbaum Zwetschge motdepasse correcthorse hunter2 trustno1 pa55word".split(),
     *"admin123 rosebud1 P@ssw0rd correct-horse-battery-staple 123123 qwerty dragon shadow abc fox x7!".split(),
 )
-"""What people choose, and what no rule for random values recognises."""
+"""Passwords that people choose, which no rule for random values recognises."""
 
 
 class SampleFile(NamedTuple):

@@ -41,7 +41,7 @@ _HOST = "127.0.0.1"
 
 
 class Heard(NamedTuple):
-    """What an application answered."""
+    """The answer of an application."""
 
     status: int
     headers: Mapping[str, str]
@@ -120,16 +120,18 @@ class Served:
         self, method: str, path: str, query: str = "", *, body: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> Heard:
         """Ask as a client does whose request the web server has read."""
-        given = {"host": f"{_HOST}:{self.port}", **self._headers}
-        given |= {"content-type": "application/json"} if body else {}
-        given |= {name.lower(): value for name, value in (headers or {}).items()}
+        sent_headers = {"host": f"{_HOST}:{self.port}", **self._headers}
+        sent_headers |= {"content-type": "application/json"} if body else {}
+        sent_headers |= {name.lower(): value for name, value in (headers or {}).items()}
         scope = {
             "type": "http",
             "method": method,
             "path": path,
             "raw_path": path.encode("utf-8", "replace"),
             "query_string": query.encode(),
-            "headers": [(name.encode(), value.encode("utf-8", "surrogatepass")) for name, value in given.items()],
+            "headers": [
+                (name.encode(), value.encode("utf-8", "surrogatepass")) for name, value in sent_headers.items()
+            ],
             "http_version": "1.1",
             "scheme": "http",
             "server": (_HOST, self.port),
@@ -151,7 +153,7 @@ class Served:
 
         await self._app(scope, receive, send)
         headers = {name.decode(): value.decode("latin-1") for name, value in sent[0]["headers"]}
-        return Heard(sent[0]["status"], headers, b"".join(one.get("body", b"") for one in sent))
+        return Heard(sent[0]["status"], headers, b"".join(message.get("body", b"") for message in sent))
 
     def _page_headers(self, browsers: Browsers) -> dict[str, str]:
         admitted = browsers.admit(browsers.new_code())

@@ -50,11 +50,11 @@ class EmbeddingQueue(ScopedReading):
     def rows(self, scope: IndexScope = WHOLE_INDEX) -> WaitingRows:
         """List the rows of all chunks without a vector."""
         condition, arguments = self._chunks_in(scope)
-        found = self._connection.execute(
+        rows = self._connection.execute(
             f"SELECT c.id, c.file_id FROM chunks c WHERE c.is_embedded = 0 AND {condition} ORDER BY c.id",  # noqa: S608
             arguments,
         ).fetchall()
-        return WaitingRows([row[0] for row in found], [row[1] for row in found])
+        return WaitingRows([row[0] for row in rows], [row[1] for row in rows])
 
     def files(self, scope: IndexScope = WHOLE_INDEX) -> list[WaitingFile]:
         """List the files that hold chunks without a vector; of a text in the scope, the holder may lie elsewhere."""

@@ -85,13 +85,13 @@ class IndexOptions(NamedTuple):
 
 def options_of(written: Iterable[str]) -> IndexOptions:
     """Ask for all that runs were asked for which go on as one; the paths of runs are resolved already."""
-    asked = [json.loads(one) for one in written]
-    limits = [limit for one in asked if isinstance(limit := one.get("most_pages"), int)]
+    options = [json.loads(text) for text in written]
+    limits = [limit for option in options if isinstance(limit := option.get("most_pages"), int)]
     return IndexOptions(
-        read_everything=any(one.get("read_everything") for one in asked),
-        has_consent=any(one.get("has_consent") for one in asked),
-        accepts_mounts=any(one.get("accepts_mounts") for one in asked),
-        most_pages=max(limits, default=None) if len(limits) == len(asked) else None,
+        read_everything=any(option.get("read_everything") for option in options),
+        has_consent=any(option.get("has_consent") for option in options),
+        accepts_mounts=any(option.get("accepts_mounts") for option in options),
+        most_pages=max(limits, default=None) if len(limits) == len(options) else None,
         is_exact=True,
     )
 

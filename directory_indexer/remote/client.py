@@ -100,7 +100,7 @@ class RemoteIndex:
     def send_url(
         self, url: str, collection: str, patience: Patience, *, title: str = "", tags: tuple[str, ...] = ()
     ) -> RemoteDocument:
-        """Have the server fetch a document from the web; the same address again replaces it.
+        """Send an address for the server to fetch; the same address again replaces the document.
 
         Raises:
             DirIndexError: the server is away, or refuses.

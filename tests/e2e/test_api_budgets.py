@@ -1,4 +1,4 @@
-"""What one client of `dirindex serve --http` can take from another, and where the server stops to listen to it."""
+"""Budgets of the clients of `dirindex serve --http`: none takes from another, and the server stops listening at one."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def _commands(group: Any, *names: str) -> Iterator[_Command]:
     for name in below or ():
         yield from _commands(group.get_command(typer.Context(group), name), *names, name)
     if names and (below is None or group.invoke_without_command):
-        with_value = (one for one in group.params if not getattr(one, "is_flag", False))
+        with_value = (parameter for parameter in group.params if not getattr(parameter, "is_flag", False))
         yield _Command(" ".join(names), tuple(with_value))
 
 
@@ -56,7 +56,7 @@ COMMANDS = tuple(_commands(typer.main.get_command(cli)))
 
 def _cases(command: _Command) -> Iterator[_Case]:
     """Yield every value for every parameter."""
-    return (_Case(command, one, value) for one in command.parameters for value in _values(one))
+    return (_Case(command, parameter, value) for parameter in command.parameters for value in _values(parameter))
 
 
 def _values(parameter: Any) -> tuple[str, ...]:

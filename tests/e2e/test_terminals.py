@@ -1,4 +1,4 @@
-"""What people see on a terminal, narrow or wide: of every command, and of a hit in a file of every kind."""
+"""Output on terminals, narrow and wide: of every command, and of a hit in a file of every kind."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ CODES = {"similar": 1, "documents refresh": 2, "migrate": 2, "ui": 130}
 """Exit codes but 0: nothing is like the file by words alone, and nothing came from an address or a server."""
 
 VERBATIM = {"install"}
-"""What shows lines of files as they are, which the terminal wraps."""
+"""Commands that show lines of files as they are, which the terminal wraps."""
 
 WORDS = "The quokkas of the island eat leaves"
 TEXTS = {
@@ -110,7 +110,7 @@ class Place:
         shutil.copytree(self.data_dir, self.kept)
 
     def put_back(self) -> None:
-        """Have the index be as it was kept, whatever a command did to it, and what a command wrote be gone."""
+        """Restore the index as it was kept, whatever a command did to it, and remove what a command wrote."""
         shutil.rmtree(self.data_dir)
         shutil.copytree(self.kept, self.data_dir)
         shutil.rmtree(self.directory / "new-backup", ignore_errors=True)

@@ -42,7 +42,7 @@ _VALUES = {name: json.loads(text) for name, text in json_values()}
 _NO_UNICODE = {
     name for name, value in _VALUES.items() if re.search(r"[\ud800-\udfff]", json.dumps(value, ensure_ascii=False))
 }
-"""What has half a character somewhere in it."""
+"""Values with an unpaired surrogate somewhere in them."""
 
 
 class _Place:
@@ -109,10 +109,10 @@ class _Caller:
     def tools(self) -> Mapping[str, Tool]:
         return {tool.name: tool for tool in self.portal.call(self.client.list_tools).tools}
 
-    def bug_in(self, name: str, given: Mapping[str, Any]) -> str:
+    def bug_in(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Call a tool; return what it answers if that is its own fault."""
         try:
-            return _bug(self.portal.call(self.client.call_tool, name, dict(given)))
+            return _bug(self.portal.call(self.client.call_tool, name, dict(arguments)))
         except MCPError as error:
             return "" if error.code == INVALID_PARAMS else error.message
         except ValueError:  # the client itself cannot send it
@@ -133,7 +133,7 @@ def _calls(place: _Place, tool: Tool) -> Iterator[tuple[str, str, dict[str, Any]
 @pytest.mark.parametrize("name", [tool.name for tool in TOOLS])
 def test_no_argument_of_a_tool_makes_it_fail(place: _Place, served: Served, client: _Caller, name: str) -> None:
     tool = client.tools()[name]
-    failed = [(*case, bug) for *case, given in _calls(place, tool) if (bug := client.bug_in(name, given))]
+    failed = [(*case, bug) for *case, arguments in _calls(place, tool) if (bug := client.bug_in(name, arguments))]
     assert not failed
     assert not served.log.bugs
 
@@ -143,7 +143,7 @@ def test_no_argument_of_a_tool_for_a_remote_index_makes_it_fail(
     place: _Place, served: Served, bridge: _Caller, name: str
 ) -> None:
     tool = bridge.tools()[name]
-    failed = [(*case, bug) for *case, given in _calls(place, tool) if (bug := bridge.bug_in(name, given))]
+    failed = [(*case, bug) for *case, arguments in _calls(place, tool) if (bug := bridge.bug_in(name, arguments))]
     assert not failed
     assert not served.log.bugs
 
@@ -160,8 +160,8 @@ def test_what_no_client_of_the_sdk_can_send_is_refused(tool: ToolEntry | RemoteT
 def test_no_argument_of_an_operation_makes_it_fail_as_a_tool(place: _Place, served: Served) -> None:
     tools = served.operation_tools
     for tool in tools.listed(ANYONE):
-        for name, case, given in _calls(place, tool):
-            result = served.portal.call(tools.answer, tool.name, given, ANYONE)
+        for name, case, arguments in _calls(place, tool):
+            result = served.portal.call(tools.answer, tool.name, arguments, ANYONE)
             assert not _bug(result), (tool.name, name, case)
     assert not served.log.bugs
 

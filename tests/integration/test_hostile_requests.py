@@ -44,7 +44,7 @@ _HEADERS = (
 
 
 class _Place:
-    """What requests are about, and the two servers that they are sent to."""
+    """The subjects of requests, and the two servers that they are sent to."""
 
     def __init__(self, directory: Path) -> None:
         docs = directory / "docs"
@@ -94,10 +94,10 @@ def _values(operation: Operation, name: str) -> Mapping[str, str]:
     return _ANY if operation.has_body and f"{{{name}}}" not in operation.path else _TEXTS
 
 
-def _ask(served: Served, operation: Operation, given: Mapping[str, str]) -> Heard:
+def _ask(served: Served, operation: Operation, arguments: Mapping[str, str]) -> Heard:
     """Send arguments that are written as JSON where the operation takes them."""
-    left = dict(given)
-    path = re.sub(r"{(\w+)}", lambda found: str(json.loads(left.pop(found[1]))), operation.path)
+    left = dict(arguments)
+    path = re.sub(r"{(\w+)}", lambda match: str(json.loads(left.pop(match[1]))), operation.path)
     headers = {
         header: str(json.loads(left.pop(name))) for name, header in operation.from_headers.items() if name in left
     }
@@ -113,7 +113,7 @@ def _quoted(value: object) -> str:
     return quote(str(value).encode("utf-8", "surrogatepass"))
 
 
-@pytest.mark.parametrize("operation", PAGE_OPERATIONS, ids=lambda one: one.name)
+@pytest.mark.parametrize("operation", PAGE_OPERATIONS, ids=lambda operation: operation.name)
 def test_no_argument_of_an_operation_makes_it_fail(
     place: _Place, plain: Served, page: Served, operation: Operation
 ) -> None:
@@ -170,7 +170,7 @@ def test_every_page_that_a_server_lists_can_be_opened(
     paths = [path for path, methods in listed.items() if Method.GET.lower() in methods]
     assert {"/docs", "/openapi.json", "/api/v1/documents/{doc_id}"} <= set(paths)
     for path in paths:
-        filled = re.sub(r"{(\w+)}", lambda found: place.samples.get(found[1], "x"), path)
+        filled = re.sub(r"{(\w+)}", lambda match: place.samples.get(match[1], "x"), path)
         assert not served.ask("GET", filled).is_failure, path
     assert served.ask("GET", "/docs").status == 200
 

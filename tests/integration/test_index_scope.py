@@ -119,14 +119,14 @@ def test_what_is_asked_for_beside_a_paused_run_leaves_it_paused(index: Index) ->
 
     assert index.run(notes_of(index)).outcome is Outcome.COMPLETED
 
-    assert [one.run_id for one in paused(index)] == [run_id]
+    assert [run.run_id for run in paused(index)] == [run_id]
     assert n_waiting(index) == N_FILES
 
 
 def test_a_paused_run_over_the_whole_index_stays_paused_beside_one_over_a_part(index: Index) -> None:
     run_id = paused_over(index)
     index.run(notes_of(index))
-    assert [one.run_id for one in paused(index)] == [run_id]
+    assert [run.run_id for run in paused(index)] == [run_id]
     assert index.app.run_control.resumption().directories == ()
     index.run(index.root, notes_of(index))
     assert not paused(index)
@@ -248,7 +248,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 def test_first_vectors_of_another_directory_stay_when_those_of_one_are_made_anew(large: Index) -> None:
     with large.docstore.snapshot() as snapshot:
         assert sorted(snapshot.static_vectors.all().rows) == snapshot.embedding_queue.rows().rows
-    assert max(one.chunks_done for one in large.progress if one.phase is Phase.COVERING) == 600
+    assert max(progress.chunks_done for progress in large.progress if progress.phase is Phase.COVERING) == 600
 
 
 def test_an_answer_counts_what_waits_in_many_files(large: Index) -> None:

@@ -205,8 +205,8 @@ def test_the_doctor_repairs_a_damaged_value(pristine: Path, tmp_path: Path, colu
     shutil.copytree(pristine / "data", tmp_path / "data")
     damage(tmp_path / "data/data.db", column, value)
     team = Team(tmp_path / "data")
-    assert [one for one in team.app.doctor.check() if one.verdict is Verdict.PROBLEM]
-    assert [one for one in team.app.doctor.repair() if one.verdict is Verdict.REPAIRED]
+    assert [finding for finding in team.app.doctor.check() if finding.verdict is Verdict.PROBLEM]
+    assert [finding for finding in team.app.doctor.repair() if finding.verdict is Verdict.REPAIRED]
     team.close()
     team = Team(tmp_path / "data")
     index(team, pristine / "notes")

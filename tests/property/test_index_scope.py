@@ -27,7 +27,7 @@ scopes = st.lists(st.sets(st.sampled_from(ROOTS), min_size=1), min_size=1, max_s
 
 
 def waiting_by_root(snapshot: Snapshot) -> dict[FilePath, set[int]]:
-    """Give the rows of chunks that wait by root, found out file by file; a text that several files have is in all."""
+    """Return the rows of chunks that wait by root, counted file by file; a text that several files have is in all."""
     rows = set(snapshot.embedding_queue.rows().rows)
     return {
         root: {chunk.id for path in snapshot.files.within(root) for chunk in snapshot.chunks.of_file(path)} & rows
@@ -53,15 +53,15 @@ def test_what_is_embedded_and_what_is_left_are_all_and_nothing_outside_gets_a_ve
             scope = IndexScope(tuple(file_path(place / name) for name in sorted(names)))
             with index.docstore.snapshot() as snapshot:
                 before, all_rows = waiting_by_root(snapshot), set(snapshot.embedding_queue.rows().rows)
-                meant = set().union(*(before[root] for root in scope.roots))
-                assert set(snapshot.embedding_queue.rows(scope).rows) == meant
-                assert snapshot.embedding_queue.count(scope) == len(meant)
+                expected = set().union(*(before[root] for root in scope.roots))
+                assert set(snapshot.embedding_queue.rows(scope).rows) == expected
+                assert snapshot.embedding_queue.count(scope) == len(expected)
             report = index.run(*(place / name for name in names))
             with index.docstore.snapshot() as snapshot:
                 left = set(snapshot.embedding_queue.rows().rows)
-            assert (report.n_embedded + report.n_reused, report.n_pending) == (len(meant), 0)
-            assert left == all_rows - meant
-            done |= meant
+            assert (report.n_embedded + report.n_reused, report.n_pending) == (len(expected), 0)
+            assert left == all_rows - expected
+            done |= expected
         with index.docstore.snapshot() as snapshot:
             assert len(done) + snapshot.embedding_queue.count() == snapshot.chunks.count()
         index.close()

@@ -1,4 +1,4 @@
-"""Which addresses are public: by a table of our own, and by the networks of this machine."""
+"""Public addresses: by a table of our own, and by the networks of this machine."""
 
 from __future__ import annotations
 

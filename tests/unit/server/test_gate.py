@@ -404,7 +404,7 @@ def test_a_use_of_a_key_is_noted_and_a_guess_or_the_token_of_an_operator_is_not(
 
 
 def _fill(world: World, secret: str, stage: Stage, number: int | None = None) -> list[Claim]:
-    """Have requests of a key in hand; as many as it may, unless a number says otherwise."""
+    """Hold requests of a key in hand: as many as it may, unless a number says otherwise."""
     claims = [Claim(world.budgets, digest_of(secret)) for _ in range(number or MOST_OF_KEY[stage])]
     assert not any(claim.enter(stage) for claim in claims)
     return claims
