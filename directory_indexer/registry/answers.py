@@ -43,6 +43,7 @@ def _headers_in(written: object) -> dict[str, str]:
     return headers
 
 
+ANSWER_COLUMNS: Final = "request, status, headers, body"
 _HEADER: Final = re.compile(r"[A-Za-z0-9-]+: [\x20-\x7e]*")
 
 
@@ -58,7 +59,7 @@ class GivenAnswers:
             return None
         with self._registry.reading() as connection:
             row = connection.raw.execute(
-                "SELECT request, status, headers, body FROM answers WHERE caller = ? AND name = ? AND at > ?",
+                f"SELECT {ANSWER_COLUMNS} FROM answers WHERE caller = ? AND name = ? AND at > ?",  # noqa: S608 - constants
                 (caller, name, time.time() - KEPT_SECONDS),
             ).fetchone()
         return next(intact_rows(given_answer, [] if row is None else [row]), None)

@@ -11,7 +11,8 @@ from directory_indexer.databases.stored_values import epoch_seconds, intact_rows
 from directory_indexer.registry.store import Registry
 
 _KNOWN = "collections"
-_SELECT = "SELECT name, description, created_at, is_leaving FROM collections ORDER BY name"
+COLLECTION_COLUMNS = "name, description, created_at, is_leaving"
+_SELECT = f"SELECT {COLLECTION_COLUMNS} FROM collections ORDER BY name"  # noqa: S608 - constants
 
 
 class CollectionRow(NamedTuple):

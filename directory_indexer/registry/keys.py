@@ -38,8 +38,8 @@ _KNOWN = "keys"
 _INSERT = """
 INSERT INTO keys (name, digest, access_right, collections, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)
 """
-_COLUMNS = "name, digest, access_right, collections, created_at, expires_at, last_used_at"
-_SELECT = f"SELECT {_COLUMNS} FROM keys ORDER BY name"  # noqa: S608 - constants
+KEY_COLUMNS = "name, digest, access_right, collections, created_at, expires_at, last_used_at"
+_SELECT = f"SELECT {KEY_COLUMNS} FROM keys ORDER BY name"  # noqa: S608 - constants
 _DIGEST_BYTES = 32
 
 

@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple
 from directory_indexer.databases.copying import copy_database
 from directory_indexer.databases.stored_values import DamagedValueError
 from directory_indexer.errors import CorruptRegistryError
-from directory_indexer.registry.answers import given_answer
-from directory_indexer.registry.collections import collection_row
-from directory_indexer.registry.keys import key_row
+from directory_indexer.registry.answers import ANSWER_COLUMNS, given_answer
+from directory_indexer.registry.collections import COLLECTION_COLUMNS, collection_row
+from directory_indexer.registry.keys import KEY_COLUMNS, key_row
 from directory_indexer.registry.operations import OperationRow, operation_row
 from directory_indexer.registry.replacements import replaced_document
 from directory_indexer.registry.scopes import scope_row
@@ -52,13 +52,13 @@ class _Table(NamedTuple):
 
 
 _TABLES: Final = {
-    "keys": _Table(("id",), "name, digest, access_right, collections, created_at, expires_at, last_used_at", key_row),
-    "collections": _Table(("name",), "name, description, created_at, is_leaving", collection_row),
+    "keys": _Table(("id",), KEY_COLUMNS, key_row),
+    "collections": _Table(("name",), COLLECTION_COLUMNS, collection_row),
     "documents": _Table(("collection", "doc_id"), COLUMNS, stored_document),
     "replaced": _Table(("collection", "doc_id"), "collection, doc_id, document", lambda row: replaced_document(*row)),
     "scopes": _Table(("collection", "name", "path"), "name, path", scope_row),
     "operations": _Table(("id",), ", ".join(OperationRow._fields), operation_row),
-    "answers": _Table(("caller", "name"), "request, status, headers, body", given_answer),
+    "answers": _Table(("caller", "name"), ANSWER_COLUMNS, given_answer),
 }
 
 

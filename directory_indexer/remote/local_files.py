@@ -24,7 +24,7 @@ from directory_indexer.paths import (
     os_path,
     resolved_path,
 )
-from directory_indexer.walker.ignore import Precedence, built_in_rules, likely_secret
+from directory_indexer.walker.ignore import built_in_rules, kind_of_secret, likely_secret
 
 with lazily:
     from directory_indexer.credentials.redaction import secret_spans
@@ -86,9 +86,7 @@ class LocalFiles:
         for place in [path, *containers_around(path)]:
             names = [name for name in place.split(os.sep) if name]
             decision = rules.decide_path(names, is_directory=False)
-            is_secret = decision and decision.is_ignored and decision.precedence == Precedence.SECRET
-            kind = decision.rule.removeprefix("secret: ") if decision and is_secret else likely_secret(place)
-            if kind:
+            if kind := kind_of_secret(decision) or likely_secret(place):
                 raise ContentRefusedError(RefusalReason.SECRET, f"{display(path)} is a secret by its name: {kind}")
 
 

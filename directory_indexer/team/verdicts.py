@@ -15,7 +15,7 @@ from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, Parse
 from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.paths import FilePath, containers_around, file_path
-from directory_indexer.walker.ignore import Precedence, built_in_rules, likely_secret
+from directory_indexer.walker.ignore import built_in_rules, kind_of_secret, likely_secret
 
 
 class Verdict(NamedTuple):
@@ -53,9 +53,7 @@ def require_harmless_words(filename: str, said: Mapping[str, Any], policy: Parse
         return
     name = os.path.basename(filename.replace("\\", "/"))
     decision = built_in_rules(include_secrets=False, include_hidden=True).decide(name, is_directory=False)
-    is_secret = decision and decision.is_ignored and decision.precedence == Precedence.SECRET
-    kind = decision.rule.removeprefix("secret: ") if decision and is_secret else likely_secret(name)
-    if kind:
+    if kind := kind_of_secret(decision) or likely_secret(name):
         raise ContentRefusedError(RefusalReason.SECRET, f"'{name}' is a secret by its name: {kind}", hint=_TAKE_OUT)
     if secret_spans("\n".join(f"{name}: {value}" for name, value in said.items())):
         raise ContentRefusedError(RefusalReason.SECRET, "what is said of the document holds a secret", hint=_TAKE_OUT)

@@ -159,7 +159,14 @@ def likely_secret(path: str) -> str | None:
         return None
     names = [name for name in path.split(os.sep) if name]
     decision = _likely_rules().decide_path(names, is_directory=False)
-    return decision.rule.removeprefix("secret: ") if decision and decision.is_ignored else None
+    return kind_of_secret(decision)
+
+
+def kind_of_secret(decision: Decision | None) -> str | None:
+    """Return the kind of secret that leaves a file out by its name; None where no rule of secrets does."""
+    if decision is None or not decision.is_ignored or decision.precedence != Precedence.SECRET:
+        return None
+    return decision.rule.removeprefix("secret: ")
 
 
 @cache
