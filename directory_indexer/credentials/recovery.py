@@ -56,6 +56,12 @@ def is_phrase_of_words(phrase: str) -> bool:
     return len(words) in _LENGTHS and len(set(words)) >= len(words) - 2 and _GRAMMAR.isdisjoint(words)
 
 
+def is_mostly_listed(phrase: str) -> bool:
+    """Whether most words of a text are words of wallets: some wallets have lists of their own."""
+    words = phrase.split()
+    return sum(word in SEED_WORDS for word in words) >= len(words) * _MOSTLY
+
+
 def disk_key_spans(text: str) -> Iterator[SecretSpan]:
     """Find the keys that unlock a disk (BitLocker: eight groups of six digits)."""
     for found in _DISK_KEY.finditer(text):
@@ -90,6 +96,7 @@ _PHRASES: Final = tuple(
     LazyPattern(rf"{mark}[ \t]{{0,8}}({_WORDS})[ \t]{{0,8}}(?=[\n\"'<.\r]|\Z)")
     for mark in ("\n", ":", "=", '"', "'", ">", r"\A")
 )
+_MOSTLY: Final = 0.7
 _LISTED_LENGTHS: Final = frozenset((12, 15, 18, 21, 24))
 _LETTERS: Final = LazyPattern(r"[a-z]{3,8}")
 _QUOTED_LISTED: Final = tuple(LazyPattern(rf"{mark}({_WORDS})(?![a-z])") for mark in ('"', "'", "`", "„", "“"))

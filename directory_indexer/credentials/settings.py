@@ -57,7 +57,7 @@ def _is_setting(text: str, name_start: int, found: re.Match[str], end: int, kind
     if found["blank"] is not None:
         return kind == "sql" and is_quoted
     if not kind or kind in PROSE_KINDS:
-        return between == "=" and not is_quoted and _is_among_lines(text, name_start, end)
+        return between.rstrip("\"'") == "=" and _is_among_lines(text, name_start, end + is_quoted)
     if kind not in SETTINGS_KINDS and kind not in LINE_KINDS:
         return is_quoted and _is_setting_in_code(text, name_start, found, between)
     if not _is_assigned(text, name_start, found, between, kind):
@@ -117,7 +117,7 @@ _NEAR: Final = 200
 _MIN_SECRET: Final = 4
 _MAX_LINE: Final = 200
 _MAX_JUDGED: Final = 256
-_REFERRING: Final = frozenset("$%#@")
+_REFERRING: Final = frozenset("$@")
 _BEFORE_PAIRS: Final = frozenset(" \t\"'-,{")
 _SHELL_KINDS: Final = frozenset("bash batch dockerfile fish make".split())
 _INDENT: Final = LazyPattern(r"[ \t]{0,20}[\w.-]{0,60}")

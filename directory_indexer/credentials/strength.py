@@ -112,7 +112,7 @@ _MIN_PASSWORD: Final = 6
 _MAX_PASSWORD: Final = 128
 
 _TEMPLATE: Final = LazyPattern(
-    r"\$\{|\{\{|\$\(|<%|%>|#\{|\{%|^\$[A-Za-z_]\w*$|^<|"
+    r"\$\{|\{\{|^%\{|\$\(|<%|%>|#\{|\{%|^\$[A-Za-z_]\w*$|^<|"
     r"^[a-z_]+(?:\|[a-z_]+(?::[\w,]+)?)+$|^\{(?:\d{0,2}|[A-Za-z_][a-zA-Z_.: -]*\d?|[^{}]*[\s\"'][^{}]*)\}$|"
     r"^%\(?\w+\)?[%sd]?$|^@[\w.]+@$|^__\w+__$|^\[\w|^&|^\*\w|"
     r"\*{3}|\.{3}|…|•{3}|\\u(?!00[2-7])[0-9a-fA-F]{4}|^(?:arn:aws|op://|vault:|ssm:|projects/|secretsmanager:|file:|env[.:]|ref\+|keyring:|"
