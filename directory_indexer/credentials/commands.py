@@ -151,7 +151,8 @@ _NETRC: Final = LazyPattern(
     r"password[ \t]{1,8}[\"']?(\S{1,200})"
 )
 _SPELLED: Final = LazyPattern(
-    r"(?:(?<![^\n])[ \t]{0,8}(?:requirepass|masterauth|ENV[ ]\w{0,40}(?:PASSWORD|PASSWD))"
+    r"(?:(?<![^\n])[ \t]{0,8}"
+    r"(?:requirepass|masterauth|(?:ENV|setx|setenv|set[ ]-[gUx]{1,3})[ ]\w{0,40}(?:PASSWORD|PASSWD))"
     r"|[ ]--?(?:password|passwd|pass|passphrase|storepass|keypass|srcstorepass|deststorepass))"
     r"[ ]{1,4}[\"']?((?![-$])[^\s\"'|;&<>]{2,128}+)[\"']?(?=[ \t]{0,4}(?:[\n\r\\|;&)\"'`]|\Z|-|[^\s]{0,80}[:/.=@$_-]))"
 )

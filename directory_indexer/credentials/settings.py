@@ -118,7 +118,7 @@ _MIN_SECRET: Final = 4
 _MAX_LINE: Final = 200
 _MAX_JUDGED: Final = 256
 _REFERRING: Final = frozenset("$@")
-_BEFORE_PAIRS: Final = frozenset(" \t\"'-,{")
+_BEFORE_PAIRS: Final = frozenset(" \t\"'-=,{")
 _SHELL_KINDS: Final = frozenset("bash batch dockerfile fish make".split())
 _INDENT: Final = LazyPattern(r"[ \t]{0,20}[\w.-]{0,60}")
 _LINE_END: Final = LazyPattern(r"[ \t\r]{0,8}(?:\n|\Z)")
@@ -131,7 +131,8 @@ _COMPARISON: Final = LazyPattern(r"[=!]=")
 _ASSIGNING: Final = LazyPattern(r"\A[^\w\n]*[:=][^\w\n]*\Z|(?i:value|content|default)\W*\Z|>")
 """What stands between a name and its value, and not between two names."""
 _LINE_START: Final = LazyPattern(
-    r"[ \t]{0,40}(?:(?:export|set|setx|env|arg|-|- |-e|\"|'|local|readonly|set -[gUx]{1,3})[ \t]{0,4}[\"']?)?"
+    r"[ \t]{0,40}(?:[#;%][ \t]{0,4})?"
+    r"(?:(?:export|set|setx|env|arg|-|- |-e|\"|'|local|readonly|set -[gUx]{1,3})[ \t]{0,4}[\"']?)?"
     r"[\w.-]{0,60}",
     re.IGNORECASE,
 )
@@ -142,7 +143,7 @@ _ENDS: Final = {
     **dict.fromkeys(("toml", "hcl"), LazyPattern(r"(?<=\d\d)[ \t\r]{0,8}(?:\n|\Z|#|,|\})")),
 }
 """What stands behind a value without quotes where settings have one."""
-_DEFINING: Final = LazyPattern(r"(?:define|const|config\.set)\(\s{0,8}[\"']\Z")
+_DEFINING: Final = LazyPattern(r"(?:define|getenv|environ\.get|env|ENV\.fetch|config)\(\s{0,8}[\"']\Z")
 _CONSTANT: Final = LazyPattern(r"(?!PASS(?:ES)?$)[A-Z][A-Z\d_]{1,60}")
 _OF_CODE: Final = LazyPattern(
     r"(?:^|_)(?:TEST|FAKE|DUMMY|EXAMPLE|SAMPLE|MOCK|KEY|PARAM|ARG|ATTR|CONF|CFG|OPT|OPTION|PROP|TK|TOK|STATE|KIND|CMD)_"

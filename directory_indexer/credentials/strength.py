@@ -152,7 +152,7 @@ _CHOICE: Final = LazyPattern(
     r"(?:un)?supported|(?:un)?known|allow(?:ed)?|den(?:y|ied)|always|never|ask|prompt|interactive|auto(?:matic)?|manual|"
     r"generated?|random|plain(?:text)?|hashed|encrypted|clear(?:text)?|strict|high|low|medium|expired|ldap|pam|kerberos|"
     r"oauth|saml|o?idc|jwt|sso|file|env(?:ironment)?|vault|keyring|keychain|query|header|cookie|body|post|ignore|include|"
-    r"visible|(?:my|some)?(?:foo|bar|baz)+|value|"
+    r"visible|dev(?:elopment)?|(?:my|some)?(?:foo|bar|baz)+|value|"
     r"(?:proxy|repo|mail|smtp|ftp|ssh|http|api|key|store|app|foo|some|super|top|very)[-_]?"
     r"(?:pass(?:word|wd|phrase)?|pwd|pw|secret|token|key)\d?|"
     r"[^\W\d_]*(?:passwor[dt]|passwd|passphrase|kennwort|wachtwoord|lösenord|contrase[ñn]a|senha|parola|hasło|heslo|"
