@@ -98,14 +98,17 @@ def _needed(gap: str, mention: Mention, *, is_note: bool) -> Shape:
 def _labelled(text: str, mention: Mention, rest: re.Match[str], kind: str) -> Iterator[SecretSpan]:
     """Find the password, whatever it looks like, behind its label: in a line below the user, and in notes."""
     found = _ANY_VALUE.match(text, rest.start())  # a password may itself have a word for one in it
-    if not found or not is_chosen(found["word"]) or _NO_VALUE.search(found["word"]):
+    if found is None:
+        return
+    word = _span(found)
+    if not is_chosen(text[slice(*word)]) or _NO_VALUE.search(text, *word):
         return
     start = line_start(text, mention.start, _MAX_HEADING)
     is_beside_user = _INDENT.fullmatch(text[start - 1 : mention.start]) and _USER_LINE.search(
         text, max(mention.start - _NEAR, 0), mention.start
     )
     if is_beside_user or (kind in _NOTE_KINDS and _LABEL.fullmatch(text, start, mention.start)):
-        yield SecretSpan(*found.span("word"), Naming.PASSWORD.value)
+        yield SecretSpan(*word, Naming.PASSWORD.value)
 
 
 def _below(text: str, announcing: re.Match[str], needed: Shape) -> Iterator[SecretSpan]:
