@@ -82,6 +82,8 @@ def _is_setting_in_code(text: str, name_start: int, found: re.Match[str], betwee
         return False
     if _CONSTANT.fullmatch(name):
         return _OF_CODE.search(name) is None and (naming is Naming.PASSWORD or not _RESOURCE.fullmatch(found["quoted"]))
+    if naming is Naming.PASSWORD and _OF_SERVICE.search(name) and ":" not in between:
+        return True
     is_beside = _CONNECTION.search(text, max(name_start - _NEAR, 0), found.end() + _NEAR) is not None
     return naming is Naming.PASSWORD and is_beside
 
@@ -145,6 +147,9 @@ _ENDS: Final = {
 """What stands behind a value without quotes where settings have one."""
 _DEFINING: Final = LazyPattern(r"(?:define|getenv|environ\.get|env|ENV\.fetch|config)\(\s{0,8}[\"']\Z")
 _CONSTANT: Final = LazyPattern(r"(?!PASS(?:ES)?$)[A-Z][A-Z\d_]{1,60}")
+_OF_SERVICE: Final = LazyPattern(
+    r"(?i)(?:^|[._])(?:smtp|ssh|db|database|mysql|postgres|redis|mail|ldap|s?ftp|mongo|rabbitmq|amqp|mqtt)[._]?pass"
+)
 _OF_CODE: Final = LazyPattern(
     r"(?:^|_)(?:TEST|FAKE|DUMMY|EXAMPLE|SAMPLE|MOCK|KEY|PARAM|ARG|ATTR|CONF|CFG|OPT|OPTION|PROP|TK|TOK|STATE|KIND|CMD)_"
 )
