@@ -71,7 +71,7 @@ class PageCache(NamedTuple):
             "SELECT content, problem, attempts FROM pages WHERE key = ? ORDER BY content IS NULL, id DESC LIMIT 1", key
         )
         for content, problem, attempts in rows:
-            if content is None:
+            if content is None and isinstance(problem, str) and isinstance(attempts, int):
                 return PageProblem(problem, is_final=attempts >= MAX_ATTEMPTS)
             with contextlib.suppress(ValueError):  # what is damaged is read again
                 return unpacked(content)

@@ -109,7 +109,8 @@ def remove_file(file: ConfigFile, directories: Sequence[str]) -> None:
         os.unlink(file.target)
     except OSError as error:
         raise EditRefusedError(f"it cannot be removed: {error.strerror}") from error
-    for directory in sorted(directories, key=len, reverse=True):
+    around = (directory for directory in directories if lies_in(file.target, os.path.realpath(directory)))
+    for directory in sorted(around, key=len, reverse=True):
         with contextlib.suppress(OSError):
             os.rmdir(directory)
 

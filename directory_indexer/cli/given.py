@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 
@@ -20,3 +21,18 @@ def given_path(text: str) -> Path:
     if not text.strip():
         raise UsageError("a path is empty", hint="for the working directory write .")
     return Path(text if text.isascii() or os.path.lexists(os.path.expanduser(text)) else exact_text(FilePath(text)))
+
+
+def given_seconds(text: str) -> float:
+    """Parse a number of seconds.
+
+    Raises:
+        UsageError: the text is no number, or one below zero.
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not seconds >= 0:  # which NaN is not, either
+        raise UsageError(f"'{text}' is no number of seconds", hint="write for instance 600")
+    return seconds

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from typing import Final
 
-REDACTION_VERSION: Final = 8
+REDACTION_VERSION: Final = 9
 """Changes whenever other secrets would be masked or left out. It stands here since this costs nothing to import."""

@@ -22,6 +22,9 @@ _EXPLAINING_KINDS: Final = frozenset(
 )
 """Kinds of texts in which people explain passwords more often than they tell each other one."""
 
+_NOTE_KINDS: Final = frozenset("text email emlx msg doc docx odt rtf pdf pages contacts transcript".split())
+"""Kinds of texts in which people tell each other passwords."""
+
 
 def announced_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -> Iterator[SecretSpan]:
     """Find the passwords that words for them announce; `lowered` is the text in lower case."""
@@ -33,7 +36,7 @@ def announced_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -
             continue
         yield from _told(text, mention, line, is_note=is_note)
         if is_note and not mention.is_vague:
-            yield from _beside_user(text, mention, line)
+            yield from _labelled(text, mention, line, kind)
         if text[line.end() : line.end() + 1] in _ENDS:
             yield from _below(text, line, Shape.CHOSEN if is_note and not mention.is_vague else Shape.HARD)
             if mention.start >= read_until and _is_heading(text, mention, line):
@@ -92,18 +95,20 @@ def _needed(gap: str, mention: Mention, *, is_note: bool) -> Shape:
     return Shape.HARD if is_near else Shape.RANDOM
 
 
-def _beside_user(text: str, mention: Mention, rest: re.Match[str]) -> Iterator[SecretSpan]:
-    """Find the password, whatever it looks like, in a line that follows one with the user: `User: …`, `Pass: …`."""
+def _labelled(text: str, mention: Mention, rest: re.Match[str], kind: str) -> Iterator[SecretSpan]:
+    """Find the password, whatever it looks like, behind its label: in a line below the user, and in notes."""
     found = _ANY_VALUE.match(text, rest.start())  # a password may itself have a word for one in it
-    before = text[line_start(text, mention.start, _MAX_HEADING) - 1 : mention.start] if found else ""
-    if (
-        not found
-        or not _INDENT.fullmatch(before)
-        or not _USER_LINE.search(text, max(mention.start - _NEAR, 0), mention.start)
-    ):
+    if found is None:
         return
-    if is_chosen(found["word"]) and not _NO_VALUE.search(found["word"]):
-        yield SecretSpan(*found.span("word"), Naming.PASSWORD.value)
+    word = _span(found)
+    if not is_chosen(text[slice(*word)]) or _NO_VALUE.search(text, *word):
+        return
+    start = line_start(text, mention.start, _MAX_HEADING)
+    is_beside_user = _INDENT.fullmatch(text[start - 1 : mention.start]) and _USER_LINE.search(
+        text, max(mention.start - _NEAR, 0), mention.start
+    )
+    if is_beside_user or (kind in _NOTE_KINDS and _LABEL.fullmatch(text, start, mention.start)):
+        yield SecretSpan(*word, Naming.PASSWORD.value)
 
 
 def _below(text: str, announcing: re.Match[str], needed: Shape) -> Iterator[SecretSpan]:
@@ -256,6 +261,7 @@ _OTHER_LABEL: Final = LazyPattern(
 _ANY_VALUE: Final = LazyPattern(
     rf"\**[ \t]{{0,12}}[:=]\**[ \t]{{0,12}}(?P<word>{_LETTER}{{2,64}}+)[ \t\r]{{0,4}}(?=\n|\Z)"
 )
+_LABEL: Final = LazyPattern(r"[ \t>*\u2022-]{0,12}(?:[^\W_][\w&+/-]{0,20}[ ]){0,3}[\w-]{0,12}")
 _INDENT: Final = LazyPattern(r"\n?[ \t>*-]{0,12}")
 _USER_LINE: Final = LazyPattern(
     r"(?i)\n?[ \t>*-]{0,8}(?:\busr|\buser(?:[ ]?name|[ ]?id)?|\blogin|benutzer(?:name)?|nutzer(?:name)?|"

@@ -145,13 +145,14 @@ _TAKES_PASSWORD: Final = LazyPattern(
     rf"|(?:docker|podman|nerdctl|helm|az|oc|skopeo|oras){_REST}login{_REST}-p[ ]?)[\"']?\Z"
 )
 """Programs and options that only a password follows."""
-_IDS: Final = LazyPattern(r":\d{1,5}\Z")
+_IDS: Final = LazyPattern(r"[ =\"']\d{1,9}:\d{1,9}\Z")
 _NETRC: Final = LazyPattern(
     r"(?:machine[ \t]{1,8}\S{1,200}|default)\s{1,20}login[ \t]{1,8}\S{1,128}\s{1,20}(?:account[ \t]\S{1,80}\s{1,20})?"
     r"password[ \t]{1,8}[\"']?(\S{1,200})"
 )
 _SPELLED: Final = LazyPattern(
-    r"(?:(?<![^\n])[ \t]{0,8}(?:requirepass|masterauth|ENV[ ]\w{0,40}(?:PASSWORD|PASSWD))"
+    r"(?:(?<![^\n])[ \t]{0,8}"
+    r"(?:requirepass|masterauth|(?:ENV|setx|setenv|set[ ]-[gUx]{1,3})[ ]\w{0,40}(?:PASSWORD|PASSWD))"
     r"|[ ]--?(?:password|passwd|pass|passphrase|storepass|keypass|srcstorepass|deststorepass))"
     r"[ ]{1,4}[\"']?((?![-$])[^\s\"'|;&<>]{2,128}+)[\"']?(?=[ \t]{0,4}(?:[\n\r\\|;&)\"'`]|\Z|-|[^\s]{0,80}[:/.=@$_-]))"
 )
@@ -161,14 +162,14 @@ _SECURE_STRING: Final = LazyPattern(
     marks=("ConvertTo-",),
 )
 _USER_OPTION: Final = LazyPattern(
-    r"--(?:proxy-)?user[ =][\"']?[^\s:\"']{1,128}+:([^\s\"'|;&<>]{4,200}+)", marks=("--user", "--proxy-user")
+    r"--(?:proxy-)?user[ =][\"']?[^\s:\"']{1,128}+:([^\s\"'|;&<>]{2,200}+)", marks=("--user", "--proxy-user")
 )
 _WINDOWS_SHARE: Final = LazyPattern(
     r"net (?:use|user)[ ](?:[A-Za-z*]:[ ])?\S{1,128}+[ ](?:/user:\S{1,128}+[ ])?[\"']?([^\s\"'/][^\s\"']{1,128}+)",
     marks=("net use",),
 )
 _PIPED: Final = LazyPattern(
-    r"echo[ ](?:-n[ ])?[\"']?([^\s\"'|$]{4,200}+)[\"']?[ ]?\|[^|\n]{0,200}(?:-stdin|sudo[ ]-S|passwd)", marks=("echo ",)
+    r"echo[ ](?:-n[ ])?[\"']?([^\s\"'|$]{2,200}+)[\"']?[ ]?\|[^|\n]{0,200}(?:-stdin|sudo[ ]-S|passwd)", marks=("echo ",)
 )
 _CHANGED: Final = LazyPattern(
     r"(?m)(?:^|(?<=[\s\"']))[\w.-]{1,40}+:([^\s\"'|:]{4,128}+)[\"']?\s{0,4}\|\s{0,4}(?:sudo\s{1,4})?(?:/usr)?(?:/sbin/)?chpasswd"

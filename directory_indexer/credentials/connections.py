@@ -6,10 +6,11 @@ A connection string is made to log in, so the value of `Password=` in one is a p
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 from directory_indexer.credentials.lazy_pattern import LazyPattern
-from directory_indexer.credentials.names import Naming
+from directory_indexer.credentials.names import Naming, is_unmistakable, repeats_name
 from directory_indexer.credentials.spans import SecretSpan, line_start
 from directory_indexer.credentials.strength import is_chosen, is_strong
 
@@ -53,6 +54,13 @@ def storage_key_spans(text: str) -> Iterator[SecretSpan]:
             yield SecretSpan(*match.span(1), Naming.TOKEN.value)
 
 
+def fallback_spans(text: str) -> Iterator[SecretSpan]:
+    """Yield the passwords that stand in for a variable: `${DB_PASSWORD:-…}`, `process.env.PASSWORD || "…"`."""
+    for match in chain.from_iterable(pattern.finditer(text) for pattern in _FALLBACKS):
+        if is_unmistakable(match[1]) and is_chosen(match[2]) and not repeats_name(match[2], match[1]):
+            yield SecretSpan(*match.span(2), _PASSWORD)
+
+
 def _is_password_of(user: str, password: str) -> bool:
     lowered = password.lower()
     if lowered == user.lower() or not is_chosen(password) or _URL_WORD.fullmatch(lowered):
@@ -94,3 +102,7 @@ _STORAGE_CALL: Final = LazyPattern(
     r"(?:\(|[ ]?[:=])[^()\n]{0,160}\Z"
 )
 STORAGE_MARKS: Final = ("credential", "cosmosclient", "cosmos_client", "account_key", "storage_key", "shared_key")
+_FALLBACKS: Final = (
+    LazyPattern(r"\$\{([\w.]{2,60}+)(?::-|:(?![-?+=\d]))([^\s{}$\"'`]{2,128}+)\}"),
+    LazyPattern(r"process\.env\.(\w{2,60}+)[ ]?(?:\|\||\?\?)[ ]?[\"']([^\s\"'\\]{2,128}+)[\"']"),
+)

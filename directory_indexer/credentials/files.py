@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from directory_indexer.credentials.recovery import are_codes, is_phrase_of_words
+from directory_indexer.credentials.recovery import are_codes, is_mostly_listed, is_phrase_of_words
 from directory_indexer.credentials.settings import SETTINGS_KINDS
 from directory_indexer.credentials.strength import is_password, is_strong
 from directory_indexer.extractors.document import Document
@@ -56,7 +56,8 @@ def _may_be_secret(word: str) -> bool:
 
 
 def _is_phrase(text: str) -> bool:
-    return _PHRASE.fullmatch(text) is not None and is_phrase_of_words(_NUMBER.sub(" ", text))
+    words = _NUMBER.sub(" ", text)
+    return _PHRASE.fullmatch(text) is not None and is_phrase_of_words(words) and is_mostly_listed(words)
 
 
 _SETTINGS: Final = frozenset(("environment file", "cluster credentials"))

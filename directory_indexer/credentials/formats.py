@@ -11,6 +11,7 @@ from directory_indexer.credentials.connections import (
     STORAGE_MARKS,
     connection_spans,
     driver_spans,
+    fallback_spans,
     storage_key_spans,
     url_spans,
 )
@@ -168,7 +169,7 @@ _IDENTIFIED: Final = LazyPattern(
 )
 
 _IDENTIFIED_BARE: Final = LazyPattern(r"(?i)identified\s{1,4}by\s{1,4}([^\s\"';(]{4,200}+)")
-_ACCOUNT: Final = LazyPattern(r"(?i)(?:user|role|connect\s{1,4}to)\s{1,4}[\w.\"`'@%-]{1,80}\s{1,4}\Z")
+_ACCOUNT: Final = LazyPattern(r"(?i)(?:user|role|to)\s{1,4}[\w.\"`'@%-]{1,80}\s{1,4}\Z")
 
 _MANIFEST: Final = LazyPattern(r"kind\\?[\"']?[ \t]{0,8}:[ \t]{0,8}\\?[\"']?Secret\b(?![\w-])")
 _MANIFEST_DATA: Final = LazyPattern(r"(?:^|[\s{,])\\?[\"']?(?:stringData|data)\\?[\"']?[ \t]{0,8}:[ \t]*")
@@ -221,6 +222,7 @@ _RULES: Final = (
     Rule(("@tcp(", "@unix("), driver_spans),
     Rule(("password=", "passwd=", "pwd=", "accountkey=", "sharedaccesskey=", "sharedsecret="), connection_spans),
     Rule(STORAGE_MARKS, storage_key_spans),
+    Rule(("${", "process.env."), fallback_spans),
     *HASH_RULES,
     Rule((" -u", " -p", " -a", " -w", " -b", " -k"), command_spans),
     Rule(("-us",), _service_spans),

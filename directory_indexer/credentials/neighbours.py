@@ -44,7 +44,7 @@ from directory_indexer.credentials.sentences import (
 from directory_indexer.credentials.settings import PROSE_KINDS, SETTINGS_KINDS
 from directory_indexer.credentials.shapes import Shape, shape_of
 from directory_indexer.credentials.spans import SecretSpan
-from directory_indexer.credentials.strength import is_password, is_placeholder, is_strong
+from directory_indexer.credentials.strength import is_chosen, is_password, is_placeholder, is_strong
 from directory_indexer.credentials.systems import (
     DEVICE_WORDS,
     LOGIN_SECTIONS,
@@ -128,7 +128,7 @@ def _address_spans(text: str) -> Iterator[SecretSpan]:
 def _connect_spans(text: str) -> Iterator[SecretSpan]:
     """Find the password in `connect(host, user, "…")` and `new PDO(source, user, "…")`."""
     for found in _CONNECT.finditer(text):
-        if _is_chosen(found[1]):
+        if is_chosen(found[1]):
             yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
 
 
@@ -184,7 +184,7 @@ _AUTH: Final = LazyPattern(rf"auth ?= ?\w{{0,30}}\(\s{{0,20}}{_ARGUMENT}\s{{0,4}
 _CREDENTIAL: Final = LazyPattern(rf"NetworkCredential\(\s{{0,20}}{_ARGUMENT}\s{{0,4}},\s{{0,20}}{_LAST}")
 _CONNECT: Final = LazyPattern(
     rf"(?i)(?:mysqli?_connect|PlainAuth|DBI->connect|ldap_bind|new[ ](?:mysqli|PDO)|getConnection)\(\s{{0,20}}"
-    rf"(?:{_ARGUMENT}\s{{0,4}},\s{{0,20}}){{2}}{_LAST}"
+    rf"(?:{_ARGUMENT}\s{{0,4}},\s{{0,20}}){{2}}[\"']([^\"'\n\\]{{2,128}}+)[\"']\s{{0,4}}[,)]"
 )
 _OPENINGS: Final = tuple(
     LazyPattern(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Final
 
 from directory_indexer.credentials.lazy_pattern import LazyPattern
@@ -37,23 +37,22 @@ def listed_phrase_spans(text: str, *, is_code: bool) -> Iterator[SecretSpan]:
     """Yield words that restore a wallet, by the list of such words, whether or not anything announces them."""
     patterns = _QUOTED_LISTED if is_code else (*_QUOTED_LISTED, *_LISTED)
     for match in chain.from_iterable(pattern.finditer(text) for pattern in patterns):
-        if _is_listed(_LETTERS.findall(match[1])):
-            yield SecretSpan(*match.span(1), "recovery phrase")
-
-
-def _is_listed(words: list[str]) -> bool:
-    return (
-        len(words) in _LISTED_LENGTHS
-        and len(set(words)) >= len(words) - 2
-        and SEED_WORDS.issuperset(words)
-        and words != sorted(words)
-    )
+        listed = [*takewhile(lambda word: word[0] in SEED_WORDS, _LETTERS.finditer(text, *match.span(1)))]
+        words = [word[0] for word in listed]
+        if len(words) in _LISTED_LENGTHS and len(set(words)) >= len(words) - 2 and words != sorted(words):
+            yield SecretSpan(listed[0].start(), listed[-1].end(), "recovery phrase")
 
 
 def is_phrase_of_words(phrase: str) -> bool:
     """Tell whether a text is as many different words as a wallet has, and not a sentence."""
     words = phrase.split()
     return len(words) in _LENGTHS and len(set(words)) >= len(words) - 2 and _GRAMMAR.isdisjoint(words)
+
+
+def is_mostly_listed(phrase: str) -> bool:
+    """Whether most words of a text are words of wallets: some wallets have lists of their own."""
+    words = phrase.split()
+    return sum(word in SEED_WORDS for word in words) >= len(words) * _MOSTLY
 
 
 def disk_key_spans(text: str) -> Iterator[SecretSpan]:
@@ -90,11 +89,12 @@ _PHRASES: Final = tuple(
     LazyPattern(rf"{mark}[ \t]{{0,8}}({_WORDS})[ \t]{{0,8}}(?=[\n\"'<.\r]|\Z)")
     for mark in ("\n", ":", "=", '"', "'", ">", r"\A")
 )
+_MOSTLY: Final = 0.7
 _LISTED_LENGTHS: Final = frozenset((12, 15, 18, 21, 24))
 _LETTERS: Final = LazyPattern(r"[a-z]{3,8}")
 _QUOTED_LISTED: Final = tuple(LazyPattern(rf"{mark}({_WORDS})(?![a-z])") for mark in ('"', "'", "`", "„", "“"))
 _LISTED: Final = (
-    *(LazyPattern(rf"{start}[ \t>*-]{{0,8}}({_WORDS})(?![a-z])") for start in (r"\A", r"\n", ": ", "= ")),
+    *(LazyPattern(rf"{start}[ \t>*-]{{0,8}}({_WORDS})(?![a-z])") for start in (r"\A", r"\n", ": ", "= ", " are ")),
     LazyPattern(
         r"1(?<![\w.]1)[.):]?[ \t]{1,4}([a-z]{3,8}+(?:[\s,|]{1,8}+\d{1,2}[.):]?[ \t]{1,4}[a-z]{3,8}+){11,23}+)(?![a-z])"
     ),

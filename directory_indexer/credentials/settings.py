@@ -57,7 +57,7 @@ def _is_setting(text: str, name_start: int, match: re.Match[str], end: int, kind
     if match["blank"] is not None:
         return kind == "sql" and is_quoted
     if not kind or kind in PROSE_KINDS:
-        return between == "=" and not is_quoted and _is_among_lines(text, name_start, end)
+        return between.rstrip("\"'") == "=" and _is_among_lines(text, name_start, end + is_quoted)
     if kind not in SETTINGS_KINDS and kind not in LINE_KINDS:
         return is_quoted and _is_setting_in_code(text, name_start, match, between)
     if not _is_assigned(text, name_start, match, between, kind):
@@ -82,6 +82,8 @@ def _is_setting_in_code(text: str, name_start: int, match: re.Match[str], betwee
         return False
     if _CONSTANT.fullmatch(name):
         return _OF_CODE.search(name) is None and (naming is Naming.PASSWORD or not _RESOURCE.fullmatch(match["quoted"]))
+    if naming is Naming.PASSWORD and _OF_SERVICE.search(name) and ":" not in between:
+        return True
     is_beside = _CONNECTION.search(text, max(name_start - _NEAR, 0), match.end() + _NEAR) is not None
     return naming is Naming.PASSWORD and is_beside
 
@@ -117,8 +119,8 @@ _NEAR: Final = 200
 _MIN_SECRET: Final = 4
 _MAX_LINE: Final = 200
 _MAX_JUDGED: Final = 256
-_REFERRING: Final = frozenset("$%#@")
-_BEFORE_PAIRS: Final = frozenset(" \t\"'-,{")
+_REFERRING: Final = frozenset("$@")
+_BEFORE_PAIRS: Final = frozenset(" \t\"'-=,{")
 _SHELL_KINDS: Final = frozenset("bash batch dockerfile fish make".split())
 _INDENT: Final = LazyPattern(r"[ \t]{0,20}[\w.-]{0,60}")
 _LINE_END: Final = LazyPattern(r"[ \t\r]{0,8}(?:\n|\Z)")
@@ -131,7 +133,8 @@ _COMPARISON: Final = LazyPattern(r"[=!]=")
 _ASSIGNING: Final = LazyPattern(r"\A[^\w\n]*[:=][^\w\n]*\Z|(?i:value|content|default)\W*\Z|>")
 """Characters between a name and its value, as opposed to those between two names."""
 _LINE_START: Final = LazyPattern(
-    r"[ \t]{0,40}(?:(?:export|set|setx|env|arg|-|- |-e|\"|'|local|readonly|set -[gUx]{1,3})[ \t]{0,4}[\"']?)?"
+    r"[ \t]{0,40}(?:[#;%][ \t]{0,4})?"
+    r"(?:(?:export|set|setx|env|arg|-|- |-e|\"|'|local|readonly|set -[gUx]{1,3})[ \t]{0,4}[\"']?)?"
     r"[\w.-]{0,60}",
     re.IGNORECASE,
 )
@@ -142,8 +145,11 @@ _ENDS: Final = {
     **dict.fromkeys(("toml", "hcl"), LazyPattern(r"(?<=\d\d)[ \t\r]{0,8}(?:\n|\Z|#|,|\})")),
 }
 """Text that ends a value without quotes, by kind of file."""
-_DEFINING: Final = LazyPattern(r"(?:define|const|config\.set)\(\s{0,8}[\"']\Z")
+_DEFINING: Final = LazyPattern(r"(?:define|getenv|environ\.get|env|ENV\.fetch|config)\(\s{0,8}[\"']\Z")
 _CONSTANT: Final = LazyPattern(r"(?!PASS(?:ES)?$)[A-Z][A-Z\d_]{1,60}")
+_OF_SERVICE: Final = LazyPattern(
+    r"(?i)(?:^|[._])(?:smtp|ssh|db|database|mysql|postgres|redis|mail|ldap|s?ftp|mongo|rabbitmq|amqp|mqtt)[._]?pass"
+)
 _OF_CODE: Final = LazyPattern(
     r"(?:^|_)(?:TEST|FAKE|DUMMY|EXAMPLE|SAMPLE|MOCK|KEY|PARAM|ARG|ATTR|CONF|CFG|OPT|OPTION|PROP|TK|TOK|STATE|KIND|CMD)_"
 )

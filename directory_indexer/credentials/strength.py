@@ -112,7 +112,7 @@ _MIN_PASSWORD: Final = 6
 _MAX_PASSWORD: Final = 128
 
 _TEMPLATE: Final = LazyPattern(
-    r"\$\{|\{\{|\$\(|<%|%>|#\{|\{%|^\$[A-Za-z_]\w*$|^<|"
+    r"\$\{|\{\{|^%\{|\$\(|<%|%>|#\{|\{%|^\$[A-Za-z_]\w*$|^<|"
     r"^[a-z_]+(?:\|[a-z_]+(?::[\w,]+)?)+$|^\{(?:\d{0,2}|[A-Za-z_][a-zA-Z_.: -]*\d?|[^{}]*[\s\"'][^{}]*)\}$|"
     r"^%\(?\w+\)?[%sd]?$|^@[\w.]+@$|^__\w+__$|^\[\w|^&|^\*\w|"
     r"\*{3}|\.{3}|…|•{3}|\\u(?!00[2-7])[0-9a-fA-F]{4}|^(?:arn:aws|op://|vault:|ssm:|projects/|secretsmanager:|file:|env[.:]|ref\+|keyring:|"
@@ -152,7 +152,7 @@ _CHOICE: Final = LazyPattern(
     r"(?:un)?supported|(?:un)?known|allow(?:ed)?|den(?:y|ied)|always|never|ask|prompt|interactive|auto(?:matic)?|manual|"
     r"generated?|random|plain(?:text)?|hashed|encrypted|clear(?:text)?|strict|high|low|medium|expired|ldap|pam|kerberos|"
     r"oauth|saml|o?idc|jwt|sso|file|env(?:ironment)?|vault|keyring|keychain|query|header|cookie|body|post|ignore|include|"
-    r"visible|(?:my|some)?(?:foo|bar|baz)+|value|"
+    r"visible|dev(?:elopment)?|(?:my|some)?(?:foo|bar|baz)+|value|"
     r"(?:proxy|repo|mail|smtp|ftp|ssh|http|api|key|store|app|foo|some|super|top|very)[-_]?"
     r"(?:pass(?:word|wd|phrase)?|pwd|pw|secret|token|key)\d?|"
     r"[^\W\d_]*(?:passwor[dt]|passwd|passphrase|kennwort|wachtwoord|lösenord|contrase[ñn]a|senha|parola|hasło|heslo|"

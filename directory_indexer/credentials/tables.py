@@ -10,7 +10,7 @@ from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.names import Naming, naming_of
 from directory_indexer.credentials.shapes import Shape, shape_of
 from directory_indexer.credentials.spans import SecretSpan
-from directory_indexer.credentials.strength import is_password, is_strong
+from directory_indexer.credentials.strength import is_chosen, is_password, is_strong
 
 
 def ruled_table_spans(text: str) -> Iterator[SecretSpan]:
@@ -45,6 +45,7 @@ class _Columns(NamedTuple):
 
     namings: Sequence[Naming | None]
     is_login: bool
+    has_users: bool
 
 
 def _columns(head: str, *, is_login: bool = False) -> _Columns | None:
@@ -52,23 +53,28 @@ def _columns(head: str, *, is_login: bool = False) -> _Columns | None:
     namings = [naming_of(name.replace(" ", "_")) if len(name) <= _MAX_COLUMN else None for name in names]
     if not any(namings) or len(names) == 1:
         return None
-    return _Columns(namings, is_login=is_login or any(map(USER.search, names)))
+    is_login = is_login or any(map(USER.search, names))
+    return _Columns(namings, is_login=is_login, has_users=any(map(_LOGIN.search, names)))
 
 
 def _row_spans(at: int, row: str, columns: _Columns) -> Iterator[SecretSpan]:
     for cell, naming in zip(row.split("|"), columns.namings, strict=False):
         value = cell.strip(" *_`")
-        if naming and " " not in value and _is_secret(value, naming, is_login=columns.is_login):
+        if naming and " " not in value and _is_secret(value, naming, columns):
             start = at + cell.index(value)
             yield SecretSpan(start, start + len(value), naming.value)
         at += len(cell) + 1
 
 
-def _is_secret(value: str, naming: Naming, *, is_login: bool) -> bool:
+def _is_secret(value: str, naming: Naming, columns: _Columns) -> bool:
     if is_strong(value):
         return True
-    is_chosen = (is_password(value) or _NUMBER.fullmatch(value)) if is_login else shape_of(value) >= Shape.HARD
-    return naming == Naming.PASSWORD and bool(is_chosen)
+    if naming != Naming.PASSWORD:
+        return False
+    if columns.has_users and is_chosen(value):
+        return True
+    is_any = is_password(value) or _NUMBER.fullmatch(value) is not None
+    return is_any if columns.is_login else shape_of(value) >= Shape.HARD
 
 
 _NUMBER: Final = LazyPattern(r"(?!(\d)\1*$)\d{6,16}")
@@ -79,6 +85,10 @@ _RULE: Final = LazyPattern(r"\n[ \t]{0,8}\|?[ ]{0,8}:?-{2,200}+:?[ ]{0,80}\|[-:|
 _ROW: Final = LazyPattern(r"[ \t]{0,8}\|?([^\n|]{0,2000}+\|[^\n]{0,4000}+)(?:\n|\Z)")
 _BLOCKS: Final = tuple(LazyPattern(start + r"((?:\| [^\n]*+(?:\n|\Z))++)") for start in (r"\A", r"\n(?=\| )"))
 _BLOCK_ROW: Final = LazyPattern(r"\|([^\n]*+)(?:\n|\Z)")
+_LOGIN: Final = LazyPattern(
+    r"(?i)^(?:user(?:[ _-]?(?:name|id))?|login|e-?mail|account|benutzer(?:name)?|nutzer|konto|utilisateur|identifiant|"
+    r"usuario|utente|gebruiker(?:snaam)?|użytkownik|uživatel|användare|bruker|bruger|käyttäjä)$"
+)
 USER: Final = LazyPattern(
     r"(?i)user|login|mail|url|account|site|host|server|name|service|system|website|app|benutz|nutzer|dienst|konto|portal|"
     r"anmeld|utilis|compte|identif|usuari|cuenta|servi[cz]|utente|sito|gebruiker|użytk|uživ|användar|bruker|bruger|käyttäjä|"

@@ -145,7 +145,7 @@ FILES: dict[str, Callable[[Path], object]] = {
         "notes.txt",
         "-----BEGIN RSA PRIVATE KEY-----\n" + "".join(chr(65 + i * i % 26 + 32 * (i % 3 == 0)) for i in range(1600)),
     ),
-    "a file of passwords of the environment": _text(".env", "API_KEY=secret\n"),
+    "a file of logins": _text("netrc", "machine a.test login ann password sunshine\n"),
 }
 
 NAMES: dict[str, bytes] = {

@@ -102,11 +102,15 @@ def _ask(served: Served, operation: Operation, arguments: Mapping[str, str]) -> 
         header: str(json.loads(left.pop(name))) for name, header in operation.from_headers.items() if name in left
     }
     if operation.has_body:
-        body = f"{{{', '.join(f'{json.dumps(name)}: {value}' for name, value in left.items())}}}".encode()
-        return served.ask(operation.method, path, body=body, headers=headers)
+        return served.ask(operation.method, path, body=_object(left), headers=headers)
     query = "&".join(f"{name}={_quoted(json.loads(value))}" for name, value in left.items())
     body = b"A kolibri." if operation.takes is Body.BYTES else b""
     return served.ask(operation.method, path, query, body=body, headers=headers)
+
+
+def _object(members: Mapping[str, str]) -> bytes:
+    """Write an object of values that are JSON already."""
+    return f"{{{', '.join(f'{json.dumps(name)}: {value}' for name, value in members.items())}}}".encode()
 
 
 def _quoted(value: object) -> str:
@@ -128,6 +132,23 @@ def test_no_argument_of_an_operation_makes_it_fail(
     assert not served.log.bugs
 
 
+@pytest.mark.parametrize("operation", [one for one in OPERATIONS if one.lines], ids=lambda one: one.name)
+def test_no_argument_of_a_line_makes_a_request_of_many_fail(place: _Place, plain: Served, operation: Operation) -> None:
+    lines = [
+        _object({**place.given(operation), name: value})
+        for name in _arguments(operation)
+        for case, value in _ANY.items()
+        if "megabyte" not in case
+    ]
+    headers = {"Content-Type": "application/x-ndjson"}
+    heard = plain.ask(operation.method, operation.path, body=b"\n".join(lines), headers=headers)
+    assert not heard.is_failure
+    answers = [json.loads(line)["status_code"] for line in heard.body.splitlines()]
+    assert len(answers) == len(lines)
+    assert max(answers) < 500
+    assert not plain.log.bugs
+
+
 def test_so_many_arguments_and_values_are_tried() -> None:
     arguments = [(operation, name) for operation in PAGE_OPERATIONS for name in _arguments(operation)]
     n_requests = sum(len(_values(*one)) for one in arguments)
@@ -140,8 +161,7 @@ def test_no_request_of_the_page_itself_fails(page: Served, path: str) -> None:
     plain = {name: json.dumps(value) for name, value in _REQUESTS_OF_THE_PAGE[path].items()}
     for name in plain:
         for case, value in _ANY.items():
-            body = ", ".join(f'"{key}": {text}' for key, text in {**plain, name: value}.items())
-            assert not page.ask("POST", path, body=f"{{{body}}}".encode()).is_failure, (name, case)
+            assert not page.ask("POST", path, body=_object({**plain, name: value})).is_failure, (name, case)
     assert not page.log.bugs
 
 

@@ -13,6 +13,7 @@ from assistant_homes import LAUNCH, LIVED_IN, Home
 
 from directory_indexer.assistants.client_table import CLIENTS, client_named
 from directory_indexer.assistants.clients import Client, Part, snippet
+from directory_indexer.assistants.config_files import read_file, remove_file
 from directory_indexer.assistants.formats import FORMATS, FormatName
 from directory_indexer.assistants.installing import found_clients, has_plugin
 from directory_indexer.assistants.launching import Launch
@@ -370,3 +371,14 @@ def _without_one_stretch(longer: bytes, shorter: bytes) -> bool:
     """Tell whether cutting stretches out of one text can give the other: nothing was removed or moved."""
     rest = iter(longer)
     return all(byte in rest for byte in shorter)
+
+
+def test_no_directory_is_removed_that_a_file_does_not_lie_in(tmp_path: Path) -> None:
+    place, other = tmp_path / "made", tmp_path / "other"
+    for directory in (place, other):
+        directory.mkdir()
+    (place / "config.json").write_text("{}", encoding="utf-8")
+    file = read_file(str(place / "config.json"), (str(tmp_path),))
+    remove_file(file, [str(place), str(other)])
+    assert not place.exists()
+    assert other.is_dir()

@@ -326,3 +326,11 @@ def test_all_pages_can_be_let_go(cache: PageCache) -> None:
     summary = cache.clear()
     assert (summary.n_pages, summary.n_bytes > 0, kept(cache)) == (1, True, set())
     assert list(cache.path.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize(("problem", "attempts"), [(b"\xff", 1), ("it is torn", "many"), ("it is torn", b"\x03")])
+def test_a_problem_that_is_none_is_forgotten(cache: PageCache, problem: object, attempts: object) -> None:
+    cache.put(ONE, PageProblem("it is torn"), recipe=RECIPE)
+    with sqlite3.connect(cache.path) as connection:
+        connection.execute("UPDATE pages SET problem = ?, attempts = ?", (problem, attempts))
+    assert cache.get(ONE) is None

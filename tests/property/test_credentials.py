@@ -19,7 +19,7 @@ from directory_indexer.extractors.document import Document, Section
 KINDS = ("", "text", "python", "yaml", "json", "bash", "csv", "markdown", "xml")
 SAMPLES = [
     file.content.decode("utf-8", "replace")
-    for name in ("secret", "innocent")
+    for name in ("secret", "innocent", "plain_secret", "plain_innocent")
     for file in secret_corpus.sample_files(name)
 ]
 PIECES = (
@@ -119,6 +119,41 @@ def test_a_document_keeps_its_shape(headings: list[str], text: str) -> None:
 )
 def test_hostile_repetition_takes_time_in_proportion_to_its_length(piece: str) -> None:
     secret_spans(piece * (200_000 // len(piece)), "yaml")
+
+
+@pytest.mark.parametrize("kind", ["yaml", "text", "bash", "python", "ini"])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *(
+            "password=sunshine\n",
+            "user=a password=b ",
+            "host=a;Password=b;",
+            "?user=a&password=b",
+            "://a:b@",
+            "a:b@tcp(",
+        ),
+        *(
+            "PASSWORD = 'a', ",
+            "machine a login b password c ",
+            "${PASSWORD:-",
+            "log in with a1b2c3d4 ",
+            "abandon ability ",
+        ),
+        *(
+            "\nabandon",
+            "1. abandon ",
+            'AccountKey="',
+            'credential("',
+            " --password a ",
+            "docker login -p ab ",
+            "mysql -p a",
+        ),
+        *("password: " + "x@" * 40 + "\n", "Password: a\n", "://" + "a@" * 60),
+    ],
+)
+def test_no_setting_and_no_connection_string_is_made_to_take_long(kind: str, piece: str) -> None:
+    secret_spans(piece * (200_000 // len(piece)), kind, "settings")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -16,7 +17,17 @@ from directory_indexer.walker.ignore import built_in_rules, likely_secret
 
 RULES = built_in_rules(include_secrets=False, include_hidden=True)
 SECRET_FILES = list(secret_corpus.sample_files("secret"))
-INNOCENT_FILES = list(secret_corpus.sample_files("innocent"))
+PLAIN_FILES = [file for name in ("plain_secret", "plain_secret_aside") for file in secret_corpus.sample_files(name)]
+INNOCENT_FILES = [
+    file for name in ("innocent", "plain_innocent", "plain_innocent_aside") for file in secret_corpus.sample_files(name)
+]
+NOT_PLAIN = {
+    "secret/express.json": {"blue-heron", "zebra-pw", "correct-horse-battery-staple", "abc", "fox", "x7!"},
+    "a/flask.py": {"blue-heron", "zebra-pw", "correct-horse-battery-staple"},
+    "french/config.yml": {"motdepasse"},
+    "a/french.properties": {"motdepasse"},
+}
+"""What stays: words that a secret of a cluster may be called, and the name of the setting as its value."""
 
 
 def left_out_by_name(path: str) -> bool:
@@ -46,7 +57,8 @@ def everything(document: Document) -> str:
 
 def test_the_sets_are_large() -> None:
     assert len(SECRET_FILES) >= 200
-    assert len(INNOCENT_FILES) >= 120
+    assert len(PLAIN_FILES) >= 150
+    assert len(INNOCENT_FILES) >= 240
 
 
 @pytest.mark.parametrize("file", SECRET_FILES, ids=lambda file: file.path)
@@ -55,6 +67,20 @@ def test_no_secret_is_indexed(file: SampleFile) -> None:
 
     assert file.secrets
     assert [secret for secret in file.secrets if secret in indexed] == []
+
+
+@pytest.mark.parametrize("ordinary", secret_corpus.ORDINARY_PASSWORDS)
+def test_an_ordinary_password_is_masked_wherever_its_place_says_what_it_is(ordinary: str) -> None:
+    files = [
+        file for name in ("plain_secret", "plain_secret_aside") for file in secret_corpus.sample_files(name, ordinary)
+    ]
+    shown = {file.path for file in files if any(is_shown(secret, file) for secret in file.secrets)}
+
+    assert shown == {path for path, words in NOT_PLAIN.items() if ordinary in words}
+
+
+def is_shown(secret: str, file: SampleFile) -> bool:
+    return re.search(rf"(?<!\w){re.escape(secret)}(?!\w)", what_is_indexed(file)) is not None
 
 
 @pytest.mark.parametrize("file", INNOCENT_FILES, ids=lambda file: file.path)

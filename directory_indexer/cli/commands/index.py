@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from directory_indexer.cli.given import given_path
+from directory_indexer.cli.given import given_path, given_seconds
 from directory_indexer.cli.opening import open_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -63,7 +63,13 @@ def index(
         bool, typer.Option("--wait/--no-wait", help="Wait for a running index job, or exit with 4.")
     ] = True,
     max_seconds: Annotated[
-        float | None, typer.Option("--max-seconds", help="Stop after this many seconds; the next run resumes.")
+        float | None,
+        typer.Option(
+            "--max-seconds",
+            parser=given_seconds,
+            metavar="SECONDS",
+            help="Stop after this many seconds; the next run resumes.",
+        ),
     ] = None,
     max_ocr_pages: Annotated[
         int | None,
