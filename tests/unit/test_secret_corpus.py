@@ -27,7 +27,7 @@ NOT_PLAIN = {
     "french/config.yml": {"motdepasse"},
     "a/french.properties": {"motdepasse"},
 }
-"""What stays: words that a secret of a cluster may be called, and the name of the setting as its value."""
+"""Values that stay: words that a secret of a cluster may be called, and the name of the setting as its value."""
 
 
 def left_out_by_name(path: str) -> bool:
