@@ -23,7 +23,7 @@ def test_a_store_is_recognised_by_its_first_bytes() -> None:
 
 def test_without_the_extra_a_store_is_left_out_and_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outlook_store, "pypff", None)
-    with pytest.raises(SkipFileError, match=r"dirindex\[pst\]") as raised:
+    with pytest.raises(SkipFileError, match=r"\.\[pst\]") as raised:
         open_outlook_store(io.BytesIO(HEADER), "pst", Budget())
     assert raised.value.reason is SkipReason.BINARY
 
