@@ -131,6 +131,7 @@ def test_files_are_listed_once_each_and_read_by_their_ids(server: WebServer, rea
     assert beyond.status == 422
 
 
+@pytest.mark.slow
 def test_an_id_is_the_same_for_every_server(data_dir: Path, server: WebServer, reader: str) -> None:
     doc_id = server.search("carrots", key=reader, limit=1).json["hits"][0]["doc_id"]
     with WebServer(data_dir) as other:

@@ -62,6 +62,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.slow
 def test_the_api_keeps_to_its_document(data_dir: Path, tmp_path: Path) -> None:
     key = new_key(data_dir, "tester", "--right", "admin")
     (tmp_path / "schemathesis.toml").write_text(_CONFIGURATION)

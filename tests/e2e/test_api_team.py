@@ -357,6 +357,7 @@ def test_a_key_for_one_collection_has_that_one_over_mcp_and_no_other(site: Site)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGTERM"), reason="there is no such signal")
+@pytest.mark.slow
 def test_a_server_ends_while_documents_wait_and_the_next_one_goes_on_with_them(tmp_path: Path) -> None:
     site = Site(tmp_path)
     with contextlib.ExitStack() as stack:

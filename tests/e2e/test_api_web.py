@@ -108,6 +108,7 @@ def test_a_page_is_read_without_menus_and_banners_and_kept_as_it_was(site: _Site
     assert original.text.encode() == site.web.pages[path][0]
 
 
+@pytest.mark.slow
 def test_a_page_is_read_alike_by_later_runs(site: _Site) -> None:
     doc_id = site.send("/plain").json["doc_id"]
     text = site.text(doc_id)

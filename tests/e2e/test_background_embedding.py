@@ -50,6 +50,7 @@ def watcher(shell: Shell) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.slow
 def test_a_server_embeds_what_waits_and_of_two_servers_one_does(shell: Shell) -> None:
     shell.run("index", shell.docs, "--quiet", "--effort", "none")
     assert n_waiting(shell) > 0

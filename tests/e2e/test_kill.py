@@ -79,7 +79,7 @@ def truth(docs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, obj
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
-@pytest.mark.parametrize("phase", [Phase.WALKING, Phase.READING, Phase.EMBEDDING])
+@pytest.mark.parametrize("phase", [pytest.param(Phase.WALKING, marks=pytest.mark.slow), Phase.READING, Phase.EMBEDDING])
 def test_after_a_kill_the_next_run_completes_the_index(
     docs: Path, truth: dict[str, object], tmp_path: Path, phase: Phase
 ) -> None:
@@ -107,7 +107,7 @@ def test_a_second_run_that_may_not_wait_leaves_with_exit_code_4(docs: Path, tmp_
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
-@pytest.mark.parametrize("n_files", [8, 12, 16])
+@pytest.mark.parametrize("n_files", [8, *(pytest.param(number, marks=pytest.mark.slow) for number in (12, 16))])
 def test_a_run_without_enough_open_files_says_so_and_the_next_one_completes(
     docs: Path, truth: dict[str, object], tmp_path: Path, n_files: int
 ) -> None:

@@ -82,6 +82,7 @@ def test_a_provider_that_is_away_costs_the_meaning_and_not_the_words(shell: Shel
     assert shell.found("harbour", "semantic") == ["harbour.md"]
 
 
+@pytest.mark.slow
 def test_a_provider_that_dies_in_the_middle_costs_what_it_had_in_hand(shell: Shell, server: ProviderServer) -> None:
     for number in range(100):
         (shell.docs / f"{number:02}.md").write_text(f"note {number:02} about the harbour\n", encoding="utf-8")

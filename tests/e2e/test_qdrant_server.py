@@ -61,6 +61,7 @@ def test_two_indexes_share_a_collection_and_leave_each_other_alone(shell: Shell,
     assert {check["verdict"] for check in shell.json("doctor")["findings"]} == {"ok"}
 
 
+@pytest.mark.slow
 def test_a_server_that_is_away_costs_meaning_and_nothing_else(shell: Shell, server: Server) -> None:
     server.stop()
     failed = shell.run("index", shell.docs, expect=3).stderr
@@ -83,6 +84,7 @@ def test_a_server_that_is_away_costs_meaning_and_nothing_else(shell: Shell, serv
     assert shell.json(*QUESTION)["hits"]
 
 
+@pytest.mark.slow
 def test_an_index_moves_to_a_server_and_back(shell: Shell, server: Server) -> None:
     del shell.environ["DIRINDEX_STORAGE__QDRANT__ENDPOINT"]
     shell.run("index", shell.docs)
@@ -105,6 +107,7 @@ def test_an_index_moves_to_a_server_and_back(shell: Shell, server: Server) -> No
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+@pytest.mark.slow
 def test_a_run_that_is_killed_while_it_writes_to_the_server_costs_nothing(shell: Shell, server: Server) -> None:
     server.fail(Fault(r"PUT /collections/[^/]+/points", "slow", seconds=60))
     process = subprocess.Popen([DIRINDEX, "index", shell.docs, "--quiet"], env=shell.environ)

@@ -132,7 +132,7 @@ def test_what_waits_for_ocr_is_told_before_and_after_files_are_read(place: Place
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc names the children of a process")
-@pytest.mark.parametrize("victim", ["run", "worker"])
+@pytest.mark.parametrize("victim", ["run", pytest.param("worker", marks=pytest.mark.slow)])
 def test_a_kill_in_the_midst_of_thirty_pages_loses_none_and_reads_none_twice(place: Place, victim: str) -> None:
     texts = [f"Page number {number} of the letter." for number in range(N_PAGES)]
     place.write("letter.pdf", scan(*texts))
@@ -189,6 +189,7 @@ def test_a_crash_or_a_refusal_of_the_command_costs_a_page(place: Place) -> None:
     assert place.json("search", "zeppelin", "--mode", "keyword")["hits"][0]["scan"]["engine"] == "tesseract 5.4.0 (eng)"
 
 
+@pytest.mark.slow
 def test_a_command_that_is_removed_amid_a_run_is_told_and_its_pages_wait(place: Place) -> None:
     place.write("letter.pdf", scan(*(f"Page number {number} of the letter." for number in range(8))))
     place.configure(languages=["eng"])
@@ -237,6 +238,7 @@ def test_forgotten_pages_are_read_again(place: Place) -> None:
     assert place.calls[LETTER] == 2
 
 
+@pytest.mark.slow
 def test_an_index_of_before_scans_were_read_gets_their_text_and_embeds_nothing_else(place: Place) -> None:
     place.write("letter.pdf", document("The minutes of the meeting.", picture(LETTER)))
     place.write("scan.png", picture("Boil the carrots.").png())
@@ -301,6 +303,7 @@ def _endless_tiff() -> bytes:
     return one[:at] + (8).to_bytes(4, "little") + one[at + 4 :]
 
 
+@pytest.mark.slow
 def test_hostile_pictures_cost_themselves_and_nothing_else(place: Place) -> None:
     _hostile_pictures(place)
     place.write("letter.pdf", document("The minutes of the meeting.", picture("Boil the carrots.")))

@@ -59,6 +59,7 @@ def run(place: Path, uid: int, *words: str | Path, shared: bool = True) -> subpr
     )
 
 
+@pytest.mark.slow
 def test_an_index_of_a_user_who_is_gone_is_read_written_and_repaired_by_the_next_one_of_its_group(place: Path) -> None:
     docs = place / "docs"
     docs.mkdir()

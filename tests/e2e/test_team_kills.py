@@ -14,7 +14,10 @@ PROGRAM = Path(team_kills.__file__)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
-@pytest.mark.parametrize("verb", team_kills.VERBS)
+@pytest.mark.parametrize(
+    "verb",
+    [*list(team_kills.VERBS)[:2], *(pytest.param(verb, marks=pytest.mark.slow) for verb in list(team_kills.VERBS)[2:])],
+)
 @pytest.mark.parametrize(
     "stride",
     [

@@ -159,6 +159,7 @@ def test_no_setting_and_no_connection_string_is_made_to_take_long(kind: str, pie
 @pytest.mark.parametrize(
     "piece", ["xoxb-", "sk-ant-", "glpat-", " -u a:", " -p abc1def", "kind: Secret data: #", "  data:\n  k: abcd\n"]
 )
+@pytest.mark.slow
 def test_two_megabytes_that_are_made_to_take_long_do_not(piece: str) -> None:
     secret_spans("kind: Secret\n" + piece * (2_000_000 // len(piece)), "yaml")
 
