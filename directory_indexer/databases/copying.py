@@ -66,37 +66,29 @@ def require_expected(path: Path, make: Callable[[sqlite3.Connection, int], None]
 def _expected_schema(make: Callable[[sqlite3.Connection, int], None], version: int) -> set[_Entry]:
     with contextlib.closing(sqlite3.connect(":memory:")) as fresh:
         make(fresh, version)
-        return set(_schema_of(fresh)) | set(_columns_of(fresh))
+        return set(_schema_of(fresh))
 
 
 def _require_schema(connection: sqlite3.Connection, expected: set[_Entry], *, name: str) -> None:
-    """Compare what is declared, before SQLite is asked for columns, which starts the modules of virtual tables."""
-    foreign = set(_schema_of(connection)) - expected or expected ^ {*_schema_of(connection), *_columns_of(connection)}
-    if foreign:
+    if foreign := set(_schema_of(connection)) ^ expected:
         entries = ", ".join(sorted({" ".join(entry[:2]) for entry in foreign})[:3])
         raise StoreError(f"'{name}' does not have the tables of dirindex: {entries}", hint=ANOTHER_BACKUP)
 
 
 def _schema_of(connection: sqlite3.Connection) -> Iterator[_Entry]:
-    rows = connection.execute(
-        "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite$_%' ESCAPE '$'"
-    )
-    for kind, name, table, sql in rows:
-        module = _VIRTUAL.match(sql or "")
-        yield kind, name, table, module[1].lower() if module else ""
+    """Yield what is declared, but for what SQLite makes by itself: indexes of constraints, and statistics.
 
-
-def _columns_of(connection: sqlite3.Connection) -> Iterator[_Entry]:
-    for kind, name, _, module in list(_schema_of(connection)):
-        if kind == "table" and not module:
-            columns = connection.execute(
-                "SELECT name, type, pk, hidden FROM pragma_table_xinfo(?) ORDER BY cid", (name,)
-            )
-            yield "columns of", name, repr(columns.fetchall()), ""
+    Names do not tell them apart: a schema that was written by hand may call a trigger `sqlite_x`.
+    """
+    for kind, name, table, sql in connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"):
+        if not (kind == "index" and sql is None) and not (kind == "table" and name in _OWN_TABLES_OF_SQLITE):
+            yield kind, name, table, _NO_MEANING.sub("", sql or "").lower()
 
 
 _Entry: TypeAlias = tuple[str, str, str, str]
-_VIRTUAL: Final = re.compile(r"\s*CREATE\s+VIRTUAL\s+TABLE\b.*?\bUSING\s+(\w+)", re.IGNORECASE | re.DOTALL)
+_OWN_TABLES_OF_SQLITE: Final = frozenset({"sqlite_sequence", "sqlite_stat1", "sqlite_stat4"})
+_NO_MEANING: Final = re.compile(r"[\s\"'`]+")
+"""Blanks, and quotation marks, which versions of SQLite put around names or do not when they alter a table."""
 ANOTHER_BACKUP: Final = "take another backup"
 
 

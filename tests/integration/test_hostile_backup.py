@@ -89,6 +89,28 @@ def written(backup: Path, database: str, statement: str, *values: object) -> Non
     sized(backup)
 
 
+def declared(backup: Path, database: str, kind: str, name: str, table: str, sql: str) -> None:
+    """Write into the schema of a database what SQLite would not make, but runs."""
+    with sqlite3.connect(backup / database) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("INSERT INTO sqlite_master VALUES (?, ?, ?, 0, ?)", (kind, name, table, sql))
+    connection.close()
+    sized(backup)
+
+
+def redeclared(backup: Path, database: str, table: str, old: str, new: str) -> None:
+    """Replace a part of the declaration of a table."""
+    with sqlite3.connect(backup / database) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        changed = "UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = ? AND instr(sql, ?)"
+        assert connection.execute(changed, (old, new, table, old)).rowcount == 1
+    connection.close()
+    sized(backup)
+
+
+_KEY_AGAIN = "CREATE TRIGGER {} AFTER INSERT ON keys BEGIN DELETE FROM scopes; END"
+
+
 def sized(backup: Path, *added: str) -> None:
     manifest = json.loads((backup / "manifest.json").read_text(encoding="utf-8"))
     files = dict.fromkeys((*manifest["files"], *added))
@@ -143,6 +165,21 @@ REGISTRIES: dict[str, Callable[[Path], object]] = {
         "team/team.db",
         "CREATE TRIGGER t AFTER UPDATE ON documents BEGIN DELETE FROM collections; END",
     ),
+    "a trigger called as tables of SQLite are": lambda backup: declared(
+        backup, "team/team.db", "trigger", "sqlite_t", "keys", _KEY_AGAIN.format("sqlite_t")
+    ),
+    "a trigger called as its statistics": lambda backup: declared(
+        backup, "team/team.db", "trigger", "sqlite_stat1", "keys", _KEY_AGAIN.format("sqlite_stat1")
+    ),
+    "a constraint that nothing meets": lambda backup: redeclared(
+        backup, "team/team.db", "keys", "expires_at   REAL", "expires_at REAL CHECK (0)"
+    ),
+    "another default": lambda backup: redeclared(
+        backup, "team/team.db", "keys", "created_at   REAL NOT NULL", "created_at REAL NOT NULL DEFAULT (randomblob(9))"
+    ),
+    "an index over what is made": lambda backup: redeclared(
+        backup, "team/team.db", "documents_to_do", "(collection", "((length(zeroblob(9))), collection"
+    ),
     "a column more": lambda backup: written(backup, "team/team.db", "ALTER TABLE scopes ADD COLUMN x"),
     "a generated column": lambda backup: written(
         backup, "team/team.db", "ALTER TABLE scopes ADD COLUMN x AS (upper(name))"
@@ -172,6 +209,17 @@ INDEXES: dict[str, Callable[[Path], object]] = {
     ),
     "a trigger": lambda backup: written(
         backup, "data.db", "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM files; END"
+    ),
+    "a trigger called as tables of SQLite are, in capitals": lambda backup: declared(
+        backup,
+        "data.db",
+        "trigger",
+        "SQLite_t",
+        "runs",
+        "CREATE TRIGGER SQLite_t AFTER INSERT ON runs BEGIN DELETE FROM files; END",
+    ),
+    "a view called as tables of SQLite are": lambda backup: declared(
+        backup, "data.db", "view", "sqlite_v", "sqlite_v", "CREATE VIEW sqlite_v AS SELECT * FROM files"
     ),
     "a view": lambda backup: written(backup, "data.db", "CREATE VIEW v AS SELECT * FROM files"),
     "another virtual table": lambda backup: written(backup, "data.db", "CREATE VIRTUAL TABLE v USING fts5(x)"),
