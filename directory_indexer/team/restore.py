@@ -8,6 +8,7 @@ by the next one.
 from __future__ import annotations
 
 import contextlib
+import errno
 import glob
 import json
 import os
@@ -38,6 +39,7 @@ from directory_indexer.team.staging import BackupSource, examine, place_in
 from directory_indexer.vectorstore import VectorPlace
 
 _JOURNAL: Final = "restore.json"
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _TEAM: Final = "team"
 _BESIDE: Final = ("-wal", "-shm")
 _TOKEN: Final = re.compile(r"[0-9a-f]{8}")
@@ -103,7 +105,7 @@ def restore(app: App, source: Path, options: RestoreOptions, *, tell: Callable[[
         LockedError: an index run is going on.
         StoreError: the backup is damaged, holds what dirindex does not write, or something cannot be written.
     """
-    data_dir = app.loaded.data_dir
+    data_dir = Path(os.path.realpath(app.loaded.data_dir))
     data_dir.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
     places = _places(app)
     _complete_moves(data_dir, places)
@@ -123,7 +125,12 @@ def restore(app: App, source: Path, options: RestoreOptions, *, tell: Callable[[
                 app.close()
                 _complete_moves(data_dir, places)
         except OSError as error:
-            raise StoreError(f"the backup cannot be restored: {error}", hint="free some disk space") from error
+            hint = (
+                "free some disk space"
+                if error.errno in _NO_ROOM
+                else "check what is at that place, and who may write there"
+            )
+            raise StoreError(f"the backup cannot be restored: {error}", hint=hint) from error
         finally:
             for part in places:
                 _remove(staging.staged(part))

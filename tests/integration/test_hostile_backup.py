@@ -558,3 +558,15 @@ def test_a_list_of_files_that_is_none_is_damage(tmp_path: Path, content: str) ->
     (tmp_path / "contents.json").write_text(content, encoding="utf-8")
     with pytest.raises(VectorsLostError, match="damaged"):
         GenerationFiles(tmp_path).lengths()
+
+
+def test_a_data_directory_behind_a_link_is_restored_into(backup: Path, tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "home" / "data").symlink_to(tmp_path / "elsewhere")
+
+    team, _ = restored(tmp_path, backup)
+
+    assert team.collections.names() == ["default", "birds"]
+    team.close()
+    assert (tmp_path / "elsewhere" / "data.db").is_file()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from starlette.requests import ClientDisconnect
 
-from directory_indexer.errors import StoreError
+from directory_indexer.errors import BusyError, StoreError
 from directory_indexer.lazy import lazily
 from directory_indexer.registry.keys import Key, Right
 from directory_indexer.server.gate import problems
@@ -100,6 +100,8 @@ class Gate:
             if exchange.refusal is None:
                 visit.enter(scope)
                 await self._app(scope, exchange.receive, exchange.send)
+        except BusyError:
+            exchange.refusal = problems.BUSY
         except ClientDisconnect:  # there is nobody to answer, unless it was the gate that went away
             visit.status = visit.status or _GONE
         except Exception:

@@ -12,6 +12,7 @@ import anyio
 import pytest
 from starlette.requests import ClientDisconnect
 
+from directory_indexer.errors import BusyError
 from directory_indexer.registry.keys import Key, Right, digest_of
 from directory_indexer.server.gate.access import Access, HttpAddress
 from directory_indexer.server.gate.callers import Callers
@@ -308,6 +309,15 @@ def test_a_bug_is_told_as_one_without_its_words(log: Callable[[], list[dict[str,
     assert any(place.startswith("test_gate:") or ".test_gate:" in place for place in bug["raised_at"])
     assert (request["status"], request["request_id"]) == (500, bug["request_id"])
     assert SECRET_WORDS not in json.dumps([bug, request])
+
+
+def test_too_much_to_do_is_no_bug(log: Callable[[], list[dict[str, Any]]]) -> None:
+    def refuse() -> None:
+        raise BusyError("the server has as much to do as it can take")
+
+    answer = World(Application(refuse)).ask()
+    assert (answer.status, answer.error) == (503, "busy")
+    assert [(line["event"], line["status"]) for line in log()] == [("request", 503)]
 
 
 def test_a_client_that_goes_away_is_no_bug(log: Callable[[], list[dict[str, Any]]]) -> None:
