@@ -34,7 +34,8 @@ class LimitedProgram:
     """A program that runs, given by its path, in a session of its own.
 
     The session ends as a whole when the program is finished, or when this process ends, even if it is killed; a child
-    that makes a session of its own is not reached. The program reads what `source` holds, and writes to `output`; the caller may do something else meanwhile.
+    that makes a session of its own is not reached. The program reads what `source` holds, and writes to `output`; the
+    caller may do something else meanwhile.
 
     Raises:
         ReaderError: it cannot be started.
