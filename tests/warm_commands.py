@@ -112,7 +112,7 @@ def _forker() -> str:
     """Start the process that forks, once; it ends with this one, which holds its standard input."""
     address = os.path.join(tempfile.mkdtemp(), "commands")
     command = [sys.executable, __file__, address]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/")
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/", start_new_session=True)
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
     atexit.register(process.communicate)
