@@ -143,7 +143,7 @@ def test_a_home_in_which_nothing_can_be_made_is_named(shell: Shell, home: str, c
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit the address space")
-@pytest.mark.parametrize("kilobytes", [60_000, 90_000, 150_000, 200_000])
+@pytest.mark.parametrize("kilobytes", [pytest.param(60_000, marks=pytest.mark.slow), 90_000, 150_000, 200_000])
 @pytest.mark.parametrize("command", ["similar soup.md", "doctor", "search carrots -m semantic", "index --force"])
 def test_too_little_memory_is_said_to_be(shell: Shell, kilobytes: int, command: str) -> None:
     done = run(shell, f"ulimit -v {kilobytes}; D {command}")
