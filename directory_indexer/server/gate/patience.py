@@ -120,8 +120,9 @@ class PatientConnection(H11Protocol):
             if isinstance(connection, PatientConnection) and connection.is_waiting:
                 waiting[connection.client_group].append(connection)
         if waiting:
-            greediest = max(waiting.values(), key=len)
-            min(greediest, key=lambda connection: connection.waits_since).give_way()
+            oldest = [min(group, key=lambda connection: connection.waits_since) for group in waiting.values()]
+            n_waiting = {connection: len(waiting[connection.client_group]) for connection in oldest}
+            max(oldest, key=lambda connection: (n_waiting[connection], -connection.waits_since)).give_way()
 
     @property
     def client_group(self) -> tuple[bytes, object]:
