@@ -1,0 +1,15 @@
+"""The kinds whose pictures are read follow from their rows in the table of formats."""
+
+from __future__ import annotations
+
+from directory_indexer.extractors.formats import FORMATS, PICTURED
+
+
+def test_the_kinds_with_pictures_are_those_whose_readers_find_some() -> None:
+    readers = {"open_ooxml", "open_odf", "extract_image"}
+    kinds = {
+        kind
+        for kind, form in FORMATS.items()
+        if readers & {getattr(reader, "_Lazy__name", "") for reader in (form.open, form.extract)}
+    }
+    assert kinds - {"gif"} == PICTURED
