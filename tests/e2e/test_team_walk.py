@@ -61,7 +61,7 @@ def _sent(server: WebServer, key: str, url: str) -> str:
 def _restore(shell: Shell, backup: Path, restored: Path, doc_id: str) -> None:
     """Bring a backup back elsewhere, and look whether all of it is there."""
     at = ("--collection", "birds", "--data-dir", restored)
-    assert shell.json("restore", backup, "--data-dir", restored)["documents"] == 3
+    assert shell.json("restore", backup, "--accept-settings", "--data-dir", restored)["documents"] == 3
     copy = shell.docs / "copy.md"
     shell.run("documents", "original", doc_id, copy, *at)
     assert copy.read_bytes() == _FILE

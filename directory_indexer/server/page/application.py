@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from directory_indexer.errors import DirIndexError, UnavailableError, UsageError
 from directory_indexer.lazy import lazily
+from directory_indexer.paths import invalid_character_in
 from directory_indexer.registry.keys import Right
 from directory_indexer.server.api.bodies import body_of
 from directory_indexer.server.api.failures import problem_of
@@ -130,7 +131,8 @@ def _wanted(given: Mapping[str, object]) -> Wanted:
     """
     match given:
         case {"doc_id": str(doc_id), "how": str(how), "line": int(line), "page": int(page)} if how in set(How):
-            return Wanted(doc_id, How(how), max(line, 1), max(page, 0))
+            if not invalid_character_in(doc_id):
+                return Wanted(doc_id, How(how), max(line, 1), max(page, 0))
     raise UsageError("doc_id, how, line and page say what is opened")
 
 
