@@ -28,7 +28,7 @@ def index_fields(*, text: str, heading: str, title: str, path: str) -> tuple[str
     `path` is the path below the tracked directory, with the name of the file.
     """
     everything = f"{text}\n{heading}\n{title}\n{path}"
-    parts = " ".join(sorted({*_hump_parts(everything), *_transliterations(everything)}))
+    parts = " ".join(sorted({*_hump_parts(everything), *spelled_words(everything)}))
     return fold(text), parts, fold(heading), fold(title), fold(path)
 
 
@@ -66,9 +66,26 @@ def part_words(text: str) -> set[str]:
     return _hump_parts(text)
 
 
+def phrase_words(text: str) -> tuple[str, ...]:
+    """Return the words of a text in a row as they follow each other in the index, up to the last run of letters.
+
+    The index has a short piece at the end of every run without spaces: between two runs it must be asked for, behind
+    the last one it must not.
+    """
+    if text.isascii():
+        return tuple(words(text))
+    respelled = _respelled(text).strip()
+    last = next((run for run in re.finditer(UNSPACED, respelled) if not re.search(r"\w", respelled[run.end() :])), None)
+    if last is None:
+        return tuple(words(text))
+    return (*words(respelled[: last.start()]), *query_words(last[0]))
+
+
 @lru_cache(maxsize=1 << 14)
 def name_parts(name: str) -> tuple[str, ...]:
-    """Split a camelCase name into its parts in lower case; nothing when it is one part."""
+    """Split a camelCase name into its parts in lower case; nothing where no small letter meets a capital in it."""
+    if name.islower() or name.isdigit() or name.isupper() or name[1:].islower():
+        return ()
     found = _HUMPS.findall(name)
     return tuple(part.lower() for part in found) if len(found) > 1 else ()
 
@@ -86,12 +103,12 @@ def _hump_parts(text: str) -> set[str]:
     if b"aA" not in shape and b"AAa" not in shape and b"0A" not in shape:
         return parts
     for name in set(letters.translate(_ASCII_NAMES).decode().split()):
-        if not (name.islower() or name.isdigit() or name.isupper() or name[1:].islower()):
-            parts.update(name_parts(name))
+        parts.update(name_parts(name))
     return parts
 
 
-def _transliterations(text: str) -> list[str]:
+def spelled_words(text: str) -> list[str]:
+    """Return the words of a text that have umlauts, with two letters for each of these."""
     if text.isascii() or not re.search(_UMLAUT, text):
         return []
     composed = unicodedata.normalize("NFKC", text)

@@ -36,8 +36,15 @@ class Vocabulary(Protocol):
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         """Give words of the index that begin so, in their order, with the number of chunks they occur in."""
 
-    def ending_with(self, suffix: str, *, limit: int) -> list[tuple[str, int]]:
-        """Give words of the index that end so, with the number of chunks they occur in."""
+    def holding(self, part: str, *, ends: bool, limit: int) -> HeldWords:
+        """Return words of the index that have a part, or end with it, with the number of chunks they occur in."""
+
+
+class HeldWords(NamedTuple):
+    """Words with a part in them; if `last_row` is given, nothing is known of the words of later chunks."""
+
+    words: list[tuple[str, int]]
+    last_row: int | None = None
 
 
 class Term(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
-from directory_indexer.relevance.analyzer import name_parts, query_words, transliterated
+from directory_indexer.relevance.analyzer import name_parts, phrase_words, query_words, transliterated
 from directory_indexer.relevance.forms import (
     Term,
     Vocabulary,
@@ -25,6 +25,19 @@ from directory_indexer.relevance.languages import is_filler
 from directory_indexer.relevance.query import MAX_WORDS, Query, QueryWord, WordKind
 
 
+class TypedWord(NamedTuple):
+    """A word as it was typed: the words of the index that are it, and the row of words that it is cut into.
+
+    `information` is what it tells, in nats; 0 for a word that the index does not have.
+    """
+
+    text: str
+    forms: frozenset[str]
+    row: tuple[str, ...]
+    phrases: tuple[str, ...]
+    information: float
+
+
 class MatchPlan(NamedTuple):
     """A query in the words of one index: the FTS5 expression, if words are looked for at all, and its terms.
 
@@ -35,6 +48,9 @@ class MatchPlan(NamedTuple):
     titles and paths.
 
     `branches` are the terms of what `OR` joins, group by group: of each group, one branch is asked of a passage.
+
+    `typed` are the words of a query that names something rather than asks about it, `row` all of its words in a row;
+    `exact` asks for the chunks with either.
     """
 
     query: Query
@@ -48,6 +64,9 @@ class MatchPlan(NamedTuple):
     required: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
     branches: tuple[tuple[frozenset[str], ...], ...] = ()
+    typed: tuple[TypedWord, ...] = ()
+    row: tuple[str, ...] = ()
+    exact: tuple[str, ...] = ()
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -72,6 +91,9 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     required, forbidden = (*_required(query), *filter(None, any_of)), _forbidden(query)
     any_word, rarest, rare = map(_any_of, (planned, _rarest(planned), _rare(planned)))
     expression = None if planned and not any_word else _expression(required, forbidden, any_word)
+    typed = _typed(query, wanted, by_word, vocabulary.n_chunks)
+    row = _row(query, vocabulary)
+    exact = (phrase_of(row) if row else "", " AND ".join(f"({' OR '.join(word.phrases)})" for word in typed))
     return MatchPlan(
         query=query,
         expression=expression,
@@ -84,7 +106,42 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
         required=required,
         forbidden=forbidden,
         branches=_branches(query, by_word),
+        typed=typed,
+        row=row,
+        exact=tuple(filter(None, (_expression((*required, one), forbidden, "") for one in exact if one))),
     )
+
+
+def _typed(
+    query: Query, wanted: Sequence[QueryWord], by_word: Mapping[QueryWord, Sequence[Wanted]], n_chunks: int
+) -> tuple[TypedWord, ...]:
+    """Return the words that a passage must have to be what was typed; none for a question or a long text."""
+    if query.is_question or query.alternatives or len(wanted) > _MOST_TYPED:
+        return ()
+    return tuple(_typed_word(word, by_word[word], n_chunks) for word in wanted)
+
+
+def _typed_word(word: QueryWord, planned: Sequence[Wanted], n_chunks: int) -> TypedWord:
+    rarest = min((one.term for one in planned), key=lambda term: term.n_chunks)
+    information = _rarity(rarest, n_chunks) if rarest.n_chunks else 0.0
+    if word.kind is WordKind.WILDCARD:
+        return TypedWord(word.text, planned[0].term.forms, (), planned[0].phrases, information)
+    spelled = tuple(query_words(transliterated(word.text.casefold())))
+    rows = dict.fromkeys((word.tokens, *([spelled] if spelled else [])))
+    joined = "".join(word.tokens) if word.text.isascii() else word.tokens[0]
+    forms = {row[0] for row in rows if len(row) == 1} | ({joined} if word.text.isascii() else set())
+    phrases = (*map(phrase_of, rows), *(phrase_of((form,)) for form in sorted(forms)))
+    row = word.tokens if word.tokens[1:] else ()
+    return TypedWord(word.text, frozenset(forms), row, tuple(dict.fromkeys(phrases)), information)
+
+
+def _row(query: Query, vocabulary: Vocabulary) -> tuple[str, ...]:
+    """Return the words of a query in the order in which they were typed, unless very many chunks have all of them."""
+    row = phrase_words(query.meaning) if not query.alternatives else ()
+    if not 1 < len(row) <= MAX_WORDS or any("*" in word.text for word in query.words):
+        return ()
+    counts = vocabulary.counts(tuple(dict.fromkeys(row)))
+    return row if all(word in counts for word in row) and min(counts.values()) <= _MOST_IN_A_ROW else ()
 
 
 def _branches(query: Query, by_word: Mapping[QueryWord, Sequence[Wanted]]) -> tuple[tuple[frozenset[str], ...], ...]:
@@ -155,10 +212,10 @@ def _in_a_row(word: QueryWord, parts: tuple[str, ...], singles: Sequence[Wanted]
 
 def _wildcard(word: QueryWord, vocabulary: Vocabulary) -> Wanted:
     parts = ["".join(query_words(part)) for part in word.text.split("*")]
-    found = vocabulary.starting_with(parts[0], limit=_MOST_SIMILAR) if parts[0] else []
-    if not parts[0]:
-        found = vocabulary.ending_with(parts[-1] or word.tokens[-1], limit=_MOST_SIMILAR)
-        found += vocabulary.starting_with(word.tokens[0], limit=_MOST_SIMILAR)
+    if parts[0]:
+        found = vocabulary.starting_with(parts[0], limit=_MOST_SIMILAR)
+    else:
+        found = vocabulary.holding(max(parts, key=len), ends=bool(parts[-1]), limit=_MOST_SIMILAR).words
     counts = {form: n for form, n in found if has_in_order(form, parts)}
     common = sorted(counts, key=lambda form: (-counts[form], form))[:_MOST_WILD]
     phrases = (f'"{parts[0]}" *',) if parts[0] and not any(parts[1:]) else tuple(phrase_of((form,)) for form in common)
@@ -249,4 +306,8 @@ _MANY: Final = 1000
 _MOST_SIMILAR: Final = 2000
 _MOST_WILD: Final = 100
 _LONGEST_ROW: Final = 8
+_MOST_TYPED: Final = 6
+_MOST_IN_A_ROW: Final = 5000
+"""To go through the places of a row takes a few µs for each chunk that has its rarest word."""
+
 _SIGNS_AROUND: Final = re.compile(r"^\W+|\W+$")

@@ -13,7 +13,7 @@ from enum import Enum, auto
 from typing import Final, NamedTuple
 
 from directory_indexer.relevance.alternatives import parted
-from directory_indexer.relevance.analyzer import query_words
+from directory_indexer.relevance.analyzer import phrase_words, query_words
 from directory_indexer.relevance.grams import is_gram
 from directory_indexer.relevance.languages import is_filler, language_of
 from directory_indexer.relevance.periods import period_of
@@ -107,6 +107,12 @@ class Query(NamedTuple):
         """Tell that it says which passages to leave out, and not what to look for."""
         excludes = bool(self.excluded or self.forbidden.headings)
         return excludes and not self.words and not self.meaning and not self.required.headings
+
+    @property
+    def is_question(self) -> bool:
+        """Whether it asks about something, rather than to type what stands there."""
+        words = re.findall(r"\w+", self.meaning.casefold())
+        return self.meaning.rstrip().endswith("?") or not _QUESTION_WORDS.isdisjoint(words) or words[:1] in _ASKING
 
     @property
     def has_only_names(self) -> bool:
@@ -221,7 +227,7 @@ def _words_of(pieces: Iterable[_Piece]) -> Iterable[QueryWord]:
 
 def _query_word(piece: _Piece) -> QueryWord:
     if piece.is_quoted:
-        return QueryWord(piece.text, tuple(query_words(piece.text)[:MAX_WORDS]), WordKind.PHRASE)
+        return QueryWord(piece.text, phrase_words(piece.text)[:MAX_WORDS], WordKind.PHRASE)
     if _WILDCARD.fullmatch(piece.text) and all(len(query_words(part)) <= 1 for part in piece.text.split("*")):
         return QueryWord(piece.text, tuple(query_words(piece.text)), WordKind.WILDCARD)
     if _APOSTROPHE.search(piece.text):
@@ -247,5 +253,14 @@ _PIECE: Final = re.compile(
 _NAME: Final = re.compile(r"\d|_|[a-z][A-Z]|\b[A-Z]{2}")
 _APOSTROPHE: Final = re.compile(r"[^\W\d_]['’][^\W\d_]")
 _ELISION: Final = 2
+_QUESTION_WORDS: Final = frozenset(
+    "how what why who whom whose which when where wie was wer wen wem warum wieso weshalb wann wo woher wohin welche "
+    "welcher welches comment pourquoi quand quel quelle quels quelles quoi como cuando donde por qué cómo cuándo dónde "
+    "quando perche perché quale quali hoe waarom wanneer welke".split()
+)
+_ASKING: Final = tuple(
+    [word] for word in "is are can could does do did should would will has have ist sind kann hat est".split()
+)
+"""Words with which a question begins."""
 _MOST_TERMS: Final = 6
 _WILDCARD: Final = re.compile(r"[^\w*]*(?=\w*\*)[\w*]+[^\w*]*")

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from directory_indexer.relevance.analyzer import part_words, unspaced_apart, words
+from directory_indexer.relevance.analyzer import part_words, spelled_words, unspaced_apart, words
 from directory_indexer.relevance.grams import is_gram, run_of
 from directory_indexer.relevance.matchplan import MatchPlan
 
@@ -19,13 +19,15 @@ class TextMatch(NamedTuple):
     """How often each term of a plan occurs in a text, where other forms of a word and parts of names count less.
 
     `named` tells of each term whether it occurs in heading, title or path. Of what `OR` joins, only the branch counts
-    that the text has most of; `asked` is what the terms weigh that do.
+    that the text has most of; `asked` is what the terms weigh that do. `typed` is the share of what
+    the query tells that stands there in the form that was typed, 1 only where all of it does.
     """
 
     counts: tuple[float, ...]
     named: tuple[bool, ...]
     n_words: int
     asked: float = 0.0
+    typed: float = 0.0
 
 
 class Matcher:
@@ -48,6 +50,7 @@ class Matcher:
             [frozenset(places[one] for one in branch if one in places) for branch in group] for group in plan.branches
         ]
         names = {token for word in plan.query.words if word.is_name for token in (word.text, *word.tokens)}
+        self._typed = plan.typed
         self._names = [index for index, term in enumerate(plan.terms) if term.typed in names]
 
     def match(self, text: str, *, names: str) -> TextMatch:
@@ -60,7 +63,7 @@ class Matcher:
         if possible := self._possible(rest, self._spaced):
             for form, index, amount in possible:
                 counts[index] += found.count(form) * amount
-            parts = part_words(text)
+            parts = {*part_words(text), *spelled_words(text)}
             for form, index, amount in possible:
                 if form in parts:
                     counts[index] += _PART * amount
@@ -71,7 +74,13 @@ class Matcher:
                 counts[index] += _count_row(words(text) if runs else found, row)
         named = self.terms_in(names)
         n_words = len(found) + len(runs) - runs.count("\n")
-        match = TextMatch(tuple(counts), tuple(index in named for index in range(len(counts))), n_words, self._total)
+        match = TextMatch(
+            tuple(counts),
+            tuple(index in named for index in range(len(counts))),
+            n_words,
+            self._total,
+            typed=self._share_of_typed(text, found, names),
+        )
         return self._without_unmet(match) if self._branches else match
 
     def _without_unmet(self, match: TextMatch) -> TextMatch:
@@ -86,6 +95,25 @@ class Matcher:
             match.n_words,
             self._weight(counted) or 1.0,
         )
+
+    def _share_of_typed(self, text: str, found: Sequence[str], names: str) -> float:
+        """Return how much of what the typed words tell a passage or what stands above it has."""
+        if not self._typed:
+            return 0.0
+        named = words(names)
+        held, rows = {*found, *named, *spelled_words(text)}, (found if text.isascii() else words(text), named)
+        runs = [unspaced_apart(one)[0].replace("\n", "") for one in (text, names)]
+        has = [
+            not word.forms.isdisjoint(held)
+            or any(word.row and _count_row(one, word.row) for one in rows)
+            or (bool(word.row) and all(map(is_gram, word.row)) and any(run_of(word.row) in run for run in runs))
+            for word in self._typed
+        ]
+        if all(has):
+            return 1.0
+        told = math.fsum(word.information for word in self._typed)
+        held_of_it = math.fsum(word.information for word, is_there in zip(self._typed, has, strict=True) if is_there)
+        return _NEARLY * held_of_it / told if told else 0.0
 
     def _met(self, match: TextMatch, branch: Iterable[int]) -> float:
         """Tell how much of a branch a text has, and how often, between 0 and 1."""
@@ -159,7 +187,7 @@ class Matcher:
 
 
 def _all_words(name: str) -> set[str]:
-    return {*words(name), *part_words(name)}
+    return {*words(name), *part_words(name), *spelled_words(name)}
 
 
 def _count_row(found: Sequence[str], row: tuple[str, ...]) -> int:
@@ -174,6 +202,7 @@ _SATURATION: Final = 1.2
 
 _VARIANT: Final = 0.6
 _PART: Final = 0.5
+_NEARLY: Final = 0.99
 _NAMED: Final = 2.0
 """What another form of a word counts beside the one that was typed, what a part of a name counts beside a whole word,
 and what a heading, title or path that has the word adds."""

@@ -70,7 +70,7 @@ def exact(arguments: Sequence[str]) -> None:
         data_dir = options.data_dir or Path(temporary)
         for root in options.trees:
             tree = Tree(root)
-            drawn = list(_drawn(tree, options.each, random.Random(options.seed)))  # noqa: S311 - no secret
+            drawn = list(_drawn(tree, options.each, random.Random(options.seed)))
             by_tree.append(_measured(tree, drawn, data_dir))
             _show(root.name, by_tree[-1], list_missed=options.missed)
     if len(by_tree) > 1:
@@ -228,7 +228,9 @@ def _parts_of_words(tree: Tree, each: int, generator: random.Random) -> Iterator
     """Cut long words at both ends, where the part is no word, nor the beginning of many."""
     words = {word for line in tree.lines for word in re.findall(r"[^\W\d_]+", line.casefold())}
     everything = "\n".join(words)
-    drawn = generator.sample(long := sorted(word for word in words if len(word) >= _LONG_WORD), min(4 * each, len(long)))
+    drawn = generator.sample(
+        long := sorted(word for word in words if len(word) >= _LONG_WORD), min(4 * each, len(long))
+    )
     n_drawn = 0
     for word in drawn:
         part = word[len(word) // 2 :]

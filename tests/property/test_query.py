@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from directory_indexer.relevance.analyzer import FTS_COLUMNS, FTS_TOKENIZE, index_fields, query_words, words
 from directory_indexer.relevance.excerpts import excerpt
+from directory_indexer.relevance.forms import HeldWords
 from directory_indexer.relevance.matchplan import has_in_order, plan_match
 from directory_indexer.relevance.query import GRAMS_A_WORD, MAX_CHARACTERS, MAX_WORDS, parse_query
 
@@ -58,8 +59,9 @@ class Table:
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         return self._rows("term >= ? AND term < ?", prefix, prefix + "\U0010ffff")[:limit]
 
-    def ending_with(self, suffix: str, *, limit: int) -> list[tuple[str, int]]:
-        return self._rows("substr(term, ?) = ?", -len(suffix), suffix)[:limit]
+    def holding(self, part: str, *, ends: bool, limit: int) -> HeldWords:
+        condition = "substr(term, -length(?)) = ?" if ends else "instr(term, ?) AND ?"
+        return HeldWords(self._rows(condition, part, part)[:limit])
 
     def matches(self, query: str) -> set[int]:
         plan = plan_match(parse_query(query), self)

@@ -9,6 +9,7 @@ import pytest
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.candidates import EMBEDDED_MODEL, MULTILINGUAL_MODEL, OTHER_MODEL, Candidate
+from directory_indexer.relevance.forms import HeldWords
 from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.relevance.ranking import good_ones, rank, worth_showing
@@ -29,8 +30,8 @@ class Words:
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         return [(prefix, 3)][:limit]
 
-    def ending_with(self, suffix: str, *, limit: int) -> list[tuple[str, int]]:
-        return [(suffix, 3)][:limit]
+    def holding(self, part: str, *, ends: bool, limit: int) -> HeldWords:
+        return HeldWords([(part, 3)][:limit])
 
 
 PLAN = plan_match(parse_query("how do we rotate the signing keys"), Words())
@@ -359,7 +360,7 @@ def test_a_model_that_knows_all_languages_weighs_the_same_in_each() -> None:
 def test_a_passage_in_another_language_may_be_a_little_less_near() -> None:
     plan = plan_match(parse_query("wie werden die Schlüssel für die Unterschriften gewechselt"), Words())
     english = candidate("en", "rotate the signing keys", meaning=0.86)._replace(language="en")
-    german = candidate("de", "Schlüssel zu einer Wohnung", meaning=0.88)._replace(language="de")
+    german = candidate("de", "eine Wohnung mit Garten", meaning=0.88)._replace(language="de")
     unknown = candidate("?", "keys", meaning=0.87)
     ranking = rank(plan, [german, english, unknown], limit=3, model=MULTILINGUAL_MODEL)
     assert [hit.chunk_id for hit in ranking.hits] == [b"en", b"de", b"?"]
