@@ -89,8 +89,8 @@ def _pattern(needle: str) -> re.Pattern[str]:
 
 
 _ALL: Final = 3
-_CERTAINTY: Final = 2
-"""A part of what was typed is less than that part of the evidence: others may have it by accident."""
+_CERTAINTY: Final = 8
+"""Other passages have a part of what was typed by accident, so that only nearly all of it is evidence."""
 
 _WORTH: Final = (1.2, 0.6, 0.6)
 """What each level adds for a passage that is the only one to reach it; docs/ranking.md has what other values give."""

@@ -115,8 +115,9 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
 def _typed(
     query: Query, wanted: Sequence[QueryWord], by_word: Mapping[QueryWord, Sequence[Wanted]], n_chunks: int
 ) -> tuple[TypedWord, ...]:
-    """Return the words that a passage must have to be what was typed; none for a question or a long text."""
-    if query.is_question or query.alternatives or len(wanted) > _MOST_TYPED:
+    """Return the words that a passage must have to be what was typed; none for a question, a sentence or a long text."""
+    is_sentence = len(query.words) - len(wanted) > _MOST_FILLERS
+    if query.is_question or is_sentence or query.alternatives or len(wanted) > _MOST_TYPED:
         return ()
     return tuple(_typed_word(word, by_word[word], n_chunks) for word in wanted)
 
@@ -307,6 +308,8 @@ _MOST_SIMILAR: Final = 2000
 _MOST_WILD: Final = 100
 _LONGEST_ROW: Final = 8
 _MOST_TYPED: Final = 6
+_MOST_FILLERS: Final = 1
+"""So many words that say nothing may stand among what is typed to name something; a sentence has more."""
 _MOST_IN_A_ROW: Final = 5000
 """To go through the places of a row takes a few µs for each chunk that has its rarest word."""
 
