@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
 from directory_indexer.relevance.grams import UNSPACED, UNSPACED_MARKS, all_grams, full_grams
 
-ANALYZER_VERSION: Final = 1
+ANALYZER_VERSION: Final = 2
 """Changes whenever `index_fields` gives other words for the same text: the index must then be filled again."""
 
 FTS_COLUMNS: Final = ("text", "parts", "heading", "title", "path")
@@ -28,7 +29,7 @@ def index_fields(*, text: str, heading: str, title: str, path: str) -> tuple[str
     `path` is the path below the tracked directory, with the name of the file.
     """
     everything = f"{text}\n{heading}\n{title}\n{path}"
-    parts = " ".join(sorted({*_hump_parts(everything), *spelled_words(everything)}))
+    parts = " ".join(sorted(extra_words(everything)))
     return fold(text), parts, fold(heading), fold(title), fold(path)
 
 
@@ -61,9 +62,24 @@ def unspaced_apart(text: str) -> tuple[str, str]:
     return "\n".join(re.findall(UNSPACED, respelled)), re.sub(UNSPACED, " ", respelled)
 
 
-def part_words(text: str) -> set[str]:
-    """Give the parts of the camelCase names in a text."""
-    return _hump_parts(text)
+def extra_words(text: str) -> set[str]:
+    """Return the words that stand for a text beside those that it is cut into.
+
+    They are the parts of camelCase names, words with umlauts as two letters, what hyphens, points and blanks part
+    (`re-elected`, `U.S.A.`, an IBAN) in one, dates as 20260131, and names of signs such as C++.
+    """
+    return {*_hump_parts(text), *_spelled(text), *_joined(text), *_dates(text), *_named_signs(text)}
+
+
+def other_spellings(word: str) -> tuple[str, ...]:
+    """Return the words that stand for a typed word in the index, too: with two letters for an umlaut, or a date."""
+    spelled = transliterated(word.casefold())
+    return (*(query_words(spelled) if spelled != word.casefold() else ()), *_dates(word))
+
+
+def sign_name(word: str) -> str:
+    """Return the word that stands for a name with signs, such as `cpp` for C++; nothing for any other."""
+    return _SIGN_NAMES.get(word.casefold(), "")
 
 
 def phrase_words(text: str) -> tuple[str, ...]:
@@ -107,8 +123,27 @@ def _hump_parts(text: str) -> set[str]:
     return parts
 
 
-def spelled_words(text: str) -> list[str]:
-    """Return the words of a text that have umlauts, with two letters for each of these."""
+def _joined(text: str) -> Iterator[str]:
+    for found in _PARTED.finditer(text):
+        joined = _NO_WORD_SIGN.sub("", found[0]).lower()
+        if len(joined) <= _LONGEST_JOINED and (found["number"] is None or len(joined) >= _FEWEST_DIGITS):
+            yield joined
+
+
+def _dates(text: str) -> Iterator[str]:
+    for found in _DATE.finditer(text):
+        year, month, day = (
+            (found["y1"], found["m1"], found["d1"]) if found["y1"] else (found["y2"], found["m2"], found["d2"])
+        )
+        if 1 <= int(month) <= _MONTHS and 1 <= int(day) <= _DAYS:
+            yield f"{year}{int(month):02}{int(day):02}"
+
+
+def _named_signs(text: str) -> Iterator[str]:
+    return (_SIGN_NAMES[found[0].lower()] for found in _SIGNS.finditer(text))
+
+
+def _spelled(text: str) -> list[str]:
     if text.isascii() or not re.search(_UMLAUT, text):
         return []
     composed = unicodedata.normalize("NFKC", text)
@@ -130,6 +165,28 @@ _ASCII_WORDS: Final = bytes(byte if chr(byte).isalnum() else ord(" ") for byte i
     128
 )
 _ASCII_NAMES: Final = bytes(byte if chr(byte).isalnum() else ord(" ") for byte in range(128)) + bytes(128)
+_PARTED: Final = re.compile(
+    r"(?<![\w.-])(?:"
+    r"(?P<number>\+?\(?\d[\d,']*\)?(?:[ .,'/:()-]{1,2}\d+)+)(?!\w)"
+    r"|[A-Z]{2}\d{2}(?:[ ][A-Z0-9]{1,4}){3,8}(?!\w)"
+    r"|[^\W_]+(?:(?:-|-\n[ \t]*|[\u2010\u2011]|:(?=[0-9A-Fa-f]{2}\b))[^\W_]+)+"
+    r"|(?:[A-Za-z]\.){2,}[A-Za-z]?"
+    r")"
+)
+"""What is written as one as well: numbers in groups, an IBAN, words with hyphens or broken at the end of a line, MAC
+addresses, and abbreviations with points."""
+
+_NO_WORD_SIGN: Final = re.compile(r"[\W_]+")
+_LONGEST_JOINED: Final = 40
+_FEWEST_DIGITS: Final = 5
+_DATE: Final = re.compile(
+    r"(?<![\w.-])(?:(?P<y1>(?:1[89]|20)\d\d)[-/.](?P<m1>\d\d?)[-/.](?P<d1>\d\d?)"
+    r"|(?P<d2>\d\d?)\.[ ]?(?P<m2>\d\d?)\.[ ]?(?P<y2>(?:1[89]|20)\d\d))(?!\d)"
+)
+_MONTHS: Final = 12
+_DAYS: Final = 31
+_SIGN_NAMES: Final = {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet"}
+_SIGNS: Final = re.compile(r"(?i)(?<![\w.])(?:c\+\+|[cf]\#|\.net\b)(?![\w#+])")
 _SHAPES: Final = bytes(
     ord("a") if chr(byte).islower() else ord("A") if chr(byte).isupper() else ord("0") if chr(byte).isdigit() else 32
     for byte in range(128)
@@ -146,7 +203,8 @@ _SPELLINGS: Final[dict[str, str]] = {
     "أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "ـ": "",
     "\u0901": "\u0902", "\u093c": "",
     **dict.fromkeys(map(chr, (0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF)), ""),
-    **dict.fromkeys(map(chr, (*range(0x64B, 0x660), 0x670, *range(0x591, 0x5BE))), ""),
+    **dict.fromkeys(map(chr, (*range(0x64B, 0x660), 0x670, *range(0x591, 0x5BE), 0x5BF, 0x5C1, 0x5C2)), ""),
+    **dict.fromkeys(map(chr, (0x5C4, 0x5C5, 0x5C7)), ""),
     **{letter: base for letter in map(chr, (*range(0x386, 0x3CF), *range(0x1F00, 0x1FFF)))
        if (base := unicodedata.normalize("NFD", letter.casefold())[:1]) != letter.casefold()},
 }  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
-from directory_indexer.relevance.analyzer import name_parts, phrase_words, query_words, transliterated
+from directory_indexer.relevance.analyzer import name_parts, other_spellings, phrase_words, query_words
 from directory_indexer.relevance.forms import (
     Term,
     Vocabulary,
@@ -115,7 +115,7 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
 def _typed(
     query: Query, wanted: Sequence[QueryWord], by_word: Mapping[QueryWord, Sequence[Wanted]], n_chunks: int
 ) -> tuple[TypedWord, ...]:
-    """Return the words that a passage must have to be what was typed; none for a question, a sentence or a long text."""
+    """Return the words that a passage must have to be what was typed; none for a question or a sentence."""
     is_sentence = len(query.words) - len(wanted) > _MOST_FILLERS
     if query.is_question or is_sentence or query.alternatives or len(wanted) > _MOST_TYPED:
         return ()
@@ -127,11 +127,10 @@ def _typed_word(word: QueryWord, planned: Sequence[Wanted], n_chunks: int) -> Ty
     information = _rarity(rarest, n_chunks) if rarest.n_chunks else 0.0
     if word.kind is WordKind.WILDCARD:
         return TypedWord(word.text, planned[0].term.forms, (), planned[0].phrases, information)
-    spelled = tuple(query_words(transliterated(word.text.casefold())))
-    rows = dict.fromkeys((word.tokens, *([spelled] if spelled else [])))
-    joined = "".join(word.tokens) if word.text.isascii() else word.tokens[0]
-    forms = {row[0] for row in rows if len(row) == 1} | ({joined} if word.text.isascii() else set())
-    phrases = (*map(phrase_of, rows), *(phrase_of((form,)) for form in sorted(forms)))
+    joined = () if is_gram(word.tokens[0]) else ("".join(word.tokens),)
+    forms = {*joined, *word.tokens[:1]} if len(word.tokens) == 1 else {*joined}
+    forms |= {*other_spellings(word.text)}
+    phrases = (phrase_of(word.tokens), *(phrase_of((form,)) for form in sorted(forms)))
     row = word.tokens if word.tokens[1:] else ()
     return TypedWord(word.text, frozenset(forms), row, tuple(dict.fromkeys(phrases)), information)
 
@@ -188,9 +187,7 @@ def _planned(word: QueryWord, languages: tuple[str, ...], vocabulary: Vocabulary
     parts = humps or word.tokens
     if 1 < len(parts) <= _LONGEST_ROW and (humps or word.kind is not WordKind.PLAIN):
         yield _in_a_row(word, parts, singles, vocabulary)
-    spelled = transliterated(bare.casefold())
-    if spelled != bare.casefold():
-        yield from (exact(token, vocabulary) for token in query_words(spelled))
+    yield from (exact(token, vocabulary) for token in other_spellings(bare))
 
 
 def _telling_grams(grams: Sequence[str], vocabulary: Vocabulary, step: int) -> Iterator[Wanted]:
@@ -203,10 +200,11 @@ def _telling_grams(grams: Sequence[str], vocabulary: Vocabulary, step: int) -> I
 
 def _in_a_row(word: QueryWord, parts: tuple[str, ...], singles: Sequence[Wanted], vocabulary: Vocabulary) -> Wanted:
     """Ask for the parts of a name next to each other or written as one, which is at most as common as each of them."""
-    joined = "".join(parts) if word.text.isascii() else parts[0]
+    is_spaced = not is_gram(parts[0])
+    joined = "".join(parts)
     n_joined = vocabulary.counts((joined,)).get(joined, 0)
     n_chunks = min((one.term.n_chunks for one in singles if one.term.typed in parts), default=n_joined)
-    forms = frozenset((joined,)) if word.text.isascii() else frozenset[str]()
+    forms = frozenset((joined,)) if is_spaced else frozenset[str]()
     phrases = (phrase_of(parts), *map(phrase_of, ((form,) for form in forms)))
     return Wanted(Term(word.text, forms, max(n_chunks, n_joined if forms else 0), (parts,)), phrases)
 

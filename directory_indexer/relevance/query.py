@@ -13,7 +13,7 @@ from enum import Enum, auto
 from typing import Final, NamedTuple
 
 from directory_indexer.relevance.alternatives import parted
-from directory_indexer.relevance.analyzer import phrase_words, query_words
+from directory_indexer.relevance.analyzer import phrase_words, query_words, sign_name
 from directory_indexer.relevance.grams import is_gram
 from directory_indexer.relevance.languages import is_filler, language_of
 from directory_indexer.relevance.periods import period_of
@@ -233,6 +233,8 @@ def _query_word(piece: _Piece) -> QueryWord:
     if _APOSTROPHE.search(piece.text):
         tokens = query_words(piece.text)
         return QueryWord(piece.text, tuple(token for token in tokens if len(token) > _ELISION) or tuple(tokens))
+    if name := sign_name(piece.text):
+        return QueryWord(piece.text, (name,))
     tokens = query_words(piece.text)[: MAX_WORDS * GRAMS_A_WORD if is_gram(piece.text[:1]) else MAX_WORDS]
     return QueryWord(piece.text, tuple(tokens), WordKind.LITERAL if len(tokens) > 1 else WordKind.PLAIN)
 

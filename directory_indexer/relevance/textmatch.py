@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from directory_indexer.relevance.analyzer import part_words, spelled_words, unspaced_apart, words
+from directory_indexer.relevance.analyzer import extra_words, unspaced_apart, words
 from directory_indexer.relevance.grams import is_gram, run_of
 from directory_indexer.relevance.matchplan import MatchPlan
 
@@ -63,7 +63,7 @@ class Matcher:
         if possible := self._possible(rest, self._spaced):
             for form, index, amount in possible:
                 counts[index] += found.count(form) * amount
-            parts = {*part_words(text), *spelled_words(text)}
+            parts = extra_words(text)
             for form, index, amount in possible:
                 if form in parts:
                     counts[index] += _PART * amount
@@ -101,7 +101,8 @@ class Matcher:
         if not self._typed:
             return 0.0
         named = words(names)
-        held, rows = {*found, *named, *spelled_words(text)}, (found if text.isascii() else words(text), named)
+        held = {*found, *named, *extra_words(f"{text}\n{names}")}
+        rows = (found if text.isascii() else words(text), named)
         runs = [unspaced_apart(one)[0].replace("\n", "") for one in (text, names)]
         has = [
             not word.forms.isdisjoint(held)
@@ -187,7 +188,7 @@ class Matcher:
 
 
 def _all_words(name: str) -> set[str]:
-    return {*words(name), *part_words(name), *spelled_words(name)}
+    return {*words(name), *extra_words(name)}
 
 
 def _count_row(found: Sequence[str], row: tuple[str, ...]) -> int:
