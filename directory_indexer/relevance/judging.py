@@ -72,7 +72,11 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
             ("beside_code", -asked * behind[at]),
         )
         quality = (
-            _quality(evidence[at], cosines[at] + surprise, nothing=_NOTHING if asked else _NOTHING_BY_MEANING)
+            _quality(
+                evidence[at],
+                _certain(cosines[at], matches[at]) + surprise,
+                nothing=_NOTHING if asked else _NOTHING_BY_MEANING,
+            )
             if readable[at]
             else _by_words(evidence[at], usual_length)
         )
@@ -176,6 +180,13 @@ def _quality(evidence: float, cosine: float, *, nothing: float) -> float:
     return min(max((cosine + _WORDS * evidence - nothing) / (1 - nothing), 0.0), 1.0)
 
 
+def _certain(cosine: float, match: TextMatch) -> float:
+    """Return the cosine of a passage, less of it where a few words without one of the query are near by chance."""
+    if any(match.counts) or any(match.named) or match.n_words >= _TELLING_LENGTH:
+        return cosine
+    return USUAL_SCALE.unrelated + (cosine - USUAL_SCALE.unrelated) * match.n_words / _TELLING_LENGTH
+
+
 def _by_words(evidence: float, usual_length: float) -> float:
     """Tell how well a passage answers by words alone, of which longer passages have more by accident."""
     by_accident = math.pow(max(usual_length, _SHORTEST) / _USUAL_LENGTH, _BY_LENGTH)
@@ -227,6 +238,7 @@ _NOTHING_BY_MEANING: Final = 0.28
 """By meaning alone, fewer passages have words of the question by chance."""
 
 _FULL: Final = 0.4
+_TELLING_LENGTH: Final = 5
 _USUAL_LENGTH: Final = 60
 _SHORTEST: Final = 20
 _BY_LENGTH: Final = 0.2

@@ -81,7 +81,7 @@ def _with_parts(query: Query, vocabulary: SpellingVocabulary) -> tuple[Query, tu
         for token in islice((token for token in single if token in missing), _MOST)
         if not vocabulary.known(other_spellings(single[token].text))
         and not with_variants(token, languages, vocabulary).term.n_chunks
-        and any(len(held) > len(token) + 1 for held, _ in vocabulary.holding(token, ends=False, limit=_MOST_HELD).words)
+        and _is_part(token, vocabulary)
     ]
     words = tuple(
         word._replace(text=within(token), kind=WordKind.WILDCARD) if (token := word.tokens[0]) in parts else word
@@ -89,6 +89,12 @@ def _with_parts(query: Query, vocabulary: SpellingVocabulary) -> tuple[Query, tu
     )
     corrections = tuple(Correction(single[token].text, within(single[token].text)) for token in parts)
     return query._replace(words=words), corrections
+
+
+def _is_part(token: str, vocabulary: SpellingVocabulary) -> bool:
+    """Whether words have a word in them; one with a single letter more is what an error was made in."""
+    held = vocabulary.holding(token, ends=False, limit=_MOST_HELD).words
+    return any(len(word) > len(token) + token.isalpha() for word, _ in held)
 
 
 def _may_be_part(word: QueryWord, query: Query) -> bool:

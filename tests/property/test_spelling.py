@@ -143,7 +143,8 @@ def test_errors_of_all_kinds_and_alphabets_are_corrected(typed: str, known: str)
 
 
 @pytest.mark.parametrize(
-    ("typed", "known"), [("Frist", "kundigungsfrist"), ("gratef", "grateful"), ("41a1615", "ff41a16151"), ("815", "0815")]
+    ("typed", "known"),
+    [("Frist", "kundigungsfrist"), ("gratef", "grateful"), ("41a1615", "ff41a16151"), ("815", "0815")],
 )
 def test_a_part_of_a_word_is_looked_for_inside_it_before_it_is_taken_for_an_error(typed: str, known: str) -> None:
     query, corrections = respelled(parse_query(typed), Vocabulary({known: 1, "first": 9}))

@@ -30,10 +30,11 @@ class Words:
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         return [(prefix, 3)][:limit]
 
-    def holding(self, part: str, *, ends: bool, limit: int) -> HeldWords:
+    def holding(self, part: str, *, ends: bool, limit: int) -> HeldWords:  # noqa: ARG002 - as the protocol has it
         return HeldWords([(part, 3)][:limit])
 
 
+CREDENTIALS = "credentials get replaced every few months"
 PLAN = plan_match(parse_query("how do we rotate the signing keys"), Words())
 
 
@@ -158,7 +159,7 @@ def test_by_meaning_alone_what_has_the_words_is_good_wherever_it_stands() -> Non
 
 def test_by_meaning_alone_less_is_good() -> None:
     """Because words that a passage has by chance do not help it."""
-    near = candidate("near", "credentials", meaning=0.48)
+    near = candidate("near", CREDENTIALS, meaning=0.48)
     assert not rank(PLAN, [near], limit=2, model=EMBEDDED_MODEL).is_weak
     assert rank(PLAN, [near, candidate("a", "soup", words=0.1)], limit=2, model=EMBEDDED_MODEL).is_weak
 
@@ -330,7 +331,7 @@ def test_the_nearest_of_few_chunks_is_better_than_one_as_near_of_many() -> None:
         words = Words()
         words.n_chunks = n_chunks
         plan = plan_match(parse_query("how do we rotate the signing keys"), words)
-        return rank(plan, [candidate("a", "credentials", meaning=0.4)], limit=1, model=EMBEDDED_MODEL).hits[0].score
+        return rank(plan, [candidate("a", CREDENTIALS, meaning=0.4)], limit=1, model=EMBEDDED_MODEL).hits[0].score
 
     assert score(100) > score(1000) > score(2000) == score(100_000)
 
@@ -342,7 +343,7 @@ def test_where_only_meaning_was_asked_for_no_language_moves_a_passage() -> None:
 
 
 def test_cosines_of_a_measured_model_say_how_good_an_answer_is() -> None:
-    def score(meaning: float, text: str = "credentials") -> float:
+    def score(meaning: float, text: str = CREDENTIALS) -> float:
         return rank(PLAN, [candidate("a", text, meaning=meaning)], limit=1, model=MULTILINGUAL_MODEL).hits[0].score
 
     assert score(0.80) < 0.1 < score(0.86) < score(0.90) <= 1
