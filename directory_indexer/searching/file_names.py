@@ -73,7 +73,7 @@ def named_files(snapshot: Snapshot, request: SearchRequest, query: Query, scope:
         *_files(filter(is_meant, met), typed),
         *_directories(_directories_of(snapshot, request, query, met), typed),
     ]
-    best = sorted(places, key=lambda one: _rank(one, request.near))
+    best = sorted(places, key=lambda one: _rank(one, typed, request.near))
     return NamedFiles(tuple(best[:_MOST]), len(best))
 
 
@@ -171,7 +171,7 @@ def _directories(directories: Iterable[FilePath], typed: TypedName) -> Iterator[
             yield NamedPlace(path, match=match, is_directory=True)
 
 
-def _rank(place: NamedPlace, near: FilePath | None) -> tuple[object, ...]:
+def _rank(place: NamedPlace, typed: TypedName, near: FilePath | None) -> tuple[object, ...]:
     match = place.match or NameMatch.PARTS
     # A directory has no more of a name than what files have before the dot.
     match = max(match, NameMatch.STEM) if place.is_directory else match
@@ -182,6 +182,7 @@ def _rank(place: NamedPlace, near: FilePath | None) -> tuple[object, ...]:
         bool(place.why_without_text),
         place.is_directory,
         is_far,
+        not name.casefold().startswith(typed.text),
         place.path.count(os.sep),
         len(name),
         place.path,

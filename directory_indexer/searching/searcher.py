@@ -41,6 +41,16 @@ from directory_indexer.searching.notes import notes_on, require_types
 from directory_indexer.searching.phrases import continued, note_on, relaxed
 from directory_indexer.searching.readiness import coverage, require_indexed
 from directory_indexer.searching.scope import Scope, dated_request, resolve_scope
+from directory_indexer.searching.unfinished import (
+    MOST_BEGINNINGS,
+    NOTHING,
+    OneAFile,
+    Unfinished,
+    are_enough,
+    requiring,
+    unfinished,
+    with_beginnings,
+)
 from directory_indexer.searching.vector_making import Allowance, VectorMaking
 from directory_indexer.telemetry import spans
 
@@ -148,7 +158,7 @@ class Searcher:
         allowances = [Allowance(making, 1 / n_left) for n_left in range(len(queries), 0, -1)]
         possible = request._replace(mode=mode)
         asked = [self._asked(snapshot, possible, *one) for one in zip(queries, allowances, strict=True)]
-        answers = [self._ranked(snapshot, possible, one) for one in asked]
+        answers = [self._answered(snapshot, possible, one) for one in asked]
         self._keep(making)
         scopes = [one.scope for one in asked if one.embedding]
         missing = coverage(snapshot, scopes, making) if scopes else ()
@@ -175,15 +185,33 @@ class Searcher:
         """Correct a query and begin to embed it: what comes before the first answer is done for all of them at once."""
         scope = resolve_scope(snapshot, request, query)
         named = named_files(snapshot, request, query, scope)
+        beginnings = unfinished(snapshot, query.text) if request.is_unfinished else None
+        if beginnings and not beginnings.is_word:
+            return _Asked(query, (), None, scope, named, beginnings)
         query, corrections = (query, ()) if named.are_answer else respelled(query, snapshot.words)
         embedding: BackgroundTask[Meaning] | None = None
         if request.mode is not SearchMode.KEYWORD and query.meaning:
             space = snapshot.vector_sets.answering().space
             embedding = BackgroundTask(partial(self._embed, space, query.meaning, allowance))
-        return _Asked(query, corrections, embedding, scope, named)
+        return _Asked(query, corrections, embedding, scope, named, beginnings)
 
-    def _ranked(self, snapshot: Snapshot, request: SearchRequest, asked: _Asked) -> Answer:
-        query, corrections, embedding, scope, named = asked
+    def _answered(self, snapshot: Snapshot, request: SearchRequest, asked: _Asked) -> Answer:
+        """Answer a query, and where its last word is being typed, by the words that begin so."""
+        beginnings = asked.beginnings
+        if beginnings is None or request.mode is SearchMode.SEMANTIC:
+            return self._ranked(snapshot, request, asked)
+        room = max(request.limit - len(asked.named.places), 1)
+        whole = self._ranked(snapshot, request._replace(limit=room), asked) if beginnings.is_word else NOTHING
+        if are_enough(snapshot, whole, beginnings, room=room):
+            return whole
+        by_words = request._replace(mode=SearchMode.KEYWORD, only_good=False, limit=min(room, MOST_BEGINNINGS))
+        typed = asked._replace(query=beginnings.query, corrections=(), embedding=None)
+        return with_beginnings(whole, self._ranked(snapshot, by_words, typed, begun=beginnings), room=room)
+
+    def _ranked(
+        self, snapshot: Snapshot, request: SearchRequest, asked: _Asked, *, begun: Unfinished | None = None
+    ) -> Answer:
+        query, corrections, embedding, scope, named, _ = asked
         if query.has_only_filters or (not query.text.strip() and request.has_filters):
             return self._newest(snapshot, request, query, scope, is_named=bool(named.places))
         scope = narrowed_scope(snapshot, scope, request)
@@ -191,7 +219,9 @@ class Searcher:
 
         def found(asked: Query) -> Found:
             plan = plan_match(asked, snapshot.words)
+            plan = requiring(plan, begun.required) if begun else plan
             inquiry = self._inquiry(snapshot, request, plan, scope, embedding)
+            inquiry = OneAFile(inquiry, snapshot) if begun else inquiry
             return found_by(snapshot, inquiry, plan, scope, request)
 
         plan, chunks, ranking = found(query)
@@ -255,3 +285,4 @@ class _Asked(NamedTuple):
     embedding: BackgroundTask[Meaning] | None
     scope: Scope
     named: NamedFiles
+    beginnings: Unfinished | None = None

@@ -74,7 +74,8 @@ def merged(request: SearchRequest, results: Sequence[SearchResult], *, notes: tu
     found = [hit for result in results for hit in result.hits]
     texts = sorted((hit for hit in found if not hit.named), key=attrgetter("score"), reverse=True)
     # What is good beside the best of its own collection may be weak beside that of another.
-    good = good_ones(texts, by_words_alone=request.mode is SearchMode.KEYWORD) if request.only_good else texts
+    leaves_out = request.only_good and not request.is_unfinished
+    good = good_ones(texts, by_words_alone=request.mode is SearchMode.KEYWORD) if leaves_out else texts
     n_weaker = len(texts) - len(good)
     named = sorted((hit for hit in found if hit.named), key=lambda hit: (hit.named and hit.named.match) or 0)
     hits = arranged(named, good)

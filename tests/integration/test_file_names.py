@@ -52,8 +52,8 @@ def test_each_file_is_first_for_its_name_without_what_stands_behind_the_dot(tria
 
 def test_texts_that_mention_the_file_come_after_it(trial: Index) -> None:
     named, text = trial.search("ssl_certs.rs")[:2]
-    assert named.named and named.score == 1.0
-    assert text.named is None and "ssl_certs.rs" in text.text
+    assert (named.named is None, named.score) == (False, 1.0)
+    assert (text.named is None, "ssl_certs.rs" in text.text) == (True, True)
 
 
 def test_a_passage_of_the_file_is_shown_once(index: Index) -> None:
@@ -150,9 +150,7 @@ def test_secrets_are_not_found_by_their_names(index: Index) -> None:
         ("wal", {}),
     ],
 )
-def test_names_outside_of_what_is_asked_for_are_not_found(
-    index: Index, query: str, options: dict[str, object]
-) -> None:
+def test_names_outside_of_what_is_asked_for_are_not_found(index: Index, query: str, options: dict[str, object]) -> None:
     plant(index.root, {"walrus.bin": PROGRAM, "walrus.md": "Ginger.", "walrus/plan.md": "Wal is Dutch for quay."})
     index.run()
     assert not any(hit.named for hit in index.search(query, **options))

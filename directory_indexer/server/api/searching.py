@@ -31,7 +31,8 @@ def search(services: Services, call: SearchCall) -> SearchAnswer:
     asked = SearchArguments(**shared)
     if call.facets:
         return tools.facets(asked)
-    result, page = tools.find(asked, look=look_at if call.refresh else as_it_is)
+    look = look_at if call.refresh else as_it_is
+    result, page = tools.find(asked, look=look, is_unfinished=call.prefix)
     cursor = page.position.cursor_after(result.hits, state=result.state) if result.is_truncated else None
     passages = tuple(_passage(services, hit, call) for hit in sorted_by(call.sort, result).hits)
     answer = search_answer(result, index=page.index, hits=passages, next_cursor=cursor)
