@@ -8,7 +8,6 @@ from directory_indexer.ids import ContentHash
 from directory_indexer.paths import FilePath, os_path
 from directory_indexer.scans import Scan
 
-
 DIRECTORY: Final = "directory"
 """The kind of a hit that is no file."""
 

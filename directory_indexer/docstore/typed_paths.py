@@ -51,8 +51,8 @@ class TypedPaths(Reading):
         """List the first files at any depth of a directory, and count all of them."""
         condition, arguments = within_condition(directory)
         found = f"FROM files f WHERE {condition} AND container_id IS NULL AND {_NAMED}"
-        rows = self._connection.execute(f"SELECT path {found} ORDER BY path LIMIT ?", [*arguments, limit])  # noqa: S608
-        return [FilePath(path) for (path,) in rows], self._count(f"SELECT count(*) {found}", arguments)  # noqa: S608
+        rows = self._connection.execute(f"SELECT path {found} ORDER BY path LIMIT ?", [*arguments, limit])
+        return [FilePath(path) for (path,) in rows], self._count(f"SELECT count(*) {found}", arguments)
 
     def starting_with(self, text: str) -> list[FilePath]:
         """List the indexed files whose paths begin with a text."""

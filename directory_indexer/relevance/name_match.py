@@ -65,7 +65,10 @@ def name_match(typed: TypedName, name: str, *, is_directory: bool = False) -> Na
         return None
     parts = _parts(name, own)
     matches = [_word_match(typed, at, parts) for at in range(len(typed.words))]
-    return None if None in matches else max(match for match in matches if match is not None)
+    if None not in matches:
+        return max(match for match in matches if match is not None)
+    is_begun = typed.is_unfinished and len(typed.text) >= _SHORTEST_BEGINNING and name.casefold().startswith(typed.text)
+    return NameMatch.BEGINNINGS if is_begun else None
 
 
 def _parts(name: str, own: Iterable[str]) -> set[str]:

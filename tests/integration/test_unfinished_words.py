@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -106,10 +105,10 @@ def test_beginnings_are_found_in_the_scope_alone(notes: Index) -> None:
 def grown(n_words: int) -> dict[str, str]:
     """Make words of syllables, so that many begin alike, each in a file with others of them."""
     words = ["".join(parts) for parts in product(("ka", "kan", "lo", "lom"), ("ri", "rit", "so"), ("tu", "mel", "dan"))]
-    drawn = random.Random(5)
     longer = [f"{word}{ending}" for word in words for ending in ("", "ax", "axon", "be")]
-    drawn.shuffle(longer)
-    return {word: " ".join(drawn.sample(longer, 3)) for word in longer[:n_words]}
+    mixed = sorted(longer, key=lambda word: word[::-1])
+    others = zip(longer, mixed[7:], strict=False)
+    return {word: " ".join(two) for word, two in zip(mixed[:n_words], others, strict=False)}
 
 
 @pytest.mark.parametrize("n_words", [12, pytest.param(100, marks=pytest.mark.slow)])
