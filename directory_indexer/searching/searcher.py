@@ -219,7 +219,7 @@ class Searcher:
 
         def found(asked: Query) -> Found:
             plan = plan_match(asked, snapshot.words)
-            plan = requiring(plan, begun.required) if begun else plan
+            plan = requiring(plan, begun.required, is_ranked_by_words=snapshot.is_here) if begun else plan
             inquiry = self._inquiry(snapshot, request, plan, scope, embedding)
             inquiry = OneAFile(inquiry, snapshot) if begun else inquiry
             return found_by(snapshot, inquiry, plan, scope, request)

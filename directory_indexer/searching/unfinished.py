@@ -52,13 +52,16 @@ def unfinished(snapshot: Snapshot, text: str) -> Unfinished | None:
     return Unfinished(parse_query(f"{before} {found[0]}*"), f'"{tokens[0]}" *', is_word)
 
 
-def requiring(plan: MatchPlan, expression: str) -> MatchPlan:
-    """Let each hit of a plan match one more FTS5 expression, if that is not empty."""
+def requiring(plan: MatchPlan, expression: str, *, is_ranked_by_words: bool) -> MatchPlan:
+    """Let each hit of a plan match one more FTS5 expression, if that is not empty.
+
+    Where `is_ranked_by_words`, all candidates come from FTS5, and need not be looked at once more.
+    """
     if not expression:
         return plan
     return plan._replace(
         expression=f"({plan.expression}) AND ({expression})" if plan.expression else expression,
-        required=(*plan.required, expression),
+        required=plan.required if is_ranked_by_words else (*plan.required, expression),
         narrow=None,
         rare=None,
         together=None,
