@@ -94,6 +94,12 @@ class Words(Reading):
         ).fetchone()
         return int(n_chunks)
 
+    def are_in_files(self, expression: str, n_files: int) -> bool:
+        """Whether an FTS5 expression matches chunks of at least so many files; no more of them are read."""
+        query = """SELECT DISTINCT c.file_id FROM chunks_fts JOIN chunks c ON c.id = chunks_fts.rowid
+            WHERE chunks_fts MATCH ? LIMIT ?"""
+        return len(self._connection.execute(query, (expression, n_files)).fetchall()) == n_files
+
     def matching(self, expression: str, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
         """Tell which of these chunks match an FTS5 expression."""
         found: set[ChunkId] = set()

@@ -55,8 +55,9 @@ def with_documents(snapshot: Snapshot, hits: Iterable[Hit], recognised: Recognis
     hits = tuple(hit._replace(metadata=metadata.get(hit.path, Metadata())) for hit in hits)
     dates = snapshot.files.dates(paths)
     hits = tuple(hit._replace(dated_at=dates.get(hit.path)) for hit in hits)
-    files = {path: (snapshot.files.get(path), since_indexed(snapshot, path)) for path in paths}
-    hits = tuple(_with_file(hit, *files[hit.path]) for hit in hits)
+    directories = {hit.path for hit in hits if hit.named and hit.named.is_directory}
+    files = {path: (snapshot.files.get(path), since_indexed(snapshot, path)) for path in paths - directories}
+    hits = tuple(_with_file(hit, *files.get(hit.path, (None, None))) for hit in hits)
     paths_of_pages = {hit.path for hit in hits if hit.page is not None}
     scans = snapshot.scans.of(paths_of_pages)
     starts = {path: snapshot.files.page_starts(path) for path in paths_of_pages}

@@ -21,9 +21,9 @@ _ONLY_EXCLUDES = (
 )
 
 
-def notes_on(snapshot: Snapshot, query: Query, scope: Scope) -> tuple[str, ...]:
-    """Say which parts of a query cannot find anything, and why."""
-    return tuple(_notes(snapshot, query, scope))
+def notes_on(snapshot: Snapshot, query: Query, scope: Scope, *, is_named: bool = False) -> tuple[str, ...]:
+    """Say which parts of a query cannot find anything, and why; its paths find something if files without text do."""
+    return tuple(_notes(snapshot, query, scope, is_named=is_named))
 
 
 def require_types(names: tuple[str, ...]) -> None:
@@ -37,7 +37,7 @@ def require_types(names: tuple[str, ...]) -> None:
             raise UsageError(f"unknown type '{name}'", hint=_near_types(name))
 
 
-def _notes(snapshot: Snapshot, query: Query, scope: Scope) -> Iterator[str]:
+def _notes(snapshot: Snapshot, query: Query, scope: Scope, *, is_named: bool) -> Iterator[str]:
     if any(map(_is_mixed, query.alternatives)):
         yield "OR stands between words or between filters: filters beside words in it are left out"
     if query.only_excludes:
@@ -46,7 +46,7 @@ def _notes(snapshot: Snapshot, query: Query, scope: Scope) -> Iterator[str]:
         if not _is_type(name):
             yield f"unknown type '{name}' in the query; {_near_types(name)}"
     yield from _misread_dates(query)
-    if scope.is_empty:
+    if scope.is_empty and not is_named:
         for text in query.required.paths:
             if not _is_in_a_path(snapshot, text):
                 yield f"no indexed file has '{text}' in its path"
