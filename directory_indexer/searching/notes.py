@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from directory_indexer.docstore.filters import ALL_FILES
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import UsageError
 from directory_indexer.extractors.kinds import GROUPS, kind_for_alias, kind_names
 from directory_indexer.lazy import lazily
-from directory_indexer.relevance.query import Query, WordKind
-from directory_indexer.searching.scope import Scope, contains
+from directory_indexer.relevance.matchplan import plan_match
+from directory_indexer.relevance.query import Filters, Query, WordKind, parse_query
+from directory_indexer.searching.answers import SearchRequest
+from directory_indexer.searching.scope import Scope, resolve_scope
 
 with lazily:
     import difflib
@@ -21,9 +22,60 @@ _ONLY_EXCLUDES = (
 )
 
 
-def notes_on(snapshot: Snapshot, query: Query, scope: Scope) -> tuple[str, ...]:
+def notes_on(query: Query, scope: Scope) -> tuple[str, ...]:
     """Say which parts of a query cannot find anything, and why."""
-    return tuple(_notes(snapshot, query, scope))
+    return tuple(_notes(query, scope))
+
+
+def without_void_filters(snapshot: Snapshot, query: Query) -> tuple[Query, tuple[str, ...]]:
+    """Return a query in which filters that no file meets are words, and a note on each of them.
+
+    Pasted code and logs have `from:` and `path:` in them and mean nothing by it. A date is always meant.
+    """
+    filters = {one: alone for part in _parts(query) for one, alone in _filters_in(part)}
+    void = [one for one, alone in filters.items() if _is_void(snapshot, alone)]
+    if not void:
+        return query, ()
+    return parse_query(query.text, as_words=frozenset(void)), tuple(map(_void_note, void))
+
+
+def _parts(query: Query) -> tuple[Query, ...]:
+    return (query, *(one for group in query.alternatives for one in group))
+
+
+def _filters_in(query: Query) -> Iterator[tuple[str, Query]]:
+    """Yield each filter as it is written, with a query that has no other."""
+    required = query.required
+    named = [("path", "paths", required.paths), ("type", "kinds", required.kinds)]
+    for name, field, texts in (*named, ("heading", "headings", required.headings)):
+        yield from ((f"{name}:{text}", _alone(Filters(**{field: (text,)}))) for text in texts)
+    for name, text in required.metadata:
+        yield f"{name}:{text}", _alone(Filters(metadata=((name, text),)))
+
+
+def _alone(required: Filters) -> Query:
+    return Query("", "", required=required)
+
+
+def _is_void(snapshot: Snapshot, query: Query) -> bool:
+    if query.required.headings:
+        expression = plan_match(query, snapshot.words).expression
+        return snapshot.is_here and expression is not None and not snapshot.words.count(expression)
+    return resolve_scope(snapshot, SearchRequest(""), query).is_empty
+
+
+def _void_note(written: str) -> str:
+    field, _, text = written.partition(":")
+    as_words = f"{written} is searched for as words"
+    match field:
+        case "path":
+            return f"no indexed file has '{text}' in its path: {as_words}"
+        case "type" if not _is_type(text):
+            return f"unknown type '{text}' in the query; {_near_types(text)}; {as_words}"
+        case "heading":
+            return f"no indexed heading has '{text}': {as_words}"
+        case _:
+            return f"no indexed file has {field} '{text}': {as_words}"
 
 
 def require_types(names: tuple[str, ...]) -> None:
@@ -37,19 +89,17 @@ def require_types(names: tuple[str, ...]) -> None:
             raise UsageError(f"unknown type '{name}'", hint=_near_types(name))
 
 
-def _notes(snapshot: Snapshot, query: Query, scope: Scope) -> Iterator[str]:
+def _notes(query: Query, scope: Scope) -> Iterator[str]:
     if any(map(_is_mixed, query.alternatives)):
         yield "OR stands between words or between filters: filters beside words in it are left out"
     if query.only_excludes:
         yield _ONLY_EXCLUDES
-    for name in (*query.required.kinds, *query.forbidden.kinds):
+    for name in query.forbidden.kinds:
         if not _is_type(name):
             yield f"unknown type '{name}' in the query; {_near_types(name)}"
     yield from _misread_dates(query)
-    if scope.is_empty:
-        for text in query.required.paths:
-            if not _is_in_a_path(snapshot, text):
-                yield f"no indexed file has '{text}' in its path"
+    if scope.is_empty and (filters := _written_filters(query.required)):
+        yield f"no indexed file here meets {' '.join(filters)}"
 
 
 def _misread_dates(query: Query) -> Iterator[str]:
@@ -72,6 +122,7 @@ def _near_types(name: str) -> str:
     return f"did you mean {near[0]}?" if near else f"types are languages and formats, and {', '.join(GROUPS)}"
 
 
-def _is_in_a_path(snapshot: Snapshot, text: str) -> bool:
-    tests = {id_: contains(text, root) for root, id_ in snapshot.directories.all().items()}
-    return any(tests[file.directory_id](file.path) for file in snapshot.files.matching(ALL_FILES))
+def _written_filters(required: Filters) -> list[str]:
+    dates = [("since", required.since), ("until", required.until), ("is", required.roles)]
+    written = [one for one, _ in _filters_in(Query("", "", required=required._replace(headings=())))]
+    return [*written, *(f"{name}:{text}" for name, texts in dates for text in texts)]

@@ -22,6 +22,7 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.questions import question
 from directory_indexer.relevance.evidence import Explanation
+from directory_indexer.relevance.informative import informative
 from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import Query, parse_query
 from directory_indexer.relevance.ranking import Ranked, good_ones, worth_showing
@@ -36,7 +37,8 @@ from directory_indexer.searching.fusing import Answer, Passage, fused
 from directory_indexer.searching.gaps import gaps_in
 from directory_indexer.searching.hits import hit_of, with_documents
 from directory_indexer.searching.inquiry import Inquiry, MakeInquiry, Meaning
-from directory_indexer.searching.notes import notes_on, require_types
+from directory_indexer.searching.named_lines import named_lines_first
+from directory_indexer.searching.notes import notes_on, require_types, without_void_filters
 from directory_indexer.searching.phrases import continued, note_on, relaxed
 from directory_indexer.searching.readiness import coverage, require_indexed
 from directory_indexer.searching.scope import Scope, dated_request, resolve_scope
@@ -132,7 +134,7 @@ class Searcher:
         plan = plan_match(query, snapshot.words)
         return Answer(
             tuple(Passage(chunk, Ranked(id_, 1.0, Explanation()), plan) for id_, chunk in _by_own_ids(chunks)),
-            degraded=notes_on(snapshot, query, scope),
+            degraded=notes_on(query, scope),
             is_truncated=len(chunks) >= request.limit,
         )
 
@@ -166,15 +168,20 @@ class Searcher:
 
     def _asked(self, snapshot: Snapshot, request: SearchRequest, query: Query, allowance: Allowance) -> _Asked:
         """Correct a query and begin to embed it: what comes before the first answer is done for all of them at once."""
-        query, corrections = respelled(query, snapshot.words)
+        query, corrections = respelled(informative(query, snapshot.words), snapshot.words)
         embedding: BackgroundTask[Meaning] | None = None
         if request.mode is not SearchMode.KEYWORD and query.meaning:
             space = snapshot.vector_sets.answering().space
             embedding = BackgroundTask(partial(self._embed, space, query.meaning, allowance))
-        return _Asked(query, corrections, embedding, resolve_scope(snapshot, request, query))
+        scope = resolve_scope(snapshot, request, query)
+        if scope.is_empty or query.required.headings:
+            with_words, notes = without_void_filters(snapshot, query)
+            if notes:
+                return self._asked(snapshot, request, with_words, allowance)._replace(notes=notes)
+        return _Asked(query, corrections, embedding, scope)
 
     def _ranked(self, snapshot: Snapshot, request: SearchRequest, asked: _Asked) -> Answer:
-        query, corrections, embedding, scope = asked
+        query, corrections, embedding, scope, notes = asked
         if query.has_only_filters or (not query.text.strip() and request.has_filters):
             return self._newest(snapshot, request, query, scope)
         scope = narrowed_scope(snapshot, scope, request)
@@ -198,14 +205,15 @@ class Searcher:
         chunks = headed(snapshot, plan, scope, request) | chunks
         shown = defining_first(shown, chunks, query, limit=request.limit)
         gaps = gaps_in(snapshot, request, query, is_weak=not shown or ranking.is_weak)
-        return Answer(
+        answer = Answer(
             tuple(_passage(snapshot, chunks[one.chunk_id], one, plan, scope=scope, near=request.near) for one in shown),
-            degraded=(*beyond_quotations, *notes_on(snapshot, query, scope), *gaps),
+            degraded=(*notes, *beyond_quotations, *notes_on(query, scope), *gaps),
             is_truncated=len(shown) >= request.limit,
             is_weak=ranking.is_weak,
             has_weaker=len(shown) < len(worthy),
             corrections=corrections,
         )
+        return named_lines_first(snapshot, answer, plan, scope, request)
 
     def _embed(self, space: EmbeddingSpace | None, text: str, allowance: Allowance) -> Meaning:
         embedder = self._embedder(space)
@@ -245,3 +253,4 @@ class _Asked(NamedTuple):
     corrections: tuple[Correction, ...]
     embedding: BackgroundTask[Meaning] | None
     scope: Scope
+    notes: tuple[str, ...] = ()
