@@ -20,9 +20,9 @@ def informative(query: Query, vocabulary: Vocabulary) -> Query:
     if sum(map(_room, query.words)) <= MAX_WORDS:
         return query
     words = [word for word in query.words if not all(is_filler(token, query.language) for token in word.tokens)]
-    words = words or list(query.words)
     counts = vocabulary.counts(sorted(set(chain.from_iterable(word.tokens for word in words))))
-    rarest = sorted(words, key=lambda word: _n_chunks(word, counts))
+    known = [word for word in words if not counts.keys().isdisjoint(word.tokens)]
+    rarest = sorted(known or words or query.words, key=lambda word: _n_chunks(word, counts))
     message = frozenset(query_words(telling_line(query.text)))
     preferred = list(_fitting([word for word in rarest if message.issuperset(word.tokens)], MAX_WORDS * _OF_MESSAGE))
     room = MAX_WORDS - sum(map(_room, preferred))
@@ -31,10 +31,7 @@ def informative(query: Query, vocabulary: Vocabulary) -> Query:
 
 
 def _n_chunks(word: QueryWord, counts: dict[str, int]) -> float:
-    """Return in how many chunks the rarest part of a word is.
-
-    What the index does not have tells nothing apart, and numbers say when something happened, not what.
-    """
+    """Return in how many chunks the rarest part of a word is; numbers say when something happened, and not what."""
     return min((counts[token] for token in word.tokens if token in counts and not token.isdigit()), default=math.inf)
 
 

@@ -1,7 +1,7 @@
 """What a person typed, read as a query.
 
-Every string is a query: what is not an operator in its proper place is a word. Text of several lines was pasted: it has
-no operators, and of a stack trace the message is looked for and the places are named.
+Every string is a query: what is not an operator in its proper place is a word. Text of several lines, or of thousands of
+characters, was pasted: it has no operators, and of a stack trace or a log the message is looked for.
 """
 
 from __future__ import annotations
@@ -127,9 +127,9 @@ class Query(NamedTuple):
 
 def parse_query(text: str, *, as_words: frozenset[str] = frozenset()) -> Query:
     """Parse a query; no string is wrong. Filters that are written like one of `as_words` are words."""
-    text = _within_limits(text).encode("utf-8", "replace").decode()
+    text = _within_limits(text).encode("utf-8", "replace").decode().replace(_LINE_SEPARATOR, "\n")
     trace = read_trace(text) if _may_be_a_trace(text) else Trace()
-    if trace.message or text.strip().count("\n") >= _LINE_ENDS_OF_PASTED_TEXT:
+    if trace.message or len(text) > _LONGEST_TYPED or text.strip().count("\n") >= _LINE_ENDS_OF_PASTED_TEXT:
         return _pasted(text, trace)
     rest, groups = parted(text)
     query = _read(rest, as_words)._replace(places=trace.frames)
@@ -280,4 +280,7 @@ _APOSTROPHE: Final = re.compile(r"[^\W\d_]['’][^\W\d_]")
 _ELISION: Final = 2
 _MOST_TERMS: Final = 6
 _LINE_ENDS_OF_PASTED_TEXT: Final = 2
+_LONGEST_TYPED: Final = 4_000
+_LINE_SEPARATOR: Final = "\u2028"
+"""What fields of one line keep of the ends of lines."""
 _WILDCARD: Final = re.compile(r"[^\w*]*(?=\w*\*)[\w*]+[^\w*]*")

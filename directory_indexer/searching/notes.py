@@ -8,7 +8,6 @@ from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import UsageError
 from directory_indexer.extractors.kinds import GROUPS, kind_for_alias, kind_names
 from directory_indexer.lazy import lazily
-from directory_indexer.relevance.matchplan import plan_match
 from directory_indexer.relevance.query import Filters, Query, WordKind, parse_query
 from directory_indexer.searching.answers import SearchRequest
 from directory_indexer.searching.scope import Scope, resolve_scope
@@ -33,7 +32,7 @@ def without_void_filters(snapshot: Snapshot, query: Query) -> tuple[Query, tuple
     Pasted code and logs have `from:` and `path:` in them and mean nothing by it. A date is always meant.
     """
     filters = {one: alone for part in _parts(query) for one, alone in _filters_in(part)}
-    void = [one for one, alone in filters.items() if _is_void(snapshot, alone)]
+    void = [one for one, alone in filters.items() if resolve_scope(snapshot, SearchRequest(""), alone).is_empty]
     if not void:
         return query, ()
     return parse_query(query.text, as_words=frozenset(void)), tuple(map(_void_note, void))
@@ -46,22 +45,13 @@ def _parts(query: Query) -> tuple[Query, ...]:
 def _filters_in(query: Query) -> Iterator[tuple[str, Query]]:
     """Yield each filter as it is written, with a query that has no other."""
     required = query.required
-    named = [("path", "paths", required.paths), ("type", "kinds", required.kinds)]
-    for name, field, texts in (*named, ("heading", "headings", required.headings)):
-        yield from ((f"{name}:{text}", _alone(Filters(**{field: (text,)}))) for text in texts)
-    for name, text in required.metadata:
-        yield f"{name}:{text}", _alone(Filters(metadata=((name, text),)))
+    yield from ((f"path:{text}", _alone(Filters(paths=(text,)))) for text in required.paths)
+    yield from ((f"type:{text}", _alone(Filters(kinds=(text,)))) for text in required.kinds)
+    yield from ((f"{name}:{text}", _alone(Filters(metadata=((name, text),)))) for name, text in required.metadata)
 
 
 def _alone(required: Filters) -> Query:
     return Query("", "", required=required)
-
-
-def _is_void(snapshot: Snapshot, query: Query) -> bool:
-    if query.required.headings:
-        expression = plan_match(query, snapshot.words).expression
-        return snapshot.is_here and expression is not None and not snapshot.words.count(expression)
-    return resolve_scope(snapshot, SearchRequest(""), query).is_empty
 
 
 def _void_note(written: str) -> str:
@@ -72,8 +62,6 @@ def _void_note(written: str) -> str:
             return f"no indexed file has '{text}' in its path: {as_words}"
         case "type" if not _is_type(text):
             return f"unknown type '{text}' in the query; {_near_types(text)}; {as_words}"
-        case "heading":
-            return f"no indexed heading has '{text}': {as_words}"
         case _:
             return f"no indexed file has {field} '{text}': {as_words}"
 
@@ -124,5 +112,5 @@ def _near_types(name: str) -> str:
 
 def _written_filters(required: Filters) -> list[str]:
     dates = [("since", required.since), ("until", required.until), ("is", required.roles)]
-    written = [one for one, _ in _filters_in(Query("", "", required=required._replace(headings=())))]
+    written = [one for one, _ in _filters_in(_alone(required))]
     return [*written, *(f"{name}:{text}" for name, texts in dates for text in texts)]

@@ -174,7 +174,7 @@ class Searcher:
             space = snapshot.vector_sets.answering().space
             embedding = BackgroundTask(partial(self._embed, space, query.meaning, allowance))
         scope = resolve_scope(snapshot, request, query)
-        if scope.is_empty or query.required.headings:
+        if scope.is_empty:
             with_words, notes = without_void_filters(snapshot, query)
             if notes:
                 return self._asked(snapshot, request, with_words, allowance)._replace(notes=notes)
