@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -65,6 +67,11 @@ class TypedPaths(Reading):
     def ending_with(self, text: str) -> list[FilePath]:
         """List the indexed files whose paths end with a text."""
         return self._indexed("substr(path, -length(?)) = ?", [text, text])
+
+    def called(self, names: Sequence[str]) -> list[FilePath]:
+        """List the indexed files that have one of these names."""
+        own_name = "replace(path, rtrim(path, replace(path, ?, '')), '')"
+        return self._indexed(f"{own_name} IN (SELECT value FROM json_each(?))", [os.sep, json.dumps(list(names))])
 
     def in_other_case(self, paths: Sequence[FilePath]) -> list[FilePath]:
         """List the indexed files that have one of these paths, in whatever case."""

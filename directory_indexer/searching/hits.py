@@ -26,7 +26,7 @@ with lazily:
 
 def hit_of(passage: Passage, *, excerpt_chars: int) -> Hit:
     """Show a passage that was ranked: its place, and the part of it that matched."""
-    stored, ranked, plan, also_in = passage
+    stored, ranked, plan, also_in, line = passage
     chunk = stored.chunk
     return Hit(
         path=stored.path,
@@ -39,7 +39,7 @@ def hit_of(passage: Passage, *, excerpt_chars: int) -> Hit:
         page=chunk.page,
         heading=chunk.heading,
         text=chunk.text,
-        excerpt=excerpt(chunk.text, plan, start_line=chunk.start_line, max_chars=excerpt_chars),
+        excerpt=excerpt(chunk.text, plan, start_line=chunk.start_line, max_chars=excerpt_chars, line=line),
         n_more_in_file=ranked.n_more_in_file,
         explanation=ranked.explanation,
         start_char=chunk.start_char,

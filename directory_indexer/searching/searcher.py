@@ -22,6 +22,7 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.questions import question
 from directory_indexer.relevance.evidence import Explanation
+from directory_indexer.relevance.informative import informative
 from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import Query, parse_query
 from directory_indexer.relevance.ranking import Ranked, good_ones, worth_showing
@@ -37,7 +38,8 @@ from directory_indexer.searching.fusing import Answer, Passage, fused
 from directory_indexer.searching.gaps import gaps_in
 from directory_indexer.searching.hits import hit_of, with_documents
 from directory_indexer.searching.inquiry import Inquiry, MakeInquiry, Meaning
-from directory_indexer.searching.notes import notes_on, require_types
+from directory_indexer.searching.named_lines import named_lines_first
+from directory_indexer.searching.notes import notes_on, require_types, without_void_filters
 from directory_indexer.searching.phrases import continued, note_on, relaxed
 from directory_indexer.searching.readiness import coverage, require_indexed
 from directory_indexer.searching.scope import Scope, dated_request, resolve_scope
@@ -145,7 +147,7 @@ class Searcher:
         plan = plan_match(query, snapshot.words)
         return Answer(
             tuple(Passage(chunk, Ranked(id_, 1.0, Explanation()), plan) for id_, chunk in _by_own_ids(chunks)),
-            degraded=notes_on(snapshot, query, scope, is_named=is_named),
+            degraded=notes_on(query, scope, is_named=is_named),
             is_truncated=len(chunks) >= request.limit,
         )
 
@@ -183,8 +185,13 @@ class Searcher:
 
     def _asked(self, snapshot: Snapshot, request: SearchRequest, query: Query, allowance: Allowance) -> _Asked:
         """Correct a query and begin to embed it: what comes before the first answer is done for all of them at once."""
+        query = informative(query, snapshot.words)
         scope = resolve_scope(snapshot, request, query)
         named = named_files(snapshot, request, query, scope)
+        if scope.is_empty and not named.places:
+            with_words, notes = without_void_filters(snapshot, query)
+            if notes:
+                return self._asked(snapshot, request, with_words, allowance)._replace(notes=notes)
         beginnings = unfinished(snapshot, query.text) if request.is_unfinished else None
         if beginnings and not beginnings.is_word:
             return _Asked(query, (), None, scope, named, beginnings)
@@ -211,7 +218,7 @@ class Searcher:
     def _ranked(
         self, snapshot: Snapshot, request: SearchRequest, asked: _Asked, *, begun: Unfinished | None = None
     ) -> Answer:
-        query, corrections, embedding, scope, named, _ = asked
+        query, corrections, embedding, scope, named, _, notes = asked
         if query.has_only_filters or (not query.text.strip() and request.has_filters):
             return self._newest(snapshot, request, query, scope, is_named=bool(named.places))
         scope = narrowed_scope(snapshot, scope, request)
@@ -237,14 +244,15 @@ class Searcher:
         chunks = headed(snapshot, plan, scope, request) | chunks
         shown = defining_first(shown, chunks, query, limit=request.limit)
         gaps = gaps_in(snapshot, request, query, is_weak=not shown or ranking.is_weak)
-        return Answer(
+        answer = Answer(
             tuple(_passage(snapshot, chunks[one.chunk_id], one, plan, scope=scope, near=request.near) for one in shown),
-            degraded=(*beyond_quotations, *notes_on(snapshot, query, scope), *gaps),
+            degraded=(*notes, *beyond_quotations, *notes_on(query, scope), *gaps),
             is_truncated=len(shown) >= request.limit,
             is_weak=ranking.is_weak,
             has_weaker=len(shown) < len(worthy),
             corrections=corrections,
         )
+        return named_lines_first(snapshot, answer, plan, scope, request)
 
     def _embed(self, space: EmbeddingSpace | None, text: str, allowance: Allowance) -> Meaning:
         embedder = self._embedder(space)
@@ -286,3 +294,4 @@ class _Asked(NamedTuple):
     scope: Scope
     named: NamedFiles
     beginnings: Unfinished | None = None
+    notes: tuple[str, ...] = ()

@@ -17,6 +17,7 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.errors import UsageError
 from directory_indexer.paths import invalid_character_in, well_formed
+from directory_indexer.relevance.query import MAX_CHARACTERS
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.server.budget import Budgets
 from directory_indexer.server.schemas import schema_of
@@ -111,7 +112,7 @@ Query = Annotated[
     str,
     'A question, a description or words; "phrase", -without, OR. path: type: heading: author: from: to: subject: tag: '
     "lang: created: since: until: narrow it: since:7d.",
-    Field(min_length=1, max_length=2000),
+    Field(min_length=1, max_length=MAX_CHARACTERS),
 ]
 Queries = Annotated[Texts, "More wordings or sides of the question, for one answer to all.", Field(max_length=5)]
 Below = Annotated[str, "Directory or file.", _Path]

@@ -347,8 +347,12 @@ def test_cosines_of_a_measured_model_say_how_good_an_answer_is() -> None:
         return rank(PLAN, [candidate("a", text, meaning=meaning)], limit=1, model=MULTILINGUAL_MODEL).hits[0].score
 
     assert score(0.80) < 0.1 < score(0.86) < score(0.90) <= 1
-    assert rank(PLAN, [candidate("a", "soup of the day with bread", meaning=0.80)], limit=1, model=MULTILINGUAL_MODEL).is_weak
-    assert not rank(PLAN, [candidate("a", "soup of the day with bread", meaning=0.90)], limit=1, model=MULTILINGUAL_MODEL).is_weak
+    assert rank(
+        PLAN, [candidate("a", "soup of the day with bread", meaning=0.80)], limit=1, model=MULTILINGUAL_MODEL
+    ).is_weak
+    assert not rank(
+        PLAN, [candidate("a", "soup of the day with bread", meaning=0.90)], limit=1, model=MULTILINGUAL_MODEL
+    ).is_weak
 
 
 def test_a_model_that_knows_all_languages_weighs_the_same_in_each() -> None:
