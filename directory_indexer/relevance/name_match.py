@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from directory_indexer.relevance.analyzer import part_words, transliterated, words
+from directory_indexer.relevance.analyzer import extra_words, transliterated, words
 from directory_indexer.relevance.grams import is_gram
 from directory_indexer.relevance.query import Query, WordKind
 
@@ -79,7 +79,7 @@ def _may_match(typed: TypedName, name: str) -> bool:
 
 
 def _parts(name: str, own: Iterable[str]) -> set[str]:
-    parts = {*own, *part_words(name)}
+    parts = {*own, *extra_words(name)}
     return parts if name.isascii() else {*parts, *words(transliterated(name.casefold()))}
 
 

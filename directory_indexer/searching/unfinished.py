@@ -66,6 +66,7 @@ def requiring(plan: MatchPlan, expression: str, *, is_ranked_by_words: bool) -> 
         rare=None,
         together=None,
         named=None,
+        exact=(),
     )
 
 
