@@ -5,7 +5,7 @@ Names are cut into words as the index cuts texts, so that case, accents and sign
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
 
@@ -58,19 +58,17 @@ def name_match(typed: TypedName, name: str, *, is_directory: bool = False) -> Na
     if not _may_match(typed, name.casefold()):
         return None
     own = words(name)
-    if typed.text == name.casefold() or list(typed.words) == own:
+    if typed.text == name.casefold() or typed.words == tuple(own):
         return NameMatch.WHOLE
-    stem, _, extension = ("", "", "") if is_directory else name.rpartition(".")
-    if stem and list(typed.words) in (words(stem), words(name.lstrip(".").partition(".")[0])):
-        return NameMatch.STEM
-    if stem and set(typed.words).issubset(set(words(extension)).difference(words(stem))):
-        return None
-    parts = _parts(name, own)
-    matches = [_word_match(typed, at, parts) for at in range(len(typed.words))]
-    if None not in matches:
-        return max(match for match in matches if match is not None)
-    is_begun = typed.is_unfinished and len(typed.text) >= _SHORTEST_BEGINNING and name.casefold().startswith(typed.text)
-    return NameMatch.BEGINNINGS if is_begun else None
+    if "." in name and not is_directory:
+        stem, _, extension = name.rpartition(".")
+        if own[0] == typed.words[0] and list(typed.words) in (words(stem), words(name.lstrip(".").partition(".")[0])):
+            return NameMatch.STEM
+        if typed.words[0] in own[-1:] and set(typed.words).issubset(set(words(extension)).difference(words(stem))):
+            return None
+    if all(word in own for word in typed.words):
+        return NameMatch.WORDS
+    return _parts_match(typed, name, own)
 
 
 def _may_match(typed: TypedName, name: str) -> bool:
@@ -78,9 +76,15 @@ def _may_match(typed: TypedName, name: str) -> bool:
     return not name.isascii() or all(word in name for word in typed.words)
 
 
-def _parts(name: str, own: Iterable[str]) -> set[str]:
+def _parts_match(typed: TypedName, name: str, own: Sequence[str]) -> NameMatch | None:
     parts = {*own, *extra_words(name)}
-    return parts if name.isascii() else {*parts, *words(transliterated(name.casefold()))}
+    if not name.isascii():
+        parts.update(words(transliterated(name.casefold())))
+    matches = [_word_match(typed, at, parts) for at in range(len(typed.words))]
+    if None not in matches:
+        return max(match for match in matches if match is not None)
+    is_begun = typed.is_unfinished and len(typed.text) >= _SHORTEST_BEGINNING and name.casefold().startswith(typed.text)
+    return NameMatch.BEGINNINGS if is_begun else None
 
 
 def _word_match(typed: TypedName, at: int, parts: Iterable[str]) -> NameMatch | None:

@@ -50,6 +50,11 @@ class NamedFiles(NamedTuple):
     n_all: int = 0
 
     @property
+    def file_ids(self) -> frozenset[int]:
+        """The rows of the files."""
+        return frozenset(one.file_id for one in self.places if one.file_id is not None)
+
+    @property
     def are_answer(self) -> bool:
         """Whether there are some that the query is about, and not only its filters."""
         return any(one.match for one in self.places)
@@ -71,7 +76,7 @@ def named_files(snapshot: Snapshot, request: SearchRequest, query: Query, scope:
     met = snapshot.typed_paths.met_with([word for word in typed.words if word.isascii()])
     places = [
         *_files(filter(is_meant, met), typed),
-        *_directories(_directories_of(snapshot, request, query, met), typed),
+        *_directories(snapshot, request, query, typed, met),
     ]
     best = sorted(places, key=lambda one: _rank(one, typed, request.near))
     return NamedFiles(tuple(best[:_MOST]), len(best))
@@ -148,27 +153,28 @@ def _files(met: Iterable[MetFile], typed: TypedName) -> Iterator[NamedPlace]:
             yield NamedPlace(one.path, one.reason, match, one.id)
 
 
-def _directories_of(
-    snapshot: Snapshot, request: SearchRequest, query: Query, met: Iterable[MetFile]
-) -> Iterator[FilePath]:
-    """Yield the directories around some files, where a query looks for no files alone."""
+def _directories(
+    snapshot: Snapshot, request: SearchRequest, query: Query, typed: TypedName, met: Iterable[MetFile]
+) -> Iterator[NamedPlace]:
+    """Yield the directories around some files that match, where a query looks for no files alone."""
     filters = (query.required._replace(paths=()), query.forbidden._replace(paths=()))
     if request.has_filters or any(map(any, filters)):
         return
     is_meant = path_tests(snapshot, request, query)
+    for path in _around({os.path.dirname(one.path) for one in met if _MEMBERS not in one.path}):
+        match = name_match(typed, os.path.basename(path), is_directory=True)
+        if match and is_meant(path):
+            yield NamedPlace(path, match=match, is_directory=True)
+
+
+def _around(directories: Iterable[str]) -> Iterator[FilePath]:
+    """Yield directories and those around them, each once."""
     seen = {""}
-    for parent in {os.path.dirname(one.path) for one in met if _MEMBERS not in one.path}:
-        directory = parent
-        while directory not in seen and is_meant(FilePath(directory)):
+    for directory in directories:
+        while directory not in seen:
             seen.add(directory)
             yield FilePath(directory)
-            directory = os.path.dirname(directory)
-
-
-def _directories(directories: Iterable[FilePath], typed: TypedName) -> Iterator[NamedPlace]:
-    for path in directories:
-        if match := name_match(typed, os.path.basename(path), is_directory=True):
-            yield NamedPlace(path, match=match, is_directory=True)
+            directory = os.path.dirname(directory)  # noqa: PLW2901 - it is climbed
 
 
 def _rank(place: NamedPlace, typed: TypedName, near: FilePath | None) -> tuple[object, ...]:

@@ -44,6 +44,7 @@ from directory_indexer.searching.phrases import continued, note_on, relaxed
 from directory_indexer.searching.readiness import coverage, require_indexed
 from directory_indexer.searching.scope import Scope, dated_request, resolve_scope
 from directory_indexer.searching.unfinished import (
+    LEAST_BEGINNINGS,
     MOST_BEGINNINGS,
     NOTHING,
     OneAFile,
@@ -211,7 +212,8 @@ class Searcher:
         whole = self._ranked(snapshot, request._replace(limit=room), asked) if beginnings.is_word else NOTHING
         if are_enough(snapshot, whole, beginnings, room=room):
             return whole
-        by_words = request._replace(mode=SearchMode.KEYWORD, only_good=False, limit=min(room, MOST_BEGINNINGS))
+        most = max(MOST_BEGINNINGS - len(asked.named.places), LEAST_BEGINNINGS)
+        by_words = request._replace(mode=SearchMode.KEYWORD, only_good=False, limit=min(room, most))
         typed = asked._replace(query=beginnings.query, corrections=(), embedding=None)
         return with_beginnings(whole, self._ranked(snapshot, by_words, typed, begun=beginnings), room=room)
 
@@ -228,7 +230,7 @@ class Searcher:
             plan = plan_match(asked, snapshot.words)
             plan = requiring(plan, begun.required, is_ranked_by_words=snapshot.is_here) if begun else plan
             inquiry = self._inquiry(snapshot, request, plan, scope, embedding)
-            inquiry = OneAFile(inquiry, snapshot) if begun else inquiry
+            inquiry = OneAFile(inquiry, snapshot, without=named.file_ids) if begun else inquiry
             return found_by(snapshot, inquiry, plan, scope, request)
 
         plan, chunks, ranking = found(query)

@@ -19,6 +19,9 @@ from directory_indexer.searching.fusing import Answer
 from directory_indexer.searching.inquiry import Asking, Lists
 
 MOST_BEGINNINGS: Final = 20
+"""So many files are shown that were found by the beginning of a word, in names and in texts together."""
+
+LEAST_BEGINNINGS: Final = 5
 NOTHING: Final = Answer((), is_weak=True)
 _DEPTH: Final = 400
 """So many passages are looked at for one of each file."""
@@ -71,11 +74,15 @@ def requiring(plan: MatchPlan, expression: str, *, is_ranked_by_words: bool) -> 
 
 
 class OneAFile:
-    """Candidates by words of which each file has one, so that many passages of a file hide no other."""
+    """Candidates by words of which each file has one, so that many passages of a file hide no other.
 
-    def __init__(self, asking: Asking, snapshot: Snapshot) -> None:
+    Files that are shown anyway are left out.
+    """
+
+    def __init__(self, asking: Asking, snapshot: Snapshot, *, without: frozenset[int]) -> None:
         self._asking = asking
         self._snapshot = snapshot
+        self._without = without
 
     def lists(self, depth: int) -> Lists:
         """Give the best candidate of each file."""
@@ -84,7 +91,8 @@ class OneAFile:
         best: dict[object, ChunkId] = {}
         for chunk_id in lists.by_words:
             best.setdefault(holders.get(chunk_id, chunk_id), chunk_id)
-        return lists._replace(by_words={one: lists.by_words[one] for one in islice(best.values(), depth)})
+        others = (chunk_id for holder, chunk_id in best.items() if holder not in self._without)
+        return lists._replace(by_words={one: lists.by_words[one] for one in islice(others, depth)})
 
 
 def are_enough(snapshot: Snapshot, whole: Answer, beginnings: Unfinished, *, room: int) -> bool:

@@ -10,7 +10,7 @@ import { Hits } from "./hits.js";
 import { Missing } from "./missing.js";
 import { Preview } from "./preview.js";
 
-const LIMIT = 30, LIMIT_WHILE_TYPING = 50; // of names and of beginnings of words, so many that none is lost at the next letter
+const LIMIT = 30;
 const isWide = matchMedia("(min-width: 60rem)");
 const PAUSE_MS = 250; // After that long, who types has paused.
 
@@ -72,8 +72,8 @@ function request({ q, sort, filters }) {
 }
 
 const HOW = {
-  keyword: { mode: "keyword", limit: LIMIT_WHILE_TYPING, refresh: false, prefix: true },
-  paused: { mode: "hybrid", limit: LIMIT_WHILE_TYPING, prefix: true },
+  keyword: { mode: "keyword", limit: LIMIT, refresh: false, prefix: true },
+  paused: { mode: "hybrid", limit: LIMIT, prefix: true },
   hybrid: { mode: "hybrid", limit: LIMIT },
 };
 
