@@ -53,7 +53,10 @@ FILES: Final = {
     "config/compose.yaml": "services:\n  quagga:\n    image: quagga:2\n    ports: ['8443:443']\n",
     "docs/api.md": "# API\n\nGET https://api.example.org/v2/wombats/{id}?expand=burrow answers one wombat.\n",
     "sql/report.sql": "SELECT region, SUM(net) FROM invoices_q4\nWHERE net > 0 OR refunded = 1\nGROUP BY region;\n",
-    **{f"notes/{n}.md": f"# Note {n}\n\nA note about bread, errors, sessions and tables, of file {n}.\n" for n in range(30)},
+    **{
+        f"notes/{n}.md": f"# Note {n}\n\nA note about bread, errors, sessions and tables, of file {n}.\n"
+        for n in range(30)
+    },
 }
 
 _LIBRARIES: Final = "".join(
@@ -74,7 +77,7 @@ TEXTS: Final = (
         "Traceback (most recent call last):\n"
         '  File "/usr/lib/python3.11/runpy.py", line 196, in _run_module_as_main\n    return _run_code(code)\n'
         '  File "/srv/app/shop/orders/views.py", line 5, in show\n    return render(db.load(request.id))\n'
-        '  File "/srv/app/shop/orders/db.py", line 5, in load\n    return connect().execute(\'SELECT\', order_id)\n'
+        "  File \"/srv/app/shop/orders/db.py\", line 5, in load\n    return connect().execute('SELECT', order_id)\n"
         "           ^^^^^^^^^^^^^^^^^^^\nsqlite3.OperationalError: database is locked\n",
         "shop/orders/db.py",
         5,
@@ -220,7 +223,12 @@ TEXTS: Final = (
         "lib/shop/basket.ex",
         3,
     ),
-    Pasted("perl", "no header at bin/import.pl line 20.\nmain::read_all() called at bin/import.pl line 31\n", "bin/import.pl", 20),
+    Pasted(
+        "perl",
+        "no header at bin/import.pl line 20.\nmain::read_all() called at bin/import.pl line 31\n",
+        "bin/import.pl",
+        20,
+    ),
     Pasted("shell", "scripts/deploy.sh: line 4: rsyncc: command not found", "scripts/deploy.sh", 4),
     Pasted("grep", "web/src/checkout.ts:6:  return gateway.charge(card);", "web/src/checkout.ts", 6),
     Pasted(
@@ -233,7 +241,9 @@ TEXTS: Final = (
         f"{_LOG}ERROR upstream prematurely closed connection while reading response header\n{_LOG}",
         "docs/proxy.md",
     ),
-    Pasted("a message", "Error: ENOSPC: System limit for number of file watchers reached, watch '/x'", "docs/storage.md"),
+    Pasted(
+        "a message", "Error: ENOSPC: System limit for number of file watchers reached, watch '/x'", "docs/storage.md"
+    ),
     Pasted("a line of a log", "connection from:10.1.2.3 to:10.9.8.7 refused", "log/conn.log"),
     Pasted("a signature", "readBlob(path:string, type:number)", "web/src/io.ts"),
     Pasted("a signature with blanks", "function readBlob( path:string, type:number )", "web/src/io.ts"),

@@ -155,7 +155,9 @@ def _within_limits(text: str) -> str:
 
 def _may_be_a_trace(text: str) -> bool:
     """Whether it is worth while to look for places, which takes more time than to read most queries."""
-    return "\n" in text or ("." in text and any(sign in text for sign in (":", "(", " line ")) and any(map(str.isdigit, text)))
+    return "\n" in text or (
+        "." in text and any(sign in text for sign in (":", "(", " line ")) and any(map(str.isdigit, text))
+    )
 
 
 def _pasted(text: str, trace: Trace) -> Query:

@@ -117,5 +117,7 @@ _MOST: Final = 8
 _STEP: Final = 0.01
 _CERTAIN: Final = 2
 _MOST_ALIKE: Final = 3
-_IN_ANY_TRACE: Final = frozenset("File line from async await return const self this the and for not error Error".split())
+_IN_ANY_TRACE: Final = frozenset(
+    "File line from async await return const self this the and for not error Error".split()
+)
 _NAME: Final = re.compile(r"[^\W\d]\w{2,}")

@@ -80,7 +80,9 @@ def test_a_file_of_a_library_is_not_taken_for_an_own_one_of_the_same_name(shop: 
 
 
 def test_of_files_with_one_name_the_one_is_meant_that_has_the_words_of_the_frame(shop: Index) -> None:
-    trace = 'Traceback:\n  File "/elsewhere/db.py", line 5, in vacuum\n    return connect(path).compact()\nOSError: full\n'
+    trace = (
+        'Traceback:\n  File "/elsewhere/db.py", line 5, in vacuum\n    return connect(path).compact()\nOSError: full\n'
+    )
     first, *_ = shop.search(trace, mode=SearchMode.KEYWORD)
     assert (_name(shop, first.path), first.excerpt.line) == ("tools/db.py", 5)
 
@@ -134,4 +136,3 @@ def test_a_filter_in_or_that_no_file_meets_leaves_the_other_one_binding(shop: In
 def test_a_date_is_always_meant(shop: Index) -> None:
     result = shop.searcher.search(shop.request("table until:1990", mode=SearchMode.KEYWORD))
     assert (result.hits, result.degraded) == ((), ("no indexed file here meets until:1990",))
-

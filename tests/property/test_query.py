@@ -103,7 +103,11 @@ def test_a_text_is_found_by_itself(text: str) -> None:
     assert set(query_words(text)) <= set(found)
 
 
-@given(st.sampled_from(["a", "東", "x ", "ab ", '"', "-a ", "a_", "*a ", "wort ", "a.b:1 ", "a.b:1\n", "a.", "at (", "(\0"]))
+@given(
+    st.sampled_from(
+        ["a", "東", "x ", "ab ", '"', "-a ", "a_", "*a ", "wort ", "a.b:1 ", "a.b:1\n", "a.", "at (", "(\0"]
+    )
+)
 def test_a_query_of_a_megabyte_is_bounded(piece: str) -> None:
     query = informative(parse_query(piece * (1_000_000 // len(piece))), table())
     assert len(query.text) <= MAX_CHARACTERS

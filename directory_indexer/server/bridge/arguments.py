@@ -20,7 +20,9 @@ StartLine = Annotated[Number, "First line.", Field(ge=1, le=LAST_LINE)]
 class RemoteSearchArguments(NamedTuple):
     """The arguments of `search`."""
 
-    query: Annotated[str, 'A question or words; "phrase", -without, OR.', Field(min_length=1, max_length=MAX_CHARACTERS)]
+    query: Annotated[
+        str, 'A question or words; "phrase", -without, OR.', Field(min_length=1, max_length=MAX_CHARACTERS)
+    ]
     collections: InCollections = ()
     types: Annotated[Texts, 'Kinds of files: "python", "pdf".', Field(max_length=20)] = ()
     mode: Annotated[SearchMode, "How to rank."] = SearchMode.HYBRID
