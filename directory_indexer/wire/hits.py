@@ -123,9 +123,9 @@ class Passage(NamedTuple):
     explanation: Annotated[Explanation | None, "Why it stands where it does; with `--explain`.", Only.PROGRAMS] = None
     on_disk: OnDisk = None
     pages: Annotated[tuple[int, ...] | None, "All pages of the passage, where it spans several."] = None
-    date: Annotated[
-        str | None, "Day that the document gives itself, else that of its last change, in UTC.", Only.PROGRAMS
-    ] = None
+    date: Annotated[str | None, "Day that the document gives itself, else that of its last change.", Only.PROGRAMS] = (
+        None
+    )
     agreements: Annotated[
         tuple[AgreeingPassages, ...] | None, "Of `similar`: the passages that agree, nearest first.", Only.PROGRAMS
     ] = None
